@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, floor, log10
 from typing import Any
 
-from discreet.plots.curves import Curves, curve_chart
+from discreet.pictures.curves import Curves, curve_chart
 
 
 def growth_chart(

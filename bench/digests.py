@@ -17,8 +17,8 @@ import numpy as np
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.engines import tally
-from discreet.io.partitions import Seen
-from discreet.io.reports import write_reports
+from discreet.formats.reports import write_reports
+from discreet.formats.sources import Seen
 from discreet.mechanisms import (
     BlockMechanism,
     HadamardResponse,

@@ -12,9 +12,8 @@ import numpy as np
 from bench.measure import Group, Row, median_seconds, progress
 from discreet import SeededRandom
 from discreet.risk.scores import Scores
-from discreet.risk.scores.det import det
-from discreet.risk.scores.divergence import METHODS, divergence
-from discreet.risk.scores.pse import pse_of_scores
+from discreet.risk.scores.pse import METHODS, divergence, pse_of_scores
+from discreet.risk.scores.rates import det
 
 COLUMNS = ("truth", "bias", "its error", "spread", "coverage")
 MOST_SECONDS, MOST_BIAS, COVERED = 2.0, 0.03, (0.90, 0.99)

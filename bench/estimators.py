@@ -11,11 +11,9 @@ from bench import numpy_reference as reference
 from bench.companions import Peers, peers
 from bench.measure import Cell, Group, Row, interleaved, median_seconds, one_core, progress, seconds
 from discreet import Domain, HadamardResponse, RandomizedResponse, Reports, SeededRandom, UnaryEncoding, estimate
-from discreet.estimators.expectation import expectation_maximization, passes_to_gap
-from discreet.estimators.likelihood import RowLikelihood
-from discreet.leakage.capacity import Inputs, capacity
-from discreet.leakage.matrices import channel_capacity
+from discreet.estimators.likelihood import RowLikelihood, expectation_maximization, passes_to_gap
 from discreet.mechanisms import BlockMechanism
+from discreet.theory.capacity import Inputs, capacity, channel_capacity
 
 COLUMNS = ("seconds", "passes", "gap", "times ours")
 N, QUICK_N = 1_000_000, 10_000

@@ -14,11 +14,8 @@ import numpy as np
 from bench.machine import cores
 from bench.measure import Group, Row, median_seconds, progress, seconds
 from discreet import Domain, Estimate, RandomizedResponse, Reports, SeededRandom, UnaryEncoding, estimate
-from discreet.estimators.closed_form import singleton_gap, singleton_maximum
-from discreet.estimators.expectation import passes_to_gap
-from discreet.estimators.likelihood import RowLikelihood
-from discreet.estimators.linear_start import LinearStart
-from discreet.estimators.methods import thresholded
+from discreet.estimators.likelihood import RowLikelihood, passes_to_gap, singleton_gap, singleton_maximum
+from discreet.estimators.linear import LinearStart, thresholded
 from discreet.mechanisms import BlockMechanism
 
 COLUMNS = ("seconds", "passes", "gap", "gap by NumPy", "plain EM passes", "threads 1, 2, 3 equal")

@@ -20,11 +20,10 @@ from bench.machine import memory_gb
 from bench.measure import Group, Row, progress
 from bench.memory import peak_bytes
 from discreet.core.traces import Split, Traces, by_half
-from discreet.io.tables import read_table
-from discreet.kernels.traces.matching import Problem
-from discreet.risk.attacks.matching import match
-from discreet.risk.attacks.traces import markov
+from discreet.kernels.matching import Problem
+from discreet.risk.attacks.traces import markov, match
 from discreet.risk.scores import Scores
+from discreet.tables.columns import read_table
 
 COLUMNS = (
     "users",

@@ -26,10 +26,10 @@ from bench.memory import peak_bytes
 from discreet import Domain, RandomizedResponse, Reports, SeededRandom, UnaryEncoding
 from discreet.core.reports import Column
 from discreet.engines import observe, tally
-from discreet.io.reports import write_reports
+from discreet.formats.reports import write_reports
 from discreet.kernels.parallel import thread_count
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.membership import Membership
+from discreet.mechanisms.block_law import Membership
 
 COLUMNS = (
     "seconds",
@@ -249,7 +249,7 @@ def _pass_on_disk(mechanism: BlockMechanism, path: Path) -> float:
 
 def _pass_in_memory(mechanism: BlockMechanism, path: Path) -> float:
     """Return the time of a pass in memory, and of reading the tiles from a file once."""
-    from discreet.io.reports import read_reports
+    from discreet.formats.reports import read_reports
 
     reports = read_reports(path, mechanism)
     membership: Any = mechanism.law.membership(reports.blocks)

@@ -23,7 +23,7 @@ from discreet.mechanisms import BlockMechanism
 from discreet.planning.central import CentralTarget, largest_local
 from discreet.privacy.shuffling import shuffled
 from discreet.privacy.shuffling_pairs import ValuePair
-from discreet.privacy.shuffling_search import pair_epsilon
+from discreet.privacy.shuffling_rounds import pair_epsilon
 
 _EPSILONS = (0.01, 0.1, 0.5, 1, 3, 5, 8, 12)
 _SIZES = (10**3, 10**4, 10**5, 10**6, 10**7, 10**8)

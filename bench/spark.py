@@ -22,7 +22,7 @@ from bench.scale import made_up
 from discreet import Domain, RandomizedResponse, SeededRandom, UnaryEncoding
 from discreet.engines import gather, tally
 from discreet.estimators import estimate
-from discreet.io.reports import write_reports
+from discreet.formats.reports import write_reports
 from discreet.mechanisms import BlockMechanism
 
 COLUMNS = ("seconds", "local engine", "times local", "driver MB", "same")

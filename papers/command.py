@@ -6,8 +6,8 @@ import click
 
 from discreet.cli import options
 from discreet.cli.group import Verb, given_options
-from discreet.cli.output_files import InputFile, OutputFolder, check_output
-from discreet.cli.parameters import Count
+from discreet.cli.options import Count
+from discreet.cli.output import InputFile, OutputFolder, check_output
 from discreet.errors import ParameterError
 
 _WITH_LIST = ("listed", "data", "as_json", "debug")

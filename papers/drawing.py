@@ -1,10 +1,10 @@
-"""Records of points and panels of curves, as `discreet.plots.curves` draws them, and the pictures of a chart."""
+"""Records of points and panels of curves, as `discreet.pictures.curves` draws them, and the pictures of a chart."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from discreet.extras import optional
-from discreet.plots.curves import Curves, curve_chart
+from discreet.pictures.curves import Curves, curve_chart
 
 _PIXELS_PER_INCH = 144
 

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DataError, ParameterError
-from discreet.io.atomic import replacing
-from discreet.io.json_text import json_text
-from discreet.plots.pictures import check_drawing
+from discreet.files.writing import json_text, replacing
+from discreet.pictures.curves import check_drawing
 from discreet.simulation.study import StepCallback
 from papers.cells import Cell
 from papers.data import sources

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.pages.rendering import PageFigure, PageTable, render
+from discreet.pictures.pages import PageFigure, PageTable, render
 from papers.data.dataset import Dataset
 from papers.figure import Figure, Finding, Table
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from discreet.cli.options import progress_bar
 from discreet.cli.output import Table, show
-from discreet.cli.progress import progress_bar
 from discreet.errors import ParameterError
 from papers.data import sources
 from papers.figure import Figure, Settings

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Generic, TypeVar
 
-from discreet.io.atomic import replacing
+from discreet.files.writing import replacing
 
 _KINDS: dict[str, type["Row"]] = {}
 

@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from discreet.errors import ParameterError
-from discreet.io.atomic import replacing
+from discreet.files.writing import replacing
 from discreet.simulation.study import StepCallback
 from papers.cells import Cell
 from papers.results import Measurement

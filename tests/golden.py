@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from discreet.core.domain import Domain
-from discreet.core.estimate import Estimate
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
@@ -23,6 +22,7 @@ from discreet.estimators import METHODS, estimate
 from discreet.estimators.tags import estimate_personalized
 from discreet.mechanisms import Channel, Mechanism, RandomizedResponse
 from discreet.mechanisms.personalized import Personalized
+from discreet.results.estimate import Estimate
 from laws import SIZES, cases
 
 FILE = Path(__file__).with_name("golden.json")

@@ -31,8 +31,8 @@ from discreet.mechanisms import (
     TranslateResponse,
     UnaryEncoding,
 )
-from discreet.mechanisms.counting import BlockCounts
-from discreet.mechanisms.designs import MixedSubsets
+from discreet.mechanisms.block_law import BlockCounts
+from discreet.mechanisms.subsets import MixedSubsets
 from discreet.planning.candidates import PLANES
 from discreet.testing import Outputs, spell_out
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from pyarrow import fs
 
-from discreet.io import remote
+from discreet.files import paths
 
 Put: TypeAlias = Callable[[Path, str], str]
 """Puts a file of this machine to a name, and returns its URL."""
@@ -55,5 +55,5 @@ def object_store() -> Iterator[ObjectStore]:
     try:
         yield ObjectStore(system, bucket, options)
     finally:
-        remote._system.cache_clear()
+        paths._system.cache_clear()
         server.stop()

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from discreet.cli import main
 from discreet.core.reports import Reports
-from discreet.io.plan import Plan
-from discreet.io.reports import read_reports
+from discreet.formats.plan import Plan
+from discreet.formats.reports import read_reports
 
 PLAN = """
 epsilon = 1.5

@@ -11,11 +11,10 @@ from typing import Any
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from discreet.io.collection import Collection, open_envelope
-from discreet.io.collection_fields import Epochs
-from discreet.io.envelope import public_key, signed
-from discreet.io.plan import Plan, PlanDocument
-from discreet.io.signing import Terms, sign
+from discreet.formats.plan import Plan, PlanDocument
+from discreet.formats.signing import Terms, sign
+from discreet.protocol.collection import Collection, Epochs, open_envelope
+from discreet.protocol.envelope import public_key, signed
 
 START, EPOCH = 1_800_000_000, 3600
 PLAIN: dict[str, Any] = {

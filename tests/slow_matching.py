@@ -9,7 +9,7 @@ from math import log
 import numpy as np
 
 from discreet.core.traces import Split, Traces
-from discreet.kernels.traces import matching as kernels
+from discreet.kernels import matching as kernels
 from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher
 from discreet.risk.scores import Scores
 

@@ -14,7 +14,7 @@ import discreet
 import discreet.engines
 import discreet.engines.spark
 import discreet.estimators
-import discreet.kernels.blocks.tiles  # noqa: F401
+import discreet.kernels.bits  # noqa: F401
 
 if __name__ == "__main__":
     manager()

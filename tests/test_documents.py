@@ -18,15 +18,15 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.accuracy.optimum import optimal_design
 from discreet.cli import main
 from discreet.core.domain import Domain
 from discreet.estimators import METHODS
-from discreet.io.collection_fields import Epochs
-from discreet.io.plan import PlanDocument, read_document
-from discreet.io.sampler import Sampler
+from discreet.formats.plan import PlanDocument, read_document
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, UnaryEncoding
 from discreet.planning.losses import excess
+from discreet.protocol.collection import Epochs
+from discreet.protocol.sampler import Sampler
+from discreet.theory.optimum import optimal_design
 from signed import PUBLIC, envelope
 
 ROOT = Path(__file__).parent.parent

@@ -120,8 +120,8 @@ def sealing(options: argparse.Namespace) -> None:
 _SEAL = """
 import json, sys, time
 from pathlib import Path
-from discreet.collector.control import ask
-from discreet.collector.folder import DataFolder
+from discreet.collector.operations import ask
+from discreet.collector.inboxes import DataFolder
 wall, cpu = time.perf_counter(), time.process_time()
 ((found,),) = [ask(DataFolder(Path(sys.argv[1])), "seal", name="habits", epochs=[1], version=None)["sealed"]]
 most = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -170,7 +170,7 @@ def hostile(options: argparse.Namespace) -> None:
     """Print what the collector and the reference say of mutated frames, and the statuses of hostile requests."""
     from hostile import answers_of_requests, judged_by_reference, mutated
 
-    from discreet.collector.frame_checks import judged
+    from discreet.collector.intake import judged
     from discreet.collector.settings import ServiceLimits
 
     chance, done, good, different = random.Random(1), 0, 0, 0

@@ -24,10 +24,10 @@ from rich.progress import track
 from scipy.stats import binom
 
 import discreet as dc
-from discreet.core.confidence_intervals import miss_probability, score_ends, sigmas
-from discreet.estimators.linear_start import LinearStart
+from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
-from discreet.simulation.tallies import draw_tally
+from discreet.simulation.devices import draw_tally
+from discreet.theory.binomial import miss_probability, score_ends, sigmas
 
 ROOT = Path(__file__).parent.parent
 PAGE, PICTURE = ROOT / "docs" / "coverage.md", ROOT / "docs" / "coverage.svg"

@@ -20,9 +20,9 @@ TESTS = ROOT / "tests"
 
 _COSTS = """
 import sys, tempfile, time
-from discreet.client import Device, Limits
-from discreet.client.sending import Answer
-from discreet.io.collection_fields import Epochs
+from discreet.device import Device, Limits
+from discreet.device.sending import Answer
+from discreet.protocol.collection import Epochs
 from signed import START, TRUST, collection
 count, now = int(sys.argv[2]), [float(START)]
 found = collection(answers="fresh", lifetime=1e6, epochs=Epochs(START, 60, 1_000_000), late=10**8)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 import discreet as dc
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.estimators.logistic import logistic_fit
+from discreet.estimators.regression import logistic_fit
 
 DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 LARGE = 5_000

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from discreet.io.plan import json_schema
+from discreet.formats.plan import json_schema
 
 if __name__ == "__main__":
     path = Path(__file__).resolve().parent.parent / "docs" / "plan.schema.json"

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from discreet.arrays import FloatArray
 from discreet.errors import DataError
-from discreet.io.read_errors import readable
+from discreet.files.reading import readable
 from papers.data.population import column_of, whole_numbers
 
 BSSR1_FILE = "bssr1_set1_scores.parquet"

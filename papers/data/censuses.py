@@ -12,8 +12,8 @@ from pyarrow import csv
 from discreet.arrays import AnyArray, IntArray
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.io.read_errors import readable
-from discreet.io.tables import read_labels, read_table
+from discreet.files.reading import readable
+from discreet.tables.columns import read_labels, read_table
 from papers.data.population import Population, count_product, recoded, whole_numbers
 
 AGES = ["under 1", "1-12", "13-19", "20-29", "30-39", "40-49", "50-64", "65+"]

@@ -14,7 +14,7 @@ from pyarrow import csv
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.domain import Domain
 from discreet.errors import DataError
-from discreet.io.read_errors import readable
+from discreet.files.reading import readable
 from papers.data.population import Population, column_of
 
 LATITUDES, LONGITUDES = (40.700, 40.880), (-74.020, -73.907)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DataError, ParameterError
-from discreet.simulation.shipped import shipped
+from discreet.simulation.study import shipped
 from papers.data import biometrics, censuses, places, traces
 from papers.data.population import VARIABLE, Population, data_folder
 

@@ -13,7 +13,7 @@ from pyarrow import csv
 
 from discreet.core.traces import Traces
 from discreet.errors import DataError
-from discreet.io.read_errors import readable
+from discreet.files.reading import readable
 from papers.data.population import column_of
 
 KL_FILE, NYC_FILE, FOURSQUARE_FILE = "lbsn_kuala_lumpur.parquet", "lbsn_nyc.parquet", "foursquare_nyc.parquet"

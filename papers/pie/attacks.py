@@ -9,11 +9,11 @@ import numpy as np
 
 from discreet.core.random import SeededRandom
 from discreet.core.traces import Split, Traces, by_half, maximum_knowledge
-from discreet.plots.bars import Bars, bar_chart
+from discreet.pictures.curves import Bars, bar_chart
 from discreet.risk.assessment import Assessment, assess
-from discreet.risk.bounds.prior import Prior
+from discreet.risk.bounds.leakage import Prior
 from discreet.risk.scores.biometric import biometric
-from discreet.risk.scores.det import DET
+from discreet.risk.scores.rates import DET
 from papers.cells import Cell
 from papers.data.biometrics import FAILED, Biometrics
 from papers.data.traces import TraceData

@@ -5,9 +5,8 @@ from dataclasses import asdict, dataclass
 
 from discreet.mechanisms import BlockMechanism
 from discreet.risk.bounds import identification_bounds
-from discreet.risk.bounds.capacity import information_bounds, paper_information
-from discreet.risk.bounds.leakage import report_leakage
-from discreet.risk.bounds.prior import Prior
+from discreet.risk.bounds.identification import information_bounds, paper_information
+from discreet.risk.bounds.leakage import Prior, report_leakage
 from papers.cells import Cell
 from papers.data.traces import Sizes
 from papers.pie.settings import mechanism_over

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.core.domain import Domain
 from discreet.mechanisms import LocalHashing
-from discreet.simulation.tallies import draw_tally
+from discreet.simulation.devices import draw_tally
 from papers.cells import BUCKETS, Cell
 from papers.data.traces import TraceData
 from papers.drawing import curves, interval, record

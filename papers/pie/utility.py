@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.searching import bisected
+from discreet.core.arithmetic import bisected
 from discreet.estimators import estimate
 from discreet.risk.bounds import identification_bounds
-from discreet.simulation.tallies import draw_tally
+from discreet.simulation.devices import draw_tally
 from papers.cells import UTILITY, Cell
 from papers.data.traces import TraceData
 from papers.figure import Settings

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.plots.curves import Curves, curve_chart
+from discreet.pictures.curves import Curves, curve_chart
 from papers.cells import Cell
 from papers.data.population import Population
 from papers.figure import Charts, Figure, Finding, Plan, Settings

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from discreet.plots.curves import Curves, curve_chart
+from discreet.pictures.curves import Curves, curve_chart
 from papers.cells import Cell
 from papers.data.population import Population
 from papers.figure import Charts, Figure, Finding, Plan, Settings

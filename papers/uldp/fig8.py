@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from discreet.plots.curves import Curves, curve_chart
+from discreet.pictures.curves import Curves, curve_chart
 from papers.cells import TAGS, Cell
 from papers.data.population import Population
 from papers.drawing import interval, record

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.charts.maps import Map, map_chart
+from discreet.pictures.charts import Map, map_chart
 from papers.cells import MAPS, Cell
 from papers.data.population import Population
 from papers.figure import Figure, Finding, Settings

@@ -7,7 +7,6 @@ from typing import TypedDict
 
 import numpy as np
 
-from discreet.accuracy.optimum import optimal_design
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
@@ -15,7 +14,8 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.estimators import Method, estimate
 from discreet.mechanisms import BlockMechanism, RandomizedResponse
-from discreet.simulation.tallies import draw_tally
+from discreet.simulation.devices import draw_tally
+from discreet.theory.optimum import optimal_design
 from papers.cells import Cell
 from papers.data.population import Population
 from papers.results import Row

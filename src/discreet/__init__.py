@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.core.domain import Domain
-    from discreet.core.estimate import Estimate
     from discreet.core.guarantee import Guarantee
     from discreet.core.random import SecureRandom, SeededRandom
     from discreet.core.reports import Reports
@@ -14,8 +13,8 @@ if TYPE_CHECKING:
     from discreet.estimators.comparison import compare, homogeneity
     from discreet.estimators.regression import regress
     from discreet.estimators.tags import estimate_personalized
-    from discreet.io.plan import Plan
-    from discreet.io.reports import read_reports, write_reports
+    from discreet.formats.plan import Plan
+    from discreet.formats.reports import read_reports, write_reports
     from discreet.mechanisms import (
         BlockDesign,
         Channel,
@@ -30,12 +29,12 @@ if TYPE_CHECKING:
         TranslateResponse,
         UnaryEncoding,
     )
-    from discreet.mechanisms.personalized import Personalized
-    from discreet.mechanisms.secret_tags import SecretTags
+    from discreet.mechanisms.personalized import Personalized, SecretTags
     from discreet.planning.best import best
     from discreet.planning.central import CentralTarget
     from discreet.privacy.publication import published
     from discreet.privacy.shuffling import shuffled
+    from discreet.results.estimate import Estimate
 
 __version__ = "0.1.0"
 
@@ -43,7 +42,7 @@ _HOMES = {
     "BlockDesign": "discreet.mechanisms",
     "Channel": "discreet.mechanisms",
     "Domain": "discreet.core.domain",
-    "Estimate": "discreet.core.estimate",
+    "Estimate": "discreet.results.estimate",
     "Guarantee": "discreet.core.guarantee",
     "HadamardResponse": "discreet.mechanisms",
     "LocalHashing": "discreet.mechanisms",
@@ -53,10 +52,10 @@ _HOMES = {
     "PerValueResponse": "discreet.mechanisms",
     "PooledHashing": "discreet.mechanisms",
     "Personalized": "discreet.mechanisms.personalized",
-    "Plan": "discreet.io.plan",
+    "Plan": "discreet.formats.plan",
     "RandomizedResponse": "discreet.mechanisms",
     "Reports": "discreet.core.reports",
-    "SecretTags": "discreet.mechanisms.secret_tags",
+    "SecretTags": "discreet.mechanisms.personalized",
     "SecureRandom": "discreet.core.random",
     "SeededRandom": "discreet.core.random",
     "SubsetSelection": "discreet.mechanisms",
@@ -72,8 +71,8 @@ _HOMES = {
     "regress": "discreet.estimators.regression",
     "published": "discreet.privacy.publication",
     "shuffled": "discreet.privacy.shuffling",
-    "read_reports": "discreet.io.reports",
-    "write_reports": "discreet.io.reports",
+    "read_reports": "discreet.formats.reports",
+    "write_reports": "discreet.formats.reports",
 }
 
 __all__ = [

@@ -13,17 +13,22 @@ Example:
 """
 
 from discreet.core.checks import checked_whole
-from discreet.core.coins import Coins, or_noise
-from discreet.core.random import RandomSource, uniform_below
+from discreet.core.random import Coins, RandomSource, or_noise, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.leakage.hits import HitDistribution
-from discreet.mechanisms.block_law import BlockLaw, CommonLaw, EvenLaw
-from discreet.mechanisms.counting import BlockCounts, Counting, ValueCounts
-from discreet.mechanisms.indexed import IndexedLaw, WholeAlphabet
-from discreet.mechanisms.law import BlockMechanism, sensitive_size
-from discreet.mechanisms.law_mechanism import LawMechanism
-from discreet.mechanisms.membership import Membership
+from discreet.mechanisms.block_law import (
+    BlockCounts,
+    BlockLaw,
+    CommonLaw,
+    Counting,
+    EvenLaw,
+    IndexedLaw,
+    Membership,
+    ValueCounts,
+    WholeAlphabet,
+)
+from discreet.mechanisms.law import BlockMechanism, LawMechanism, sensitive_size
 from discreet.mechanisms.subsets import MemberLists
+from discreet.theory.hits import HitDistribution
 
 __all__ = [
     "BlockCounts",

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 
-from discreet.accuracy.design import Design
-from discreet.accuracy.fisher import Instance, Mixture
-from discreet.accuracy.linear_decoder import LinearDecoder
-from discreet.accuracy.optimum import lower_bound, optimal_design
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse, SubsetSelection
+from discreet.theory.design import Design, Instance, Mixture
+from discreet.theory.linear_decoder import LinearDecoder
+from discreet.theory.optimum import lower_bound, optimal_design
 from packing import each
 from refusals import refused
 

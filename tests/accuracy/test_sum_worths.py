@@ -5,13 +5,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from discreet.accuracy.sum_worths import ValueSets, sum_moment
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockDesign, BlockMechanism, LawMechanism, SubsetSelection, UnaryEncoding
-from discreet.mechanisms.designs import MixedSubsets
+from discreet.mechanisms.subsets import MixedSubsets
 from discreet.testing import spell_out
+from discreet.theory.binomial import ValueSets, sum_moment
 
 SOME, ALL = Domain(range(6), sensitive=[0, 1, 3, 5]), Domain(range(5))
 P = {6: np.array([0.3, 0.05, 0.2, 0.15, 0.2, 0.1]), 5: np.array([0.4, 0.3, 0.2, 0.1, 0.0])}

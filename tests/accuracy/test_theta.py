@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from discreet.accuracy.beside_clear import DecoderBesideClear
-from discreet.accuracy.linear_decoder import LinearDecoder
-from discreet.accuracy.theta import optimal_theta
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import UnaryEncoding
+from discreet.theory.linear_decoder import DecoderBesideClear, LinearDecoder
+from discreet.theory.optimum import optimal_theta
 from packing import each
 from refusals import refused
 

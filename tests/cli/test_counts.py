@@ -4,7 +4,7 @@ import click
 import pytest
 
 from discreet.cli import main
-from discreet.cli.parameters import Count
+from discreet.cli.options import Count
 from running import Files, told
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from discreet.cli import main
-from discreet.cli.exits import ended_by_signals
+from discreet.cli.group import ended_by_signals
 from running import OWN_VERBS, VERBS, Files, done, run, told
 
 SECRET = "alice-has-asthma"
@@ -48,7 +48,7 @@ def test_a_defect_says_where_and_never_what(files: Files, defect: None) -> None:
     assert result.stdout == ""
     assert SECRET not in result.stderr
     assert "ValueError at test_early_ends, line " in result.stderr
-    assert "from discreet.cli.verify, line " in result.stderr
+    assert "from discreet.cli.verbs.verify, line " in result.stderr
     assert "--debug FILE" in result.stderr
     assert "Traceback" not in result.stderr
 

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.io import arrow
-from discreet.io.reports import write_reports
+from discreet.formats import arrow
+from discreet.formats.reports import write_reports
 from json_rows import columns
 from running import Files, done, refusal, told
 
@@ -91,7 +91,7 @@ def test_what_the_system_refuses_is_one_sentence(files: Files, monkeypatch: pyte
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "estimate.csv")
 
-    monkeypatch.setattr("discreet.cli.views.estimate.EstimateView.write", full)
+    monkeypatch.setattr("discreet.cli.views.estimates.EstimateView.write", full)
     output = files.folder / "estimate.csv"
     message = refusal("estimate", files.plan, files.reports, "-o", output)
     assert "No space left on device (estimate.csv)" in message

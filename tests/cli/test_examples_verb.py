@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.simulation import shipped
+from discreet.simulation import study
 from papers.data.sources import missing_files
 from running import done, refusal, told
 
@@ -30,7 +30,7 @@ def test_one_file_that_is_there_stops_all(tmp_path: Path) -> None:
 
 
 def test_an_installation_without_examples_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shipped.resources, "files", lambda _: tmp_path)
+    monkeypatch.setattr(study.resources, "files", lambda _: tmp_path)
     assert "not part of this installation" in refusal("examples", tmp_path / "new")
     assert not (tmp_path / "new").exists()
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from discreet.cli import main
 from discreet.errors import ParameterError
-from discreet.io.plan import Plan
+from discreet.formats.plan import Plan
 from refusals import refused
 from running import done, refusal, told
 

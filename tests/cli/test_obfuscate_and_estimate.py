@@ -12,12 +12,12 @@ import pytest
 
 import discreet
 from discreet.cli import main
-from discreet.cli.estimate import METHODS as VERB_METHODS
+from discreet.cli.verbs.estimate import METHODS as VERB_METHODS
 from discreet.core.reports import Reports
 from discreet.estimators import METHODS, estimate
-from discreet.io.reports import read_reports
-from discreet.io.tables import read_table
-from discreet.io.tallies import read_tally, write_tally
+from discreet.formats.reports import read_reports
+from discreet.formats.tallies import read_tally, write_tally
+from discreet.tables.columns import read_table
 from json_rows import columns
 from running import LABELS, OWN_VERBS, VALUES, VERBS, Files, done, refusal, run, told
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from discreet.cli import main
-from discreet.cli.output_files import OutputFile, OutputFolder
-from discreet.core.estimate import Estimate
-from discreet.io import atomic as io_replacing
+from discreet.cli.output import OutputFile, OutputFolder
+from discreet.files import writing as io_replacing
+from discreet.results.estimate import Estimate
 from running import Files, done, refusal, run
 
 STUDY = (
@@ -223,7 +223,7 @@ def test_if_one_file_of_a_study_fails_none_is_there(tmp_path: Path, monkeypatch:
         "what,people,sensitive\n" + "".join(f"v{code},{code + 50},{str(code > 1).lower()}\n" for code in range(9))
     )
     (tmp_path / "study.toml").write_text(STUDY)
-    from discreet.simulation.findings import Findings
+    from discreet.simulation.study import Findings
 
     def full(_: object) -> None:
         raise OSError(28, "No space left on device")

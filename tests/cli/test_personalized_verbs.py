@@ -11,9 +11,9 @@ import pytest
 
 from discreet.core.random import SeededRandom
 from discreet.estimators.tags import estimate_personalized
-from discreet.io.plan import Plan
-from discreet.io.reports import read_reports
-from discreet.mechanisms.secret_tags import SimulatedTags
+from discreet.formats.plan import Plan
+from discreet.formats.reports import read_reports
+from discreet.mechanisms.personalized import SimulatedTags
 from json_rows import columns
 from running import done, refusal, run, told
 

@@ -52,8 +52,8 @@ def test_the_list_of_verbs_imports_no_verb() -> None:
     result = python(code)
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines()[-1] == (
-        "new: discreet.cli discreet.cli.exits discreet.cli.group discreet.errors discreet.kernels "
-        "discreet.kernels.announcing"
+        "new: discreet.cli discreet.cli.group discreet.cli.group discreet.errors discreet.kernels "
+        "discreet.kernels.startup"
     )
     for name, sentence in VERBS.items():
         if name != "reproduce":

@@ -15,8 +15,8 @@ import pytest
 import discreet as dc
 from chances import AMONG, TOWARDS, beyond_among, beyond_towards
 from chances import told as said_of
-from discreet.io.public_columns import cells_beside
-from discreet.io.tallies import write_tally
+from discreet.formats.public_columns import cells_beside
+from discreet.formats.tallies import write_tally
 from discreet.privacy.publication import Publication
 from running import VALUES, Files, done, refusal, run, told
 

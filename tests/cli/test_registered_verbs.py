@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from discreet.cli import reproduce
+from discreet.cli.verbs import simulate
 from running import done, refusal
 
 
@@ -26,7 +26,7 @@ def _register(monkeypatch: pytest.MonkeyPatch, *entries: object) -> None:
         assert (group, name) == ("discreet.commands", "reproduce")
         return entries
 
-    monkeypatch.setattr(reproduce, "entry_points", entry_points)
+    monkeypatch.setattr(simulate, "entry_points", entry_points)
 
 
 def test_where_nobody_registers_it_the_verb_says_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv as arrow_csv
 
-from discreet.risk.attacks.strongest import ATTACKS
+from discreet.risk.attacks.traces import ATTACKS
 from running import done, refusal, run, told
 
 PLACES = [f"place {place}" for place in range(12)]

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.io.plan import Plan
-from discreet.io.reports import read_reports, write_beside
+from discreet.formats.plan import Plan
+from discreet.formats.reports import read_reports, write_beside
 from running import Files, done, refusal, run
 
 
@@ -88,14 +88,14 @@ def test_what_is_dropped_and_refused_is_said(files: Files) -> None:
 def test_temporary_files_go_where_they_are_asked_to(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     files.obfuscated()
     places = []
-    from discreet.io import row_sort
+    from discreet.formats import sealing
 
-    own = row_sort.tempfile.TemporaryFile
-    monkeypatch.setattr(row_sort, "_LEAST_ROWS", 7)
+    own = sealing.tempfile.TemporaryFile
+    monkeypatch.setattr(sealing, "_LEAST_ROWS", 7)
     monkeypatch.setattr(
-        "discreet.io.sealing.RowSort", lambda *given, **at: row_sort.RowSort(*given, **at | {"memory": 1})
+        "discreet.formats.sealing.RowSort", lambda *given, **at: sealing.RowSort(*given, **at | {"memory": 1})
     )
-    monkeypatch.setattr(row_sort.tempfile, "TemporaryFile", lambda **at: places.append(at["dir"]) or own(**at))
+    monkeypatch.setattr(sealing.tempfile, "TemporaryFile", lambda **at: places.append(at["dir"]) or own(**at))
     sealed = files.folder / "sealed.parquet"
     done("seal", files.plan, files.reports, "-o", sealed, "--temporary", files.folder)
     assert set(places) == {files.folder}

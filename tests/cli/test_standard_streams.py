@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from discreet.cli import main
 from discreet.estimators import estimate
-from discreet.io.reports import read_reports
+from discreet.formats.reports import read_reports
 from running import Files, done, refusal, run
 
 

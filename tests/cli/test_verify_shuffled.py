@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.privacy.rounding import rounded_down, rounded_up
+from discreet.core.guarantee import rounded_down, rounded_up
 from discreet.privacy.shuffling import shuffled
 from running import Files, done, refusal, told
 

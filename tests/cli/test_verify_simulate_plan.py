@@ -11,9 +11,9 @@ import pytest
 import discreet as dc
 from discreet.cli import main
 from discreet.core.domain import Domain
-from discreet.io.plan import Plan
+from discreet.formats.plan import Plan
+from discreet.planning.candidates import Target
 from discreet.planning.compare import compare
-from discreet.planning.requirements import Target
 from discreet.privacy.verify import verify
 from running import Files, done, refusal, run, told
 

@@ -20,10 +20,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from discreet.client import Device, Limits
-from discreet.client.sending import Answer
-from discreet.io.collection_fields import Epochs
-from discreet.io.frames import head
+from discreet.device import Device, Limits
+from discreet.device.sending import Answer
+from discreet.protocol.collection import Epochs
+from discreet.protocol.frames import head
 from signed import PUBLIC, START, collection
 
 EPOCHS = Epochs(START, 60, 1_000_000)

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from discreet.client import Device, Limits
-from discreet.client.sending import Answer
+from discreet.device import Device, Limits
+from discreet.device.sending import Answer
 from discreet.errors import DiscreetError
-from discreet.io.collection import Collection, open_envelope
+from discreet.protocol.collection import Collection, open_envelope
 
 ROOT = Path(__file__).parents[2]
 HEAD, *SCRIPTS = map(json.loads, (ROOT / "js" / "vectors" / "events.jsonl").read_text().splitlines())

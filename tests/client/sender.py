@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from discreet.client import Device, Limits, Outcome
+from discreet.device import Device, Limits, Outcome
 from signed import EPOCH, START, TRUST, envelope
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from discreet.client import Device, Limits, Outcome, Sent
-from discreet.client.sending import Answer
+from discreet.device import Device, Limits, Outcome, Sent
+from discreet.device.sending import Answer
 from discreet.errors import ParameterError
-from discreet.io.collection_fields import Epochs
-from discreet.io.frames import head
+from discreet.protocol.collection import Epochs
+from discreet.protocol.frames import head
 from refusals import refused
 from signed import EPOCH, START, TRUST, envelope
 

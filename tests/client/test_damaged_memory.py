@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from discreet.client import Device, Limits, StoreError
-from discreet.client.sending import Answer
+from discreet.device import Device, Limits, StoreError
+from discreet.device.sending import Answer
 from discreet.errors import DiscreetError
-from discreet.io.frames import head
+from discreet.protocol.frames import head
 from refusals import refused
 from signed import EPOCH, PLAIN, START, TRUST, collection
 
@@ -225,9 +225,9 @@ def test_an_envelope_that_was_bent_is_refused(lived: tuple[Path, dict[Any, bytes
 FULL = """
 import json, resource, sys
 from pathlib import Path
-from discreet.client import Device, Limits, StoreError
-from discreet.client.sending import Answer
-from discreet.io.collection_fields import Epochs
+from discreet.device import Device, Limits, StoreError
+from discreet.device.sending import Answer
+from discreet.protocol.collection import Epochs
 from signed import START, TRUST, collection
 found = collection(answers="fresh", lifetime=1e6, epochs=Epochs(START, 60, 100_000), late=10**6)
 folder, now, frames = Path(sys.argv[1]), [float(START)], []
@@ -264,8 +264,8 @@ print(json.dumps({"refused": refused, "recorded": recorded, "full": full, "last"
 FORBIDDEN = """
 import json, os, sys, tempfile
 from pathlib import Path
-import discreet.io.frames, discreet.client.sending
-from discreet.client import Device, Limits, StoreError
+import discreet.protocol.frames, discreet.device.sending
+from discreet.device import Device, Limits, StoreError
 from discreet.errors import ParameterError
 from signed import START, TRUST, collection
 found = collection(answers="fresh")

@@ -16,18 +16,17 @@ import numpy as np
 import pytest
 
 import planted
-from discreet.client import Device, Limits, Outcome, RandomnessError, StoreError
-from discreet.client.memory import Memory
-from discreet.client.permanent import key_of_person, print_of, words_of
-from discreet.client.randomness import Keys
-from discreet.client.sending import Answer
 from discreet.core.random import KeyedRandom, SeededRandom
+from discreet.device import Device, Limits, Outcome, RandomnessError, StoreError
+from discreet.device.answers import key_of_person, print_of, words_of
+from discreet.device.memory import Memory
+from discreet.device.outbox import Keys
+from discreet.device.sending import Answer
 from discreet.errors import DataError, ParameterError
-from discreet.io.collection_errors import RebuiltError
-from discreet.io.collection_fields import Epochs
-from discreet.io.envelope import public_key
-from discreet.io.frames import Frame
-from discreet.io.signing import withdraw
+from discreet.formats.signing import withdraw
+from discreet.protocol.collection import Epochs
+from discreet.protocol.envelope import RebuiltError, public_key
+from discreet.protocol.frames import Frame
 from refusals import refused
 from signed import EPOCH, PLAIN, START, TRUST, altered, collection, document, envelope, key, resigned
 
@@ -380,7 +379,7 @@ def test_failing_randomness(fixture: Fixture, monkeypatch: pytest.MonkeyPatch, b
                 raise broken
             return real(n) if calls[0] <= good else broken(n)
 
-        monkeypatch.setattr("discreet.client.randomness.os.urandom", urandom)
+        monkeypatch.setattr("discreet.device.outbox.os.urandom", urandom)
         refused(RandomnessError, lambda: fixture.device.answer(found, "daily"), "broken")
         assert fixture.device.log() == []
         assert fixture.device.budget().spent == 0
@@ -392,7 +391,7 @@ def test_failing_randomness(fixture: Fixture, monkeypatch: pytest.MonkeyPatch, b
 def test_the_same_key_again_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a machine does that was restored from a snapshot with its generator's state."""
     keys, drawn = Keys(), iter([b"a" * 32, b"b" * 32, b"a" * 32, b"c" * 32, b"d" * 32, b"e" * 32])
-    monkeypatch.setattr("discreet.client.randomness.os.urandom", lambda _: next(drawn))
+    monkeypatch.setattr("discreet.device.outbox.os.urandom", lambda _: next(drawn))
     assert keys.key() == b"a" * 32
     with pytest.raises(RandomnessError):
         keys.key()
@@ -470,7 +469,7 @@ def test_what_a_device_imports(tmp_path: Path) -> None:
     code = (
         "import sys, tempfile, time\n"
         "sys.path.insert(0, sys.argv[1])\n"
-        "from discreet.client import Device, Limits\n"
+        "from discreet.device import Device, Limits\n"
         "envelope, key = open(sys.argv[2], 'rb').read(), bytes.fromhex(sys.argv[3])\n"
         f"device = Device(tempfile.mkdtemp(), [key], Limits(2, 4, 20), clock=lambda: {START}.0)\n"
         "found = device.accept(envelope, rebuild=True); device.agree(found)\n"

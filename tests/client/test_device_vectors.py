@@ -10,10 +10,8 @@ import pytest
 from scripted import ROOT
 
 from discreet.errors import DataError
-from discreet.io.collection import open_envelope
-from discreet.io.collection_errors import REFUSALS, CollectionError
-from discreet.io.envelope import opened
-from discreet.io.spelled_plan import bots_of, code_of, domain_of
+from discreet.protocol.collection import bots_of, code_of, domain_of, open_envelope
+from discreet.protocol.envelope import REFUSALS, CollectionError, opened
 
 VECTORS = ROOT / "js" / "vectors"
 ENVELOPES = [json.loads(line) for line in (VECTORS / "envelopes.jsonl").read_text().splitlines()]

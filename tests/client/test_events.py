@@ -11,10 +11,10 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scripted import ROOT, SCRIPTS, Scripted
 
-from discreet.client.permanent import key_of_person
 from discreet.core.random import KeyedRandom
-from discreet.io.frames import head
-from discreet.io.sampler import Sampler
+from discreet.device.answers import key_of_person
+from discreet.protocol.frames import head
+from discreet.protocol.sampler import Sampler
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=[script["name"] for script in SCRIPTS])

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from discreet.client import Device, Limits, StoreError
-from discreet.client import memory as module
-from discreet.client.memory import Memory
-from discreet.client.sending import Answer
-from discreet.io.signing import withdraw
+from discreet.device import Device, Limits, StoreError
+from discreet.device import memory as module
+from discreet.device.memory import Memory
+from discreet.device.sending import Answer
+from discreet.formats.signing import withdraw
 from refusals import refused
 from signed import EPOCH, PLAIN, START, TRUST, envelope, key
 
@@ -39,8 +39,8 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 opened = []
 sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
-from discreet.client import Device, Limits
-from discreet.client.sending import Answer
+from discreet.device import Device, Limits
+from discreet.device.sending import Answer
 from signed import START, TRUST, collection
 found, folder = collection(answers="fresh"), Path(sys.argv[1])
 for _ in range(2):

@@ -17,11 +17,10 @@ from sender import Sender
 import planted
 from collector_double import Double, collector
 from discreet.cli import main
-from discreet.client import Device, Limits, Sent, connections
-from discreet.client.proxies import Proxy, ProxyError, proxy_for
-from discreet.client.sending import Answer, FetchError, fetch, post
+from discreet.device import Device, Limits, Sent, sending
+from discreet.device.sending import Answer, FetchError, Proxy, ProxyError, fetch, post, proxy_for
 from discreet.errors import ParameterError
-from discreet.io.collection_fields import Epochs
+from discreet.protocol.collection import Epochs
 from refusals import refused
 from signed import PUBLIC, TRUST, envelope
 
@@ -130,7 +129,7 @@ def test_reports_wait_for_the_proxy(
 @pytest.mark.parametrize("where", ["proxy", "handshake"])
 def test_slow_words_on_the_way_end(safe: Double, relay: Relay, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
     """A proxy's answer and a handshake come under the deadline too, not only the collector's answer."""
-    monkeypatch.setattr(connections, "_DEADLINE", 0.4)
+    monkeypatch.setattr(sending, "_DEADLINE", 0.4)
     said = (
         b"HTTP/1.1 200 OK\r\nX: "
         if where == "proxy"

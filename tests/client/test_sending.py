@@ -13,10 +13,10 @@ from certificates import certificate
 from sender import Sender
 
 from collector_double import Double, collector
-from discreet.client import Device, Limits, Sent, connections
-from discreet.client.sending import Answer, FetchError, fetch, pause, post, seconds_of
+from discreet.device import Device, Limits, Sent, sending
+from discreet.device.sending import Answer, FetchError, fetch, pause, post, seconds_of
 from discreet.errors import ParameterError
-from discreet.io.envelope import MOST_ENVELOPE_BYTES
+from discreet.protocol.envelope import MOST_ENVELOPE_BYTES
 from refusals import refused
 from signed import TRUST
 
@@ -207,7 +207,7 @@ def test_no_answer_of_http(answer: bytes) -> None:
 
 
 def test_a_collector_that_never_ends_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_DEADLINE", 0.4)
+    monkeypatch.setattr(sending, "_DEADLINE", 0.4)
     listening, origin = _serve(b"HTTP/1.1 202 OK\r\nX: " + b"x" * 400, pieces=400, pause_between=0.02)
     started = time.monotonic()
     with listening:
@@ -230,7 +230,7 @@ def test_a_certificate_that_nobody_has_signed(tmp_path: Path, monkeypatch: pytes
 
 def test_a_handshake_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte now and then keeps no device waiting: the deadline is one for everything."""
-    monkeypatch.setattr(connections, "_DEADLINE", 0.4)
+    monkeypatch.setattr(sending, "_DEADLINE", 0.4)
     listening, origin = _serve(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc" + b"x" * 800, pieces=800, pause_between=0.01)
     started = time.monotonic()
     with listening:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from discreet.client import Device, Limits
-from discreet.client.sending import Answer
+from discreet.device import Device, Limits
+from discreet.device.sending import Answer
 from programs import program
 from signed import EPOCH, START
 from version1_files import FACTS, FOLDER, copied, python_device_of

@@ -12,13 +12,11 @@ from typing import Any
 import pytest
 
 import planted
-from discreet.client import Device, Limits, Outcome
-from discreet.client.memory import Memory
-from discreet.client.proxies import Proxy
-from discreet.client.sending import Answer
+from discreet.device import Device, Limits, Outcome
+from discreet.device.memory import Memory
+from discreet.device.sending import Answer, Proxy
 from discreet.errors import DiscreetError, ParameterError
-from discreet.io.collection_errors import REFUSALS, CollectionError
-from discreet.io.envelope import MOST_ENVELOPE_BYTES, opened
+from discreet.protocol.envelope import MOST_ENVELOPE_BYTES, REFUSALS, CollectionError, opened
 from refusals import refused
 from signed import PLAIN, START, TRUST, altered, document, envelope, resigned
 

@@ -16,18 +16,17 @@ from typing import Any
 import numpy as np
 
 from discreet.collector.app import Application
-from discreet.collector.catalogue import Entry
-from discreet.collector.folder import DataFolder
-from discreet.collector.frame_checks import Submission
-from discreet.collector.keeper import Keeper
+from discreet.collector.inboxes import DataFolder
+from discreet.collector.intake import Submission
+from discreet.collector.keeper import Entry, Keeper
 from discreet.collector.operations import add
 from discreet.collector.serving import server
 from discreet.collector.settings import ServiceLimits, Settings
 from discreet.collector.store import Store
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError
-from discreet.io.collection_fields import Epochs
-from discreet.io.frames import MEDIA_TYPE, Frame, head
+from discreet.protocol.collection import Epochs
+from discreet.protocol.frames import MEDIA_TYPE, Frame, head
 from signed import PLAIN, PUBLIC, envelope
 
 EPOCH = 3600

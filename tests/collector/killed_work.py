@@ -18,9 +18,9 @@ from collectors import added, ids, keeping, kept, put, records
 from kills import forked
 from older_folders import as_version1
 
-from discreet.collector.backup import backup, check, restore
-from discreet.collector.catalogue import Entry
-from discreet.collector.folder import DataFolder
+from discreet.collector.inboxes import DataFolder
+from discreet.collector.keeper import Entry
+from discreet.collector.operations import backup, check, restore
 from discreet.collector.sealing import seal_batch
 
 _GROUPS, _IN_GROUP = 60, 400

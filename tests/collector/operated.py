@@ -21,8 +21,8 @@ from collectors import added_envelope
 from independent_count import ID, RECORD, At, Reports, asked, found_in, kept
 from loads import Load, collector_command, environment, free_port, wait_for
 
-from discreet.cli.parameters import spelled_key
-from discreet.io.collection_fields import Epochs
+from discreet.cli.options import spelled_key
+from discreet.protocol.collection import Epochs
 from signed import PUBLIC, envelope
 
 PLAN = {"epsilon": 1.0, "domain": {"range": [0, 128]}, "mechanism": {"name": "unary"}}

@@ -11,11 +11,11 @@ from collectors import added, ids, put, records
 from test_sealing import seal
 
 from discreet.cli import main
-from discreet.collector.folder import DataFolder
+from discreet.collector.inboxes import DataFolder
 from discreet.collector.sealing import sealed_folder
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
-from discreet.io.plan import Plan
+from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism
 
 N = 2000

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from collectors import added, frame, ids, keeping, kept, put, records, serving
 
-from discreet.collector.clock import DOUBT_SECONDS, Clock
+from discreet.collector.keeper import DOUBT_SECONDS, Clock
 
 
 class Times:

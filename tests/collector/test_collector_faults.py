@@ -17,7 +17,7 @@ from killed_work import WORK
 from kills import killed
 from loads import collector_command, environment, free_port, process
 
-from discreet.collector.frame_checks import judged
+from discreet.collector.intake import judged
 from discreet.collector.settings import ServiceLimits
 from programs import program
 

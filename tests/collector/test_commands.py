@@ -19,14 +19,13 @@ from collectors import added, added_envelope, current, frame, ids, kept, put, re
 from loads import collector_command, free_port, wait_for
 
 from discreet.cli import main
-from discreet.cli.collector import collector
-from discreet.cli.parameters import spelled_key
-from discreet.cli.serve import serve
+from discreet.cli.options import spelled_key
+from discreet.cli.verbs.collector import collector, serve
 from discreet.collector.inboxes import packed
 from discreet.collector.serving import bound
 from discreet.collector.settings import Settings, Tls
 from discreet.errors import ParameterError
-from discreet.io.signing import withdraw
+from discreet.formats.signing import withdraw
 from signed import PUBLIC, TRUST, envelope, key
 
 TRUSTED = ["--trust", spelled_key(PUBLIC)]

@@ -13,9 +13,8 @@ import pytest
 from collectors import Served, added, frame, kept, serving, wait_until
 from loads import HEAD
 
-from discreet.collector.rates import Rates
+from discreet.collector.keeper import Rates, Tokens, TooManyTriesError
 from discreet.collector.settings import ServiceLimits
-from discreet.collector.tokens import Tokens, TooManyTriesError
 
 BIG = 1 << 23
 

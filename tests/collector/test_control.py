@@ -15,20 +15,19 @@ from typing import Any
 import pytest
 from collectors import added, added_envelope, current, frame, ids, keeping, kept, put, put_by, records, serving
 
-from discreet.cli.parameters import spelled_key
-from discreet.collector import control
-from discreet.collector.control import ask
-from discreet.collector.folder import DataFolder
+from discreet.cli.options import spelled_key
+from discreet.collector import operations
+from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Keeper
-from discreet.collector.operations import OPERATIONS
+from discreet.collector.operations import OPERATIONS, ask
 from discreet.errors import DataError, OutputExistsError, ParameterError
-from discreet.io.signing import withdraw
+from discreet.formats.signing import withdraw
 from signed import PUBLIC, TRUST, envelope, key
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "_WAIT_SECONDS", 0.3)
+    monkeypatch.setattr(operations, "_WAIT_SECONDS", 0.3)
 
 
 def test_the_collector_answers_as_the_verb_itself_would(tmp_path: Path) -> None:
@@ -82,7 +81,7 @@ def test_a_defect_is_told_without_what_was_asked(tmp_path: Path, monkeypatch: py
         raise RuntimeError("secret of somebody")
 
     with serving(tmp_path):
-        monkeypatch.setattr(control, "OPERATIONS", {**OPERATIONS, "list": broken})
+        monkeypatch.setattr(operations, "OPERATIONS", {**OPERATIONS, "list": broken})
         with pytest.raises(DataError, match="this is a defect of the collector") as caught:
             ask(DataFolder(tmp_path), "list")
         assert "secret" not in str(caught.value)
@@ -147,13 +146,13 @@ def test_without_a_socket_it_serves_and_verbs_say_why_they_cannot_ask(
     why = {"long path": "more than 103 bytes", "no sockets": "has no Unix sockets", "not made": "does not answer"}[case]
     with monkeypatch.context() as patched:
         if case == "no sockets":
-            patched.setattr(control, "socket", SimpleNamespace(socket=None))
+            patched.setattr(operations, "socket", SimpleNamespace(socket=None))
         if case == "not made":
 
             def refused(_: str) -> None:
                 raise OSError(95, "Operation not supported")
 
-            patched.setattr(control, "_listening", refused)
+            patched.setattr(operations, "_listening", refused)
         with serving(folder) as served:
             assert served.client.post(frame(entry)).status == 202
             with pytest.raises(ParameterError, match=why) as caught:

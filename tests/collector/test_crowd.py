@@ -10,9 +10,8 @@ import pytest
 from collectors import serving, wait_until
 from loads import free_port
 
-from discreet.collector.crowd import Crowd
-from discreet.collector.demo import NAME, Demo, prepare
-from discreet.collector.folder import DataFolder
+from discreet.collector.demo import NAME, Crowd, Demo, prepare
+from discreet.collector.inboxes import DataFolder
 from discreet.collector.sealing import seal_batch
 
 PEOPLE = 60

@@ -11,14 +11,13 @@ import pytest
 from collectors import Served, added, added_envelope, current, frame, serving, stored, wait_until
 from test_releases import sealed
 
-from discreet.collector.catalogue import Entry
-from discreet.collector.folder import DataFolder
-from discreet.collector.pages import assets, survey
+from discreet.collector import endpoints
+from discreet.collector.inboxes import DataFolder
+from discreet.collector.keeper import Entry, new_token
 from discreet.collector.store import FailedStoreError
-from discreet.collector.tokens import new_token
 from discreet.errors import ParameterError
-from discreet.io.collection_errors import FieldError
-from discreet.io.signing import withdraw
+from discreet.formats.signing import withdraw
+from discreet.protocol.envelope import FieldError
 from signed import TRUST, altered, envelope, key
 
 
@@ -129,7 +128,7 @@ def test_only_hashes_of_tokens_are_kept(tmp_path: Path, token: str) -> None:
 
 
 def test_ended_tokens_are_none(tmp_path: Path, token: str) -> None:
-    from discreet.collector.tokens import end_token
+    from discreet.collector.keeper import end_token
 
     added(tmp_path)
     with serving(tmp_path) as served:
@@ -154,12 +153,12 @@ def test_the_survey_page_and_its_scripts(tmp_path: Path) -> None:
     entry = added(tmp_path)
     with serving(tmp_path) as served:
         page = served.client.get("/take/habits")
-        assert (page.status, page.body.decode()) == (200, survey.page(entry.collection, entry.row.trust))
-        assert survey.headers(entry.collection).items() <= page.headers.items()
+        assert (page.status, page.body.decode()) == (200, endpoints.survey_page(entry.collection, entry.row.trust))
+        assert endpoints.survey_headers(entry.collection).items() <= page.headers.items()
         for script in ("index.js", "survey/take.js", "survey/take.css"):
             found = served.client.get(f"/static/{script}")
             assert (found.status, found.headers["x-content-type-options"]) == (200, "nosniff")
-            assert found.body == (assets.scripts() / script).read_bytes()  # type: ignore[operator]
+            assert found.body == (endpoints.scripts() / script).read_bytes()  # type: ignore[operator]
         assert served.client.get("/take/unknown").status == 404
         added_envelope(tmp_path, withdraw(entry.row.envelope, [key()]))
         wait_until(lambda: b"is withdrawn" in served.client.get("/take/habits").body)
@@ -239,8 +238,8 @@ def test_metrics_count_reports_and_nobody(tmp_path: Path) -> None:
 
 
 def test_a_defect_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture) -> None:
+    from discreet.collector import endpoints
     from discreet.collector.logs import write_logs
-    from discreet.collector.pages import endpoints
 
     added(tmp_path)
     write_logs("info")

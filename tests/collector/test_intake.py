@@ -31,16 +31,14 @@ from collectors import (
     wait_until,
 )
 
-from discreet.collector.folder import DataFolder
-from discreet.collector.inboxes import packed
-from discreet.collector.intake import Intake
+from discreet.collector.inboxes import DataFolder, packed
+from discreet.collector.intake import Intake, Writer
 from discreet.collector.keeper import Keeper
-from discreet.collector.measures import Measures
+from discreet.collector.logs import Measures
 from discreet.collector.sealing import seal_batch
 from discreet.collector.settings import ServiceLimits
-from discreet.collector.writer import Writer
-from discreet.io.frames import JSON_MEDIA_TYPE, LARGEST_FRAME, MEDIA_TYPE, Frame
-from discreet.io.signing import withdraw
+from discreet.formats.signing import withdraw
+from discreet.protocol.frames import JSON_MEDIA_TYPE, LARGEST_FRAME, MEDIA_TYPE, Frame
 from signed import TRUST, envelope, key
 
 
@@ -196,20 +194,20 @@ def test_bad_frames_of_a_group_name_themselves_and_cost_the_others_nothing(tmp_p
 
 
 def test_a_group_is_checked_once_and_once_more_per_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.collector import frame_checks
+    from discreet.collector import intake
 
     entry = added(tmp_path)
     calls: list[int] = []
-    real = frame_checks.check_records
+    real = intake.check_records
 
     def counted(entry: Any, rows: Any) -> None:
         calls.append(len(rows))
         real(entry, rows)
 
-    monkeypatch.setattr(frame_checks, "check_records", counted)
+    monkeypatch.setattr(intake, "check_records", counted)
     bad = [sent for reason, sent in flawed_frames(entry).items() if "id of another" not in reason]
-    sent = [frame_checks.Submission(entry, 1, 3, data, 44) for data in [frame(entry, 3), *bad, *bad, frame(entry, 3)]]
-    outcomes = frame_checks.judged(entry, sent)
+    sent = [intake.Submission(entry, 1, 3, data, 44) for data in [frame(entry, 3), *bad, *bad, frame(entry, 3)]]
+    outcomes = intake.judged(entry, sent)
     assert [outcome is None for outcome in outcomes] == [True, *[False] * 8, True]
     assert len(calls) == 1 + len(bad)
 
@@ -525,7 +523,7 @@ def _writer(tmp_path: Path, **limits: int) -> tuple[Writer, Any, list[Any]]:
 
 
 def _submission(entry: Any, n: int = 1) -> Any:
-    from discreet.collector.frame_checks import Submission
+    from discreet.collector.intake import Submission
 
     return Submission(entry, 1, n, frame(entry, n), 44)
 
@@ -583,9 +581,9 @@ def test_a_store_that_fails_is_answered_with_503_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the disk is there again, nothing has to be started anew; also where nobody sends meanwhile."""
-    from discreet.collector import writer
+    from discreet.collector import intake
 
-    monkeypatch.setattr(writer, "_IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(intake, "_IDLE_SECONDS", 0.05)
     entry = added(tmp_path)
     with serving(tmp_path) as served:
         assert served.client.post(frame(entry)).status == 202
@@ -606,7 +604,7 @@ def _failing(_: int) -> None:
 
 
 def test_a_check_that_breaks_down_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.collector import writer
+    from discreet.collector import intake
 
     entry = added(tmp_path)
     with serving(tmp_path) as served:
@@ -615,7 +613,7 @@ def test_a_check_that_breaks_down_keeps_nothing(tmp_path: Path, monkeypatch: pyt
             raise RuntimeError("secret of somebody")
 
         with monkeypatch.context() as patched:
-            patched.setattr(writer, "judged", broken)
+            patched.setattr(intake, "judged", broken)
             answer = served.client.post(frame(entry))
         assert (answer.status, answer.json["error"]) == (500, "defect")
         assert b"secret" not in answer.body

@@ -11,16 +11,14 @@ from test_sealing import seal
 
 import discreet as dc
 from chances import beyond_among
-from discreet.collector.catalogue import Entry
-from discreet.collector.facts import facts_of, publication
-from discreet.collector.folder import DataFolder
-from discreet.collector.pages import survey
-from discreet.collector.releases import Counts
+from discreet.collector import endpoints
+from discreet.collector.inboxes import DataFolder
+from discreet.collector.keeper import Entry
+from discreet.collector.releases import Counts, facts_of, publication
 from discreet.collector.sealing import sealed_folder
-from discreet.io.collection import Collection, rebuild
-from discreet.io.collection_fields import Epochs
-from discreet.io.publications import collection_publication as planned
-from discreet.io.publications import most_answers, sentences_on_published
+from discreet.formats.publications import collection_publication as planned
+from discreet.formats.publications import most_answers, sentences_on_published
+from discreet.protocol.collection import Collection, Epochs, rebuild
 from running import done, told
 from signed import EPOCH, START, collection
 
@@ -138,7 +136,7 @@ def test_later_versions_say_that_earlier_ones_add_to_it() -> None:
 
 def test_people_read_a_chance_before_they_answer(tmp_path: Path) -> None:
     entry = added(tmp_path, least=1000)
-    text = " ".join(survey.page(entry.collection, entry.row.trust).split())
+    text = " ".join(endpoints.survey_page(entry.collection, entry.row.trust).split())
     assert "from at least 1,000 answers together" in text
     found = re.search(r"at most (\d+)% sure which of two protected values is yours; the chance .* 1 in 1,000,000", text)
     assert found is not None
@@ -151,7 +149,9 @@ def test_people_read_a_chance_before_they_answer(tmp_path: Path) -> None:
     assert "its own word" in text
     assert "all your answers" not in text
     again = added(tmp_path / "fresh", least=1000, answers="fresh", lifetime=2.0)
-    assert "all your answers together, of which there are at most 2." in survey.page(again.collection, again.row.trust)
+    assert "all your answers together, of which there are at most 2." in endpoints.survey_page(
+        again.collection, again.row.trust
+    )
 
 
 def test_a_sealed_folder_says_itself_how_people_are_in_it(tmp_path: Path) -> None:

@@ -21,10 +21,9 @@ from collectors import PLANS, Served, added, frame, ids, keeping, put, records, 
 from test_sealing import seal
 
 from discreet.collector import releases
-from discreet.collector.catalogue import Entry
-from discreet.collector.estimate_query import EstimateQuery
-from discreet.collector.folder import DataFolder
-from discreet.collector.releases import MOST_WAITING, EarlyError, covering
+from discreet.collector.inboxes import DataFolder
+from discreet.collector.keeper import Entry
+from discreet.collector.releases import MOST_WAITING, EarlyError, EstimateQuery, covering
 from discreet.collector.sealing import seal_batch, sealed_folder
 from discreet.collector.store import SealRow
 from discreet.collector.working import JobError, Workers

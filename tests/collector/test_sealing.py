@@ -12,16 +12,16 @@ import pyarrow.parquet as pq
 import pytest
 from collectors import PLANS, added, current, frame, ids, keeping, kept, put, records, serving, stored, wait_until
 
-from discreet.collector.catalogue import Entry
-from discreet.collector.folder import DataFolder
+from discreet.collector.inboxes import DataFolder
+from discreet.collector.keeper import Entry
 from discreet.collector.sealing import due_batches, forget_reports, seal_batch, sealed_folder
 from discreet.collector.store import FailedStoreError, SealRow, Store
 from discreet.engines import gather, tally
 from discreet.errors import DataError, ParameterError
-from discreet.io.plan import Plan
-from discreet.io.reports import read_reports
-from discreet.io.sealing import is_canonical
-from discreet.io.tallies import read_tally
+from discreet.formats.plan import Plan
+from discreet.formats.reports import read_reports
+from discreet.formats.sealing import is_canonical
+from discreet.formats.tallies import read_tally
 
 
 def seal(folder: Path, entry: Entry, *batch: int) -> SealRow | None:
@@ -104,12 +104,12 @@ def test_the_first_report_of_an_id_wins(tmp_path: Path) -> None:
 @pytest.mark.parametrize("memory", [1, 1 << 6, 1 << 27])
 def test_duplicates_are_found_wherever_they_are(tmp_path: Path, memory: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Against a plain loop; with so little memory that runs and batches cut through the reports of one id."""
-    from discreet.collector import first_reports, sealing
-    from discreet.io import row_sort
+    from discreet.collector import sealing
+    from discreet.formats import sealing as canonical
 
-    monkeypatch.setattr(row_sort, "_LEAST_ROWS", 7)
-    monkeypatch.setattr(row_sort, "_LEAST_BLOCK", 3)
-    monkeypatch.setattr(first_reports, "_ROWS", 13)
+    monkeypatch.setattr(canonical, "_LEAST_ROWS", 7)
+    monkeypatch.setattr(canonical, "_LEAST_BLOCK", 3)
+    monkeypatch.setattr(sealing, "_ROWS", 13)
     entry = added(tmp_path)
     rng = np.random.default_rng(5)
     # Few ids, and in them few different bytes, so that halves of ids agree too.
@@ -138,9 +138,9 @@ def test_duplicates_are_found_wherever_they_are(tmp_path: Path, memory: int, mon
 def test_nothing_of_arrival_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same reports in two orders, in other frames, under other ids, at other times: the same bytes."""
     from discreet.collector import sealing
-    from discreet.io import row_sort
+    from discreet.formats import sealing as canonical
 
-    monkeypatch.setattr(row_sort, "_LEAST_ROWS", 16)
+    monkeypatch.setattr(canonical, "_LEAST_ROWS", 16)
     found = []
     for seed, cut in ((1, 1), (2, 40)):
         folder = tmp_path / str(seed)

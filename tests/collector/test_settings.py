@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from discreet.cli.parameters import spelled_key
-from discreet.collector.rates import Rates
+from discreet.cli.options import spelled_key
+from discreet.collector.keeper import Rates
 from discreet.collector.settings import ServiceLimits, Settings, load_settings
 from discreet.errors import ParameterError
 

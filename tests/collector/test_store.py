@@ -10,7 +10,7 @@ import pytest
 from collectors import added, keeping, kept, put, records, stored
 from collectors import ids as some_ids
 
-from discreet.collector.folder import DataFolder, HeldError
+from discreet.collector.inboxes import DataFolder, HeldError
 from discreet.collector.keeper import Keeper
 from discreet.collector.store import VERSION, DamagedStoreError, FailedStoreError, Store
 from discreet.errors import ParameterError
@@ -30,7 +30,7 @@ def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
     added(tmp_path)
     script = (
         "import sys; from pathlib import Path; from discreet.collector.keeper import Keeper; "
-        "from discreet.collector.folder import DataFolder\n"
+        "from discreet.collector.inboxes import DataFolder\n"
         "try: Keeper(DataFolder(Path(sys.argv[1]))).close()\n"
         "except Exception as error: print(type(error).__name__)"
     )

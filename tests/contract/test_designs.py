@@ -6,14 +6,13 @@ from math import comb
 import numpy as np
 import pytest
 
-from discreet.accuracy.optimum import lower_bound
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockDesign, SubsetSelection
-from discreet.mechanisms.designs import MixedSubsets
-from discreet.mechanisms.subsets import Subsets
+from discreet.mechanisms.subsets import MixedSubsets, Subsets
+from discreet.theory.optimum import lower_bound
 from evidence import binomial
 
 MIXED = BlockDesign(Domain(range(8), sensitive=range(5)), 1.2)

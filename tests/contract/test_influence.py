@@ -12,8 +12,8 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.estimators import estimate
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, Channel, HadamardResponse, UnaryEncoding
-from discreet.mechanisms.designs import MixedSubsets
 from discreet.mechanisms.personalized import Personalized
+from discreet.mechanisms.subsets import MixedSubsets
 from discreet.testing import spell_out
 from laws import MEDIUM, SMALL, Case, cases, sampled, sizes_told_apart, small, spelled
 

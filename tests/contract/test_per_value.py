@@ -16,16 +16,16 @@ from scipy.optimize import minimize
 
 from discreet.cli import main
 from discreet.core.domain import Domain
-from discreet.core.epsilons import EpsilonGroups
 from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.estimators import METHODS, estimate
-from discreet.io.plan import Plan
+from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism, PerValueEncoding, PerValueResponse, RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.law_mechanism import LawMechanism
+from discreet.mechanisms.law import LawMechanism
+from discreet.mechanisms.per_value import best_odds
 from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.singletons import Singletons
-from discreet.mechanisms.weighted_bits import best_odds
+from discreet.mechanisms.weights import EpsilonGroups
 from discreet.privacy.audit import audit
 from discreet.privacy.notions import one_sided
 from discreet.privacy.verify import verify

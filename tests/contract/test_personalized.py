@@ -13,8 +13,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms import RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.personalized import Personalized, candidates_left
-from discreet.mechanisms.secret_tags import SecretTags, SimulatedTags
+from discreet.mechanisms.personalized import Personalized, SecretTags, SimulatedTags, candidates_left
 from discreet.privacy.verify import matrix_epsilon, verify
 from laws import BUILDERS, PER_VALUE
 from refusals import refused

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, norm
 
-from discreet.core.confidence_intervals import score_ends
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
-from discreet.estimators.linear_start import LinearStart
+from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import HadamardResponse, LocalHashing, PooledHashing
-from discreet.mechanisms.law_mechanism import LawMechanism
-from discreet.mechanisms.pooled_hashing import PooledHashBlocks, hash_function
+from discreet.mechanisms.hashing import PooledHashBlocks, hash_function
+from discreet.mechanisms.law import LawMechanism
+from discreet.theory.binomial import score_ends
 from evidence import LEVEL
 
 TINY = [(5, 2), (5, 3), (7, 3)]

@@ -17,12 +17,12 @@ from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, Sub
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import MemberLists, Subsets
-from discreet.testing import CHECKS, check_mechanism, counted, drawn, enumerated, spell_out
+from discreet.testing import CHECKS, check_mechanism, contract, spell_out
 from laws import SMALL, Case, cases, small
 from refusals import refused
 
 DOMAIN = Domain(range(6), sensitive=[0, 2, 3, 5])
-DRAWN = [check for check in CHECKS if check.__module__ == drawn.__name__]
+DRAWN = [check for check in CHECKS if check.__module__ == contract.__name__]
 several_checks = pytest.mark.parametrize("check", [check for check in CHECKS if check not in DRAWN])
 
 
@@ -269,44 +269,42 @@ def of_kind(kind: type[BlockMechanism], check: Callable[[BlockMechanism], None],
 
 
 FAULTS = {
-    "noise": of_law(UniformFromTheFirst, drawn.blocks_follow_the_law, "blocks of noise must follow the law"),
-    "member": of_law(NobodyContained, drawn.blocks_follow_the_law, "drawn for value 0 must be possible ones"),
-    "rows": of_law(OneRowDown, drawn.members_and_noise_keep_their_rows, "a block must contain its member"),
-    "words": of_law(NoWordsForMembers, drawn.words_tell_nothing, "5 of 5 take others"),
-    "pi": of_law(TooMuchNoise, enumerated.inclusions_equal_enumeration, "pi of value 0 must be 1/4"),
-    "pi, and so epsilon": of_law(TooMuchNoise, enumerated.epsilon_is_kept, "value 0 at most e\\^1.0 times"),
-    "rho": of_law(WrongPairs, enumerated.inclusions_equal_enumeration, "rho of value 1, given 0, must be 0"),
-    "rho, and so the estimate": of_law(WrongPairs, enumerated.estimate_is_unbiased, "must be unbiased"),
-    "blocks": of_law(TwiceTheFirst, enumerated.blocks_are_written_as_the_columns_say, "must differ, only 3 do"),
-    "weights": of_law(LessThanOne, enumerated.blocks_are_written_as_the_columns_say, "add up to 1"),
-    "bound": of_law(BoundTooSmall, enumerated.blocks_are_written_as_the_columns_say, "must keep its bound"),
-    "sent, but refused": of_law(FirstRefused, counted.flaws_are_what_the_alphabet_lacks, "must not be flawed"),
-    "refused by files": of_law(FirstRefused, counted.reports_survive_the_wire, "every report must be written and read"),
+    "noise": of_law(UniformFromTheFirst, contract.blocks_follow_the_law, "blocks of noise must follow the law"),
+    "member": of_law(NobodyContained, contract.blocks_follow_the_law, "drawn for value 0 must be possible ones"),
+    "rows": of_law(OneRowDown, contract.members_and_noise_keep_their_rows, "a block must contain its member"),
+    "words": of_law(NoWordsForMembers, contract.words_tell_nothing, "5 of 5 take others"),
+    "pi": of_law(TooMuchNoise, contract.inclusions_equal_enumeration, "pi of value 0 must be 1/4"),
+    "pi, and so epsilon": of_law(TooMuchNoise, contract.epsilon_is_kept, "value 0 at most e\\^1.0 times"),
+    "rho": of_law(WrongPairs, contract.inclusions_equal_enumeration, "rho of value 1, given 0, must be 0"),
+    "rho, and so the estimate": of_law(WrongPairs, contract.estimate_is_unbiased, "must be unbiased"),
+    "blocks": of_law(TwiceTheFirst, contract.blocks_are_written_as_the_columns_say, "must differ, only 3 do"),
+    "weights": of_law(LessThanOne, contract.blocks_are_written_as_the_columns_say, "add up to 1"),
+    "bound": of_law(BoundTooSmall, contract.blocks_are_written_as_the_columns_say, "must keep its bound"),
+    "sent, but refused": of_law(FirstRefused, contract.flaws_are_what_the_alphabet_lacks, "must not be flawed"),
+    "refused by files": of_law(
+        FirstRefused, contract.reports_survive_the_wire, "every report must be written and read"
+    ),
     "never sent, but taken": Fault(
         lambda: with_law(AnyOrder(4, 2), SubsetSelection(DOMAIN, 1.0, k=2)),
-        counted.flaws_are_what_the_alphabet_lacks,
+        contract.flaws_are_what_the_alphabet_lacks,
         "10 of 16 are otherwise",
     ),
-    "others' values": of_kind(Hasty, drawn.reports_follow_the_channel, "reports of value 1 must follow the law"),
-    "second half": of_kind(Forgetful, counted.tallies_agree_and_merge, "must decode to the mean"),
-    "strangers": of_kind(Blind, counted.tallies_agree_and_merge, "reports of another plan must be refused"),
-    "streams": of_kind(TwiceAdded, counted.tallies_agree_and_merge, "add_tally must add what tally counts"),
-    "errors": Fault(
-        lambda: with_decoder(Optimist), enumerated.errors_equal_enumeration, "standard errors must be those"
-    ),
-    "worst case": Fault(
-        lambda: with_decoder(Modest), enumerated.errors_equal_enumeration, "must exceed the worst case"
-    ),
-    "worth": Fault(lambda: with_decoder(TwiceWorth), counted.tallies_agree_and_merge, "decoder.worth must be"),
+    "others' values": of_kind(Hasty, contract.reports_follow_the_channel, "reports of value 1 must follow the law"),
+    "second half": of_kind(Forgetful, contract.tallies_agree_and_merge, "must decode to the mean"),
+    "strangers": of_kind(Blind, contract.tallies_agree_and_merge, "reports of another plan must be refused"),
+    "streams": of_kind(TwiceAdded, contract.tallies_agree_and_merge, "add_tally must add what tally counts"),
+    "errors": Fault(lambda: with_decoder(Optimist), contract.errors_equal_enumeration, "standard errors must be those"),
+    "worst case": Fault(lambda: with_decoder(Modest), contract.errors_equal_enumeration, "must exceed the worst case"),
+    "worth": Fault(lambda: with_decoder(TwiceWorth), contract.tallies_agree_and_merge, "decoder.worth must be"),
     "worth_range": Fault(
-        lambda: with_decoder(MostSeen), enumerated.worths_keep_their_range, "must state the largest worth of any report"
+        lambda: with_decoder(MostSeen), contract.worths_keep_their_range, "must state the largest worth of any report"
     ),
-    "membership": of_law(Unread, counted.membership_is_what_blocks_contain, "a sum over blocks of membership must be"),
-    "channel": of_kind(AnotherChannel, enumerated.channel_equals_enumeration, "channel\\(\\) must be"),
-    "guarantee": of_kind(Understated, enumerated.epsilon_is_kept, "the guarantee must not state less"),
-    "description": of_law(HalfDescribed, counted.devices_know_the_law, "must make it again"),
-    "laws": of_kind(Unlisted, counted.devices_know_the_law, "Singletons is not there"),
-    "threshold": Fault(one_step_more, enumerated.epsilon_is_kept, "value 0 at most e\\^1.0 times"),
+    "membership": of_law(Unread, contract.membership_is_what_blocks_contain, "a sum over blocks of membership must be"),
+    "channel": of_kind(AnotherChannel, contract.channel_equals_enumeration, "channel\\(\\) must be"),
+    "guarantee": of_kind(Understated, contract.epsilon_is_kept, "the guarantee must not state less"),
+    "description": of_law(HalfDescribed, contract.devices_know_the_law, "must make it again"),
+    "laws": of_kind(Unlisted, contract.devices_know_the_law, "Singletons is not there"),
+    "threshold": Fault(one_step_more, contract.epsilon_is_kept, "value 0 at most e\\^1.0 times"),
 }
 
 
@@ -327,4 +325,4 @@ def test_what_cannot_be_checked_is_refused() -> None:
     large = RandomizedResponse(Domain(range(2000), sensitive=range(1500)), 1.0)
     assert "smaller domain" in refused(ParameterError, lambda: spell_out(large))
     alike = RandomizedResponse(DOMAIN, 12.0)
-    assert "smaller epsilon" in refused(ParameterError, lambda: drawn.reports_follow_the_channel(alike))
+    assert "smaller epsilon" in refused(ParameterError, lambda: contract.reports_follow_the_channel(alike))

@@ -13,7 +13,7 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.law_mechanism import LawMechanism
+from discreet.mechanisms.law import LawMechanism
 from discreet.mechanisms.singletons import Singletons
 from laws import BUILDERS, Case, counted, one_epsilon, sampled
 

@@ -11,13 +11,12 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.errors import ParameterError
-from discreet.io.plan import Plan
-from discreet.io.sampler import Sampler, UnknownSamplerError
+from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism, PaleyResponse, RandomizedResponse, TranslateResponse
-from discreet.mechanisms.paley import PaleyTranslates
-from discreet.mechanisms.translates import SetTranslates, TranslatesLaw
+from discreet.mechanisms.translates import PaleyTranslates, SetTranslates, TranslatesLaw
 from discreet.planning.candidates import PLANES
 from discreet.planning.compare import compare
+from discreet.protocol.sampler import Sampler, UnknownSamplerError
 from evidence import multinomial
 from refusals import refused
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.core.epsilons import EpsilonGroups, picked, tallied
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import PerValueEncoding
-from discreet.mechanisms.weighted_bits import WeightedBits
+from discreet.mechanisms.per_value import WeightedBits
+from discreet.mechanisms.weights import EpsilonGroups, picked, tallied
 
 MANY = 8_000_000
 

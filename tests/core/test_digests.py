@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.core import digests as rules
-from discreet.core.batches import SealedBatch, batch_name, in_both, read_digest, spelled
-from discreet.core.digests import MODULUS, Digesting, digest_of_limbs, digesting, limbs_of
-from discreet.core.record_form import RecordForm
+from discreet.core import tally as rules
+from discreet.core.reports import RecordForm, SealedBatch, batch_name, in_both, read_digest, spelled
+from discreet.core.tally import MODULUS, Digesting, digest_of_limbs, digesting, limbs_of
 from discreet.errors import DataError, MismatchError
-from discreet.io.records import RecordCodec
+from discreet.protocol.frames import RecordCodec
 from laws import MEDIUM, Case, cases, over, sampled
 from refusals import refused
 

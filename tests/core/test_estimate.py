@@ -14,16 +14,16 @@ from pyarrow import csv
 from scipy.optimize import brentq
 from scipy.stats import binom, norm
 
-from discreet.core.confidence_intervals import miss_probability
 from discreet.core.domain import Domain
-from discreet.core.estimate import Estimate
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import MissingExtraError, ParameterError
 from discreet.estimators import METHODS, estimate
-from discreet.estimators.linear_start import LinearStart
+from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import HadamardResponse, RandomizedResponse, UnaryEncoding
-from discreet.simulation.tallies import draw_tally
+from discreet.results.estimate import Estimate
+from discreet.simulation.devices import draw_tally
+from discreet.theory.binomial import miss_probability
 from refusals import refused
 
 DOMAIN = Domain(["low", "mid", "high", "none"], sensitive=["mid", "none"])

@@ -8,22 +8,16 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from discreet.accuracy.binomial_limits import BinomialCounts, share_limits
 from discreet.core.domain import Domain
-from discreet.core.estimate import Estimate
-from discreet.core.limits import Estimated, difference_ends, share_ends
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate
-from discreet.mechanisms import (
-    HadamardResponse,
-    LocalHashing,
-    RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
-)
-from discreet.mechanisms.sum_limits import SumLaw
+from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
+from discreet.mechanisms.tally_limits import SumLaw
+from discreet.results.estimate import Estimate
+from discreet.theory.binomial import BinomialCounts, share_limits
+from discreet.theory.limits import Estimated, difference_ends, share_ends
 
 Z = norm.isf(0.025)
 PEOPLE = Domain.product(

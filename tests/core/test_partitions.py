@@ -5,7 +5,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from discreet.core.partitions import AxisPartition
+from discreet.core.grouping import AxisPartition
 
 SHAPE = (2, 3, 4)
 

@@ -16,7 +16,7 @@ from discreet.estimators import METHODS, estimate
 from discreet.mechanisms import BlockDesign, BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.hadamard import HadamardColumns
-from discreet.mechanisms.law_mechanism import LawMechanism
+from discreet.mechanisms.law import LawMechanism
 from laws import BUILDERS
 from refusals import refused
 

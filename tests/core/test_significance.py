@@ -7,10 +7,10 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.core.significance import rejected
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.mechanisms import RandomizedResponse, UnaryEncoding
+from discreet.theory.binomial import rejected
 
 
 @pytest.mark.parametrize("seed", range(40))

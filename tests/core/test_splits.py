@@ -4,8 +4,7 @@ from functools import cache
 
 import pytest
 
-from discreet.core.splits import split_of
-from discreet.core.traces import Traces, by_count, by_half, leave_out, maximum_knowledge
+from discreet.core.traces import Traces, by_count, by_half, leave_out, maximum_knowledge, split_of
 from discreet.errors import ParameterError
 
 LENGTHS = {"u1": 6, "u2": 5, "u3": 3, "u4": 2, "u5": 1}

@@ -14,10 +14,10 @@ import pytest
 from discreet.core.reports import Reports
 from discreet.engines import TallyFold, observe, tally
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.io import arrow
-from discreet.io.plan import Plan
-from discreet.io.reports import write_reports
-from discreet.io.tallies import write_tally
+from discreet.formats import arrow
+from discreet.formats.plan import Plan
+from discreet.formats.reports import write_reports
+from discreet.formats.tallies import write_tally
 from discreet.mechanisms import BlockMechanism
 
 PLAN = """
@@ -51,7 +51,7 @@ def made_up(mechanism: BlockMechanism, n: int) -> Reports:
 # The child stops where it is told to, says so, and naps: whatever it was doing, a signal meets it there.
 CHILD = """
 import contextlib, resource, sys, time
-import discreet.cli.estimate as estimating
+import discreet.cli.verbs.estimate as estimating
 from discreet.cli import main
 
 phase, limit, *arguments = sys.argv[1:]

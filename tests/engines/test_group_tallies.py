@@ -9,17 +9,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.core.grouped_tally import GroupedTally
 from discreet.core.reports import Reports
+from discreet.core.tally import GroupedTally
 from discreet.engines import LocalEngine, groups
 from discreet.errors import DataError, MismatchError, ParameterError, RewrittenFileWarning
-from discreet.io.arrow import to_arrow
-from discreet.io.reports import write_reports
-from discreet.io.tallies import write_tally
+from discreet.formats.arrow import to_arrow
+from discreet.formats.reports import write_reports
+from discreet.formats.tallies import write_tally
 from discreet.mechanisms import BlockMechanism, LawMechanism
-from discreet.mechanisms.counting import ValueCounts
-from discreet.mechanisms.designs import MixedSubsets
+from discreet.mechanisms.block_law import ValueCounts
 from discreet.mechanisms.singletons import Singletons
+from discreet.mechanisms.subsets import MixedSubsets
 
 ULDP = dc.Domain(["flu", "hiv", "none", "cold"], sensitive=["hiv", "flu"])
 

@@ -12,9 +12,9 @@ from pyarrow import csv
 import discreet as dc
 from discreet.engines import LocalEngine, obfuscation, stamp
 from discreet.errors import DataError, ParameterError, RewrittenFileWarning
-from discreet.io import coded_values
-from discreet.io.coded_values import ValueColumns
-from discreet.io.public_columns import read_public
+from discreet.formats.public_columns import read_public
+from discreet.tables import values
+from discreet.tables.values import ValueColumns
 from refusals import refused
 
 MECHANISM = dc.UnaryEncoding(dc.Domain(range(4), sensitive=[0, 3]), 1.0)
@@ -35,7 +35,7 @@ KEEP = ("row", "region", "w", "urban")
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coded_values, "BATCH_ROWS", 37)
+    monkeypatch.setattr(values, "BATCH_ROWS", 37)
     monkeypatch.setattr(obfuscation, "_MOST_ROWS", 64)
 
 
@@ -224,7 +224,7 @@ def test_postcodes_keep_their_zeros(
     tmp_path: Path, kept_bytes: int, space: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A column of whole numbers is one of codes, and so of text, if any of them begins with a 0."""
-    monkeypatch.setattr("discreet.io.table_scan._KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr("discreet.tables.scan._KEPT_BYTES", kept_bytes)
     codes, ages = [f"{space}{code}" for code in ("10115", "80331", "01067")], ["40", "0", "-7"]
     rows = "".join(f"{at % 4},{codes[at % 3]},{ages[at % 3]},{at}\n" for at in range(N))
     (tmp_path / "t.csv").write_text("x,plz,age,place\n" + rows)

@@ -12,16 +12,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import discreet.io.partitions as reading
+import discreet.formats.sources as reading
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.engines import TallyFold, tally
 from discreet.engines.local import _Work
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.io import arrow
-from discreet.io.reports import write_reports
-from discreet.io.tallies import write_tally
+from discreet.formats import arrow
+from discreet.formats.reports import write_reports
+from discreet.formats.tallies import write_tally
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, SubsetSelection, UnaryEncoding
 from laws import MEDIUM, Case, cases, over, sampled
 

@@ -13,17 +13,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.core.digests import digesting
+from discreet.core.tally import digesting
 from discreet.engines import gather, observe, seal, stamp, tally
 from discreet.engines.groups import tally_by
 from discreet.errors import DataError, EqualReportsWarning, ParameterError
-from discreet.io import arrow
-from discreet.io.public_columns import read_public
-from discreet.io.report_sources import surveyed
-from discreet.io.reports import iterate_reports, read_reports, write_beside, write_reports
-from discreet.io.sealed_files import put_sealed, write_sealed
-from discreet.io.stored import look
-from discreet.io.tallies import put_tally, read_tally, write_tally
+from discreet.files.stored import look
+from discreet.formats import arrow
+from discreet.formats.public_columns import read_public
+from discreet.formats.reports import iterate_reports, read_reports, write_beside, write_reports
+from discreet.formats.sealed_files import put_sealed, write_sealed
+from discreet.formats.sources import surveyed
+from discreet.formats.tallies import put_tally, read_tally, write_tally
 from refusals import refused
 
 DOMAIN = dc.Domain(range(30), sensitive=range(20))
@@ -249,7 +249,7 @@ def test_a_sealed_file_that_says_another_digest(
     mechanism: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "sealed.parquet"
-    monkeypatch.setattr("discreet.io.sealed_files.spelled", lambda digest: f"{digest ^ 1:032x}")
+    monkeypatch.setattr("discreet.formats.sealed_files.spelled", lambda digest: f"{digest ^ 1:032x}")
     write_sealed(path, mechanism, reports_of(mechanism))
     said = refused(DataError, lambda: tally(mechanism, path))
     assert said == f"{path} holds other reports than it says; take the file once more from where it came."
@@ -273,7 +273,7 @@ def test_distinct_rows_have_the_same_digest(tmp_path: Path, monkeypatch: pytest.
     mechanism = dc.RandomizedResponse(dc.Domain(range(40)), 1.0)
     reports = reports_of(mechanism, 5000)
     write_reports(tmp_path / "a.parquet", mechanism, reports)
-    monkeypatch.setattr("discreet.io.dictionary_pages.pays", lambda _: True)
+    monkeypatch.setattr("discreet.formats.sources.pays", lambda _: True)
     (part,) = surveyed(mechanism, tmp_path).parts
     assert part.distinct() is not None
     assert (part.seen.n, part.seen.digest) == (5000, digesting(mechanism).of(reports))

@@ -12,9 +12,9 @@ from pyarrow import csv
 import discreet as dc
 from discreet.engines import LocalEngine, obfuscate, obfuscation
 from discreet.errors import DataError, OutputExistsError, ParameterError
-from discreet.io import coded_values, table_scan
-from discreet.io.coded_values import ValueColumns
-from discreet.io.reports import read_reports
+from discreet.formats.reports import read_reports
+from discreet.tables import scan, values
+from discreet.tables.values import ValueColumns
 from refusals import refused
 
 LABELS = ["north", "south", "east", "west"]
@@ -24,7 +24,7 @@ NUMBERS = dc.RandomizedResponse(dc.Domain(range(10, 60)), 1.0)
 
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coded_values, "BATCH_ROWS", 37)
+    monkeypatch.setattr(values, "BATCH_ROWS", 37)
     monkeypatch.setattr(obfuscation, "_MOST_ROWS", 64)
 
 
@@ -50,7 +50,7 @@ def codes(n: int = 500) -> Any:
 def test_reports_are_those_of_the_column_at_once(
     suffix: str, kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_scan, "_KEPT_BYTES", kept)
+    monkeypatch.setattr(scan, "_KEPT_BYTES", kept)
     values = [LABELS[code] for code in codes()]
     source = write(tmp_path / f"values.{suffix}", pa.table({"x": values}))
     for threads in (1, 2):

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-import discreet.io.partitions as reading
+import discreet.formats.sources as reading
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
+from discreet.engines import evidence as stored
 from discreet.engines import gather, observe
-from discreet.engines import spill as stored
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate
-from discreet.io.prefetch import prefetched
-from discreet.io.reports import write_reports
-from discreet.io.tallies import write_tally
-from discreet.kernels.mapped import forget
+from discreet.files.reading import prefetched
+from discreet.formats.reports import write_reports
+from discreet.formats.tallies import write_tally
+from discreet.kernels.parallel import forget
 from discreet.mechanisms import Channel, LocalHashing, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.evidence import StoredBlocks
 from laws import MEDIUM, Case, cases, sampled
@@ -101,7 +101,7 @@ def test_stretches_of_rows_change_nothing(
     """Rows are worked on a few at a time: nothing is lost where stretches and pieces of them meet."""
     reports = sampled(case, 700)
     # In memory strings of few bits are counted: the same to rounding only.
-    monkeypatch.setattr("discreet.mechanisms.packed_bits._FEW_BITS", 0)
+    monkeypatch.setattr("discreet.mechanisms.bits._FEW_BITS", 0)
     whole = estimate(case.mechanism, reports, method=method)
     monkeypatch.setattr("discreet.estimators.likelihood._STRETCH", 160)
     monkeypatch.setattr("discreet.estimators.likelihood._PIECE", 50)
@@ -232,7 +232,7 @@ def test_tallies_have_no_blocks(tmp_path: Path) -> None:
 
 def test_threads_change_nothing(spread: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = spread(MECHANISM, reports_of(5000))
-    monkeypatch.setattr("discreet.kernels.blocks.tiles._WORDS_PER_TASK", 1)
+    monkeypatch.setattr("discreet.kernels.bits._WORDS_PER_TASK", 1)
     found = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("DISCREET_THREADS", threads)

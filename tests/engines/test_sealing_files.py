@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 import discreet as dc
 from discreet.engines import LocalEngine, seal
 from discreet.errors import DataError, MismatchError, OutputExistsError, ParameterError
-from discreet.io.reports import read_reports, write_beside, write_reports
-from discreet.io.sealed_checks import check_sealed
-from discreet.io.sealed_files import put_sealed, write_sealed
-from discreet.io.sealing import is_canonical
-from discreet.io.tallies import write_tally
+from discreet.formats.reports import read_reports, write_beside, write_reports
+from discreet.formats.sealed_files import check_sealed, put_sealed, write_sealed
+from discreet.formats.sealing import is_canonical
+from discreet.formats.tallies import write_tally
 from laws import MEDIUM, Case, cases, sampled
 from object_store import object_store
 from refusals import refused
@@ -145,7 +144,7 @@ def test_an_interrupted_sealing_leaves_nothing(tmp_path: Path, monkeypatch: pyte
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.io.sealed_table.SealedTable.close", interrupted)
+    monkeypatch.setattr("discreet.formats.arrow.SealedTable.close", interrupted)
     with pytest.raises(KeyboardInterrupt):
         seal(SORTED, tmp_path / "in.parquet", tmp_path / "sealed.parquet")
     assert names(tmp_path) == ["in.parquet"]

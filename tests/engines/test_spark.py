@@ -16,14 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-import discreet.io.partitions as reading
+import discreet.formats.sources as reading
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.engines import Engine, LocalEngine, tally
 from discreet.engines import spark as engine
-from discreet.engines.spark import vectors
+from discreet.engines.spark import running
 from discreet.errors import (
     DataError,
     EngineError,
@@ -33,11 +33,10 @@ from discreet.errors import (
     ParameterError,
     RewrittenFileWarning,
 )
-from discreet.io.arrow import to_arrow
-from discreet.io.coded_values import ValueColumns
-from discreet.io.reports import write_beside, write_reports
-from discreet.io.sealed_checks import check_sealed
-from discreet.io.tallies import write_tally
+from discreet.formats.arrow import to_arrow
+from discreet.formats.reports import write_beside, write_reports
+from discreet.formats.sealed_files import check_sealed
+from discreet.formats.tallies import write_tally
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
     Channel,
@@ -46,6 +45,7 @@ from discreet.mechanisms import (
     RandomizedResponse,
     UnaryEncoding,
 )
+from discreet.tables.values import ValueColumns
 from laws import PER_VALUE, Case, sampled
 from object_store import object_store
 from refusals import refused
@@ -127,7 +127,7 @@ def test_parquet_that_spark_reads_itself(spark: Any, tmp_path: Path) -> None:
 
 
 def test_tallies_many_blocks_and_no_reports(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    large = RandomizedResponse(Domain(range(3 * vectors.WIDTH + 17)), 1.0)
+    large = RandomizedResponse(Domain(range(3 * running.WIDTH + 17)), 1.0)
     reports = made(large, 20_000)
     write_reports(tmp_path / "r.parquet", large, [reports.part(0, 9000), reports.part(9000, 20_000)])
     write_tally(tmp_path / "t.tally.parquet", large.tally(reports[:5000]))
@@ -140,7 +140,7 @@ def test_tallies_many_blocks_and_no_reports(spark: Any, tmp_path: Path, monkeypa
     nothing = engine.tally(engine.read_reports(spark, large, tmp_path / "none.parquet"), large).tally
     assert nothing.n == 0
     # Fetched piece by piece, as very long vectors are.
-    monkeypatch.setattr(vectors, "_AT_ONCE", 0)
+    monkeypatch.setattr(running, "_AT_ONCE", 0)
     assert same(engine.tally_files(spark, large, tmp_path).tally, found.tally)
 
 

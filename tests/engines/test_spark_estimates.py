@@ -16,9 +16,9 @@ from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate, likelihood_methods
 from discreet.estimators.likelihood import LocalRows, RowSums
 from discreet.estimators.likelihood_methods import _likelihood
-from discreet.estimators.linear_start import LinearStart
-from discreet.io.reports import write_reports
-from discreet.io.tallies import write_tally
+from discreet.estimators.linear import LinearStart
+from discreet.formats.reports import write_reports
+from discreet.formats.tallies import write_tally
 from discreet.mechanisms import Channel, HadamardResponse, UnaryEncoding
 from discreet.mechanisms.evidence import StoredBlocks
 from json_rows import columns
@@ -94,7 +94,7 @@ def test_frames_and_many_small_matrices(spark: Any, monkeypatch: pytest.MonkeyPa
     drawn = engine.obfuscate(values, mechanism, "value", seed=3)
     data, _ = engine.gather(drawn, mechanism)
     rows = drawn.toArrow()
-    from discreet.io.untyped_arrow import sift_untyped
+    from discreet.formats.arrow import sift_untyped
 
     reports, _ = sift_untyped(mechanism, rows.combine_chunks().to_batches()[0], simulated=True)
     expected = estimate(mechanism, reports, method="mle", tolerance=1e-3)

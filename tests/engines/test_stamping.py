@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import discreet.io.partitions as reading
+import discreet.formats.sources as reading
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.engines import stamp, tally
@@ -21,9 +21,9 @@ from discreet.errors import (
     ParameterError,
     RewrittenFileWarning,
 )
-from discreet.io.arrow import to_arrow
-from discreet.io.reports import read_reports, write_reports
-from discreet.io.tallies import write_tally
+from discreet.formats.arrow import to_arrow
+from discreet.formats.reports import read_reports, write_reports
+from discreet.formats.tallies import write_tally
 from discreet.mechanisms import UnaryEncoding
 from laws import Case, cases, sampled
 from refusals import refused

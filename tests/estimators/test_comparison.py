@@ -11,10 +11,10 @@ import pytest
 from scipy.stats import binom, chi2_contingency
 
 import discreet as dc
-from discreet.core.grouped_tally import GroupedTally
+from discreet.core.tally import GroupedTally
 from discreet.errors import MismatchError, ParameterError
 from discreet.estimators.comparison import _tested
-from discreet.simulation.tallies import draw_tally
+from discreet.simulation.devices import draw_tally
 
 DOMAIN = dc.Domain(["flu", "hiv", "none", "cold", "other"], sensitive=["hiv", "flu"])
 MECHANISM = dc.SubsetSelection(DOMAIN, 1.0)

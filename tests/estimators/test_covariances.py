@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.accuracy.pool_bias import PoolBias
 from discreet.core.domain import Domain
-from discreet.core.partitions import AxisPartition, CellPartition
+from discreet.core.grouping import AxisPartition, CellPartition
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
-from discreet.core.sample_covariance import SampleCovariance
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
-from discreet.estimators.linear_start import LinearStart
+from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import (
     BlockDesign,
     Channel,
@@ -29,8 +27,10 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.mechanisms.covariances import PoolCovariance, _of_alike_values
+from discreet.mechanisms.hashing import PooledHashBlocks
 from discreet.mechanisms.personalized import Personalized
-from discreet.mechanisms.pooled_hashing import PooledHashBlocks
+from discreet.theory.covariance import SampleCovariance
+from discreet.theory.linear_decoder import PoolBias
 from laws import BUILDERS, POOLS, SMALL, Case, cases, spelled
 
 P = {"1of2": [0.3, 0.7], "1of7": [0.1, 0.2, 0.05, 0.25, 0.1, 0.2, 0.1]}
@@ -298,7 +298,7 @@ def test_one_report_has_no_covariance() -> None:
 
 
 def test_too_many_contributions_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.core.sample_covariance._MOST_NUMBERS", 20)
+    monkeypatch.setattr("discreet.theory.covariance._MOST_NUMBERS", 20)
     mechanism = HadamardResponse(Domain(range(6)), 2.0)
     spread = estimate(mechanism, mechanism.obfuscate([0, 1], random=SeededRandom(1))).spread
     assert spread is not None

@@ -14,7 +14,7 @@ from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism, LawMechanism
-from discreet.mechanisms.designs import MixedSubsets
+from discreet.mechanisms.subsets import MixedSubsets
 from discreet.testing import spell_out
 from laws import BUILDERS, cases
 

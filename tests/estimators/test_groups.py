@@ -11,15 +11,13 @@ import pytest
 
 import discreet as dc
 from discreet.arrays import AnyArray, FloatArray
-from discreet.core.grouped_estimate import EstimatesOnDemand
-from discreet.core.grouped_tally import GroupedTally
 from discreet.core.reports import Reports
-from discreet.core.tally import Tally
+from discreet.core.tally import GroupedTally, Tally
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.estimators import weighting
-from discreet.estimators.shrinkage import shrunk
-from discreet.estimators.weighting import Weights, weighted_tally
+from discreet.estimators import groups
+from discreet.estimators.groups import Weights, shrunk, weighted_tally
 from discreet.mechanisms import BlockMechanism
+from discreet.results.groups import EstimatesOnDemand
 from refusals import refused
 
 ULDP = dc.Domain(["flu", "hiv", "none", "cold"], sensitive=["hiv", "flu"])
@@ -70,7 +68,7 @@ def test_weights_are_added_digit_by_digit_or_one_by_one_alike(size: int, monkeyp
     reports, weights = reports_of(mechanism), Weights.of(RANDOM.uniform(0.1, 9, size)[np.arange(PEOPLE) % size], PEOPLE)
     both = []
     for few in (0, 10_000):
-        monkeypatch.setattr(weighting, "_FEW", few)
+        monkeypatch.setattr(groups, "_FEW", few)
         both.append(weighted_tally(mechanism, reports, weights))
     assert both[0].weights == both[1].weights
     assert both[0].squares == both[1].squares
@@ -358,7 +356,7 @@ def test_a_table_needs_no_estimate_of_a_group(monkeypatch: pytest.MonkeyPatch) -
     mechanism = MECHANISMS["bits"]
     grouped = dc.estimate(mechanism, reports_of(mechanism), groups=np.arange(PEOPLE) % 30, minimum=2)
     # Three groups at a time.
-    monkeypatch.setattr("discreet.core.grouped_estimate._AT_ONCE", 3 * mechanism.domain.size)
+    monkeypatch.setattr("discreet.results.groups._AT_ONCE", 3 * mechanism.domain.size)
     table = grouped.to_arrow()
     assert table.num_rows == 30 * mechanism.domain.size
     assert isinstance(grouped.estimates, EstimatesOnDemand)

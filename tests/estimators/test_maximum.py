@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.expectation import expectation_maximization, passes_to_gap
-from discreet.estimators.likelihood import RowLikelihood
+from discreet.estimators.likelihood import RowLikelihood, expectation_maximization, passes_to_gap
 from discreet.estimators.maximum import Start, maximize
 
 sys.path.insert(0, str(Path(__file__).parent))

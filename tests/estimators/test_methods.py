@@ -13,8 +13,7 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import METHODS, estimate
-from discreet.estimators.linear_start import LinearStart
-from discreet.estimators.methods import thresholded
+from discreet.estimators.linear import LinearStart, thresholded
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
 from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, over, sampled, small, spelled
 from refusals import refused

@@ -10,12 +10,12 @@ from scipy.stats import binom
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.estimators import estimate
-from discreet.estimators.one_step import OneStep, one_step
+from discreet.estimators.likelihood_methods import OneStep, one_step
 from discreet.mechanisms import Channel, HadamardResponse, PooledHashing, RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.law_mechanism import LawMechanism
-from discreet.mechanisms.likelihood_ratios import BlockRatios, OutputRatios
+from discreet.mechanisms.covariances import BlockRatios, OutputRatios
+from discreet.mechanisms.hashing import PooledHashBlocks
+from discreet.mechanisms.law import LawMechanism
 from discreet.mechanisms.per_value import PerValueEncoding
-from discreet.mechanisms.pooled_hashing import PooledHashBlocks
 
 P = np.array([0.35, 0.25, 0.2, 0.1, 0.1, 0.0])
 

@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.report_likelihoods import report_likelihoods
+from discreet.mechanisms.given import report_likelihoods
 
 DOMAIN = dc.Domain(["poor", "fair", "rich"], sensitive=["poor"])
 MECHANISMS = {
@@ -59,7 +59,7 @@ def test_worth_is_streamed_by_value(name: str, monkeypatch: pytest.MonkeyPatch) 
     mechanism = MECHANISMS[name]
     reports = reports_of(mechanism)
     whole = mechanism.decoder.worth(reports)
-    monkeypatch.setattr("discreet.mechanisms.pseudo_values._AT_ONCE", 100)
+    monkeypatch.setattr("discreet.mechanisms.decoders._AT_ONCE", 100)
     assert np.array_equal(mechanism.worth(reports), whole)
     assert np.array_equal(mechanism.worth(reports, ["rich", "poor"]), whole[:, [2, 0]])
     with pytest.raises(DataError, match="1 of 1 values are not in the domain"):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.closed_form import singleton_gap, singleton_maximum
-from discreet.estimators.simplex import norm_sub, project_onto_simplex
+from discreet.estimators.likelihood import singleton_gap, singleton_maximum
+from discreet.estimators.linear import norm_sub, project_onto_simplex
 
 
 def _bisected(values, weights, total):

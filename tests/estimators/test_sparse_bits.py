@@ -12,9 +12,9 @@ from discreet.core.reports import Reports
 from discreet.engines import observe
 from discreet.engines.spark import likelihood
 from discreet.estimators import estimate
-from discreet.io.reports import write_reports
+from discreet.formats.reports import write_reports
 from discreet.mechanisms import PerValueEncoding, UnaryEncoding
-from discreet.mechanisms.bit_rows import BitTiles, ListedBits
+from discreet.mechanisms.bits import BitTiles, ListedBits
 
 SIZE, N = 600, 3000
 SOME = [{"values": np.arange(SIZE) % 3 == rest, "epsilon": (6.0, 5.0, 4.5)[rest]} for rest in range(3)]
@@ -52,7 +52,7 @@ def test_other_bits_are_in_tiles() -> None:
 def test_the_estimate_is_that_of_tiles(mechanism: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     reports, options = reports_of(mechanism), {"tolerance": 1e-10} if method == "mle" else {}
     listed = estimate(mechanism, reports, method=method, **options)
-    monkeypatch.setattr("discreet.mechanisms.packed_bits.LISTED_SHARE", 0.0)
+    monkeypatch.setattr("discreet.mechanisms.bits.LISTED_SHARE", 0.0)
     assert isinstance(membership_of(mechanism), BitTiles)
     tiled = estimate(mechanism, reports, method=method, **options)
     np.testing.assert_allclose(listed.frequencies, tiled.frequencies, rtol=0, atol=1e-5 if method == "mle" else 1e-11)
@@ -89,7 +89,7 @@ def test_reports_with_all_bits_set_are_estimated_like_others(monkeypatch: pytest
     bits[1000:2100] = 255
     reports = Reports(mechanism.fingerprint, N, None, np.empty(0, np.uint8), {"bits": bits}, simulated=True)
     listed = estimate(mechanism, reports, method="em")
-    monkeypatch.setattr("discreet.mechanisms.packed_bits.LISTED_SHARE", 0.0)
+    monkeypatch.setattr("discreet.mechanisms.bits.LISTED_SHARE", 0.0)
     np.testing.assert_allclose(
         listed.frequencies, estimate(mechanism, reports, method="em").frequencies, rtol=0, atol=1e-11
     )

@@ -10,18 +10,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from discreet.accuracy.binomial_limits import BinomialCounts
-from discreet.accuracy.skewed_limits import MeanWorths, WorthMoment
-from discreet.core.confidence_intervals import miss_probability
 from discreet.core.domain import Domain
-from discreet.core.estimate import Estimate
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.estimators import METHODS, estimate
-from discreet.estimators.linear_start import LinearStart
-from discreet.estimators.spread import threshold_error
+from discreet.estimators.linear import LinearStart, threshold_error
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
+from discreet.results.estimate import Estimate
+from discreet.theory.binomial import BinomialCounts, MeanWorths, WorthMoment, miss_probability
 from evidence import LEVEL
 from laws import POOLS, SMALL, Case, cases, spelled
 

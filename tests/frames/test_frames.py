@@ -12,11 +12,17 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError
-from discreet.io.frames import Frame, FrameError, frame_of_json, head, head_of_json
-from discreet.io.json_entries import entry_as_json
-from discreet.io.records import RecordCodec
-from discreet.io.wire import FlawedRowsError
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection
+from discreet.protocol.frames import (
+    FlawedRowsError,
+    Frame,
+    FrameError,
+    RecordCodec,
+    entry_as_json,
+    frame_of_json,
+    head,
+    head_of_json,
+)
 from laws import Case, one_epsilon, sampled
 from refusals import refused
 

@@ -19,13 +19,19 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import CLEAR
 from discreet.errors import DataError
-from discreet.io import json_reports
-from discreet.io.frames import Frame, FrameError, frame_of_json, head, head_of_json
-from discreet.io.json_entries import entry_as_json
-from discreet.io.records import RecordCodec
-from discreet.io.wire import FlawedRowsError
+from discreet.formats import json_reports
 from discreet.mechanisms import BlockDesign, BlockMechanism, PooledHashing, RandomizedResponse
-from discreet.mechanisms.designs import MixedSubsets
+from discreet.mechanisms.subsets import MixedSubsets
+from discreet.protocol.frames import (
+    FlawedRowsError,
+    Frame,
+    FrameError,
+    RecordCodec,
+    entry_as_json,
+    frame_of_json,
+    head,
+    head_of_json,
+)
 from laws import BUILDERS
 
 NUMBER = int(os.environ.get("DISCREET_HOSTILE", "100000"))

@@ -9,8 +9,6 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DataError
-from discreet.io.records import RecordCodec
-from discreet.io.wire import FlawedRowsError
 from discreet.mechanisms import (
     HadamardResponse,
     LocalHashing,
@@ -20,6 +18,7 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.mechanisms.personalized import Personalized
+from discreet.protocol.frames import FlawedRowsError, RecordCodec
 from laws import Case, one_epsilon, sampled
 
 WIDE = Domain(range(1000), sensitive=range(100))

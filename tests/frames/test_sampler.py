@@ -11,12 +11,12 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.errors import ParameterError
-from discreet.io.records import RecordCodec
-from discreet.io.sampler import Sampler, SamplerError
 from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding, law_of, spelled_out
-from discreet.mechanisms.law_mechanism import LawMechanism
+from discreet.mechanisms.hashing import PooledHashBlocks
+from discreet.mechanisms.law import LawMechanism
 from discreet.mechanisms.personalized import Personalized
-from discreet.mechanisms.pooled_hashing import PooledHashBlocks
+from discreet.protocol.frames import RecordCodec
+from discreet.protocol.sampler import Sampler, SamplerError
 from laws import BUILDERS, SIZES, Case, cases, every, one_epsilon
 from refusals import refused
 
@@ -249,6 +249,6 @@ def test_a_law_that_no_description_makes_is_refused() -> None:
 
 def test_nothing_heavy_is_imported() -> None:
     heavy = "{'pyarrow', 'numba', 'msgspec', 'starlette', 'pandas', 'polars'}"
-    code = f"import sys, discreet.io.sampler, discreet.io.frames; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, discreet.protocol.sampler, discreet.protocol.frames; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"

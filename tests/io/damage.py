@@ -10,8 +10,8 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.engines import tally
 from discreet.errors import DataError
-from discreet.io.reports import write_reports
-from discreet.io.seals import footer_of, read_seal
+from discreet.files.stored import footer_of, read_seal
+from discreet.formats.reports import write_reports
 from discreet.mechanisms import RandomizedResponse
 
 MECHANISM = RandomizedResponse(Domain(range(100), sensitive=list(range(50))), 1.0)

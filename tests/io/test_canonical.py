@@ -8,10 +8,10 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.io.records import RecordCodec
-from discreet.io.reports import read_reports, write_reports
-from discreet.io.sealing import canonical, is_canonical
+from discreet.formats.reports import read_reports, write_reports
+from discreet.formats.sealing import canonical, is_canonical
 from discreet.mechanisms import Mechanism
+from discreet.protocol.frames import RecordCodec
 from laws import MEDIUM, Case, cases, sampled
 
 
@@ -57,10 +57,10 @@ def test_the_order_is_that_of_sql(tmp_path: Path) -> None:
 
 
 def test_batches_depend_on_the_number_of_reports_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.io import row_sort, sealing
+    from discreet.formats import sealing
 
     monkeypatch.setattr(sealing, "_BATCH", 64)
-    monkeypatch.setattr(row_sort, "_LEAST_ROWS", 5)
+    monkeypatch.setattr(sealing, "_LEAST_ROWS", 5)
     domain = dc.Domain(range(9), sensitive=range(7))
     for kind in (dc.RandomizedResponse, dc.UnaryEncoding):
         mechanism = kind(domain, epsilon=1.0)
@@ -94,7 +94,7 @@ def test_reports_in_memory_are_sealed_in_the_same_order(case: Case) -> None:
 
 
 def test_counted_and_sorted_reports_have_one_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.io.content_counts import ContentCounts
+    from discreet.formats.sealing import ContentCounts
 
     domain = dc.Domain(range(700), sensitive=range(300, 650))
     for mechanism in (dc.RandomizedResponse(domain, epsilon=1.0), dc.HadamardResponse(domain, epsilon=1.0)):
@@ -103,7 +103,7 @@ def test_counted_and_sorted_reports_have_one_order(monkeypatch: pytest.MonkeyPat
         assert ContentCounts.of(mechanism) is not None
         counted = list(canonical(mechanism, [reports]))
         with monkeypatch.context() as patch:
-            patch.setattr("discreet.io.content_counts._MOST_CONTENTS", 1)
+            patch.setattr("discreet.formats.sealing._MOST_CONTENTS", 1)
             assert ContentCounts.of(mechanism) is None
             ordered = list(canonical(mechanism, [reports]))
         assert [codec.encode(one).tolist() for one in counted] == [codec.encode(one).tolist() for one in ordered]

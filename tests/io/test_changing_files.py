@@ -11,14 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 from damage import EACH, MECHANISM, written
 
-from discreet.engines.fold import TallyFold
-from discreet.engines.local import fold_parts
+from discreet.engines.local import TallyFold, fold_parts
 from discreet.errors import DataError, DiscreetError
-from discreet.io.cells import Cells, Kind
-from discreet.io.partitions import partition_elsewhere
-from discreet.io.report_sources import surveyed
-from discreet.io.reports import iterate_reports, read_reports, write_reports
-from discreet.io.table_scan import scan
+from discreet.formats.reports import iterate_reports, read_reports, write_reports
+from discreet.formats.sources import partition_elsewhere, surveyed
+from discreet.tables.scan import scan
+from discreet.tables.text import Cells, Kind
 from refusals import refused
 
 SUFFIXES = ["parquet", "arrow", "jsonl", "jsonl.gz"]
@@ -95,7 +93,7 @@ import sys
 from pathlib import Path
 from damage import MECHANISM
 from discreet.errors import DataError
-from discreet.io.reports import iterate_reports
+from discreet.formats.reports import iterate_reports
 
 path = Path(sys.argv[1])
 try:

@@ -11,8 +11,10 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
-from discreet.io.collection import Collection, open_envelope, rebuild
-from discreet.io.collection_errors import (
+from discreet.mechanisms.personalized import Personalized
+from discreet.protocol.collection import FIELDS, OPTIONAL, Collection, is_origin, notice, open_envelope, rebuild
+from discreet.protocol.envelope import (
+    MOST_BYTES,
     REFUSALS,
     CollectionError,
     EnvelopeError,
@@ -25,12 +27,11 @@ from discreet.io.collection_errors import (
     SignatureError,
     SizeError,
     UntrustedError,
+    document_bytes,
+    opened,
+    public_key,
 )
-from discreet.io.collection_fields import FIELDS, OPTIONAL, is_origin
-from discreet.io.envelope import MOST_BYTES, document_bytes, opened, public_key
-from discreet.io.notice import notice
-from discreet.io.sampler import Sampler
-from discreet.mechanisms.personalized import Personalized
+from discreet.protocol.sampler import Sampler
 from refusals import refused
 from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, altered, collection, document, envelope, key, resigned
 

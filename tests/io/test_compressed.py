@@ -15,9 +15,9 @@ from discreet.core.random import SeededRandom
 from discreet.engines import Counted, gather, tally
 from discreet.engines.evidence import memory_needed
 from discreet.errors import DataError
-from discreet.io.endings import ending, is_lines, lines_of, opened_text, text_bytes
-from discreet.io.partitions import partitions_of
-from discreet.io.reports import write_reports
+from discreet.files.paths import ending, is_lines, lines_of, opened_text, text_bytes
+from discreet.formats.reports import write_reports
+from discreet.formats.sources import partitions_of
 from discreet.mechanisms import UnaryEncoding
 from refusals import refused
 
@@ -65,7 +65,7 @@ def test_lines_that_are_too_long(length: int, end: str) -> None:
 BOMB = """
 import resource, sys
 from pathlib import Path
-from discreet.io.endings import lines_of, opened_text, text_bytes
+from discreet.files.paths import lines_of, opened_text, text_bytes
 resource.setrlimit(resource.RLIMIT_DATA, (200 << 20, 200 << 20))
 path = Path(sys.argv[1])
 with opened_text(path) as text:

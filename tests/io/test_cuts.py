@@ -10,10 +10,10 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
-from discreet.io.coded_values import ValueColumns
-from discreet.io.cuts import Cut, check_cuts, labels_of_cuts
-from discreet.io.plan import Plan
-from discreet.io.signing import spelled_out
+from discreet.formats.plan import Plan
+from discreet.formats.signing import spelled_out
+from discreet.tables.labels import Cut, check_cuts, labels_of_cuts
+from discreet.tables.values import ValueColumns
 from refusals import refused
 
 NUMBERS: list[Any] = [-1, 17.5, 18, None, 39.9, 40, 1e9]

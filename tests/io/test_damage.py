@@ -13,11 +13,10 @@ from damage import BATCHES, EACH, MECHANISM, SEALED, flipped, unsealed, verdicts
 
 from discreet.engines import tally
 from discreet.errors import DataError
-from discreet.io import arrow
-from discreet.io.reports import read_reports
-from discreet.io.seals import read_seal
-from discreet.io.stored import look
-from discreet.io.tallies import read_tally, write_tally
+from discreet.files.stored import look, read_seal
+from discreet.formats import arrow
+from discreet.formats.reports import read_reports
+from discreet.formats.tallies import read_tally, write_tally
 from refusals import refused
 
 FLIPS = 160
@@ -139,9 +138,9 @@ def test_a_batch_that_is_too_large_is_refused_unread(tmp_path: Path, monkeypatch
     with pa.ipc.new_file(str(path), table.schema) as file:
         file.write_table(table, max_chunksize=400)
     assert look(path).rows == (400, 400, 200)
-    monkeypatch.setattr("discreet.io.stored._LARGEST_BATCH", 6400)
+    monkeypatch.setattr("discreet.files.stored._LARGEST_BATCH", 6400)
     assert look(path).rows == (400, 400, 200)
-    monkeypatch.setattr("discreet.io.stored._LARGEST_BATCH", 6399)
+    monkeypatch.setattr("discreet.files.stored._LARGEST_BATCH", 6399)
     assert "at most 6,399 bytes, since it is read as a whole, got 6,400; write" in refused(
         DataError, lambda: look(path)
     )

@@ -17,14 +17,13 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.engines import LocalEngine, local
 from discreet.errors import DataError
-from discreet.io import dictionary_pages
-from discreet.io.dictionary_pages import distinct_rows
-from discreet.io.partitions import Partition, partitions_of
-from discreet.io.plan import Plan
-from discreet.io.reports import write_reports
-from discreet.io.stored import look
+from discreet.files.stored import look
+from discreet.formats import sources
+from discreet.formats.plan import Plan
+from discreet.formats.reports import write_reports
+from discreet.formats.sources import Partition, distinct_rows, partitions_of
+from discreet.kernels import dictionary_pages as kernel
 from discreet.kernels import startup
-from discreet.kernels.blocks import dictionary_pages as kernel
 from discreet.mechanisms import HadamardResponse, RandomizedResponse, UnaryEncoding
 
 _FAILURES = (DataError, OSError, pa.ArrowException)
@@ -32,7 +31,7 @@ _FAILURES = (DataError, OSError, pa.ArrowException)
 
 @pytest.fixture(autouse=True)
 def _always(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dictionary_pages, "pays", lambda _: True)
+    monkeypatch.setattr(sources, "pays", lambda _: True)
 
 
 def column(values: Any, kind: pa.DataType | None = None, *, nullable: bool = True) -> pa.Table:
@@ -138,7 +137,7 @@ def test_truncated_files_are_refused_or_left_to_pyarrow(tmp_path: Path) -> None:
         # The footer was read before; then the file lost bytes, and its time is as it was.
         path.write_bytes(whole[:length])
         try:
-            assert dictionary_pages._column(table, 0) is None
+            assert sources._column(table, 0) is None
         except AssertionError:
             assert length > table.metadata.row_group(0).total_byte_size
 
@@ -277,7 +276,7 @@ def test_a_head_with_a_checksum_of_more_than_32_bits_is_left_to_pyarrow(tmp_path
     path = tmp_path / "a.parquet"
     pq.write_table(column(np.arange(4000) % 9), path, compression="none", write_page_checksum=True)
     table, pages = look(path), np.empty((8, kernel.COLUMNS), np.int64)
-    found = dictionary_pages._column(table, 0)
+    found = sources._column(table, 0)
     assert found is not None
     data = bytes(found.data)
     head = bytes([0x15, 4, 0x15, 2, 0x15, 2, 0x15]), bytes([0x3C, 0x15, 2, 0x15, 0, 0, 0])
@@ -290,7 +289,7 @@ def test_a_head_with_a_checksum_of_more_than_32_bits_is_left_to_pyarrow(tmp_path
 def test_without_numba_nothing_is_counted_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(column([1, 2] * 50), path, compression="none")
-    monkeypatch.setattr(dictionary_pages, "pays", startup.pays)
+    monkeypatch.setattr(sources, "pays", startup.pays)
     monkeypatch.setattr(startup, "_COMPILER", "discreet.kernels.no_such_module")
     monkeypatch.setattr(startup, "_lost", [0.0])
     assert counted(path) is None
@@ -301,7 +300,7 @@ def test_checksums_of_pages_are_compared_where_there_is_no_seal(tmp_path: Path) 
     pq.write_table(column(np.arange(4000) % 9), path, compression="none", write_page_checksum=True)
     assert counted(path) == read(path)
     table = look(path)
-    found = dictionary_pages._column(table, 0)
+    found = sources._column(table, 0)
     assert found is not None
     pages = np.empty((8, kernel.COLUMNS), np.int64)
     count = kernel.find_pages(found.data, pages)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.core.digests import GROUPS, digesting, equal_by_chance
+from discreet.core.tally import GROUPS, digesting, equal_by_chance
 from discreet.engines import tally
 from discreet.errors import DataError, EqualReportsWarning
-from discreet.io.reports import write_reports
-from discreet.io.tallies import write_tally
+from discreet.formats.reports import write_reports
+from discreet.formats.tallies import write_tally
 
 BINARY = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
 BITS = dc.UnaryEncoding(dc.Domain(range(40)), epsilon=1.0)

@@ -11,8 +11,8 @@ from damage import MECHANISM, written
 from discreet.core.random import SeededRandom
 from discreet.engines import gather, observe, tally
 from discreet.errors import DataError, ParameterError
-from discreet.io.reports import read_reports, write_reports
-from discreet.io.table_scan import table_files
+from discreet.formats.reports import read_reports, write_reports
+from discreet.tables.scan import table_files
 from refusals import refused
 
 SUFFIXES = ["parquet", "arrow", "jsonl", "jsonl.gz"]

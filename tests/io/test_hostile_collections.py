@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from discreet.io.collection import Collection, open_envelope, rebuild
-from discreet.io.collection_errors import CollectionError
-from discreet.io.notice import notice
+from discreet.protocol.collection import Collection, notice, open_envelope, rebuild
+from discreet.protocol.envelope import CollectionError
 from signed import PLAIN, TRUST, document, envelope, resigned
 
 COUNT = int(os.environ.get("DISCREET_HOSTILE", "2000"))

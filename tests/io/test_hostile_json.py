@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, MismatchError
-from discreet.io import json_reports, wire
-from discreet.io.wire import UNREADABLE, FlawedRowsError
+from discreet.formats import json_reports
 from discreet.mechanisms import (
     BlockMechanism,
     Channel,
@@ -21,6 +20,8 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
+from discreet.protocol import frames
+from discreet.protocol.frames import UNREADABLE, FlawedRowsError
 from refusals import refused
 
 DOMAIN = Domain(range(100_000), sensitive=list(range(86_000, 86_012)))
@@ -231,7 +232,7 @@ def test_a_bad_line_costs_no_more_than_a_good_one(monkeypatch: pytest.MonkeyPatc
         return counted
 
     monkeypatch.setattr(json_reports.json, "loads", counting("parsed", json.loads))
-    monkeypatch.setattr(wire, "checked_reports", counting("checked", wire.checked_reports))
+    monkeypatch.setattr(frames, "checked_reports", counting("checked", frames.checked_reports))
     reports, left_out = json_reports.sift_json(RR, lines)
     assert reports.n == 1003
     assert left_out.total() == 10

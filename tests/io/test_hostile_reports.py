@@ -14,8 +14,8 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DataError, MismatchError
-from discreet.io import arrow
-from discreet.io.reports import read_reports, write_reports
+from discreet.formats import arrow
+from discreet.formats.reports import read_reports, write_reports
 from discreet.mechanisms import (
     BlockMechanism,
     HadamardResponse,

@@ -14,8 +14,8 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError
 from discreet.estimators import estimate
-from discreet.io.reports import write_reports
-from discreet.io.tallies import read_tally, write_tally
+from discreet.formats.reports import write_reports
+from discreet.formats.tallies import read_tally, write_tally
 from discreet.mechanisms import HadamardResponse, RandomizedResponse, UnaryEncoding
 from refusals import refused
 

@@ -10,8 +10,8 @@ from damage import MECHANISM, flipped, written
 
 from discreet.engines import gather, tally
 from discreet.errors import DataError, OutputExistsError, ParameterError
-from discreet.io.manifest import NAME, read_manifest, write_manifest
-from discreet.io.tallies import write_tally
+from discreet.formats.sources import NAME, read_manifest, write_manifest
+from discreet.formats.tallies import write_tally
 from refusals import refused
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.io.plan import Plan
-from discreet.io.tables import read_distribution
-from discreet.io.values import read_owned
+from discreet.formats.plan import Plan
 from discreet.mechanisms import UnaryEncoding
 from discreet.mechanisms.personalized import Personalized
+from discreet.tables.columns import read_distribution
+from discreet.tables.values import read_owned
 from refusals import refused
 
 LABELS = '[domain]\nlabels = ["a", "b", "c", "d"]\nsensitive = ["a"]\n[mechanism]\nname = "unary"\ntheta = 0.4\n'

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.io.plan import DomainDocument, Plan, json_schema, read_document
+from discreet.formats.plan import DomainDocument, Plan, json_schema, read_document
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
     HadamardResponse,

@@ -19,9 +19,8 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.engines import gather, observe, tally
 from discreet.errors import DataError, MismatchError, RewrittenFileWarning
-from discreet.io.arrow import to_arrow
-from discreet.io.reports import read_reports, write_reports
-from discreet.io.wire import UNREADABLE
+from discreet.formats.arrow import to_arrow
+from discreet.formats.reports import read_reports, write_reports
 from discreet.mechanisms import (
     BlockMechanism,
     Channel,
@@ -31,6 +30,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
+from discreet.protocol.frames import UNREADABLE
 from laws import Case, cases, over, sampled
 from refusals import refused
 

@@ -15,9 +15,9 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
-from discreet.io import arrow, json_reports
-from discreet.io.reports import iterate_reports, read_reports, write_reports
-from discreet.io.tallies import read_tally, write_tally
+from discreet.formats import arrow, json_reports
+from discreet.formats.reports import iterate_reports, read_reports, write_reports
+from discreet.formats.tallies import read_tally, write_tally
 from discreet.mechanisms import (
     Channel,
     HadamardResponse,

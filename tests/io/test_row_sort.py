@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.io import row_sort
-from discreet.io.row_sort import RowSort
+from discreet.formats import sealing
+from discreet.formats.sealing import RowSort
 from discreet.kernels.row_order import sorted_rows
 
 
@@ -27,8 +27,8 @@ def test_rows_are_sorted_as_byte_strings(width: int, n: int, largest: int, seed:
 @pytest.mark.parametrize("largest", [1, 255])
 def test_runs_are_merged(width: int, largest: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """So little memory that there are many runs, in memory and in files, and blocks of a few rows."""
-    monkeypatch.setattr(row_sort, "_LEAST_ROWS", 7)
-    monkeypatch.setattr(row_sort, "_LEAST_BLOCK", 3)
+    monkeypatch.setattr(sealing, "_LEAST_ROWS", 7)
+    monkeypatch.setattr(sealing, "_LEAST_BLOCK", 3)
     rows = np.random.default_rng(1).integers(0, largest + 1, (3000, width)).astype(np.uint8)
     with RowSort(width, memory=3000 * width, folder=tmp_path) as order:
         for start in range(0, 3000, 101):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import DataError, ParameterError
-from discreet.io.score_table import read_scores
+from discreet.tables.columns import read_scores
 
 USERS = ["ann", "bob", "cyd", "dee"]
 

@@ -14,13 +14,12 @@ import pytest
 from damage import flipped
 
 import discreet as dc
-from discreet.core.report_table import STAMP
+from discreet.core.reports import STAMP
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.io import arrow, sealed_table
-from discreet.io.reports import write_beside, write_reports
-from discreet.io.sealed_checks import UnsealedError, check_sealed
-from discreet.io.sealed_files import put_sealed, write_sealed
-from discreet.io.stored import look
+from discreet.files.stored import look
+from discreet.formats import arrow
+from discreet.formats.reports import write_beside, write_reports
+from discreet.formats.sealed_files import UnsealedError, check_sealed, put_sealed, write_sealed
 from refusals import refused
 
 DOMAIN = dc.Domain(range(300), sensitive=range(200))
@@ -84,7 +83,7 @@ def test_misplaced_rows_are_counted_over_all_groups(
     mechanism: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the first row of a group is the one that is misplaced."""
-    monkeypatch.setattr("discreet.io.sealing._BATCH", 100)
+    monkeypatch.setattr("discreet.formats.sealing._BATCH", 100)
     ordered = reports_of(mechanism).sealed()
     for first in (300, 350):
         mixed = [ordered.part(500, 500 + first), ordered.part(0, 500), ordered.part(500 + first, 900)]
@@ -105,9 +104,9 @@ PACKINGS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_other_bytes_are_seen(packing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages, dictionaries and statistics may show how reports came, also where these are sorted."""
-    mechanism, own = COUNTED, sealed_table._packing
+    mechanism, own = COUNTED, arrow._packing
     with monkeypatch.context() as patch:
-        patch.setattr(sealed_table, "_packing", lambda *given: own(*given) | PACKINGS[packing])
+        patch.setattr(arrow, "_packing", lambda *given: own(*given) | PACKINGS[packing])
         path = written(tmp_path / "s.parquet", mechanism, reports_of(mechanism).sealed())
     assert "its bytes are others" in refused(UnsealedError, lambda: check_sealed(path, mechanism))
 
@@ -191,7 +190,7 @@ def test_metadata_have_one_form_to_the_letter(compared: bool, tmp_path: Path, mo
 
     def sealed(schema: pa.Schema, beside: dict[bytes, bytes]) -> None:
         path.unlink(missing_ok=True)
-        table = sealed_table.SealedTable(path, schema, COUNTED.columns)
+        table = arrow.SealedTable(path, schema, COUNTED.columns)
         table.write(COUNTED, reports)
         table.close(beside)
 
@@ -230,7 +229,7 @@ def test_metadata_have_one_form_to_the_letter(compared: bool, tmp_path: Path, mo
     sealed(noted, {b"discreet digest": digest})
     assert "in the schema, columns" in flaw()
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.io.seals.asdict", lambda seal: {**asdict(seal), "note": "alice"})
+        patch.setattr("discreet.files.stored.asdict", lambda seal: {**asdict(seal), "note": "alice"})
         sealed(of_all, {b"discreet digest": digest})
     assert "a seal of another form" in flaw()
 
@@ -248,7 +247,7 @@ def test_another_writer_is_none_of_text(tmp_path: Path, monkeypatch: pytest.Monk
         def __getattr__(self, name: str) -> Any:
             return getattr(looked.metadata, name)
 
-    monkeypatch.setattr("discreet.io.sealed_checks.look", lambda _: replace(looked, metadata=Named()))
+    monkeypatch.setattr("discreet.formats.sealed_files.look", lambda _: replace(looked, metadata=Named()))
     assert "in the name of the writer" in refused(UnsealedError, lambda: check_sealed(path, COUNTED))
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
-from discreet.io import separated
-from discreet.io.tables import read_distribution
-from discreet.io.values import read_owned, read_values
+from discreet.tables import text
+from discreet.tables.columns import read_distribution
+from discreet.tables.values import read_owned, read_values
 from refusals import refused
 
 TEXT = Domain(["01", "2026-01-01", "true", "ä", "1"])
@@ -201,13 +201,13 @@ def test_blocks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     wanted = [{"10": 10, "20.0": 20, " 30": 30, "1e1": 10, "NA": None}[cell] for cell in cells]
     path = tmp_path / "v.csv"
     path.write_text("x,y\n" + "".join(f"{cell},z\n" for cell in cells))
-    asked = {"x": separated.Cells(separated.Kind.INTEGER)}
-    form = separated.Separated(path, separated.layout_of(path, ["x"]), asked)
+    asked = {"x": text.Cells(text.Kind.INTEGER)}
+    form = text.Separated(path, text.layout_of(path, ["x"]), asked)
     careful, table = form.settled()
     assert careful.careful
     assert table["x"].to_pylist() == wanted
-    read = separated.csv.ReadOptions
-    monkeypatch.setattr(separated.csv, "ReadOptions", lambda **given: read(block_size=97, **given))
+    read = text.csv.ReadOptions
+    monkeypatch.setattr(text.csv, "ReadOptions", lambda **given: read(block_size=97, **given))
     assert [cell for batch in careful.batches() for cell in batch["x"].to_pylist()] == wanted
     assert form.settled()[1]["x"].to_pylist() == wanted
 

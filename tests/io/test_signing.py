@@ -9,14 +9,11 @@ from typing import Any
 import pytest
 
 from discreet.errors import DiscreetError, OutputExistsError, ParameterError
-from discreet.io.collection import open_envelope, rebuild
-from discreet.io.collection_errors import SignatureError, UntrustedError
-from discreet.io.collection_fields import Epochs
-from discreet.io.envelope import public_key
-from discreet.io.notice import notice
-from discreet.io.plan import Plan
-from discreet.io.signing import new_key, plan_of, read_key, renew, sign, terms_of, withdraw
+from discreet.formats.plan import Plan
+from discreet.formats.signing import new_key, plan_of, read_key, renew, sign, terms_of, withdraw
 from discreet.mechanisms import BLOCK_MECHANISMS
+from discreet.protocol.collection import Epochs, notice, open_envelope, rebuild
+from discreet.protocol.envelope import SignatureError, UntrustedError, public_key
 from refusals import refused
 from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, collection, document, envelope, key, terms
 from signed import plan_of as plan_from

@@ -17,12 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import csv
 
-import discreet.io.table_scan as reading
+import discreet.tables.scan as reading
 from discreet.core.domain import Domain
 from discreet.core.traces import Traces
 from discreet.engines import read_traces
 from discreet.errors import DataError, ParameterError
-from discreet.kernels.traces import numbering
+from discreet.kernels import events
 from refusals import refused
 
 SECRET = 8_675_309
@@ -49,10 +49,10 @@ def tiny(rows: int, room: int) -> Iterator[None]:
     """Make batches and tables of names so small that there are many of them and they grow."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "_BATCH_ROWS", rows)
-        patch.setattr(numbering, "SMALLEST", 1 << room)
-        patch.setattr(numbering, "FIRST_ROOM", numbering.room(1 << room))
-        patch.setattr("discreet.io.traces._SMALLEST", 1)
-        patch.setattr("discreet.io.traces._RECODED", 3)
+        patch.setattr(events, "SMALLEST", 1 << room)
+        patch.setattr(events, "FIRST_ROOM", events.room(1 << room))
+        patch.setattr("discreet.tables.events._SMALLEST", 1)
+        patch.setattr("discreet.tables.events._RECODED", 3)
         yield
 
 

@@ -12,11 +12,11 @@ import discreet as dc
 from discreet.core.random import SeededRandom
 from discreet.engines import gather, read_traces, tally
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.io import suffixes
-from discreet.io.reports import read_reports, write_reports
-from discreet.io.tables import read_distribution, read_labels, read_table
-from discreet.io.tallies import read_tally, write_tally
-from discreet.io.values import read_owned, read_values
+from discreet.files import paths
+from discreet.formats.reports import read_reports, write_reports
+from discreet.formats.tallies import read_tally, write_tally
+from discreet.tables.columns import read_distribution, read_labels, read_table
+from discreet.tables.values import read_owned, read_values
 from refusals import refused
 
 DOMAIN = dc.Domain(["a", "b", "c"], sensitive=["c"])
@@ -39,13 +39,13 @@ def written(path: Path, columns: dict[str, list[object]]) -> Path:
 
 
 def test_every_list_has_all_formats_of_columns() -> None:
-    assert suffixes.COLUMNS == (".parquet", ".arrow", ".feather", ".ipc")
-    for endings in (suffixes.REPORTS, suffixes.TABLES, suffixes.ESTIMATES):
-        assert set(suffixes.COLUMNS) < set(endings)
-    assert suffixes.TALLIES == (".tally.parquet", ".tally.arrow", ".tally.feather", ".tally.ipc")
+    assert paths.COLUMNS == (".parquet", ".arrow", ".feather", ".ipc")
+    for endings in (paths.REPORTS, paths.TABLES, paths.ESTIMATES):
+        assert set(paths.COLUMNS) < set(endings)
+    assert paths.TALLIES == (".tally.parquet", ".tally.arrow", ".tally.feather", ".tally.ipc")
 
 
-@pytest.mark.parametrize("ending", suffixes.TABLES)
+@pytest.mark.parametrize("ending", paths.TABLES)
 def test_tables_of_every_ending(tmp_path: Path, ending: str) -> None:
     """Values, distributions, labels, owned values and events."""
     values = written(tmp_path / f"v{ending}", {"x": ["a", "c", "c"]})
@@ -65,7 +65,7 @@ def test_tables_of_every_ending(tmp_path: Path, ending: str) -> None:
     assert len(read_traces(folder, user="user", event="event")) == 3
 
 
-@pytest.mark.parametrize("ending", suffixes.REPORTS)
+@pytest.mark.parametrize("ending", paths.REPORTS)
 def test_reports_of_every_ending(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"r{ending}"
     assert write_reports(path, MECHANISM, REPORTS) == 200
@@ -74,7 +74,7 @@ def test_reports_of_every_ending(tmp_path: Path, ending: str) -> None:
     assert gather(MECHANISM, tmp_path)[0].n == 200
 
 
-@pytest.mark.parametrize("ending", suffixes.TALLIES)
+@pytest.mark.parametrize("ending", paths.TALLIES)
 def test_tallies_of_every_ending(tmp_path: Path, ending: str) -> None:
     path, whole = tmp_path / f"t{ending}", MECHANISM.tally(REPORTS)
     write_tally(path, whole)
@@ -91,7 +91,7 @@ def test_tallies_of_every_ending(tmp_path: Path, ending: str) -> None:
     assert "does not hold tally" in refused(DataError, lambda: read_tally(path, MECHANISM))
 
 
-@pytest.mark.parametrize("ending", suffixes.COLUMNS[1:])
+@pytest.mark.parametrize("ending", paths.COLUMNS[1:])
 def test_a_damaged_arrow_tally_is_refused_or_the_same(tmp_path: Path, ending: str) -> None:
     path, whole = tmp_path / f"t.tally{ending}", MECHANISM.tally(REPORTS)
     write_tally(path, whole)
@@ -113,15 +113,15 @@ def test_a_damaged_arrow_tally_is_refused_or_the_same(tmp_path: Path, ending: st
 @pytest.mark.parametrize(
     ("attempt", "endings"),
     [
-        (lambda path: write_reports(path, MECHANISM, REPORTS), suffixes.REPORTS),
-        (lambda path: read_reports(path, MECHANISM), suffixes.REPORTS),
-        (lambda path: tally(MECHANISM, path), suffixes.REPORTS),
-        (lambda path: write_tally(path, MECHANISM.tally(REPORTS)), suffixes.COLUMNS),
-        (lambda path: read_tally(path, MECHANISM), suffixes.COLUMNS),
-        (read_table, suffixes.TABLES),
-        (lambda path: read_values(path, DOMAIN), suffixes.TABLES),
-        (lambda path: read_distribution(path, DOMAIN), suffixes.TABLES),
-        (lambda path: read_traces(path, user="user", event="event"), suffixes.TABLES),
+        (lambda path: write_reports(path, MECHANISM, REPORTS), paths.REPORTS),
+        (lambda path: read_reports(path, MECHANISM), paths.REPORTS),
+        (lambda path: tally(MECHANISM, path), paths.REPORTS),
+        (lambda path: write_tally(path, MECHANISM.tally(REPORTS)), paths.COLUMNS),
+        (lambda path: read_tally(path, MECHANISM), paths.COLUMNS),
+        (read_table, paths.TABLES),
+        (lambda path: read_values(path, DOMAIN), paths.TABLES),
+        (lambda path: read_distribution(path, DOMAIN), paths.TABLES),
+        (lambda path: read_traces(path, user="user", event="event"), paths.TABLES),
     ],
 )
 def test_a_refused_ending_names_all_that_there_are(tmp_path: Path, attempt, endings: tuple[str, ...]) -> None:
@@ -132,7 +132,7 @@ def test_a_refused_ending_names_all_that_there_are(tmp_path: Path, attempt, endi
     assert "'some.xlsx'" in message
 
 
-@pytest.mark.parametrize("ending", suffixes.TALLIES)
+@pytest.mark.parametrize("ending", paths.TALLIES)
 def test_reports_are_not_named_as_tallies_are(tmp_path: Path, ending: str) -> None:
     """They would be read as a tally."""
     path = tmp_path / f"r{ending}"

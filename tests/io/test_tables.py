@@ -11,8 +11,8 @@ from pyarrow import csv
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.io.tables import read_table
-from discreet.io.values import read_values
+from discreet.tables.columns import read_table
+from discreet.tables.values import read_values
 from refusals import refused
 
 SECRET = 8_675_309

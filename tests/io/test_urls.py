@@ -13,10 +13,10 @@ from pyarrow import fs
 import discreet as dc
 from discreet.engines import LocalEngine, read_traces, stamp
 from discreet.errors import DataError, ParameterError, RewrittenFileWarning
-from discreet.io import remote
-from discreet.io.reports import read_reports, write_reports
-from discreet.io.tables import read_table
-from discreet.io.tallies import read_tally, write_tally
+from discreet.files import paths
+from discreet.formats.reports import read_reports, write_reports
+from discreet.formats.tallies import read_tally, write_tally
+from discreet.tables.columns import read_table
 from object_store import Put, object_store
 from refusals import refused
 from running import done, refusal, told
@@ -39,7 +39,7 @@ def behind_urls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
     store = tmp_path / "store"
     (store / "bucket").mkdir(parents=True)
     system = fs.SubTreeFileSystem(str(store), fs.LocalFileSystem())
-    monkeypatch.setattr(remote, "_system", lambda root: (system, remote.urlsplit(root).netloc))
+    monkeypatch.setattr(paths, "_system", lambda root: (system, paths.urlsplit(root).netloc))
 
     def copy(file: Path, name: str) -> str:
         target = store / "bucket" / name
@@ -121,7 +121,7 @@ def test_a_url_that_cannot_be_opened_gives_one_sentence(put: Put, tmp_path: Path
     url = put(reports(tmp_path, "a.parquet", 1), "reports/a.parquet")
     gone = url.replace("a.parquet", "b.parquet")
     message = refused(DataError, lambda: read_reports(gone, MECHANISM))
-    assert message == f"{remote.shown(gone)} does not exist."
+    assert message == f"{paths.shown(gone)} does not exist."
     (tmp_path / "plan.toml").write_text(PLAN)
     assert "does not exist" in refusal("estimate", tmp_path / "plan.toml", gone)
     other = put(tmp_path / "a.parquet", "mixed/a.txt")
@@ -177,7 +177,7 @@ def test_files_that_must_be_here(put: Put, tmp_path: Path) -> None:
     manifest = refused(ParameterError, lambda: LocalEngine().tally(MECHANISM, above(url), manifest=True))
     assert "copy it here first" in manifest
     (tmp_path / "plan.toml").write_text(PLAN)
-    said = "are written on this machine, got " + remote.shown(url)
+    said = "are written on this machine, got " + paths.shown(url)
     tally = MECHANISM.empty_tally()
     for attempt in (
         lambda: stamp(MECHANISM, tmp_path / "a.parquet", url),
@@ -199,7 +199,7 @@ def test_no_message_holds_credentials(host: str, monkeypatch: pytest.MonkeyPatch
     assert message.startswith("s3://bucket/reports/a.parquet")
     assert SECRET not in message
     assert "somebody" not in message
-    assert SECRET not in f"{remote.RemoteFile(url)} {remote.RemoteFile(url)!r}"
+    assert SECRET not in f"{paths.RemoteFile(url)} {paths.RemoteFile(url)!r}"
 
 
 def test_a_scheme_that_nobody_knows() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DataError, RewrittenFileWarning
-from discreet.io.tallies import read_tally
+from discreet.formats.tallies import read_tally
 from running import done, refusal, told
 from version1_files import FACTS, FOLDER, digest_of, estimate_of, lines_of, plain
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import DataError
-from discreet.io.vocabulary import TextVocabulary
-from discreet.kernels.traces import numbering
-from discreet.kernels.traces.numbering import KeyTable
+from discreet.kernels import events
+from discreet.kernels.events import KeyTable
+from discreet.tables.events import TextVocabulary
 
 # Some of one beginning, some longer than a table's first letters.
 TEXTS = st.one_of(st.sampled_from(["", "a", "aa", "ab", "b", "\x00", "\x00\x00"]), st.text(max_size=40))
@@ -26,8 +26,8 @@ def numbers_of(batches: list[list[Any]]) -> tuple[list[list[int]], list[Any]]:
 @given(BATCHES, st.integers(1, 5), st.booleans())
 def test_texts_are_numbered_as_they_come(batches: list[list[str]], slots: int, coded: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numbering, "SMALLEST", 1 << slots)
-        patch.setattr(numbering, "FIRST_ROOM", numbering.room(1 << slots))
+        patch.setattr(events, "SMALLEST", 1 << slots)
+        patch.setattr(events, "FIRST_ROOM", events.room(1 << slots))
         names, expected = TextVocabulary(), numbers_of(batches)
         for batch, numbers in zip(batches, expected[0], strict=True):
             column = pa.array(["before", *batch], pa.large_string())[1:]
@@ -39,8 +39,8 @@ def test_texts_are_numbered_as_they_come(batches: list[list[str]], slots: int, c
 @given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=30), max_size=6), st.integers(1, 5))
 def test_keys_are_numbered_as_they_come(batches: list[list[int]], slots: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numbering, "SMALLEST", 1 << slots)
-        patch.setattr(numbering, "FIRST_ROOM", numbering.room(1 << slots))
+        patch.setattr(events, "SMALLEST", 1 << slots)
+        patch.setattr(events, "FIRST_ROOM", events.room(1 << slots))
         table, expected = KeyTable(), numbers_of(batches)
         for batch, numbers in zip(batches, expected[0], strict=True):
             assert table.number(np.array(batch, np.int64)).tolist() == numbers
@@ -58,6 +58,6 @@ def test_names_that_share_a_tag_are_told_apart() -> None:
 
 
 def test_numbers_must_fit_into_32_bits() -> None:
-    assert numbering.room(1 << 31) < 1 << 31
+    assert events.room(1 << 31) < 1 << 31
     with pytest.raises(DataError, match="at most 1610612736 different"):
-        numbering.room(1 << 32)
+        events.room(1 << 32)

@@ -15,9 +15,9 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DiscreetError, MismatchError, OutputExistsError, ParameterError
-from discreet.io.atomic import replacing
-from discreet.io.reports import read_reports, write_reports
-from discreet.io.tallies import read_tally, write_tally
+from discreet.files.writing import replacing
+from discreet.formats.reports import read_reports, write_reports
+from discreet.formats.tallies import read_tally, write_tally
 from discreet.mechanisms import UnaryEncoding
 from refusals import refused
 
@@ -156,7 +156,7 @@ import signal, sys
 from pathlib import Path
 from damage import MECHANISM
 from discreet.core.random import SeededRandom
-from discreet.io.reports import write_reports
+from discreet.formats.reports import write_reports
 
 class Ended(BaseException):
     pass

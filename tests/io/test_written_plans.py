@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import OutputExistsError, ParameterError
-from discreet.io.plan import Plan
-from discreet.io.written_plan import toml_text, write_plan
+from discreet.formats.plan import Plan, toml_text, write_plan
 from discreet.mechanisms import BlockDesign, PooledHashing
-from discreet.mechanisms.law_mechanism import LawMechanism
+from discreet.mechanisms.law import LawMechanism
 from refusals import refused
 
 DOMAINS = {

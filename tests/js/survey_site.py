@@ -11,12 +11,11 @@ from typing import Any
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from discreet.collector.pages import survey
-from discreet.io.collection import Collection, open_envelope
-from discreet.io.collection_fields import Epochs
-from discreet.io.envelope import public_key
-from discreet.io.plan import Plan, PlanDocument
-from discreet.io.signing import Terms, sign, withdraw
+from discreet.collector import endpoints
+from discreet.formats.plan import Plan, PlanDocument
+from discreet.formats.signing import Terms, sign, withdraw
+from discreet.protocol.collection import Collection, Epochs, open_envelope
+from discreet.protocol.envelope import public_key
 from planted import TAGGED, VALUE
 
 JS = Path(__file__).resolve().parents[2] / "js"
@@ -96,7 +95,11 @@ class SurveySite:
         kind, _, name = path.strip("/").partition("/")
         if kind == "take" and name in self.envelopes:
             collection = self.collection(name)
-            return 200, survey.page(collection, [public_key(self.key)]).encode(), survey.headers(collection)
+            return (
+                200,
+                endpoints.survey_page(collection, [public_key(self.key)]).encode(),
+                endpoints.survey_headers(collection),
+            )
         if kind == "static" and (JS / name).is_file():
             return 200, (JS / name).read_bytes(), {"content-type": mimetypes.guess_type(name)[0] or ""}
         envelope = self.envelopes.get(name.removeprefix("collections/"))

@@ -13,10 +13,9 @@ import pytest
 
 from discreet.arrays import WordArray
 from discreet.core.random import SeededRandom
-from discreet.io.frames import Frame, FrameError
-from discreet.io.sampler import Sampler, SamplerError
-from discreet.io.wire import FlawedRowsError
 from discreet.mechanisms import BLOCK_MECHANISMS
+from discreet.protocol.frames import FlawedRowsError, Frame, FrameError
+from discreet.protocol.sampler import Sampler, SamplerError
 from programs import program
 
 ROOT = Path(__file__).resolve().parents[2]

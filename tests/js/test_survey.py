@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from survey_site import SurveySite, served
 
-from discreet.io.collection import rebuild
-from discreet.io.envelope import public_key
-from discreet.io.frames import Frame
-from discreet.io.records import RecordCodec
+from discreet.protocol.collection import rebuild
+from discreet.protocol.envelope import public_key
+from discreet.protocol.frames import Frame, RecordCodec
 from planted import TAGGED, VALUE, clean
 
 PHONE = {"width": 360, "height": 740}

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.kernels.blocks import bitmaps
+from discreet.kernels import counting
 
 
 @pytest.fixture(params=["NumPy", "compiled"], autouse=True)
 def _form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bitmaps, "pays", lambda _: request.param == "compiled")
+    monkeypatch.setattr(counting, "pays", lambda _: request.param == "compiled")
 
 
 def words(subsets: list[Any], lanes: int = 1) -> NDArray[np.uint64]:
@@ -34,7 +34,7 @@ def test_subsets_of_every_small_machine_are_uniform_whatever_time_shows(size: in
     missing = np.array([count - len(subset) for subset, _ in cases])
     seen = [missing]
     for draw in range(draws):
-        seen.append(bitmaps.repair(marks, places[:, draw : draw + 1], seen[-1]))
+        seen.append(counting.repair(marks, places[:, draw : draw + 1], seen[-1]))
     groups: dict[tuple[int, ...], Counter[int]] = defaultdict(Counter)
     for history, mark in zip(np.array(seen).T.tolist(), marks[:, 0].tolist(), strict=True):
         groups[tuple(history)][mark] += 1
@@ -63,7 +63,7 @@ def test_repairs_equal_the_loop(data: st.DataObject, size: int, rows: int) -> No
     places = [data.draw(st.lists(place, min_size=drawn, max_size=drawn)) for _ in range(rows)]
     missing = [data.draw(st.integers(-len(subset), 25)) for subset in subsets]
     marks = words(subsets, -(-size // 64))
-    left = bitmaps.repair(marks, np.array(places, dtype=np.uint32), np.array(missing))
+    left = counting.repair(marks, np.array(places, dtype=np.uint32), np.array(missing))
     expected = [loop(*case) for case in zip(subsets, places, missing, strict=True)]
     assert left.tolist() == [rest for _, rest in expected]
     np.testing.assert_array_equal(marks, words([subset for subset, _ in expected], -(-size // 64)))
@@ -77,6 +77,6 @@ def test_lists_ascend_and_hold_what_is_marked(data: st.DataObject, lanes: int, d
     subsets = [data.draw(st.permutations(range(size)))[:count] for _ in range(3)]
     subsets += [list(range(count)), list(range(size - count, size))]
     out = np.zeros((7, count), dtype=dtype)
-    bitmaps.list_members(words(subsets, lanes), out[1:-1])
+    counting.list_members(words(subsets, lanes), out[1:-1])
     assert out[1:-1].tolist() == [sorted(subset) for subset in subsets]
     assert not out[[0, -1]].any()

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.kernels.blocks import bits, counting
-from discreet.kernels.blocks.tiles import tiles_dot, tiles_dot_transposed, transpose_tiles
+from discreet.kernels import bits, counting
+from discreet.kernels.bits import tiles_dot, tiles_dot_transposed, transpose_tiles
 
 _ROWS = st.sampled_from([0, 1, 7, 8, 31, 32, 33, 100])
 _SIZES = st.sampled_from([0, 1, 7, 8, 9, 15, 31, 32, 33, 625])
@@ -170,7 +170,7 @@ def test_many_float32_weights_do_not_drift() -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_any_number_of_threads_gives_the_same_bits(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.kernels.blocks.tiles._WORDS_PER_TASK", 1000)
+    monkeypatch.setattr("discreet.kernels.bits._WORDS_PER_TASK", 1000)
     m, size = 3001, 77
     random = np.random.default_rng(9)
     values, weights = random.normal(size=size).astype(dtype), random.normal(size=m).astype(dtype)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.kernels.caching import VARIABLE, only_owners_write
+from discreet.kernels.compiling import VARIABLE, only_owners_write
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes are those of Unix")
 
@@ -37,7 +37,7 @@ PLACE = """
 import os, stat
 from pathlib import Path
 from discreet.kernels import caching
-from discreet.kernels.blocks.symbols import __dict__ as kernels
+from discreet.kernels.symbols import __dict__ as kernels
 caches = [one._cache for one in kernels.values() if getattr(getattr(one, "_cache", None), "cache_path", None)]
 for cache in caches[:1]:
     folder = Path(cache.cache_path).parent
@@ -132,14 +132,14 @@ def test_a_process_that_outlives_its_parent_still_runs(container: Path) -> None:
 import os, sys, time
 sys.path.insert(0, os.environ["PLACE"])
 from kernel import twice
-from discreet.kernels.caching import temporary_folder
+from discreet.kernels.compiling import temporary_folder
 folder = temporary_folder()
 reading, writing = os.pipe()
 if os.fork():
     os.close(writing)
     sys.stdout.write(os.read(reading, 100).decode())
     sys.exit()
-from discreet.kernels.caching import _remove
+from discreet.kernels.compiling import _remove
 import shutil; shutil.rmtree(folder)
 print(twice(21), folder.exists(), flush=True, file=os.fdopen(writing, "w"))
 os._exit(0)
@@ -153,7 +153,7 @@ os._exit(0)
 def test_a_forked_process_leaves_the_folder(container: Path) -> None:
     code = """
 import os, sys
-from discreet.kernels.caching import temporary_folder
+from discreet.kernels.compiling import temporary_folder
 folder = temporary_folder()
 child = os.fork()
 if not child:
@@ -240,7 +240,7 @@ def test_a_folder_that_was_passed_on_is_looked_at(place: Path) -> None:
     """The variable names a folder that everybody can write: another is made."""
     (place / "open").mkdir()
     (place / "open").chmod(0o777)
-    code = "from discreet.kernels.caching import temporary_folder as made; print(made(), oct(made().stat().st_mode))"
+    code = "from discreet.kernels.compiling import temporary_folder as made; print(made(), oct(made().stat().st_mode))"
     folder, mode = run(code, SOURCES.parent, **{VARIABLE: place / "open", "TMPDIR": place}).split()
     assert Path(folder).parent == place
     assert folder != str(place / "open")

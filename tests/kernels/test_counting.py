@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.kernels import startup
-from discreet.kernels.blocks import counting
+from discreet.kernels import counting, startup
 
 _TYPES = [np.uint8, np.uint16, np.uint32, np.int32, np.int64]
 # Both sides of the change from four histograms to one.

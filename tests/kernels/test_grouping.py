@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.kernels.blocks import counting, grouping
+from discreet.kernels import counting
 
 RANDOM = np.random.default_rng(11)
 # One group with more reports than eight bits count, twice over, one with few, one with none.
@@ -12,7 +12,7 @@ GROUPS = RANDOM.permutation(np.repeat([0, 1, 3], [700, 255, 30])).astype(np.int3
 
 @pytest.fixture(params=[True, False], ids=["compiled", "numpy"], autouse=True)
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (grouping, counting):
+    for module in (counting, counting):
         monkeypatch.setattr(module, "pays", lambda _: request.param)
 
 
@@ -23,10 +23,10 @@ def test_symbols_of_each_group(shape: tuple[int, ...], dtype: type) -> None:
     # What is outside of the counts is ignored.
     symbols[:5] = -1 if np.iinfo(dtype).min else 250
     counts = np.ones((4, 7), np.int64)
-    grouping.add_symbols(symbols, GROUPS, counts)
+    counting.add_grouped_symbols(symbols, GROUPS, counts)
     assert counts.tolist() == [(1 + counting.count_symbols(symbols[at == GROUPS], 7)).tolist() for at in range(4)]
     with pytest.raises(ValueError, match="must be integers, got float64"):
-        grouping.add_symbols(symbols.astype(float), GROUPS, counts)
+        counting.add_grouped_symbols(symbols.astype(float), GROUPS, counts)
 
 
 @pytest.mark.parametrize("size", [1, 7, 8, 9, 64, 100])
@@ -34,34 +34,34 @@ def test_symbols_of_each_group(shape: tuple[int, ...], dtype: type) -> None:
 def test_bits_of_each_group(size: int, share: float) -> None:
     bits = RANDOM.random((len(GROUPS), size)) < share
     packed, counts = np.packbits(bits, axis=1, bitorder="little"), np.ones((4, size), np.int64)
-    grouping.add_bits(packed, GROUPS, counts)
+    counting.add_bits(packed, GROUPS, counts)
     assert counts.tolist() == [(1 + bits[at == GROUPS].sum(axis=0)).tolist() for at in range(4)]
     with pytest.raises(ValueError, match="must be uint8"):
-        grouping.add_bits(packed, GROUPS, np.zeros((4, size + 8), np.int64))
+        counting.add_bits(packed, GROUPS, np.zeros((4, size + 8), np.int64))
 
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3)])
 def test_no_symbols_add_nothing(shape: tuple[int, ...]) -> None:
     """As where nobody, or everybody, of a batch reports in clear."""
     counts = np.ones((2, 5), np.int64)
-    grouping.add_symbols(np.empty(shape, np.uint16), np.empty(0, np.int32), counts)
+    counting.add_grouped_symbols(np.empty(shape, np.uint16), np.empty(0, np.int32), counts)
     assert (counts == 1).all()
 
 
 def test_codes_and_marks() -> None:
     table, marks = np.array([5, 0, 9, 7], np.int32), RANDOM.random(len(GROUPS)) < 0.4
     for codes in (GROUPS, GROUPS.astype(np.int8), GROUPS[:0]):
-        assert np.array_equal(grouping.chosen(table, codes), table[codes])
-    told, others = grouping.parted(GROUPS, marks)
+        assert np.array_equal(counting.chosen(table, codes), table[codes])
+    told, others = counting.parted(GROUPS, marks)
     assert told.tolist() == GROUPS[marks].tolist()
     assert others.tolist() == GROUPS[~marks].tolist()
-    assert [len(one) for one in grouping.parted(GROUPS[:0], marks[:0])] == [0, 0]
+    assert [len(one) for one in counting.parted(GROUPS[:0], marks[:0])] == [0, 0]
 
 
 @pytest.mark.parametrize("greatest", [3, 1 << 16])
 def test_runs_are_the_groups_that_occur_in_order(greatest: int) -> None:
     groups = np.where(GROUPS == 3, greatest, GROUPS)
-    order, runs = grouping.runs_of(groups)
+    order, runs = counting.runs_of(groups)
     assert [group for group, *_ in runs] == [0, 1, greatest]
     for group, start, stop in runs:
         assert order[start:stop].tolist() == np.flatnonzero(groups == group).tolist()

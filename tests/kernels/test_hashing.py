@@ -9,12 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.kernels.blocks import hashing
-from discreet.kernels.blocks.hashing import (
-    count_preimages,
-    preimages_dot,
-    preimages_dot_transposed,
-)
+from discreet.kernels import hashing
+from discreet.kernels.hashing import count_preimages, preimages_dot, preimages_dot_transposed
 
 _Columns = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 _PARAMETERS = [

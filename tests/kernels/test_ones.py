@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.kernels.blocks import ones
-from discreet.kernels.blocks.ones import PIECE, list_ones, ones_dot, ones_dot_transposed, split_pieces
+from discreet.kernels import ones
+from discreet.kernels.ones import PIECE, list_ones, ones_dot, ones_dot_transposed, split_pieces
 
 SHAPES = [(0, 600), (1, 512), (31, 513), (1023, 600), (1024, 600), (1025, 601), (2500, 2047), (1100, 2048), (40, 4099)]
 

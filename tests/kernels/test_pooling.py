@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.kernels.blocks.pooling import gather_buckets, scatter_buckets
+from discreet.kernels.hashing import gather_buckets, scatter_buckets
 
 LARGEST = (1 << 31) - 1
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.kernels.blocks.walsh import walsh_hadamard
+from discreet.kernels.counting import walsh_hadamard
 
 
 def _matrix(size: int) -> np.ndarray:

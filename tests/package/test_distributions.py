@@ -125,7 +125,10 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
         "discreet/engines/spark/log4j2.properties",
         "discreet/collector/pages/front.html",
         "discreet/collector/pages/survey.html",
-        *(f"discreet/pages/{name}" for name in ("base.html", "page.css", "parts.html", "risk.html", "study.html")),
+        *(
+            f"discreet/pictures/templates/{name}"
+            for name in ("base.html", "page.css", "parts.html", "risk.html", "study.html")
+        ),
     }
     assert "Requires-Python: >=3.11\n" in metadata
     assert "License-File: LICENSE" in metadata

@@ -14,12 +14,12 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
-from discreet.io import plan as plans
-from discreet.io.plan import Plan
+from discreet.formats import plan as plans
+from discreet.formats.plan import Plan
 from discreet.laws import BlockMechanism, Blocks, IndexedLaw, RandomSource, WholeAlphabet, sensitive_size, uniform_below
 from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse
 from discreet.privacy.verify import verify
-from discreet.testing import CHECKS, drawn
+from discreet.testing import CHECKS, contract
 from refusals import refused
 
 OWN_LAW = Path(__file__).parents[2] / "examples" / "own_law"
@@ -92,7 +92,7 @@ class Indexed(BlockMechanism):
         return IndexedAllButOne(sensitive_size(self.domain))
 
 
-@pytest.mark.parametrize("check", [check for check in CHECKS if check.__module__ != drawn.__name__])
+@pytest.mark.parametrize("check", [check for check in CHECKS if check.__module__ != contract.__name__])
 def test_an_indexed_law_keeps_the_contract(check: Any) -> None:
     check(Indexed(Domain(range(6), sensitive=[0, 2, 3, 5]), 0.7))
 

@@ -8,12 +8,11 @@ import pytest
 
 import discreet as dc
 from discreet.core.traces import Traces, by_half
-from discreet.pages.rendering import PageFigure, PageTable, render
+from discreet.pictures.pages import PageFigure, PageTable, render
 from discreet.risk.assessment import assess, sweep
-from discreet.simulation.findings import Findings
-from discreet.simulation.page import page as study_page
-from discreet.simulation.risk_page import page as risk_page
-from discreet.simulation.study import Study, run_study
+from discreet.simulation.pages import page as study_page
+from discreet.simulation.pages import risk_page
+from discreet.simulation.study import Findings, Study, run_study
 from papers.figure import Finding, Table
 from papers.registry import FIGURES
 from papers.report import Section

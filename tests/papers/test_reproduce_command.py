@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from census_file import write_census
-from discreet.cli.reproduce import reproduce as registered
+from discreet.cli.verbs.simulate import reproduce as registered
 from running import done, refusal, run, told
 
 LIST_OPTIONS = {"--list", "--data", "--json", "--debug"}

@@ -11,7 +11,7 @@ import pytest
 from bench import scale
 from bench.measure import Row
 from discreet import Domain, RandomizedResponse
-from discreet.io.reports import write_reports
+from discreet.formats.reports import write_reports
 
 
 @pytest.fixture

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.cli.views.central_plan import central_parts
+from discreet.cli.views.planning import central_parts
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.io.plan import Plan
+from discreet.formats.plan import Plan
 from discreet.mechanisms import HadamardResponse, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.planning.best import best
+from discreet.planning.candidates import People, Requirements
 from discreet.planning.central import CentralTarget, collector_sentence, largest_local, plan_central
-from discreet.planning.requirements import People, Requirements
 from discreet.privacy.shuffling import shuffled
 from refusals import refused
 from running import refusal, told

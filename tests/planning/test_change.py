@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 import discreet as dc
 from discreet.errors import ParameterError
-from discreet.planning.sample_size import power_for_change, reports_for_change, worst_variance
+from discreet.planning.losses import power_for_change, reports_for_change, worst_variance
 
 MECHANISM = dc.UnaryEncoding(dc.Domain(["a", "b", "c"], sensitive=["a"]), 1.0)
 

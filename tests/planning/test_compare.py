@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.accuracy.optimum import optimal_design
-from discreet.accuracy.theta import optimal_theta
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
-from discreet.io.plan import Plan
+from discreet.formats.plan import Plan
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
     BlockMechanism,
@@ -31,13 +29,11 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.planning.best import best
-from discreet.planning.candidates import Candidate, collector_seconds
+from discreet.planning.candidates import Candidate, People, Requirements, collector_seconds
 from discreet.planning.central import CentralTarget
-from discreet.planning.choosing import alternative, recommended
-from discreet.planning.compare import compare
-from discreet.planning.losses import exact_l1, normal_l1, worst_normal_l1
-from discreet.planning.requirements import People, Requirements
-from discreet.planning.sample_size import reports_for_standard_error, worst_variance
+from discreet.planning.compare import alternative, compare, recommended
+from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
+from discreet.theory.optimum import optimal_design, optimal_theta
 from refusals import refused
 
 DOMAINS = {

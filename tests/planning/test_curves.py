@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.accuracy.optimum import lower_bound
 from discreet.core.domain import Domain
 from discreet.mechanisms import RandomizedResponse
-from discreet.planning.compare import compare
-from discreet.planning.curves import LOWER_BOUND, against_epsilon, against_users
-from discreet.planning.requirements import Requirements
+from discreet.planning.candidates import Requirements
+from discreet.planning.compare import LOWER_BOUND, against_epsilon, against_users, compare
+from discreet.theory.optimum import lower_bound
 
 DOMAIN = Domain(range(40), sensitive=range(12))
 GIVEN = np.random.default_rng(1).dirichlet(np.ones(40))

@@ -10,22 +10,24 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.accuracy.optimum import optimal_design
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockDesign, BlockMechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.bits import IndependentBits
-from discreet.mechanisms.law_mechanism import LawMechanism
-from discreet.planning.absolute_deviation import mean_absolute_deviation
+from discreet.mechanisms.law import LawMechanism
 from discreet.planning.losses import (
     exact_l1,
     excess,
+    mean_absolute_deviation,
     normal_l1,
     paper_worst_l1_rappor,
     paper_worst_l1_rr,
+    reports_for_mse,
+    reports_for_standard_error,
     worst_normal_l1,
+    worst_variance,
 )
-from discreet.planning.sample_size import reports_for_mse, reports_for_standard_error, worst_variance
+from discreet.theory.optimum import optimal_design
 from laws import PER_VALUE, POOLS, SIZES, Case, cases, distributions, every, over, sizes_told_apart, spelled
 from packing import each
 from refusals import refused

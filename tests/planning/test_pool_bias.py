@@ -12,11 +12,10 @@ from click.testing import CliRunner
 from discreet.cli import main
 from discreet.core.domain import Domain
 from discreet.mechanisms import PooledHashing
-from discreet.mechanisms.pooled_hashing import PooledHashBlocks
+from discreet.mechanisms.hashing import PooledHashBlocks
 from discreet.planning.best import best
 from discreet.planning.candidates import Candidate
-from discreet.planning.compare import compare
-from discreet.planning.curves import against_users
+from discreet.planning.compare import against_users, compare
 
 DOMAIN = Domain(range(300), sensitive=range(200))
 P = np.r_[0.4 / np.arange(1, 201) / (1 / np.arange(1, 201)).sum(), np.full(100, 0.006)]

@@ -16,7 +16,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
-from discreet.io.plan import Plan
+from discreet.formats.plan import Plan
 from discreet.mechanisms import (
     BlockMechanism,
     Channel,

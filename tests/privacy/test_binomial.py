@@ -7,7 +7,7 @@ import pytest
 from scipy.special import betainc, betaincc
 from scipy.stats import beta, binom
 
-from discreet.privacy.binomial import lower_bound, upper_bound
+from discreet.theory.binomial import lower_bound, upper_bound
 from packing import each
 
 COUNTS = [

@@ -8,7 +8,7 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import HadamardResponse, RandomizedResponse
-from discreet.privacy.bounds import l1_rate, squared_l2_rate
+from discreet.privacy.composition import l1_rate, squared_l2_rate
 from refusals import refused
 
 

@@ -10,8 +10,7 @@ from matrices import first_are_sensitive, rr, urr, urr_matrix
 from discreet.core.domain import Domain
 from discreet.errors import MismatchError, ParameterError
 from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding
-from discreet.privacy.composition import integrated, repeated_epsilon, sequential, split_epsilon
-from discreet.privacy.derived import Derived
+from discreet.privacy.composition import Derived, integrated, repeated_epsilon, sequential, split_epsilon
 from discreet.privacy.notions import smallest_epsilon
 from refusals import refused
 

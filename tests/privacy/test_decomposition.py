@@ -11,7 +11,7 @@ from matrices import first_are_sensitive, rr, urr
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel
-from discreet.privacy.decomposition import decompose
+from discreet.privacy.composition import decompose
 from discreet.privacy.notions import smallest_epsilon
 from refusals import refused
 

@@ -250,7 +250,7 @@ def test_options_that_are_no_fields_are_refused(monkeypatch: pytest.MonkeyPatch)
 def test_the_verb_names_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = tmp_path / "plan.json"
     plan.write_text('{"epsilon": 1.0, "domain": {"labels": ["a", "b", "c", "d"]}, "mechanism": {"name": "rr"}}')
-    monkeypatch.setattr("discreet.io.plan.Plan.mechanism", lambda self: lying(LargePi))
+    monkeypatch.setattr("discreet.formats.plan.Plan.mechanism", lambda self: lying(LargePi))
     ended: Callable[..., Any] = lambda *options: CliRunner().invoke(main, ["verify", str(plan), *options])  # noqa: E731
     told = ended()
     assert told.exit_code == 1

@@ -10,8 +10,8 @@ from matrices import first_are_sensitive, rr, urr
 
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel
+from discreet.privacy.composition import post_process, preserves_data_types
 from discreet.privacy.notions import smallest_epsilon
-from discreet.privacy.processing import post_process, preserves_data_types
 from refusals import refused
 
 # Outputs 0, 1 are protected; 2, 3 tell their values.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.privacy.rounding import rounded_down, rounded_up, sureness
+from discreet.core.guarantee import rounded_down, rounded_up, sureness
 
 
 @given(st.floats(1e-290, 1e9), st.integers(1, 12))

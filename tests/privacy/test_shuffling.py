@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.core.guarantee import rounded_down, rounded_up
 from discreet.errors import ParameterError
-from discreet.privacy.rounding import rounded_down, rounded_up
-from discreet.privacy.shuffling import delta, shuffled
+from discreet.privacy.shuffling import curve_points, delta, shuffled
 from discreet.privacy.shuffling_pairs import ValuePair
-from discreet.privacy.shuffling_rounds import _Losses
-from discreet.privacy.shuffling_search import pair_epsilon
-from discreet.privacy.shuffling_statements import curve_points
+from discreet.privacy.shuffling_rounds import _Losses, pair_epsilon
 
 
 def law_pair(e: float, s: float, pi: float, rho: float) -> ValuePair:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mpmath import iv, mp
 
-from discreet.privacy import shuffling_excess
+from discreet.privacy import shuffling_pairs
 from discreet.privacy.shuffling_pairs import ValuePair
 
 mp.dps = iv.dps = 40
@@ -59,9 +59,9 @@ def test_both_ways_enclose_what_interval_arithmetic_finds(
         values, weights = values[[0, 1, 4]], np.array([weights[0], weights[1], 1 - weights[0] - weights[1]])
     true = in_intervals(values, weights, n)
     assert true.delta < 1e-30 * true.b
-    listed = shuffling_excess.excess(values, weights, n)
-    monkeypatch.setattr(shuffling_excess, "_spelled_out", lambda *_: None)
-    for low, high in (listed, shuffling_excess.excess(values, weights, n)):
+    listed = shuffling_pairs.excess(values, weights, n)
+    monkeypatch.setattr(shuffling_pairs, "_spelled_out", lambda *_: None)
+    for low, high in (listed, shuffling_pairs.excess(values, weights, n)):
         assert low <= float(true.b) * (1 + 1e-15)
         assert high >= float(true.a) * (1 - 1e-15)
     assert listed[1] - listed[0] <= 1e-11 * listed[1]

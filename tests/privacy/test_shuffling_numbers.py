@@ -11,12 +11,10 @@ from scipy.special import ndtr
 
 import discreet as dc
 from discreet.core.random import SeededRandom
-from discreet.privacy import shuffling_excess
+from discreet.privacy import shuffling_pairs
 from discreet.privacy.shuffling import shuffled
-from discreet.privacy.shuffling_excess import chernoff_end, excess
-from discreet.privacy.shuffling_pairs import ValuePair
-from discreet.privacy.shuffling_rounds import CentralCurve
-from discreet.privacy.shuffling_search import pair_epsilon
+from discreet.privacy.shuffling_pairs import ValuePair, chernoff_end, excess
+from discreet.privacy.shuffling_rounds import CentralCurve, pair_epsilon
 
 
 def law_pair(epsilon: float, pi: float, rho: float) -> ValuePair:
@@ -38,7 +36,7 @@ def test_the_integral_encloses_the_sums_of_few(monkeypatch: pytest.MonkeyPatch) 
         pair = law_pair(random.uniform(0.1, 4), pi, max(random.choice([0.0, pi]), 2 - 1 / pi))
         cases.append((*atoms(pair, exp(random.uniform(-0.3, 1.2))), int(random.integers(2, 20))))
     exact = [excess(*case) for case in cases]
-    monkeypatch.setattr(shuffling_excess, "_spelled_out", lambda *_: None)
+    monkeypatch.setattr(shuffling_pairs, "_spelled_out", lambda *_: None)
     for case, (low, high) in zip(cases, exact, strict=True):
         found = excess(*case)
         assert found[0] <= high * (1 + 1e-12)

@@ -10,20 +10,13 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import METHODS, estimate
-from discreet.mechanisms import (
-    BLOCK_MECHANISMS,
-    BlockDesign,
-    Channel,
-    RandomizedResponse,
-    UnaryEncoding,
-)
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, Channel, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.personalized import Personalized
 from discreet.planning.compare import compare
 from discreet.privacy.composition import integrated, sequential
 from discreet.privacy.notions import smallest_epsilon
 from discreet.risk.scores import Scores
-from discreet.risk.scores.divergence import divergence
-from discreet.risk.scores.pse import pse_of_matrix
+from discreet.risk.scores.pse import divergence, pse_of_matrix
 from refusals import refused
 
 DOMAIN = Domain(["a", "b", "c", "d"], sensitive=["a", "b"])

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.coins import Coins, WordShares, chosen, half_toss, joint
-from discreet.core.random import WORD_RANGE, SeededRandom
+from discreet.core.random import WORD_RANGE, Coins, SeededRandom, WordShares, chosen, half_toss, joint
 
 HALF = 1 << 32
 THRESHOLDS = (

@@ -10,9 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.coins import toss
-from discreet.core.exact import exponential_below, likelihood_ratio, logarithm, truth_threshold
-from discreet.core.random import WORD_RANGE, uniform_below
+from discreet.core.random import (
+    WORD_RANGE,
+    exponential_below,
+    likelihood_ratio,
+    logarithm,
+    toss,
+    truth_threshold,
+    uniform_below,
+)
 from discreet.errors import ParameterError
 from discreet.mechanisms.bits import IndependentBits
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.core.epsilons import EpsilonGroups
 from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.mechanisms import (
@@ -25,7 +24,8 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.mechanisms.bits import IndependentBits
-from discreet.mechanisms.law_mechanism import LawMechanism
+from discreet.mechanisms.law import LawMechanism
+from discreet.mechanisms.weights import EpsilonGroups
 from laws import BUILDERS
 from refusals import refused
 

@@ -16,7 +16,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.law_mechanism import LawMechanism
+from discreet.mechanisms.law import LawMechanism
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
 

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.io.plan import Plan
+from discreet.formats.plan import Plan
 from discreet.mechanisms import LawMechanism, UnaryEncoding
 from discreet.planning.best import best
 from discreet.privacy.verify import verify

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.core.coins import toss
 from discreet.core.domain import Domain
-from discreet.core.random import SecureRandom, SeededRandom, checked_source, fresh_words, uniform_below
+from discreet.core.random import SecureRandom, SeededRandom, checked_source, fresh_words, toss, uniform_below
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel
 from laws import BUILDERS
@@ -189,7 +188,7 @@ def test_there_is_one_door() -> None:
     asking = [
         str(path.relative_to(root)) for path in root.rglob("*.py") if re.search(r"\.words\(", path.read_text("utf-8"))
     ]
-    assert sorted(asking) == ["core/random.py", "testing/drawn.py"]
+    assert sorted(asking) == ["core/random.py", "testing/contract.py"]
     lines = Path(root / "core/random.py").read_text("utf-8").splitlines()
     # Lines of examples in docstrings ask as users do.
     assert sum(".words(" in line and ">>>" not in line for line in lines) == 1

@@ -8,9 +8,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core import keystream
-from discreet.core.keystream import SEGMENT, Keystream, galois_is_faster
-from discreet.core.random import SecureRandom, SeededRandom
+from discreet.core import random
+from discreet.core.random import SEGMENT, Keystream, SecureRandom, SeededRandom, galois_is_faster
 
 KEY = bytes(range(32))
 LARGE = 1 << 15
@@ -32,7 +31,7 @@ def filled(stream: Keystream, size: int) -> bytes:
 
 @pytest.fixture(params=[True, False], ids=["galois", "plain"], autouse=True)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    monkeypatch.setattr(keystream, "galois_is_faster", lambda: request.param)
+    monkeypatch.setattr(random, "galois_is_faster", lambda: request.param)
     return bool(request.param)
 
 
@@ -64,7 +63,7 @@ def test_a_segment_begins_where_the_one_before_it_ends(segment: int, sizes: list
 
 def test_the_library_gives_no_more_than_a_segment() -> None:
     """Its limit is what guards the counter, should ours be wrong."""
-    stream = keystream.galois_stream(KEY, 0)
+    stream = random.galois_stream(KEY, 0)
     stream.update(bytes(LARGE))
     assert SEGMENT == 16 << 32
     assert stream.update(bytes(16)) == expected(32 + LARGE, 16)
@@ -83,7 +82,7 @@ def test_words_of_threads_differ(way: bool) -> None:
 
 def test_seeded_words_are_the_same_either_way(monkeypatch: pytest.MonkeyPatch, way: bool) -> None:
     words = SeededRandom(3).words(1 << 14)
-    monkeypatch.setattr(keystream, "galois_is_faster", lambda: not way)
+    monkeypatch.setattr(random, "galois_is_faster", lambda: not way)
     assert (SeededRandom(3).words(1 << 14) == words).all()
 
 

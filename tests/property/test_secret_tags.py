@@ -15,8 +15,7 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError, ParameterError, SecretError
-from discreet.mechanisms.personalized import Personalized
-from discreet.mechanisms.secret_tags import SecretTags, SimulatedTags
+from discreet.mechanisms.personalized import Personalized, SecretTags, SimulatedTags
 from refusals import refused
 
 PLACES = ["clinic", "park", "zanzibar", "xanadu", "harbour"]

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.accuracy.optimum import lower_bound, optimal_design
-from discreet.accuracy.theta import optimal_theta
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import DiscreetError
@@ -25,29 +23,33 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.mechanisms.bits import IndependentBits
-from discreet.mechanisms.designs import MixedSubsets
 from discreet.mechanisms.hadamard import HadamardColumns
-from discreet.mechanisms.hashing import HashBuckets
-from discreet.mechanisms.law_mechanism import LawMechanism
-from discreet.mechanisms.personalized import Personalized, candidates_left
-from discreet.mechanisms.pooled_hashing import PooledHashBlocks
-from discreet.mechanisms.secret_tags import SecretTags
+from discreet.mechanisms.hashing import HashBuckets, PooledHashBlocks
+from discreet.mechanisms.law import LawMechanism
+from discreet.mechanisms.per_value import WeightedBits, WeightedSingletons
+from discreet.mechanisms.personalized import Personalized, SecretTags, candidates_left
 from discreet.mechanisms.singletons import Singletons
-from discreet.mechanisms.subsets import Subsets
-from discreet.mechanisms.weighted_bits import WeightedBits
-from discreet.mechanisms.weighted_singletons import WeightedSingletons
-from discreet.planning.absolute_deviation import mean_absolute_deviation
+from discreet.mechanisms.subsets import MixedSubsets, Subsets
 from discreet.planning.best import best
 from discreet.planning.compare import compare
-from discreet.planning.losses import exact_l1, excess, normal_l1, paper_worst_l1_rr, worst_normal_l1
-from discreet.planning.sample_size import reports_for_mse, reports_for_standard_error, worst_variance
+from discreet.planning.losses import (
+    exact_l1,
+    excess,
+    mean_absolute_deviation,
+    normal_l1,
+    paper_worst_l1_rr,
+    reports_for_mse,
+    reports_for_standard_error,
+    worst_normal_l1,
+    worst_variance,
+)
 from discreet.privacy.composition import integrated, repeated_epsilon, sequential, split_epsilon
 from discreet.privacy.notions import one_sided, smallest_epsilon
 from discreet.privacy.verify import verify
 from discreet.risk.bounds import identification_bounds
 from discreet.risk.scores import Scores
-from discreet.risk.scores.divergence import divergence
-from discreet.risk.scores.pse import pse_of_matrix, pse_of_scores
+from discreet.risk.scores.pse import divergence, pse_of_matrix, pse_of_scores
+from discreet.theory.optimum import lower_bound, optimal_design, optimal_theta
 from refusals import refused
 
 DOMAIN, PLAIN, TEXT = Domain(range(5), sensitive=[0, 1, 2]), Domain(range(5)), Domain(["a", "b", "c"], sensitive=["a"])

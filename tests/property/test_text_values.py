@@ -23,7 +23,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import BLOCK_MECHANISMS, Channel
 from discreet.mechanisms.personalized import Personalized
-from discreet.mechanisms.secret_tags import SecretTags
+from discreet.mechanisms.personalized import SecretTags
 import numpy as np
 
 domain = Domain(["<18", "18-39", "40-64", "65+"], sensitive=["<18", "65+"])
@@ -47,7 +47,7 @@ except ValueError:
 
 PLAN = """
 import sys, json
-from discreet.io.plan import Plan
+from discreet.formats.plan import Plan
 Plan.load(sys.argv[1]).mechanism().obfuscate(["a"])
 """
 

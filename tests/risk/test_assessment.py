@@ -14,9 +14,9 @@ from discreet.core.traces import Split, Traces, by_half, maximum_knowledge
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.risk.assessment import REPORTS, SWEPT, YARDSTICK_USERS, YARDSTICKS, Assessment, _best_among, assess, sweep
-from discreet.risk.attacks.strongest import ALL, ATTACKS, strongest
+from discreet.risk.attacks.traces import ALL, ATTACKS, strongest
 from discreet.risk.scores.rates import rank_curve, rate
-from discreet.simulation.risk_page import measured, page
+from discreet.simulation.pages import measured, risk_page
 from refusals import refused
 
 PLACES = 40
@@ -314,7 +314,13 @@ def test_a_bound_that_limits_nothing_is_not_told_as_one(mechanism: Any, reports:
     found = assess(maximum_knowledge(traces(20)), mechanism=mechanism, reports=reports, random=SeededRandom(1))
     assert found.bounds is not None
     assert found.risk > 0.9999
-    told = [*found.sentences, found._repr_html_(), str(found.bounds), found.bounds._repr_html_(), page(found, "all")]
+    told = [
+        *found.sentences,
+        found._repr_html_(),
+        str(found.bounds),
+        found.bounds._repr_html_(),
+        risk_page(found, "all"),
+    ]
     for text in told:
         assert not re.search(r"(at most|<=|probability|identification:) 1(\.0*)?([ ,;)<]|\.?$)", text, re.MULTILINE)
     assert "nothing limits how often a better attack names the right one" in found.sentences[1]

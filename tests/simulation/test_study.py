@@ -11,10 +11,8 @@ import pytest
 from discreet.core.random import SeededRandom
 from discreet.errors import DiscreetError, OutputExistsError, ParameterError
 from discreet.mechanisms import BlockMechanism
-from discreet.simulation.findings import Findings, table
-from discreet.simulation.page import page
-from discreet.simulation.saving import save_findings
-from discreet.simulation.study import Study, rows, run_study
+from discreet.simulation.pages import page, save_findings
+from discreet.simulation.study import Findings, Study, rows, run_study, table
 from refusals import refused
 
 COUNTS = "label,count,sensitive\na,500,true\nb,0,false\nc,2500,false\nd,40,true\ne,960,false\n"

@@ -31,7 +31,7 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.mechanisms.personalized import Personalized
-from discreet.simulation.tallies import draw_tally
+from discreet.simulation.devices import draw_tally
 
 pytestmark = pytest.mark.slow
 

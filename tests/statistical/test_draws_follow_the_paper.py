@@ -8,9 +8,8 @@ from math import exp, expm1, tanh
 import numpy as np
 import pytest
 
-from discreet.core.coins import BATCH
 from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet.core.random import BATCH, SeededRandom
 from discreet.core.reports import Reports
 from discreet.mechanisms import (
     BlockMechanism,

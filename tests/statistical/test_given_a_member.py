@@ -16,14 +16,12 @@ from scipy.linalg import hadamard
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import LocalHashing
-from discreet.mechanisms.bits import IndependentBits
+from discreet.mechanisms.bits import IndependentBits, PackedBitCodec
 from discreet.mechanisms.hadamard import HadamardColumns
 from discreet.mechanisms.hashing import HashBuckets
-from discreet.mechanisms.packed_bits import PackedBitCodec
+from discreet.mechanisms.per_value import WeightedBits, WeightedSingletons
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
-from discreet.mechanisms.weighted_bits import WeightedBits
-from discreet.mechanisms.weighted_singletons import WeightedSingletons
 from evidence import binomial, multinomial
 
 pytestmark = pytest.mark.slow

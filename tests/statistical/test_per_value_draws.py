@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import BlockMechanism, PerValueEncoding, PerValueResponse
-from discreet.mechanisms.weighted_bits import WeightedBits
+from discreet.mechanisms.per_value import WeightedBits
 from evidence import binomial, multinomial
 
 pytestmark = pytest.mark.slow

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from discreet.core.coins import toss
 from discreet.core.domain import Domain
-from discreet.core.random import KEY_BYTES, KEY_CALLS, SecureRandom, SeededRandom, uniform_below
+from discreet.core.random import KEY_BYTES, KEY_CALLS, SecureRandom, SeededRandom, toss, uniform_below
 from discreet.mechanisms import UnaryEncoding
 from evidence import binomial
 

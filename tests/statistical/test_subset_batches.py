@@ -7,12 +7,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom, hypergeom
 
-from discreet.core.coins import BATCH
-from discreet.core.random import SeededRandom
-from discreet.kernels.blocks import bitmaps
-from discreet.mechanisms import subset_batches, subsets
-from discreet.mechanisms.designs import MixedSubsets
-from discreet.mechanisms.subset_batches import NoiseBits, draw_batch, noise_bits
+from discreet.core.random import BATCH, SeededRandom
+from discreet.kernels import counting
+from discreet.mechanisms import subsets
+from discreet.mechanisms.subsets import MixedSubsets, NoiseBits, draw_batch, noise_bits
 from evidence import multinomial
 
 
@@ -39,7 +37,7 @@ def test_a_wanted_value_makes_each_subset_that_holds_it_of_one_subset_of_the_oth
         others = list(combinations(range(size - 1), count - 1))
         for wanted in range(size):
             marks = np.array([[sum(1 << p for p in subset)] for subset in others], dtype=np.uint64)
-            subset_batches._put(np.full(len(others), wanted), size - 1, marks)
+            subsets._put(np.full(len(others), wanted), size - 1, marks)
             holding = {sum(1 << p for p in s) for s in combinations(range(size), count) if wanted in s}
             assert set(marks[:, 0].tolist()) == holding
             assert len(holding) == len(others)
@@ -64,7 +62,7 @@ def test_numpy_and_compiled_forms_draw_the_same(monkeypatch: pytest.MonkeyPatch,
     members = np.random.default_rng(3).integers(-1, size, 1200)
     found = []
     for compiled in (True, False):
-        monkeypatch.setattr(bitmaps, "pays", lambda _, answer=compiled: answer)
+        monkeypatch.setattr(counting, "pays", lambda _, answer=compiled: answer)
         found.append(drawn(size, count, members, 3))
     np.testing.assert_array_equal(*found)
     assert (np.diff(found[0].astype(int), axis=1) > 0).all()
@@ -78,7 +76,7 @@ def test_any_noise_and_few_places_at_once_give_uniform_subsets(
     monkeypatch: pytest.MonkeyPatch, noise: NoiseBits
 ) -> None:
     """The slow paths: all is added or taken out, one place at a time. Rival: noise bits as they are, if they are 2."""
-    monkeypatch.setattr(subset_batches, "noise_bits", lambda *_: noise)
+    monkeypatch.setattr(subsets, "noise_bits", lambda *_: noise)
     n, pairs = 30_000, list(combinations(range(6), 3))
     for member in (-1, 0, 5):
         found = drawn(6, 3, np.full(n, member), 5)

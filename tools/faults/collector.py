@@ -1,4 +1,4 @@
-"""Faults of the collector."""
+"""Faults of collector."""
 
 from faults.fault import Fault
 
@@ -6,8 +6,8 @@ FAULTS = [
     Fault(
         "a frame that the collector cannot read for a defect of its own is refused for good",
         "collector/intake.py",
-        "        raise Refused(refusals.DEFECT) from None\n",
-        '        raise Refused(refusals.no_frame("it cannot be read.")) from None\n',
+        "        raise Refused(DEFECT) from None\n",
+        '        raise Refused(no_frame("it cannot be read.")) from None\n',
         ("tests/collector/test_intake.py",),
     ),
     Fault(
@@ -19,56 +19,56 @@ FAULTS = [
     ),
     Fault(
         "every byte of a slow request wins time",
-        "collector/protocol.py",
+        "collector/serving.py",
         "            if self._due is None:\n                self._arm()\n",
         "            self._arm()\n",
         ("tests/collector/test_intake.py",),
     ),
     Fault(
         "who does not read the end of an answer is waited for",
-        "collector/protocol.py",
+        "collector/serving.py",
         "        transport.set_write_buffer_limits(high=1, low=0)\n",
         "",
         ("tests/collector/test_connections.py",),
     ),
     Fault(
         "requests that do not wait for the answer pile up",
-        "collector/protocol.py",
+        "collector/serving.py",
         "        return None if waited else _PIPELINED\n",
         "        return None\n",
         ("tests/collector/test_connections.py", "tests/collector/test_intake.py"),
     ),
     Fault(
         "as much as there is is read where requests begin",
-        "collector/protocol.py",
+        "collector/serving.py",
         "min(max(_PIECE, self._room), _LARGEST_PIECE)",
         "_LARGEST_PIECE",
         ("tests/collector/test_connections.py",),
     ),
     Fault(
         "what is left of a request is taken for the next one",
-        "collector/protocol.py",
+        "collector/serving.py",
         "if refusal is not None or not (connection.is_whole or await _drained(heard)):",
         "if refusal is not None:",
         ("tests/collector/test_connections.py",),
     ),
     Fault(
         "reports under one id are compared with the last",
-        "collector/first_reports.py",
+        "collector/sealing.py",
         "last = joined[np.flatnonzero(first)[-1:]]",
         "last = joined[-1:]",
         ("tests/collector/test_sealing.py",),
     ),
     Fault(
         "ids that meet within a slice are taken for single ones",
-        "collector/first_reports.py",
+        "collector/sealing.py",
         "            self._cells[within] |= 2\n",
         "",
         ("tests/collector/test_sealing.py",),
     ),
     Fault(
         "ids that meet across slices are taken for single ones",
-        "collector/first_reports.py",
+        "collector/sealing.py",
         "self._cells[cells] = (self._cells[cells] << 1) | 1",
         "self._cells[cells] = 1",
         ("tests/collector/test_sealing.py",),
@@ -110,14 +110,14 @@ FAULTS = [
     ),
     Fault(
         "a household has as many buckets as it likes",
-        "collector/rates.py",
+        "collector/keeper.py",
         "{int(found) >> 64:x}",
         "{int(found):x}",
         ("tests/collector/test_connections.py",),
     ),
     Fault(
         "analysts operate",
-        "collector/pages/access.py",
+        "collector/endpoints.py",
         "if found.role not in _ALLOWED[role]:",
         "if not found.role:",
         ("tests/collector/test_endpoints.py",),
@@ -138,7 +138,7 @@ FAULTS = [
     ),
     Fault(
         "a file of reports that could not be written is acknowledged",
-        "collector/writer.py",
+        "collector/intake.py",
         "                outcomes[place] = STORE\n",
         "                outcomes[place] = None\n",
         ("tests/collector/test_intake.py",),
@@ -222,21 +222,21 @@ FAULTS = [
     ),
     Fault(
         "a jump of the clock closes epochs at once",
-        "collector/catalogue.py",
+        "collector/keeper.py",
         "if why == LATE and self.clock.doubted and",
         "if why is None and",
         ("tests/collector/test_clock.py",),
     ),
     Fault(
         "a backup without reports holds them",
-        "collector/backup.py",
+        "collector/operations.py",
         "    if not sealed_only:\n",
         "    if sealed_only or True:\n",
         ("tests/collector/test_commands.py",),
     ),
     Fault(
         "a migration keeps the old database",
-        "collector/migration.py",
+        "collector/keeper.py",
         "    made.replace(folder.database)\n",
         '    folder.database.rename(folder.path / "collector.db.version1")\n    made.replace(folder.database)\n',
         ("tests/collector/test_collector_faults.py", "tests/collector/test_version1_collector.py"),
@@ -250,14 +250,14 @@ FAULTS = [
     ),
     Fault(
         "no collector goes on with a collection of before",
-        "collector/catalogue.py",
+        "collector/keeper.py",
         "row.trust, is_known=True)",
         "row.trust)",
         ("tests/collector/test_endpoints.py",),
     ),
     Fault(
         "everybody sees every collection",
-        "collector/pages/endpoints.py",
+        "collector/endpoints.py",
         ' == "open" and entry.collection.listed]\n',
         ' == "open"]\n',
         ("tests/collector/test_endpoints.py",),

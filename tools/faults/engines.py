@@ -26,7 +26,7 @@ FAULTS = [
     ),
     Fault(
         "a cluster forgets what its tasks have read",
-        "engines/spark/sources.py",
+        "engines/spark/frames.py",
         "        parts[number].n, parts[number].digest = int(n), digest_of_limbs(limbs)\n",
         "        parts[number].n, parts[number].digest = 0, 0 * digest_of_limbs(limbs)\n",
         ("tests/engines/test_spark.py",),
@@ -54,14 +54,14 @@ FAULTS = [
     ),
     Fault(
         "a stamped file does not say that one of its reports is simulated",
-        "engines/stamping.py",
+        "engines/sealing.py",
         "yield replace(reports, simulated=found.tally.simulated)",
         "yield replace(reports, simulated=False)",
         ("tests/engines/test_stamping.py",),
     ),
     Fault(
         "a narrow block wraps where a count passes its type",
-        "engines/spark/vectors.py",
+        "engines/spark/running.py",
         "part = part.astype(np.min_scalar_type(int(part.max())))",
         "part = part.astype(np.min_scalar_type(int(part.mean())))",
         ("tests/engines/test_vectors.py",),
@@ -75,14 +75,14 @@ FAULTS = [
     ),
     Fault(
         "every executor draws the words of its driver",
-        "engines/spark/obfuscating.py",
+        "engines/spark/frames.py",
         "        random = _random(seed)\n",
         "        random = SeededRandom(1)\n",
         ("tests/engines/test_spark.py",),
     ),
     Fault(
         "a frame that is used twice is drawn twice",
-        "engines/spark/obfuscating.py",
+        "engines/spark/frames.py",
         "return drawn.checkpoint() if _has_folder(frame.sparkSession) else drawn.localCheckpoint()",
         "return drawn",
         ("tests/engines/test_spark.py",),

@@ -1,8 +1,15 @@
-"""Faults of the law of mechanisms."""
+"""Faults of mechanisms."""
 
 from faults.fault import Fault
 
 FAULTS = [
+    Fault(
+        "values are promised what their neighbours are",
+        "mechanisms/weights.py",
+        "return cls(tuple(different), sealed(groups))",
+        "return cls(tuple(different), sealed(np.roll(groups, 1)))",
+        ("tests/contract/test_golden.py",),
+    ),
     Fault(
         "few digits may cost any error",
         "mechanisms/bits.py",
@@ -61,7 +68,7 @@ FAULTS = [
     ),
     Fault(
         "a translate need not contain its member",
-        "mechanisms/paley.py",
+        "mechanisms/translates.py",
         "squares: AnyArray = drawn + drawn.dtype.type(1)",
         "squares: AnyArray = drawn + drawn.dtype.type(0)",
         ("tests/contract/test_translates.py",),
@@ -110,14 +117,14 @@ FAULTS = [
     ),
     Fault(
         "the last bit is never set by noise",
-        "mechanisms/packed_bits.py",
+        "mechanisms/bits.py",
         "rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)",
         "rows[:, -1] &= np.uint8((1 << (self.size % 8 - 1)) - 1)",
         ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(
         "one's own bit is never set for sure",
-        "mechanisms/packed_bits.py",
+        "mechanisms/bits.py",
         "told = members >= 0",
         "told = members > len(members) + self.size",
         ("tests/statistical/test_draws_follow_the_paper.py",),
@@ -201,21 +208,21 @@ FAULTS = [
     ),
     Fault(
         "a wanted member is not put into its subset in a batch",
-        "mechanisms/subset_batches.py",
+        "mechanisms/subsets.py",
         "wanted = ((piece ^ anyone) & ~(piece >> 63)) ^ anyone",
         "wanted = anyone",
         ("tests/statistical/test_draws_follow_the_paper.py",),
     ),
     Fault(
         "noise bits fall on the place that stands for another",
-        "mechanisms/subset_batches.py",
+        "mechanisms/subsets.py",
         "below &= _all_places(size - 1, lanes)",
         "below &= _all_places(size, lanes)",
         ("tests/statistical/test_subset_batches.py",),
     ),
     Fault(
         "the last of the other places is never drawn",
-        "mechanisms/subset_batches.py",
+        "mechanisms/subsets.py",
         "others, len(rows) * noise.places, random, lane=np.uint32",
         "max(others - 1, 1), len(rows) * noise.places, random, lane=np.uint32",
         ("tests/statistical/test_subset_batches.py",),
@@ -250,42 +257,42 @@ FAULTS = [
     ),
     Fault(
         "the last value in clear is not counted",
-        "mechanisms/consistency.py",
+        "mechanisms/evidence.py",
         "return np.bincount(~slots[codes], minlength=domain.clear_count).astype(np.int64, copy=False)",
         "return np.append(np.bincount(~slots[codes], minlength=domain.clear_count)[:-1], 0)",
         ("tests/contract/test_channel.py",),
     ),
     Fault(
         "a user's secret value goes in clear",
-        "mechanisms/secret_tags.py",
+        "mechanisms/personalized.py",
         "return np.where(keys[place] == wanted, bots[place], codes)",
         "return np.where(keys[place] == wanted, codes, codes)",
         ("tests/contract/test_personalized.py",),
     ),
     Fault(
         "one user's secrets are everybody's",
-        "mechanisms/secret_tags.py",
+        "mechanisms/personalized.py",
         "return self._replace(owners * personalized.domain.size + checked, checked)",
         "return self._replace(np.maximum(owners, 0) * personalized.domain.size + checked, checked)",
         ("tests/contract/test_personalized.py",),
     ),
     Fault(
         "secret tags can be copied",
-        "mechanisms/secret_tags.py",
+        "mechanisms/personalized.py",
         "__reduce__ = __getstate__ = __copy__ = __deepcopy__ = __setattr__",
         "__setattr__",
         ("tests/property/test_secret_tags.py",),
     ),
     Fault(
         "two sizes with a member are drawn as noise draws them",
-        "mechanisms/designs.py",
+        "mechanisms/subsets.py",
         "shrinks = ~((truth & among_truth) | (~truth & among_noise))",
         "shrinks = ~among_noise",
         ("tests/contract/test_designs.py",),
     ),
     Fault(
         "a member may lose its place",
-        "mechanisms/designs.py",
+        "mechanisms/subsets.py",
         "loser = ((beside ^ anywhere) & ~(members >> 63)) ^ anywhere",
         "loser = anywhere",
         ("tests/contract/test_designs.py",),
@@ -306,14 +313,14 @@ FAULTS = [
     ),
     Fault(
         "a set of values is taken to be counted without noise",
-        "mechanisms/sum_limits.py",
+        "mechanisms/tally_limits.py",
         "noise = noise + numbers.noisy * numbers.inclusion",
         "noise = noise + 0 * numbers.inclusion",
         ("tests/core/test_functionals.py",),
     ),
     Fault(
         "the truth is told as the mean of the values' promises allows",
-        "mechanisms/numbers.py",
+        "mechanisms/law.py",
         "return min(truth_threshold(epsilon, pi) for epsilon, pi in zip(promises, law.inclusions, strict=True))",
         "each = [truth_threshold(epsilon, pi) for epsilon, pi in zip(promises, law.inclusions, "
         "strict=True)]\n"
@@ -322,28 +329,28 @@ FAULTS = [
     ),
     Fault(
         "the digits of every bit's own threshold are inverted",
-        "mechanisms/weighted_bits.py",
+        "mechanisms/per_value.py",
         "& np.uint64(1)).astype(np.bool_)",
         "& np.uint64(1)) == 0",
         ("tests/statistical/test_given_a_member.py",),
     ),
     Fault(
         "a level's symbols are drawn as if all weights were the same",
-        "mechanisms/weighted_singletons.py",
+        "mechanisms/per_value.py",
         "stretches = [n * weight for n, weight in zip(counts, self.weights, strict=True)]",
         "stretches = [n * (self.total // self.size) for n in counts]",
         ("tests/statistical/test_given_a_member.py",),
     ),
     Fault(
         "groups beyond their numbers are counted",
-        "mechanisms/weighted_law.py",
+        "mechanisms/weights.py",
         "    if groups.max() >= len(numbers):",
         "    if groups.max() < 0:",
         ("tests/frames",),
     ),
     Fault(
         "blocks of both sizes are counted as one in groups",
-        "mechanisms/designs.py",
+        "mechanisms/subsets.py",
         "2 * groups + (listed[:, -1] != self.size)",
         "2 * groups + (listed[:, -1] > self.size)",
         ("tests/engines/test_group_tallies.py",),

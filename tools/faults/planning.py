@@ -5,7 +5,7 @@ from faults.fault import Fault
 FAULTS = [
     Fault(
         "nothing is said of a collector who counts for minutes",
-        "planning/recommendation.py",
+        "planning/compare.py",
         "if seconds <= LONG:",
         "if seconds > 0:",
         ("tests/planning/test_compare.py",),
@@ -19,7 +19,7 @@ FAULTS = [
     ),
     Fault(
         "what a report weighs is ignored",
-        "planning/choosing.py",
+        "planning/compare.py",
         "limit = least(candidates, worst=worst).error(worst=worst) * (1 + within) * SAME",
         "limit = least(candidates, worst=worst).error(worst=worst) * SAME",
         ("tests/planning/test_compare.py",),

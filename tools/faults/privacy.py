@@ -1,4 +1,4 @@
-"""Faults in src/discreet/privacy."""
+"""Faults of privacy."""
 
 from faults.fault import Fault
 
@@ -36,7 +36,7 @@ FAULTS = [
     ),
     Fault(
         "central guarantee: the noise's share of the excess is taken off the upper end",
-        "privacy/shuffling_excess.py",
+        "privacy/shuffling_pairs.py",
         "scale * (found + slack)",
         "scale * (found - noise**2 * density)",
         ("tests/privacy/test_shuffling_numbers.py",),
@@ -61,13 +61,6 @@ FAULTS = [
         "masses[kept] = places[1:] * np.diff(slopes)",
         "masses[kept] = np.diff(slopes)",
         ("tests/privacy/test_shuffling_numbers.py",),
-    ),
-    Fault(
-        "central guarantee: a promise is rounded down",
-        "privacy/rounding.py",
-        "return _rounded(number, digits, ROUND_CEILING)",
-        "return _rounded(number, digits, ROUND_FLOOR)",
-        ("tests/privacy/test_rounding.py",),
     ),
     Fault(
         "publication: fresh answers are one batch of all reports",
@@ -120,14 +113,14 @@ FAULTS = [
     ),
     Fault(
         "central guarantee: delta is told as the chance to get beyond epsilon",
-        "privacy/shuffling_search.py",
+        "privacy/shuffling_rounds.py",
         "asked[t] = min(t - log1p(-share), most)",
         "asked[t] = t",
         ("tests/privacy/test_shuffling_chances.py",),
     ),
     Fault(
         "central guarantee: counts that are not listed are forgotten",
-        "privacy/shuffling_excess.py",
+        "privacy/shuffling_pairs.py",
         "beyond = ceil(mean + needed +",
         "beyond = ceil(mean + 0 *",
         ("tests/privacy/test_shuffling_numbers.py",),
@@ -141,14 +134,14 @@ FAULTS = [
     ),
     Fault(
         "central guarantee: what is three times too large is called exact",
-        "privacy/shuffling_statements.py",
+        "privacy/shuffling.py",
         "if most < _NOTHING or most <= _EXACT * least:",
         "if most < _NOTHING or most <= 3 * least:",
         _TESTS,
     ),
     Fault(
         "central guarantee: bots are counted as values",
-        "privacy/shuffling_statements.py",
+        "privacy/shuffling.py",
         "if central.bots:",
         "if False:",
         _TESTS,

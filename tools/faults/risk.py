@@ -1,4 +1,4 @@
-"""Faults of the risk of being identified."""
+"""Faults of risk."""
 
 from faults.fault import Fault
 
@@ -12,7 +12,7 @@ FAULTS = [
     ),
     Fault(
         "the best of several attacks is judged as if it were the only one",
-        "risk/attacks/strongest.py",
+        "risk/attacks/traces.py",
         "return 1 - (1 - checked_level(level)) / attempts",
         "return checked_level(level)",
         ("tests/risk/test_assessment.py",),
@@ -47,14 +47,14 @@ FAULTS = [
     ),
     Fault(
         "ranks are judged by the law that was fitted to them",
-        "risk/scores/ranks.py",
+        "risk/scores/biometric.py",
         "spread[~held].sum(axis=0)",
         "spread.sum(axis=0) + 1000 * spread[held].sum(axis=0)",
         ("tests/risk/scores/test_ranks.py",),
     ),
     Fault(
         "a probe's spread is taken for what it would be alone",
-        "risk/scores/variational.py",
+        "risk/scores/pse.py",
         "spread = max(_variance(logs - levels / (users * mean), own), _variance(logs, own))",
         "spread = _variance(logs - levels / (users * mean), own)",
         ("tests/risk/scores/test_pse.py",),

@@ -24,12 +24,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.core.domain import Domain
 from discreet.core.random import KeyedRandom
-from discreet.io.collection import Collection, open_envelope
-from discreet.io.collection_fields import Epochs
-from discreet.io.envelope import public_key
-from discreet.io.sampler import Sampler
-from discreet.io.signing import sign, withdraw
+from discreet.formats.signing import sign, withdraw
 from discreet.mechanisms import HadamardResponse
+from discreet.protocol.collection import Collection, Epochs, open_envelope
+from discreet.protocol.envelope import public_key
+from discreet.protocol.sampler import Sampler
 from signed import EPOCH, PLAIN, START, plan_of, terms
 
 HOUR = EPOCH

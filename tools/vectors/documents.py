@@ -18,11 +18,9 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.errors import DataError
-from discreet.io.collection import open_envelope
-from discreet.io.collection_errors import CollectionError
-from discreet.io.envelope import public_key
-from discreet.io.envelope import signed as sealed
-from discreet.io.spelled_plan import bots_of, code_of, domain_of
+from discreet.protocol.collection import bots_of, code_of, domain_of, open_envelope
+from discreet.protocol.envelope import CollectionError, public_key
+from discreet.protocol.envelope import signed as sealed
 from vectors.devices import KEY, signed
 
 _OTHER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

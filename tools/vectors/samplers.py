@@ -12,22 +12,17 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import WordArray
-from discreet.core.exact import truth_threshold
-from discreet.core.random import WORD_RANGE, SeededRandom
-from discreet.io.sampler import Sampler
+from discreet.core.random import WORD_RANGE, SeededRandom, truth_threshold
 from discreet.mechanisms import spelled_out
 from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.designs import MixedSubsets
 from discreet.mechanisms.hadamard import HadamardColumns
-from discreet.mechanisms.hashing import HashBuckets
-from discreet.mechanisms.paley import PaleyTranslates
-from discreet.mechanisms.pooled_hashing import PooledHashBlocks
+from discreet.mechanisms.hashing import HashBuckets, PooledHashBlocks
+from discreet.mechanisms.per_value import WeightedBits, WeightedSingletons
 from discreet.mechanisms.singletons import Singletons
-from discreet.mechanisms.subsets import Subsets
-from discreet.mechanisms.translates import SetTranslates
-from discreet.mechanisms.weighted_bits import WeightedBits
-from discreet.mechanisms.weighted_singletons import WeightedSingletons
+from discreet.mechanisms.subsets import MixedSubsets, Subsets
+from discreet.mechanisms.translates import PaleyTranslates, SetTranslates
+from discreet.protocol.sampler import Sampler
 
 # Where bytes, words and types end.
 SMALL = (1, 2, 7, 8, 9, 64, 65, 255, 256, 257)

@@ -35,10 +35,20 @@ VERBS = {
     "verify": "Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is "
     "broken.",
 }
-"""The first sentence of each verb's help, by its name, which is that of its module too."""
+"""The first sentence of each verb's help, by its name."""
+
+_HOMES = {
+    "audit": "verify",
+    "examples": "simulate",
+    "manifest": "seal",
+    "reproduce": "simulate",
+    "serve": "collector",
+    "stamp": "seal",
+}
+"""Modules of verbs that are beside another one."""
 
 
-@click.group(cls=Verbs, commands=LazyVerbs("discreet.cli", VERBS))
+@click.group(cls=Verbs, commands=LazyVerbs("discreet.cli.verbs", VERBS, _HOMES))
 @click.version_option(__version__, prog_name="discreet")
 def main() -> None:
     """Local privacy: obfuscate values, estimate their distribution, and know how well each person is protected."""

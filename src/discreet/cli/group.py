@@ -1,16 +1,173 @@
-"""Groups of verbs: loading, refusals, defects and exit codes; nothing heavy is imported here."""
+"""The command line: verbs, exit codes, and what happens to defects.
 
+Early ends of a verb: Ctrl-C, a signal, or a closed pipe.
+
+A signal that ends programs is raised as an exception, so that what was half written is removed on the way out.
+
+Defects of discreet: their places in the code, never their messages; the whole traceback on request.
+
+The message of an exception that nobody foresaw may quote anything, a person's value too.
+
+Groups of verbs: loading, refusals, defects and exit codes; nothing heavy is imported here.
+"""
+
+import os
+import signal
 import sys
+import threading
+import traceback
 from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager, suppress
 from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from discreet.cli.exits import INTERRUPTED, ended_by_signals, flushed, pipe_closed, show_every_letter
+from discreet import __version__
 from discreet.errors import DiscreetError
-from discreet.kernels.announcing import listening
+from discreet.kernels.startup import listening
+
+# What shells say of a program that a signal ended: 128 and its number.
+_SIGNALLED = 128
+INTERRUPTED = _SIGNALLED + signal.SIGINT
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_PIPE = 13
+
+
+class Terminated(BaseException):
+    """The exception of a signal that ends the program; not an error, which other code might catch.
+
+    Attributes:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Turn signals that end programs into an orderly exit, with the exit code of the signal."""
+    before = _listening(os.getpid())
+    try:
+        yield
+    except Terminated as ending:
+        click.echo(f"Ended by {signal.Signals(ending.number).name}.", err=True)
+        raise click.exceptions.Exit(_SIGNALLED + ending.number) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _listening(process: int) -> dict[int, Any]:
+    """Handle the signals that nobody else handles or ignores; return their former handlers."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+
+    def end(number: int, _: FrameType | None) -> None:
+        if os.getpid() != process:
+            # A child of ours that was forked ends as it would have.
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
+        for one in before:
+            signal.signal(one, signal.SIG_IGN)
+        raise Terminated(number)
+
+    before = {number: signal.SIG_DFL for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL}
+    for number in before:
+        signal.signal(number, end)
+    return dict(before)
+
+
+def show_every_letter() -> None:
+    """Let standard output escape the letters that its encoding has not, as the error stream does."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def flushed(code: int) -> int:
+    """Flush standard output, and return the exit code: the one given, or that of a closed pipe."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        closed = pipe_closed()
+        return code or closed
+    return code
+
+
+def pipe_closed() -> int:
+    """Discard further output, and return the exit code of a program with a closed pipe."""
+    # What has no file behind it has no reader that can go either.
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+    return _SIGNALLED + _PIPE
+
+
+_DEBUG = "discreet.debug"
+_LOOK = "look through it for people's values before you send it."
+
+
+def debug_option() -> click.Option:
+    """Return the option that names a file for the traceback of a defect."""
+    return click.Option(
+        ["--debug"],
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        expose_value=False,
+        callback=_remember,
+        help="Keep the traceback of a defect in this new file; it may hold people's values.",
+    )
+
+
+def _remember(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> None:
+    """Refuse a file that cannot be written before anything is done."""
+    if path is None:
+        return
+    try:
+        os.close(_created(path))
+        path.unlink()
+    except FileExistsError:
+        raise click.BadParameter(f"{path} exists already; choose another name.", ctx, parameter) from None
+    except OSError as error:
+        raise click.BadParameter(f"{path} cannot be written ({type(error).__name__}).", ctx, parameter) from None
+    ctx.meta[_DEBUG] = path
+
+
+def _created(path: Path) -> int:
+    # For its owner alone.
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+
+
+def keep_traceback(ctx: click.Context, error: Exception) -> str:
+    """Write the traceback to the file of ``--debug``, if there is one, and return a sentence about it."""
+    path = ctx.meta.get(_DEBUG)
+    if path is None:
+        return f"The same with --debug FILE keeps the whole traceback; {_LOOK}"
+    try:
+        with open(_created(path), "w", encoding="utf-8", errors="backslashreplace") as file:
+            file.writelines(traceback.format_exception(error))
+    except OSError as refused:
+        return f"The traceback cannot be written to {path} ({type(refused).__name__})."
+    return f"Its traceback is in {path}; {_LOOK}"
+
+
+def place_of(error: Exception) -> str:
+    """Return the type of an exception and the lines that raised it, in our code and in a library's."""
+    raised = [(frame.f_globals.get("__name__", "?"), line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    inside = [place for place in raised if place[0].startswith("discreet.")]
+    told = dict.fromkeys([*raised[-1:], *inside[-1:]])
+    where = " from ".join(f"{module}, line {line}" for module, line in told)
+    return f"{type(error).__name__} at {where} (discreet {__version__})"
+
 
 _DEFECT = 70
 _LONGEST_SENTENCE = 500
@@ -58,7 +215,6 @@ class Verb(click.Command):
     """A verb, with the options that every verb has."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
-        from discreet.cli.defects import debug_option
 
         super().__init__(*given, **named)
         self.context_settings.setdefault("help_option_names", HELP)
@@ -66,8 +222,7 @@ class Verb(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check the outputs, then run the verb: warnings are notes, a missing column names the option that says it."""
-        from discreet.cli.notes import notes_on_errors
-        from discreet.cli.output_files import check_outputs
+        from discreet.cli.output import check_outputs, notes_on_errors
 
         check_outputs(self.params, ctx.params)
         try:
@@ -107,12 +262,13 @@ class LazyVerbs(MutableMapping[str, click.Command]):
     """Verbs by name; the module of a verb is imported when the verb is asked for.
 
     Args:
-        package: with a module for each verb, which holds a command of the same name.
+        package: with the verbs' modules.
         sentences: the first sentence of each verb's help, by the verb's name.
+        homes: the modules of verbs that are not in one of their own name.
     """
 
-    def __init__(self, package: str, sentences: Mapping[str, str]) -> None:
-        self.package, self.sentences = package, dict(sentences)
+    def __init__(self, package: str, sentences: Mapping[str, str], homes: Mapping[str, str]) -> None:
+        self.package, self.sentences, self.homes = package, dict(sentences), homes
         self._loaded: dict[str, click.Command] = {}
 
     def __getitem__(self, name: str) -> click.Command:
@@ -120,7 +276,7 @@ class LazyVerbs(MutableMapping[str, click.Command]):
         if name not in self._loaded:
             if name not in self.sentences:
                 raise KeyError(name)
-            verb: click.Command = getattr(import_module(f"{self.package}.{name}"), name)
+            verb: click.Command = getattr(import_module(f"{self.package}.{self.homes.get(name, name)}"), name)
             self._loaded[name] = verb
         return self._loaded[name]
 
@@ -184,8 +340,6 @@ class Verbs(VerbGroup):
                 f"the system refused to read or write: {error.strerror or type(error).__name__}{where}."
             ) from None
         except Exception as error:
-            from discreet.cli.defects import keep_traceback, place_of
-
             # Not 1, which says that a promise is broken. And not its message, which can hold a person's value.
             kept = keep_traceback(ctx, error)
             click.echo(

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.notes import file_notes
-from discreet.cli.output_files import InputFile
-from discreet.cli.parameters import Count
-from discreet.cli.progress import progress_bar
+from discreet.cli.options import Count, progress_bar
+from discreet.cli.output import InputFile, file_notes
 from discreet.cli.publications import Publishing, Statement
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from discreet.cli.views.groups import GroupsView
-    from discreet.core.grouped_estimate import GroupedEstimate
+    from discreet.cli.views.estimates import GroupsView
     from discreet.engines import Engine
     from discreet.estimators import Method
-    from discreet.io.plan import Plan
+    from discreet.formats.plan import Plan
+    from discreet.results.groups import GroupedEstimate
 
 IDLE_WITH_GROUPS = ("tally_file", "background", "bad_rows", "memory", "temporary", "plain_parquet")
 """Options of the verb that do nothing where there are groups."""
@@ -113,7 +111,7 @@ class Groups:
         """Return the reports by group, or a tally of each group, with the columns of groups and of weights."""
         from discreet.engines import LocalEngine
         from discreet.engines.evidence import memory_limit
-        from discreet.io.public_columns import read_public
+        from discreet.formats.public_columns import read_public
 
         if sources.plan.is_personalized:
             raise ParameterError("--by and --weights do not go with personalized plans, whose bots belong to all.")
@@ -143,9 +141,9 @@ class Groups:
             asked: its options.
             shown: confidence of the intervals, and whether they hold at once.
         """
-        from discreet.cli.views.groups import GroupsView
-        from discreet.core.grouped_estimate import GroupedEstimate
+        from discreet.cli.views.estimates import GroupsView
         from discreet.estimators import estimate
+        from discreet.results.groups import GroupedEstimate
 
         self._check()
         with file_notes() as notes:
@@ -180,7 +178,7 @@ class Groups:
     def _about(self, data: Any, groups: Any) -> dict[str, Any]:
         """Return the options of groups, with the shares that files say."""
         from discreet.core.grouping import Grouping
-        from discreet.io.public_columns import read_margins, read_shares
+        from discreet.formats.public_columns import read_margins, read_shares
 
         named = {"minimum": self.minimum, "small": self.small, "shares": self.shares, "margins": self.margins}
         about: dict[str, Any] = {name: one for name, one in named.items() if one is not None}
@@ -197,8 +195,8 @@ class Groups:
 
     def write(self, view: "GroupsView", output: Path | None, plot: Path | None, *, force: bool) -> None:
         """Write the outputs that are named: all of them, or none."""
-        from discreet.cli.result_files import write_results, write_table
-        from discreet.plots.pictures import picture_options
+        from discreet.cli.output import write_results, write_table
+        from discreet.pictures.curves import picture_options
 
         def picture(path: Path) -> None:
             view.found.plot(view.level).save(str(path), **picture_options(path))

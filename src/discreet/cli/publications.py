@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.parameters import Count
+from discreet.cli.options import Count
 
 if TYPE_CHECKING:
-    from discreet.io.plan import Plan
+    from discreet.formats.plan import Plan
     from discreet.privacy.publication import Publication
 
 _MOST_CELLS = 100_000
@@ -111,14 +111,14 @@ class Publishing:
 
     def _of_folder(self) -> "Publication | None":
         """Return the publication of a collector's folder, where that is all that was read."""
-        from discreet.io.publications import folder_publication
+        from discreet.formats.publications import folder_publication
 
         if len(self.sources) != 1 or not Path(self.sources[0]).is_dir():
             return None
         return folder_publication(Path(self.sources[0]), self.plan.mechanism())
 
     def _wider(self, alone: "Publication", known: Sequence[str]) -> "Publication | None":
-        from discreet.io.public_columns import cells_beside
+        from discreet.formats.public_columns import cells_beside
 
         if alone.simulated or not self.counted or not self.sources:
             return None

@@ -1,19 +1,26 @@
-"""Tables of values for verbs: their columns, and secret values that become bots."""
+"""Values from tables and terminals, and backgrounds of secret tags.
+
+Tables of values for verbs: their columns, and secret values that become bots.
+
+Background knowledge of the values behind tags, from the options of verbs.
+"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.errors import DataError, ParameterError
-from discreet.io.coded_values import ValueColumns
-from discreet.io.piped import Piped, piped_table
-from discreet.io.plan import Plan
+from discreet.estimators.tags import DROP, IN_CLEAR
+from discreet.files.reading import Piped, piped_table
+from discreet.formats.plan import Plan
+from discreet.mechanisms.personalized import Personalized
+from discreet.tables.columns import read_distribution
+from discreet.tables.values import ValueColumns
 
 if TYPE_CHECKING:
     from discreet.engines.obfuscation import Replace
-    from discreet.mechanisms.personalized import Personalized
-    from discreet.mechanisms.secret_tags import SimulatedTags
+    from discreet.mechanisms.personalized import Personalized, SimulatedTags
 
 TAG = "tag"
 """The column of a file of tags that holds the tag of a value."""
@@ -64,8 +71,8 @@ def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> "Replace | 
 
 
 def _tagged(personalized: "Personalized", path: Path, user: str, column: str | None) -> "SimulatedTags":
-    from discreet.io.values import read_owned
-    from discreet.mechanisms.secret_tags import SimulatedTags
+    from discreet.mechanisms.personalized import SimulatedTags
+    from discreet.tables.values import read_owned
 
     tag = TAG if personalized.cell_of is None else None
     values, users, tags = read_owned(path, personalized.domain, user, column, tag)
@@ -82,3 +89,30 @@ def value_source(values: str | Path) -> str | Path | Piped:
     piped = piped_table()
     click.echo(f"Standard input is read as {'CSV' if piped.suffix == '.csv' else 'JSON lines'}.", err=True)
     return piped
+
+
+def backgrounds(plan: Plan, given: tuple[str, ...]) -> Any:
+    """Return the backgrounds of ``--background``, as `estimate_personalized` takes them."""
+    if not plan.is_personalized:
+        if given:
+            raise ParameterError("--background is for personalized plans; this one has no tags and no cells.")
+        return None
+    if len(given) == 1 and given[0] in (DROP, IN_CLEAR):
+        return given[0]
+    known: dict[str, Any] = {}
+    for one in given:
+        tag, what = _tag_and_rest(plan.personalized(), one)
+        if tag in known:
+            raise ParameterError(f"--background must be given once for a tag, got {tag!r} again.")
+        known[tag] = what if what in (DROP, IN_CLEAR) else read_distribution(what, plan.domain)
+    return known
+
+
+def _tag_and_rest(personalized: Personalized, given: str) -> tuple[str, str]:
+    # The longest: a tag may hold an equals sign.
+    fitting = [tag for tag in personalized.tags if given.startswith(f"{tag}=")]
+    if not fitting:
+        tags = ", ".join(personalized.tags[:10])
+        raise ParameterError(f"--background must be TAG=FILE with a tag of the plan, such as {tags}; got {given!r}.")
+    tag = max(fitting, key=len)
+    return tag, given[len(tag) + 1 :]

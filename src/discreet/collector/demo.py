@@ -1,19 +1,233 @@
-"""A collection for a demonstration: signed with a key of its own, simulated, with epochs as short as may be."""
+"""The demonstration: a collector with a crowd of simulated devices.
 
+Simulated devices of a demonstration: they answer over the network, and it is shown what each party saw of them.
+
+A collection for a demonstration: signed with a key of its own, simulated, with epochs as short as may be.
+"""
+
+import tempfile
+import threading
 import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
+from typing import Any, Protocol
+from urllib.request import ProxyHandler, build_opener
 
 import msgspec
+import numpy as np
 
-from discreet.collector.folder import DataFolder
+from discreet.arrays import IntArray
+from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Keeper
-from discreet.collector.operations import add
-from discreet.io.collection import Collection, open_envelope
-from discreet.io.collection_fields import OPEN, SHORTEST_EPOCH, Epochs
-from discreet.io.envelope import public_key
-from discreet.io.plan import Plan, PlanDocument
-from discreet.io.signing import Terms, new_key, read_key, sign
+from discreet.collector.logs import log, place_of
+from discreet.collector.operations import add, ask
+from discreet.collector.sealing import sha256_of, tally_of
+from discreet.core.tally import Tally
+from discreet.device import Device, Limits, LogEntry
+from discreet.errors import DataError, DiscreetError
+from discreet.estimators import estimate
+from discreet.formats.plan import Plan, PlanDocument
+from discreet.formats.signing import Terms, new_key, read_key, sign
+from discreet.formats.tallies import read_tally
+from discreet.privacy.publication import Publication
+from discreet.protocol.collection import OPEN, SHORTEST_EPOCH, Collection, Epochs, open_envelope, rebuild
+from discreet.protocol.envelope import public_key
+from discreet.protocol.frames import ID_BYTES
+from discreet.results.estimate import Estimate
+
+DEVICES = 300
+
+_HEAD = 44
+_READY_SECONDS, _LOOK_SECONDS, _SEAL_SECONDS = 30.0, 0.25, 30.0
+# Devices that wait for their disks together.
+_AT_ONCE = 8
+# Sensitive answers are rarer than others.
+_RARER = 5.0
+
+
+class Show(Protocol):
+    """The display of a demonstration."""
+
+    def say(self, text: str) -> None:
+        """Show a sentence."""
+        ...
+
+    def table(self, title: str, headings: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+        """Show a table, whose first column is text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answers:
+    """The answers of simulated people.
+
+    Attributes:
+        counts: ``(|X|,)`` people by answer.
+        epochs: in which they answered.
+        record: the bytes that left the first device.
+        waiting: reports that could not be sent.
+    """
+
+    counts: IntArray
+    epochs: frozenset[int]
+    record: bytes
+    waiting: int
+
+
+class Crowd(threading.Thread):
+    """Simulated devices that answer over the network, and show what came of it.
+
+    Args:
+        collection: that they answer, a simulated one.
+        key: public key that signed it.
+        folder: of the collector's data.
+        show: where.
+        devices: how many.
+    """
+
+    def __init__(
+        self, collection: Collection, key: bytes, folder: DataFolder, show: Show, *, devices: int = DEVICES
+    ) -> None:
+        super().__init__(name="crowd", daemon=True)
+        self._collection, self._key, self._folder = collection, key, folder
+        self._show, self._devices = show, devices
+        self._ended = threading.Event()
+
+    def stop(self) -> None:
+        """End."""
+        self._ended.set()
+        self.join()
+
+    def run(self) -> None:
+        """Answer when the collector is ready, wait for the seal, and show what each party saw."""
+        try:
+            if not self._until(self._is_ready, _READY_SECONDS) and not self._ended.is_set():
+                raise DataError(f"the collector must be ready within {_READY_SECONDS:g} seconds, and is not.")
+            if (answers := self._answer()) is not None:
+                self._say_answered(answers)
+                if self._until(lambda: self._is_sealed(answers)):
+                    self._tell(answers)
+        except DiscreetError as error:
+            log("demonstration_failed", level="error", reason=str(error))
+        except Exception as error:
+            log("defect", level="error", place=place_of(error))
+
+    def _until(self, holds: Callable[[], bool], seconds: float = inf) -> bool:
+        """Wait until something holds; return False if the end or the deadline came first."""
+        deadline = time.monotonic() + seconds
+        while not holds():
+            if self._ended.wait(_LOOK_SECONDS) or time.monotonic() > deadline:
+                return False
+        return True
+
+    def _is_ready(self) -> bool:
+        # No proxy knows this machine by that name.
+        opened, address = build_opener(ProxyHandler({})), f"{self._collection.collectors[0]}/health/ready"
+        with suppress(OSError), opened.open(address, timeout=1) as answer:
+            return bool(answer.status == 200)
+        return False
+
+    def _answer(self) -> _Answers | None:
+        """Let every device answer and send; None if the end came first."""
+        domain = self._collection.domain
+        weights = np.where(self._collection.sensitive, 1.0, _RARER)
+        people = np.random.default_rng().choice(domain.size, self._devices, p=weights / weights.sum())
+        with tempfile.TemporaryDirectory(prefix="discreet-devices-") as folder, ThreadPoolExecutor(_AT_ONCE) as pool:
+            folders = (Path(folder) / str(number) for number in range(self._devices))
+            entries = [entry for entry in pool.map(self._one_answer, folders, domain.names(people)) if entry]
+        if self._ended.is_set() or not entries:
+            return None
+        waiting = sum(entry.state == "waiting" for entry in entries)
+        epochs = frozenset(entry.epoch for entry in entries)
+        return _Answers(np.bincount(people, minlength=domain.size), epochs, entries[0].record, waiting)
+
+    def _one_answer(self, folder: Path, label: str) -> LogEntry | None:
+        if self._ended.is_set():
+            return None
+        collection = self._collection
+        limits = Limits(report=collection.epsilon, epoch=collection.epsilon, lifetime=collection.lifetime)
+        with Device(folder, [self._key], limits, simulated=True) as device:
+            collection = device.accept(collection.envelope)
+            device.agree(collection)
+            device.answer(collection, label)
+            device.send()
+            return next(iter(device.log()), None)
+
+    def _is_sealed(self, answers: _Answers) -> bool:
+        """Return true if all is sealed, or what is not waits for others in vain: it is too little."""
+        last = max(answers.epochs)
+        return self._sealed_up_to(answers) >= last or time.time() > self._collection.window(last)[2] + _SEAL_SECONDS
+
+    def _sealed_up_to(self, answers: _Answers) -> int:
+        return max((seal["last"] for seal in self._seals(answers)), default=-1)
+
+    def _files(self, answers: _Answers) -> list[Path]:
+        """Return the sealed files of the epochs that were answered in."""
+        return [self._folder.sealed / seal["file"] for seal in self._seals(answers)]
+
+    def _seals(self, answers: _Answers) -> list[dict[str, Any]]:
+        seals = ask(self._folder, "seals", id=self._collection.id.hex())["seals"]
+        return [seal for seal in seals if any(seal["epoch"] <= one <= seal["last"] for one in answers.epochs)]
+
+    # What is shown
+
+    def _say_answered(self, answers: _Answers) -> None:
+        seconds = self._collection.window(max(answers.epochs))[2] - time.time()
+        late = f" ({answers.waiting} could not send)" if answers.waiting else ""
+        self._show.say(
+            f"{self._devices} simulated devices have answered{late}. What they sent is sealed in {max(seconds, 0):.0f} "
+            "seconds; then its estimate follows."
+        )
+
+    def _tell(self, answers: _Answers) -> None:
+        mechanism, files = rebuild(self._collection), self._files(answers)
+        if not files:
+            self._show.say(
+                f"There are fewer than {self._collection.least} reports, so that nothing of them is published."
+            )
+            return
+        tallies = [read_tally(tally_of(file), mechanism) for file in files]
+        tally = sum(tallies, start=mechanism.empty_tally())
+        self._show_parties(answers, tally, files)
+        self._show_estimate(answers, estimate(mechanism, tally))
+        self._show.say(
+            f"No report makes a protected answer more than e^{self._collection.sampler.realised:.3g} times likelier to "
+            "have caused it than any other answer; answers that are not protected may be sent as they are."
+        )
+        made = Publication(mechanism, tuple(part.n for part in tallies), "once", shown="what is sealed and estimated")
+        said = made.person()
+        self._show.say(f"Were these answers of people: {said[0][0].lower()}{' '.join(said)[1:]}")
+
+    def _show_parties(self, answers: _Answers, tally: Tally, files: Sequence[Path]) -> None:
+        size = _HEAD + ID_BYTES + len(answers.record)
+        names = ", ".join(f"{file.name} (sha256 {sha256_of(file)[:8]}...)" for file in files)
+        rows = [
+            ("a device", f"its own answer; what it sent of it is the record {answers.record.hex()}"),
+            ("the network", f"{tally.n} requests of {size} bytes, all of one length; elsewhere TLS hides the bytes"),
+            ("the collector", f"{tally.n} such records, each under a random id; ids and arrival went with the seal"),
+            ("the analyst", f"{names}: {tally.clear_total} answers in clear, none of them a protected one, and "
+             f"{tally.n - tally.clear_total} that may be noise, sorted"),
+        ]  # fmt: skip
+        self._show.table("What each party saw", ["party", "saw"], rows)
+
+    def _show_estimate(self, answers: _Answers, result: Estimate) -> None:
+        low, high = result.interval()
+        columns = 100 * np.stack([answers.counts / answers.counts.sum(), result.frequencies, low, high], axis=1)
+        names = self._collection.domain.names(np.arange(len(columns)))
+        rows = [
+            (name, "yes" if protected else "no", *(f"{number:.1f}" for number in numbers))
+            for name, protected, numbers in zip(names, self._collection.sensitive, columns, strict=True)
+        ]
+        self._show.table(
+            f"Estimate from {result.n} reports beside what {self._devices} simulated people answered, in percent",
+            ["answer", "protected", "answered", "estimated", "95% from", "to"],
+            rows,
+        )
+
 
 NAME = "demo"
 _EPOCHS = 7 * 24 * 60

@@ -1,29 +1,357 @@
-"""The path of reports, plain ASGI: a frame is read, its head looked at, and answered once it is on disk."""
+"""Intake: frames are checked, written in groups, and answered.
+
+Refusals of requests: status, code and sentence; none of them quotes what was sent.
+
+The check of frames in groups: all rows of a collection at once, and flawed rows name their frames.
+
+The one thread that writes: it gathers frames, checks them together, and answers once they are on disk.
+
+The path of reports, plain ASGI: a frame is read, its head looked at, and answered once it is on disk.
+"""
 
 import asyncio
+import json
+import math
+import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from discreet.collector import refusals
-from discreet.collector.catalogue import Catalogue, Entry
-from discreet.collector.frame_checks import Submission
-from discreet.collector.logs import log, place_of
-from discreet.collector.rates import Rates
-from discreet.collector.refusals import Refusal
+import numpy as np
+
+from discreet.arrays import AnyArray
+from discreet.collector.inboxes import At
+from discreet.collector.keeper import Catalogue, Entry, Keeper, Rates
+from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.store import NO_EPOCH
-from discreet.collector.writer import Writer
-from discreet.io.frames import (
+from discreet.protocol.frames import (
     HEAD_BYTES,
+    ID_BYTES,
     JSON_MEDIA_TYPE,
     LARGEST_FRAME,
     MEDIA_TYPE,
+    FlawedRowsError,
     FrameError,
+    checked_reports,
     frame_of_json,
     head,
     head_of_json,
+    refuse_repeated,
 )
-from discreet.io.wire import FlawedRowsError
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The answer to a request that is not accepted.
+
+    Attributes:
+        status: of HTTP.
+        code: one word for programs.
+        message: one sentence for people.
+        facts: further numbers, by name.
+        retry: seconds after which the same request may be sent again; None if that is of no use.
+    """
+
+    status: int
+    code: str
+    message: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    retry: int | None = None
+
+    @property
+    def body(self) -> bytes:
+        """The answer's body, JSON."""
+        return json.dumps({"error": self.code, "message": self.message, **self.facts}).encode()
+
+    @property
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """The answer's headers, but those that every answer has."""
+        given = [(b"content-type", b"application/json"), (b"content-length", str(len(self.body)).encode())]
+        return given if self.retry is None else [*given, (b"retry-after", str(self.retry).encode())]
+
+
+def no_frame(why: str) -> Refusal:
+    """Return the refusal of bytes that are no frame."""
+    return Refusal(400, "frame", f"the body must be a frame of reports: {why}")
+
+
+def too_long(most: int) -> Refusal:
+    """Return the refusal of a body beyond the limit."""
+    return Refusal(413, "length", f"a frame must have at most {most} bytes; send several.")
+
+
+UNKNOWN = Refusal(404, "collection", "no such collection is open here.")
+NOT_HERE = Refusal(404, "path", "there is nothing under this path.")
+BUSY = Refusal(503, "busy", "more reports are waiting than can be held; send this frame again later.", retry=2)
+STORE = Refusal(503, "store", "reports cannot be stored at present; send this frame again later.", retry=10)
+STOPPING = Refusal(503, "stopping", "the collector is shutting down; send this frame again later.", retry=10)
+RATE = Refusal(429, "rate", "too many requests from one address; send this one again later.", retry=5)
+DOUBTED = Refusal(503, "clock", "the collector's clock has just jumped ahead; send this frame again later.", retry=60)
+DEFECT = Refusal(500, "defect", "this is a defect of the collector.")
+_LATER = {"clock": DOUBTED, "refused": STORE}
+
+
+def out_of_time(code: str, now: float) -> Refusal:
+    """Return the refusal of an epoch that takes no reports now, by what `Catalogue.obstacle` says of it."""
+    if code in _LATER:
+        return _LATER[code]
+    why = {
+        "early": "this epoch has not begun; look at the clock.",
+        "late": "this epoch takes no more reports.",
+        "withdrawn": "this collection was withdrawn.",
+    }
+    return Refusal(409, code, why[code], {"now": int(now)})
+
+
+def flawed(n: int, rows: int, first: int, reason: str) -> Refusal:
+    """Return the refusal of a frame with reports that no device can send."""
+    message = f"{rows} of {n} reports {reason} (first at {first}); nothing of this frame was kept."
+    return Refusal(422, "reports", message, {"reports": rows, "first": first, "reason": reason})
+
+
+@dataclass(slots=True, eq=False)
+class Submission:
+    """A frame on its way to the store.
+
+    Attributes:
+        entry: its collection.
+        epoch: of its reports.
+        n: how many.
+        data: the frame as it came.
+        start: where its reports begin.
+        answer: told why it is refused, or None once it is on disk.
+    """
+
+    entry: Entry
+    epoch: int
+    n: int
+    data: bytes
+    start: int
+    answer: Callable[[Refusal | None], None] = field(default=lambda _: None)
+
+    @property
+    def reports(self) -> bytes:
+        """Ids and records."""
+        return self.data[self.start :]
+
+
+def judged(entry: Entry, frames: Sequence[Submission]) -> list[Refusal | None]:
+    """Return for each frame of one collection why it is refused; None for those that devices can have sent.
+
+    All rows are checked together. Where some are flawed, their frames are taken out and the others checked again, which
+    happens at most once per reason.
+    """
+    rows = [np.frombuffer(frame.data, dtype=np.uint8, offset=frame.start).reshape(frame.n, -1) for frame in frames]
+    outcomes: list[Refusal | None] = [_repeated(part) for part in rows]
+    left = [place for place, outcome in enumerate(outcomes) if outcome is None]
+    while left:
+        records = np.concatenate([rows[place][:, ID_BYTES:] for place in left])
+        starts = np.cumsum([0, *(len(rows[place]) for place in left)])
+        try:
+            check_records(entry, records)
+            return outcomes
+        except FlawedRowsError as error:
+            if error.rows is None or not len(error.rows):
+                raise
+            for at, refusal in _named(error, starts):
+                outcomes[left[at]] = refusal
+        left = [place for place in left if outcomes[place] is None]
+    return outcomes
+
+
+def check_records(entry: Entry, records: AnyArray) -> None:
+    """Refuse ``(n, W)`` records that no device can have sent.
+
+    Raises:
+        FlawedRowsError: if there are any; it says which.
+    """
+    columns = entry.codec.decode(records)
+    checked_reports(entry.mechanism, len(records), columns, simulated=entry.collection.simulated)
+
+
+def _named(error: FlawedRowsError, starts: AnyArray) -> Iterator[tuple[int, Refusal]]:
+    """Yield the frames that flawed rows belong to, with their refusals."""
+    wrong: Any = error.rows
+    frames = np.searchsorted(starts, wrong, side="right") - 1
+    for at in np.unique(frames):
+        inside = wrong[frames == at] - starts[at]
+        n = int(starts[at + 1] - starts[at])
+        yield int(at), flawed(n, len(inside), int(inside.min()), error.what)
+
+
+def _repeated(rows: AnyArray) -> Refusal | None:
+    """Return the refusal of a frame in which an id comes twice."""
+    if len(rows) == 1:
+        return None
+    try:
+        refuse_repeated(rows[:, :ID_BYTES])
+    except FlawedRowsError as error:
+        return next(refusal for _, refusal in _named(error, np.array([0, len(rows)])))
+    return None
+
+
+Outcome = Refusal | None
+Written = Callable[[Sequence[tuple[Submission, Outcome]]], None]
+
+_GROUP_FRAMES, _GROUP_BYTES = 512, 1 << 23
+# Without frames: how often it is tried whether the disk is there again.
+_IDLE_SECONDS = 5.0
+
+
+class Writer(threading.Thread):
+    """A queue of frames and the thread that empties it.
+
+    Args:
+        keeper: of the data.
+        measures: what is counted and shown.
+        answer: told each frame's outcome, in this thread; nothing is acknowledged before it is on disk.
+        gather: seconds that lie between the beginnings of two groups at least: meanwhile frames join the next one.
+        frames: how many may wait.
+        size: how many bytes may wait.
+    """
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        measures: Measures,
+        *,
+        answer: Written,
+        gather: float = 0.002,
+        frames: int = 4096,
+        size: int = 1 << 26,
+    ) -> None:
+        super().__init__(name="writer", daemon=True)
+        self._keeper, self._measures, self._answer = keeper, measures, answer
+        self._gather, self._most, self._most_bytes = gather, frames, size
+        self._queue: deque[Submission] = deque()
+        self._bytes = 0
+        self._began = -math.inf
+        self._wake = threading.Condition()
+        self._stopping = False
+
+    @property
+    def waiting(self) -> int:
+        """The number of frames that wait."""
+        return len(self._queue)
+
+    def submit(self, frame: Submission) -> bool:
+        """Take a frame, unless too many wait already or the thread is stopping."""
+        with self._wake:
+            full = len(self._queue) >= self._most or self._bytes + len(frame.data) > self._most_bytes
+            if full or self._stopping:
+                return False
+            self._queue.append(frame)
+            self._bytes += len(frame.data)
+            if len(self._queue) == 1:
+                self._wake.notify()
+        return True
+
+    def refuse(self, key: int | None, epoch: int, reason: str) -> None:
+        """Count a refusal."""
+        self._keeper.refuse(key, epoch, reason)
+
+    def stop(self) -> None:
+        """Take nothing more, write what waits, and end."""
+        with self._wake:
+            self._stopping = True
+            self._wake.notify()
+        self.join()
+
+    def run(self) -> None:
+        """Write until told to stop."""
+        while True:
+            stopping = self._wait()
+            group = self._take()
+            if group:
+                self._settle(group)
+            elif not self._measures.store_ok:
+                self._measures.stored(store_ok=self._keeper.inboxes.probe())
+            if stopping and not group:
+                break
+
+    def _wait(self) -> bool:
+        """Wait for frames, longer if a group has begun just before; return whether the end has come."""
+        with self._wake:
+            self._wake.wait_for(lambda: self._queue or self._stopping, _IDLE_SECONDS)
+            early = self._began + self._gather - time.monotonic()
+            if len(self._queue) < _GROUP_FRAMES and early > 0:
+                self._wake.wait_for(lambda: self._stopping, early)
+            self._began = time.monotonic()
+            return self._stopping
+
+    def _take(self) -> list[Submission]:
+        group: list[Submission] = []
+        size = 0
+        with self._wake:
+            while self._queue and len(group) < _GROUP_FRAMES and size < _GROUP_BYTES:
+                group.append(self._queue.popleft())
+                size += len(group[-1].data)
+            self._bytes -= size
+        return group
+
+    def _settle(self, group: list[Submission]) -> None:
+        """Check a group, write it, and tell the outcome."""
+        began = time.perf_counter()
+        outcomes = self._checked(group)
+        try:
+            self._write(group, outcomes)
+        except Exception as error:
+            outcomes = [DEFECT] * len(group)
+            log("defect", level="error", frames=len(group), place=place_of(error))
+        kept = [frame for frame, outcome in zip(group, outcomes, strict=True) if outcome is None]
+        self._measures.group(len(kept), sum(frame.n for frame in kept), time.perf_counter() - began)
+        self._answer(list(zip(group, outcomes, strict=True)))
+
+    def _checked(self, group: Sequence[Submission]) -> list[Outcome]:
+        by_entry: dict[int, list[int]] = {}
+        for place, frame in enumerate(group):
+            by_entry.setdefault(frame.entry.key, []).append(place)
+        outcomes: list[Outcome] = [None] * len(group)
+        for places in by_entry.values():
+            try:
+                found = judged(group[places[0]].entry, [group[place] for place in places])
+            except Exception as error:
+                # A check that breaks down is a defect: nothing unchecked is kept, and the thread goes on.
+                log("defect", level="error", frames=len(places), place=place_of(error))
+                found = [DEFECT] * len(places)
+            for place, outcome in zip(places, found, strict=True):
+                outcomes[place] = outcome
+        return outcomes
+
+    def _write(self, group: Sequence[Submission], outcomes: list[Outcome]) -> None:
+        """Write what is to be kept, a record for each epoch, and note the outcome of what cannot be."""
+        with self._keeper.inboxes.turn:
+            now = time.time()
+            by_epoch: dict[At, list[bytes]] = {}
+            for place, frame in enumerate(group):
+                refusal = outcomes[place] = outcomes[place] or self._obstacle(frame, now)
+                if refusal is None:
+                    by_epoch.setdefault((frame.entry.key, frame.epoch), []).append(frame.reports)
+                else:
+                    self._keeper.refuse(*_reason(frame, refusal))
+            failed = self._keeper.inboxes.append(by_epoch) if by_epoch else set()
+        for place, frame in enumerate(group):
+            if outcomes[place] is None and (frame.entry.key, frame.epoch) in failed:
+                outcomes[place] = STORE
+        if by_epoch:
+            self._measures.stored(store_ok=not failed)
+
+    def _obstacle(self, frame: Submission, now: float) -> Outcome:
+        """Return why a frame cannot be kept any more: an epoch may have been closed while it waited."""
+        entry = self._keeper.catalogue.by_id.get(frame.entry.row.id)
+        if entry is None or entry.key != frame.entry.key:
+            return UNKNOWN
+        why = self._keeper.catalogue.obstacle(entry, frame.epoch, now)
+        return None if why is None else out_of_time(why, now)
+
+
+def _reason(frame: Submission, refusal: Refusal) -> tuple[int | None, int, str]:
+    if refusal is UNKNOWN:
+        return None, NO_EPOCH, refusal.code
+    return frame.entry.key, frame.epoch, str(refusal.facts.get("reason", refusal.code))
+
 
 Message: TypeAlias = dict[str, Any]
 Scope: TypeAlias = dict[str, Any]
@@ -110,11 +438,11 @@ class Intake:
             raise Refused(Refusal(405, "method", "reports are sent by POST.", {"allow": "POST, OPTIONS"}))
         as_json, length = _checked(scope["headers"])
         if self._rates is not None and not self._rates.allows(scope["client"][0] if scope.get("client") else ""):
-            raise Refused(refusals.RATE)
+            raise Refused(RATE)
         body = await _body(receive, length)
         frame = await asyncio.to_thread(_read, self._of_json, body) if as_json else _read(self._of_bytes, body)
         if self._loop is None:
-            raise Refused(refusals.STOPPING)
+            raise Refused(STOPPING)
         outcome: asyncio.Future[Refusal | None] = self._loop.create_future()
 
         def answer(refusal: Refusal | None) -> None:
@@ -124,19 +452,19 @@ class Intake:
 
         frame.answer = answer
         if not self.writer.submit(frame):
-            raise Refused(refusals.BUSY)
+            raise Refused(BUSY)
         return await outcome
 
     def _of_bytes(self, data: bytes) -> Submission:
         try:
             collection, epoch, n = head(data)
         except FrameError as error:
-            raise Refused(refusals.no_frame(str(error))) from None
+            raise Refused(no_frame(str(error))) from None
         entry = self._entry(collection, epoch)
         start = len(data) - n * entry.width
         if start != HEAD_BYTES:
             wanted = HEAD_BYTES + n * entry.width
-            raise Refused(refusals.no_frame(f"{n} reports of this collection take {wanted} bytes, got {len(data)}."))
+            raise Refused(no_frame(f"{n} reports of this collection take {wanted} bytes, got {len(data)}."))
         return Submission(entry, epoch, n, data, start)
 
     def _of_json(self, data: bytes) -> Submission:
@@ -145,11 +473,11 @@ class Intake:
             entry = self._entry(collection, epoch)
             frame = frame_of_json(data, entry.mechanism, entry.codec)
         except FrameError as error:
-            raise Refused(refusals.no_frame(str(error))) from None
+            raise Refused(no_frame(str(error))) from None
         except FlawedRowsError as error:
             self.writer.refuse(entry.key, epoch, error.what)
             rows: Any = [0] if error.rows is None else error.rows
-            raise Refused(refusals.flawed(n, len(rows), int(min(rows)), error.what)) from None
+            raise Refused(flawed(n, len(rows), int(min(rows)), error.what)) from None
         return Submission(entry, epoch, n, frame.pack(), HEAD_BYTES)
 
     def _entry(self, collection: bytes, epoch: int) -> Entry:
@@ -157,16 +485,16 @@ class Intake:
         entry = self._catalogue.by_id.get(collection)
         if entry is None and collection in self._catalogue.refused:
             # Until somebody sees to it: a device would drop what is refused for good.
-            raise Refused(refusals.STORE)
+            raise Refused(STORE)
         if entry is None:
-            self.writer.refuse(None, NO_EPOCH, refusals.UNKNOWN.code)
-            raise Refused(refusals.UNKNOWN)
+            self.writer.refuse(None, NO_EPOCH, UNKNOWN.code)
+            raise Refused(UNKNOWN)
         now = time.time()
         why = self._catalogue.obstacle(entry, epoch, now)
         if why is not None:
             known = epoch if epoch < entry.collection.epochs.count else NO_EPOCH
             self.writer.refuse(entry.key, known, why)
-            raise Refused(refusals.out_of_time(why, now))
+            raise Refused(out_of_time(why, now))
         return entry
 
     def _answer(self, outcomes: Sequence[tuple[Submission, Refusal | None]]) -> None:
@@ -183,7 +511,7 @@ def _read(reading: Callable[[bytes], Submission], data: bytes) -> Submission:
         raise
     except Exception as error:
         log("defect", level="error", place=place_of(error))
-        raise Refused(refusals.DEFECT) from None
+        raise Refused(DEFECT) from None
 
 
 def _settle(outcomes: Sequence[tuple[Submission, Refusal | None]]) -> None:
@@ -217,7 +545,7 @@ def _checked(headers: Sequence[tuple[bytes, bytes]]) -> tuple[bool, int]:
         raise Refused(Refusal(415, "media-type", message))
     length = found[b"content-length"]
     if not length.isdigit() or len(length) > 12 or int(length) > LARGEST_FRAME:
-        raise Refused(refusals.too_long(LARGEST_FRAME))
+        raise Refused(too_long(LARGEST_FRAME))
     return kind == _JSON, int(length)
 
 
@@ -232,7 +560,7 @@ async def _body(receive: Receive, length: int) -> bytes:
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > LARGEST_FRAME:
-            raise Refused(refusals.too_long(LARGEST_FRAME))
+            raise Refused(too_long(LARGEST_FRAME))
     if message["type"] != "http.request" or size != length:
-        raise Refused(refusals.no_frame("it ended before its length."))
+        raise Refused(no_frame("it ended before its length."))
     return b"".join(parts)

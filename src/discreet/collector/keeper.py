@@ -1,24 +1,421 @@
-"""The owner of a collector's data: one process at a time, a server or a verb, by whom all of it is read and written."""
+"""The owner of all data: clock, catalogue, tokens, rates, and folders of earlier versions.
 
+The clock of a collector, and whether it can be believed: one that jumps ahead would close epochs for good.
+
+An epoch ends by the time of day, which somebody sets. So a step ahead against the time that has passed since the start
+of the machine, or since a collector that stopped an hour ago and longer was seen last, is doubted for ten minutes: who
+is late meanwhile is asked to send again, and nothing is sealed by itself. Then it is believed.
+
+The collections that a collector knows, in memory: their mechanisms, their epochs, and what is closed.
+
+Limits of the rate of requests from one address, without a record of addresses.
+
+Tokens of programs and people: printed once, kept as hashes, compared in constant time.
+
+Migration of a folder of version 1, whose reports lay in the database, to files of reports beside a new database.
+
+Every step is made again after a crash; the one moment is the new database's name. No copy of the old one stays, as that
+would keep every id and report for ever.
+
+The owner of a collector's data: one process at a time, a server or a verb, by whom all of it is read and written.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+import secrets
 import shutil
+import sqlite3
 import time
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock, RLock
 from types import TracebackType
 from typing import Any, Self
 
 from discreet.collector import working
-from discreet.collector.catalogue import Catalogue, Entry
-from discreet.collector.clock import Clock
-from discreet.collector.folder import DataFolder, synchronize
-from discreet.collector.inboxes import At, Inboxes
-from discreet.collector.migration import migrate
-from discreet.collector.store import SealRow, Store
-from discreet.collector.tokens import Tokens
+from discreet.collector.inboxes import MOST_BYTES, At, DataFolder, Inboxes, packed, synchronize
+from discreet.collector.logs import log
+from discreet.collector.store import CollectionRow, SealRow, Store, TokenRow, make_tables, opened, told, version_of
 from discreet.collector.working import Workers
-from discreet.errors import ParameterError
+from discreet.errors import DiscreetError, ParameterError
+from discreet.mechanisms import BlockMechanism
+from discreet.protocol.collection import OPEN, Collection, open_envelope, rebuild
+from discreet.protocol.frames import ID_BYTES, RecordCodec
+
+_STEP_SECONDS = 60.0
+_AWAY_SECONDS = 3600.0
+DOUBT_SECONDS = 600.0
+"""How long a clock that jumped ahead is doubted."""
+
+
+def _passed() -> float:
+    """Return seconds since the start of the machine, those in which it slept among them where it counts them."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
+class Clock:
+    """The clock.
+
+    Args:
+        seen: the time at which a collector of these data was last there, in Unix seconds; None if there was none.
+        clock: of Unix seconds.
+        passed: seconds that pass evenly, from any beginning.
+    """
+
+    def __init__(
+        self,
+        seen: float | None = None,
+        *,
+        clock: Callable[[], float] = time.time,
+        passed: Callable[[], float] = _passed,
+    ) -> None:
+        self.now, self._passed = clock, passed
+        self._last = clock(), passed()
+        away = 0.0 if seen is None else self._last[0] - seen
+        # How far it jumped, and until when that is doubted.
+        self._jumped, self._until = (away, self._last[1] + DOUBT_SECONDS) if away > _AWAY_SECONDS else (0.0, 0.0)
+
+    @property
+    def doubted(self) -> bool:
+        """The doubt in a clock that jumped ahead a short while ago."""
+        return self._jumped > 0 and self._passed() < self._until
+
+    def look(self) -> float:
+        """Return the jump of the clock since the last look, in seconds; to be called every second or so."""
+        (before, passed), self._last = self._last, (self.now(), self._passed())
+        step = self._last[0] - before - (self._last[1] - passed)
+        if abs(step) <= _STEP_SECONDS:
+            return 0.0
+        # Back again as far as it went ahead: nothing is left to be doubted.
+        self._jumped = max(self._jumped + step, 0.0) if self.doubted else max(step, 0.0)
+        if self._jumped <= _STEP_SECONDS:
+            self._jumped = 0.0
+        elif step > 0:
+            self._until = self._last[1] + DOUBT_SECONDS
+        return step
+
+
+_EARLY_SECONDS = 300
+"""How long before its start an epoch takes reports: clocks differ."""
+
+EARLY, LATE, WITHDRAWN = "early", "late", "withdrawn"
+REFUSED = "refused"
+DOUBTED = "clock"
+"""In place of ``late``, while the clock that says so is doubted."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """A collection, ready for its reports.
+
+    Attributes:
+        row: as it is kept.
+        collection: opened.
+        mechanism: rebuilt from its plan.
+        codec: of its records.
+    """
+
+    row: CollectionRow
+    collection: Collection
+    mechanism: BlockMechanism
+    codec: RecordCodec
+
+    @classmethod
+    def of(cls, row: CollectionRow) -> "Entry":
+        """Open a collection and rebuild its mechanism; all checks of its signature and its numbers are made again."""
+        collection = open_envelope(row.envelope, row.trust, is_known=True)
+        return cls(row, collection, rebuild(collection), collection.sampler.codec)
+
+    @property
+    def key(self) -> int:
+        """The number in the store."""
+        return self.row.key
+
+    @property
+    def width(self) -> int:
+        """Bytes of a report: its id and its record."""
+        return ID_BYTES + self.codec.width
+
+    def when(self, epoch: int, now: float) -> str | None:
+        """Return ``early`` or ``late`` if an epoch takes no reports at this time."""
+        start, _, until = self.collection.window(epoch)
+        if now < start - _EARLY_SECONDS:
+            return EARLY
+        return LATE if epoch >= self.collection.epochs.count or now >= until else None
+
+
+class Catalogue:
+    """The collections of a store, by id and by name. Loaded by one thread at a time, read by all.
+
+    Args:
+        clock: by which epochs end.
+
+    Attributes:
+        by_id: all that pass every check of a device.
+        newest: of each name the newest version, if it passes.
+        refused: sentences on those that do not pass, as after an update of discreet; what is theirs is left alone.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.by_id: dict[bytes, Entry] = {}
+        self.refused: dict[bytes, str] = {}
+        self.newest: dict[str, Entry] = {}
+        self._closed: set[tuple[int, int]] = set()
+
+    def load(self, store: Store) -> None:
+        """Take over what the store holds now; collections that were known are not opened again."""
+        rows = store.collections()
+        by_id: dict[bytes, Entry] = {}
+        refused: dict[bytes, str] = {}
+        for row in rows:
+            try:
+                known = self.by_id.get(row.id)
+                by_id[row.id] = known if known is not None and known.row == row else Entry.of(row)
+            except DiscreetError as error:
+                refused[row.id] = f"{row.name} version {row.version}: {error}"
+        # By rows: where the newest version is refused, an older one does not come back to life.
+        highest = {row.name: row.id for row in sorted(rows, key=lambda row: row.version)}
+        # Each is replaced as a whole, so that no reader sees half of it.
+        self._closed, self.refused = store.closed(), refused
+        self.newest = {name: by_id[which] for name, which in highest.items() if which in by_id}
+        self.by_id = by_id
+
+    def by_key(self, key: int) -> Entry | None:
+        """Return the collection of a number."""
+        return next((entry for entry in self.by_id.values() if entry.key == key), None)
+
+    def is_closed(self, entry: Entry, epoch: int) -> bool:
+        """Return true if an epoch was closed, before its time or after it."""
+        return (entry.key, epoch) in self._closed
+
+    def obstacle(self, entry: Entry, epoch: int, now: float) -> str | None:
+        """Return why no reports of an epoch are taken now: early, late, withdrawn, clock, refused; None if they are."""
+        newest = self.newest.get(entry.row.name)
+        if newest is None:
+            return REFUSED
+        if newest.row.state != OPEN:
+            return WITHDRAWN
+        if self.is_closed(entry, epoch):
+            return LATE
+        why = entry.when(epoch, now)
+        return DOUBTED if why == LATE and self.clock.doubted and epoch < entry.collection.epochs.count else why
+
+
+_KEY_SECONDS = 3600
+_MOST = 100_000
+
+
+class Rates:
+    """Buckets of tokens in memory, under a hash of the address whose key is made anew every hour and stored nowhere.
+
+    Addresses of IPv6 are told apart by their first 64 bits: a household has all those behind them.
+
+    Args:
+        rate: requests per second that one address may make in the long run; 0 for any number.
+        burst: how many at once.
+        clock: of seconds.
+    """
+
+    def __init__(self, rate: float, burst: float, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._key, self._made = secrets.token_bytes(16), clock()
+        self._buckets: dict[bytes, tuple[float, float]] = {}
+
+    def mark(self, address: str) -> bytes:
+        """Return the stand-in of an address during this hour."""
+        now = self._clock()
+        if now - self._made >= _KEY_SECONDS or len(self._buckets) >= _MOST:
+            self._key, self._made = secrets.token_bytes(16), now
+            self._buckets.clear()
+        return hashlib.blake2b(_place(address).encode(), key=self._key, digest_size=12).digest()
+
+    def allows(self, address: str) -> bool:
+        """Count a request of an address, and return true if it may be made."""
+        if not self._rate:
+            return True
+        mark, now, left = self._left(address)
+        self._buckets[mark] = (left - 1 if left >= 1 else left), now
+        return left >= 1
+
+    def _left(self, address: str) -> tuple[bytes, float, float]:
+        mark, now = self.mark(address), self._clock()
+        left, last = self._buckets.get(mark, (self._burst, now))
+        return mark, now, min(left + (now - last) * self._rate, self._burst)
+
+
+def _place(address: str) -> str:
+    """Return the address of IPv4, also where it is written as one of IPv6, or the network of one of IPv6."""
+    if ":" not in address:
+        return address
+    try:
+        found = ipaddress.IPv6Address(address)
+    except ValueError:
+        return address
+    return str(found.ipv4_mapped or f"{int(found) >> 64:x}::/64")
+
+
+ANALYST, OPERATOR = "analyst", "operator"
+ROLES = (ANALYST, OPERATOR)
+_START = "dsc_"
+_TRIES, _TRY_SECONDS = 5, 60
+
+
+class TooManyTriesError(Exception):
+    """An address has tried too many tokens that are none."""
+
+
+def new_token(store: Store, name: str, role: str, *, days: int | None, actor: str) -> str:
+    """Make a token, keep its hash, and return it: it is shown this once.
+
+    Raises:
+        ParameterError: if one of this name is in use.
+    """
+    if not name or len(name) > 64 or not name.isprintable():
+        raise ParameterError("the name of a token must have 1 to 64 printable characters.")
+    token, now = _START + secrets.token_urlsafe(32), int(time.time())
+    with store.transaction():
+        if any(row.name == name and row.is_good(now) for row in store.tokens()):
+            raise ParameterError(f"a token {name!r} is in use already; end it first, or choose another name.")
+        ends = None if days is None else now + days * 86400
+        store.add_token(TokenRow(name, role, _hash(token), now, ends))
+        store.note(now, actor, "token added", f"{name} ({role})")
+    return token
+
+
+def end_token(store: Store, name: str, *, actor: str) -> None:
+    """End a token.
+
+    Raises:
+        ParameterError: if none of this name is in use.
+    """
+    now = int(time.time())
+    with store.transaction():
+        if not store.end_token(name, now):
+            raise ParameterError(f"no token {name!r} is in use.")
+        store.note(now, actor, "token ended", name)
+
+
+def _hash(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+class Tokens:
+    """The tokens in use, as requests are checked against them.
+
+    Args:
+        clock: of seconds, for tries.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rows: tuple[TokenRow, ...] = ()
+        self._failures = Rates(_TRIES / _TRY_SECONDS, _TRIES, clock=clock)
+
+    def load(self, rows: Iterable[TokenRow]) -> None:
+        """Take over what the store holds now."""
+        self._rows = tuple(rows)
+
+    def holder(self, token: str, address: str) -> TokenRow | None:
+        """Return the holder of a token; None if it is none that is in use.
+
+        Raises:
+            TooManyTriesError: if it is none, and five others from this address were none within a minute. A good token
+                is good all the same: behind a proxy everybody comes from one address, and nobody shall lock out others.
+        """
+        digest, now = _hash(token), time.time()
+        found = None
+        for row in self._rows:
+            # All are compared, each in constant time.
+            if hmac.compare_digest(row.digest, digest) and row.is_good(now):
+                found = row
+        if found is None and not self._failures.allows(address):
+            raise TooManyTriesError
+        return found
+
+
+_SLICE = MOST_BYTES // 4
+_KEPT = {
+    "collections": "key, id, name, version, state, envelope, trust, added",
+    "closed": "collection, epoch",
+    "seals": "collection, epoch, epoch, file, sha256, n, duplicates, conflicts, at",
+    "refusals": "collection, epoch, reason, count",
+    "tokens": "name, role, digest, made, ends",
+    "audit": "seq, at, actor, action, detail",
+}
+"""Columns of the old tables, in the order of the new ones."""
+
+
+def migrate(folder: DataFolder) -> None:
+    """Bring a folder to this version, by its owner; nothing if it has it, or is new.
+
+    Raises:
+        FailedStoreError: if the disk refuses; the folder is then as it was.
+        DamagedStoreError: if the old database is damaged.
+    """
+    if not folder.database.exists():
+        return
+    with closing(opened(folder.database)) as old:
+        if version_of(old) != 1:
+            return
+        log("migrating")
+        folder.inbox.mkdir(mode=0o700, exist_ok=True)
+        with told("read"):
+            # Nobody else writes, and the log goes into the file that is copied below.
+            old.execute("PRAGMA locking_mode = EXCLUSIVE")
+            old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            epochs = old.execute("SELECT collection, epoch FROM inboxes").fetchall()
+        for key, epoch in epochs:
+            _write_inbox(old, folder.inbox, key, epoch)
+        synchronize(folder.inbox)
+        with told("read"):
+            old.execute("PRAGMA journal_mode = DELETE").fetchall()
+    made = folder.database.with_name(f"{folder.database.name}.part")
+    for left in folder.path.glob(f"{made.name}*"):
+        left.unlink()
+    with closing(opened(made)) as new, told("brought to a newer version"):
+        new.execute("ATTACH ? AS old", (str(folder.database),))
+        new.execute("BEGIN")
+        make_tables(new)
+        for table, columns in _KEPT.items():
+            new.execute(f"INSERT INTO main.{table} SELECT {columns} FROM old.{table}")
+        # Numbers of collections that were deleted are never used again.
+        new.execute("DELETE FROM main.sqlite_sequence")
+        new.execute("INSERT INTO main.sqlite_sequence SELECT * FROM old.sqlite_sequence")
+        new.execute("COMMIT")
+    synchronize(made)
+    made.replace(folder.database)
+    synchronize(folder.path)
+    log("migrated")
+
+
+def _write_inbox(old: sqlite3.Connection, inbox: Path, key: int, epoch: int) -> None:
+    """Write the reports of an epoch as a file, whole or not at all."""
+    made = inbox / f".{key}-{epoch}.part"
+    made.touch(mode=0o600)
+    with made.open("wb") as file:
+        for rows in _slices(old, key, epoch):
+            file.write(packed(rows))
+    synchronize(made)
+    made.replace(inbox / f"{key}-{epoch}.log")
+
+
+def _slices(old: sqlite3.Connection, key: int, epoch: int) -> Iterator[bytes]:
+    """Yield the reports of an epoch in order of their arrival, some megabytes at a time."""
+    parts, size = [], 0
+    with told("read"):
+        for (rows,) in old.execute(f"SELECT reports FROM inbox_{int(key)}_{int(epoch)} ORDER BY seq"):
+            parts.append(rows)
+            size += len(rows)
+            if size >= _SLICE:
+                yield b"".join(parts)
+                parts, size = [], 0
+    if parts:
+        yield b"".join(parts)
+
 
 _MOST_REASONS = 10_000
 

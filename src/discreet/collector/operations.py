@@ -1,21 +1,245 @@
-"""Operations on a collector's data, by name: verbs ask them of whoever holds the folder, in built-ins."""
+"""Operations: what verbs do, with a server beside them or without, backups included.
+
+Backups while a collector runs, their restoring, and the check of every invariant.
+
+Operations on a collector's data, by name: verbs ask them of whoever holds the folder, in built-ins.
+
+Verbs beside a running collector: they ask it at a socket in its folder; where none runs, they hold the folder.
+
+A question is a line of JSON, and so is its answer. Nobody but one process at a time touches the data.
+"""
 
 import base64
 import binascii
+import json
+import os
+import shutil
+import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
-from discreet.collector import backup as backups
-from discreet.collector.catalogue import Entry
-from discreet.collector.keeper import Keeper, epochs_of
-from discreet.collector.sealing import due_batches, seal_batch
-from discreet.collector.store import CollectionRow
-from discreet.collector.tokens import end_token, new_token
-from discreet.errors import ParameterError
-from discreet.io.collection import open_envelope
-from discreet.io.collection_errors import EquivocationError, RollbackError
+import msgspec
+
+from discreet.collector.inboxes import DataFolder, HeldError, Part, synchronize
+from discreet.collector.keeper import Entry, Keeper, end_token, epochs_of, new_token
+from discreet.collector.logs import log, place_of
+from discreet.collector.sealing import batch_name, due_batches, seal_batch, sealed_folder, sha256_of, tally_of
+from discreet.collector.store import CollectionRow, FailedStoreError, SealRow
+from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
+from discreet.formats.reports import iterate_reports
+from discreet.formats.sealing import is_canonical
+from discreet.formats.tallies import read_tally
+from discreet.protocol.collection import open_envelope
+from discreet.protocol.envelope import EquivocationError, RollbackError
+
+_DAY = 86_400
+_RESTORING = ".restoring"
+_PIECE = 1 << 24
+
+
+def backup(keeper: Keeper, target: Path, *, sealed_only: bool = False) -> int:
+    """Copy everything into a new folder, while reports come in; return how many files.
+
+    The folder has its name when all of it is on disk, and not before. Reports that were acknowledged before are in it,
+    unless only what is sealed is wanted.
+
+    Args:
+        keeper: of the data.
+        target: the new folder.
+        sealed_only: whether reports of epochs that are not sealed are left out, ids and order of arrival with them.
+
+    Raises:
+        OutputExistsError: if there is something of that name.
+        ParameterError: if it cannot be made, or is in the folder that is copied.
+    """
+    folder = keeper.folder
+    # The source's number is in the name, so that what a killed backup has left is known, and nobody else's is taken.
+    mark = f"{folder.path.stat().st_ino}.part"
+    target = target.absolute()
+    if target.resolve().is_relative_to(folder.path.resolve()):
+        raise ParameterError(f"{target} is in {folder.path}, which is copied; choose another place for the backup.")
+    # Nothing is sealed or deleted meanwhile, so that every seal of the copy has its file.
+    with keeper.upkeep:
+        _check_free(target)
+        for left in target.parent.glob(f".*.{mark}"):
+            shutil.rmtree(left)
+        copy = DataFolder(target.with_name(f".{target.name}.{mark}"))
+        try:
+            files = _copied(keeper, copy, sealed_only=sealed_only)
+            _check_free(target)
+            copy.path.rename(target)
+        except BaseException:
+            shutil.rmtree(copy.path, ignore_errors=True)
+            raise
+        synchronize(target.parent)
+    return files
+
+
+def _check_free(target: Path) -> None:
+    if os.path.lexists(target):
+        raise OutputExistsError(f"{target} exists already; name a new folder.")
+
+
+def _copied(keeper: Keeper, copy: DataFolder, *, sealed_only: bool) -> int:
+    """Copy inboxes, database and sealed files, and return how many files are on disk then."""
+    if not sealed_only:
+        with keeper.inboxes.turn:
+            parts = [part for at in keeper.pending() for part in keeper.inboxes.parts(at)]
+        copy.inbox.mkdir(mode=0o700)
+        for part in parts:
+            _copy_part(part, copy.inbox / part.path.name)
+    # Behind the inboxes: it knows the collections of all of them.
+    keeper.store.copy(copy.database)
+    if keeper.folder.sealed.is_dir():
+        shutil.copytree(keeper.folder.sealed, copy.sealed, ignore=shutil.ignore_patterns(".*"))
+    return _synchronize_all(copy.path)
+
+
+def _copy_part(part: Part, target: Path) -> None:
+    """Copy a file of reports as far as it was acknowledged."""
+    left = part.end
+    with part.path.open("rb") as source, target.open("xb") as copy:
+        os.fchmod(copy.fileno(), 0o600)
+        while left and (data := source.read(min(left, _PIECE))):
+            copy.write(data)
+            left -= len(data)
+
+
+def _synchronize_all(folder: Path) -> int:
+    """Put everything below a folder on disk, and return how many files that is."""
+    there = list(folder.rglob("*"))
+    for path in (*there, folder):
+        synchronize(path)
+    return sum(path.is_file() for path in there)
+
+
+def backup_in(source: Path) -> DataFolder:
+    """Return the folder of a backup.
+
+    Raises:
+        ParameterError: if it is none.
+    """
+    if not source.is_dir() or not (kept := DataFolder(source, make=False)).database.is_file():
+        raise ParameterError(f"{source} must be a folder that `discreet collector backup` made, and is none.")
+    return kept
+
+
+def restore(kept: DataFolder, folder: DataFolder) -> list[str]:
+    """Copy a backup into a folder without a database, and check it; return a sentence per flaw.
+
+    Raises:
+        OutputExistsError: if the folder has a database.
+        HeldError: if a collector serves the folder.
+    """
+    with folder.serving():
+        if any(path.exists() for path in (folder.database, folder.sealed, folder.inbox)):
+            raise OutputExistsError(f"{folder.path} holds a collector's data already; name another folder.")
+        # Of a restoring that was killed.
+        shutil.rmtree(folder.path / _RESTORING, ignore_errors=True)
+        copy = DataFolder(folder.path / _RESTORING)
+        moved = [(kept.sealed, copy.sealed, folder.sealed), (kept.inbox, copy.inbox, folder.inbox)]
+        for source, made, _ in moved:
+            if source.is_dir():
+                shutil.copytree(source, made)
+        shutil.copyfile(kept.database, copy.database)
+        copy.database.chmod(0o600)
+        _synchronize_all(copy.path)
+        # The database last: without it the folder is none of a collector's.
+        for _, made, place in moved:
+            if made.is_dir():
+                made.rename(place)
+        copy.database.rename(folder.database)
+        copy.path.rmdir()
+        synchronize(folder.path)
+    with Keeper(folder) as keeper:
+        return check(keeper)
+
+
+def check(keeper: Keeper) -> list[str]:
+    """Return a sentence for each invariant that does not hold; nothing is changed.
+
+    The database is whole; every collection passes every check again; reports that wait are those that were
+    acknowledged, in files that are whole and known; every seal has its file with its bytes, or its time was over; files
+    are canonical, of as many reports, and of the plan; tallies are those of their files; there is no file without a
+    seal, but of epochs that wait to be sealed; the audit has no gap.
+    """
+    with keeper.upkeep:
+        refused = keeper.catalogue.refused
+        flaws = [*keeper.store.flaws(), *refused.values(), *keeper.inboxes.check()]
+        rows = [row for row in keeper.store.collections() if row.id not in refused]
+        given: dict[str, Any] = {
+            "folder": str(keeper.folder.path),
+            "rows": msgspec.to_builtins(rows),
+            "seals": msgspec.to_builtins(keeper.store.seals()),
+            "pending": sorted(keeper.pending()),
+        }
+        return [*flaws, *keeper.work("check", given)["flaws"]]
+
+
+def flaws_of_files(folder: str, rows: Any, seals: Any, pending: Any) -> list[str]:
+    """Return a sentence for each flaw of collections and sealed files; run in a process of its own."""
+    return list(
+        _flaws_of_files(
+            DataFolder(Path(folder), make=False),
+            msgspec.convert(rows, list[CollectionRow]),
+            msgspec.convert(seals, list[SealRow]),
+            {(key, epoch) for key, epoch in pending},
+        )
+    )
+
+
+def _flaws_of_files(
+    folder: DataFolder, rows: list[CollectionRow], seals: list[SealRow], pending: set[tuple[int, int]]
+) -> Iterator[str]:
+    entries = {row.key: Entry.of(row) for row in rows}
+    for seal in seals:
+        if seal.collection in entries:
+            try:
+                yield from _flaws_of_seal(folder, entries[seal.collection], seal)
+            except DiscreetError as error:
+                yield f"{seal.file}: {error}"
+    yield from _strays(folder, entries, {seal.file for seal in seals}, pending)
+
+
+def _flaws_of_seal(folder: DataFolder, entry: Entry, seal: SealRow) -> Iterator[str]:
+    path = folder.sealed / seal.file
+    tally = read_tally(tally_of(path), entry.mechanism)
+    if tally.n != seal.n:
+        yield f"{seal.file}: its tally has {tally.n} reports, and its seal says {seal.n}."
+    if not path.exists():
+        if time.time() < seal.at + entry.collection.retention * _DAY:
+            yield f"{seal.file} is missing, and its time is not over."
+        return
+    if sha256_of(path) != seal.sha256:
+        yield f"{seal.file} has other bytes than its seal says."
+    counted = entry.mechanism.empty_tally()
+    for batch in iterate_reports(path, entry.mechanism):
+        counted = counted + entry.mechanism.tally(batch)
+    if counted != tally:
+        yield f"{seal.file}: its tally is another than that of its reports."
+    if not is_canonical(entry.mechanism, iterate_reports(path, entry.mechanism)):
+        yield f"{seal.file} is not in canonical order."
+
+
+def _strays(
+    folder: DataFolder, entries: dict[int, Entry], sealed: set[str], pending: set[tuple[int, int]]
+) -> Iterator[str]:
+    """Yield a sentence for each file of reports that no seal speaks of."""
+    waiting = {
+        f"{sealed_folder(folder, entries[key]).relative_to(folder.sealed)}/{batch_name(first, last)}.parquet"
+        for key, first in pending
+        for other, last in pending
+        if key == other and first <= last and key in entries
+    }
+    for path in sorted(folder.sealed.rglob("epoch-*.parquet")):
+        name = str(path.relative_to(folder.sealed))
+        if path.parent.name != "_tallies" and name not in sealed | waiting:
+            yield f"{name} belongs to no seal."
+
 
 _ACTOR = "command line"
 
@@ -51,8 +275,8 @@ def add(keeper: Keeper, envelope: bytes, trust: Sequence[bytes], *, actor: str) 
         Its row, and whether it is new here.
 
     Raises:
-        CollectionError: if a device would refuse it: see `discreet.io.collection`; also if a higher version is here, or
-            another document of this version.
+        CollectionError: if a device would refuse it (`discreet.protocol.collection`); also if a higher version is here,
+            or another document of this version.
         ParameterError: if a collection of this name was deleted, and its files are still here.
     """
     collection = open_envelope(envelope, list(trust))
@@ -184,11 +408,11 @@ def _end_token(keeper: Keeper, *, name: str) -> dict[str, Any]:
 
 
 def _backup(keeper: Keeper, *, target: str, sealed_only: bool) -> dict[str, Any]:
-    return {"target": target, "files": backups.backup(keeper, Path(target), sealed_only=sealed_only)}
+    return {"target": target, "files": backup(keeper, Path(target), sealed_only=sealed_only)}
 
 
 def _check(keeper: Keeper) -> dict[str, Any]:
-    flaws = backups.check(keeper)
+    flaws = check(keeper)
     return {"holds": not flaws, "flaws": flaws}
 
 
@@ -209,3 +433,149 @@ OPERATIONS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "check": _check,
     "purge": _purge,
 }
+
+
+# Of an address, on Linux; elsewhere it is four less.
+_LONGEST_PATH = 103
+_LONGEST_QUESTION = 1 << 22
+_WAIT_SECONDS, _PAUSE_SECONDS = 10.0, 0.05
+_ERRORS = {kind.__name__: kind for kind in (ParameterError, DataError, OutputExistsError, FailedStoreError)}
+
+
+def ask(folder: DataFolder, operation: str, **given: Any) -> dict[str, Any]:
+    """Return the answer of an operation: of the collector that holds the folder, or of this process if none does.
+
+    Args:
+        folder: of the data.
+        operation: one of `discreet.collector.operations.OPERATIONS`.
+        given: its arguments, built-ins.
+
+    Raises:
+        DiscreetError: if it is refused, or fails.
+    """
+    deadline = time.monotonic() + _WAIT_SECONDS
+    while True:
+        try:
+            with Keeper(folder) as keeper:
+                return OPERATIONS[operation](keeper, **given)
+        except HeldError:
+            if (answer := _asked(folder, {"operation": operation, "given": given})) is not None:
+                return answer
+        if time.monotonic() > deadline:
+            raise ParameterError(
+                f"{folder.path} is held by a collector or a verb that does not answer; stop the server first, or wait "
+                "until the other verb has ended."
+            )
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _asked(folder: DataFolder, question: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the answer of whoever serves the folder; None if nobody answers at its socket now."""
+    if why := _why_none(folder):
+        raise ParameterError(f"a collector serves {folder.path} and cannot be asked, as {why}; stop the server first.")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        try:
+            connection.connect(str(folder.socket))
+        except (ConnectionError, FileNotFoundError):
+            return None
+        except PermissionError:
+            raise ParameterError(f"{folder.socket} is for the user of the collector alone; act as that user.") from None
+        said = b""
+        with suppress(ConnectionError):
+            connection.sendall(json.dumps(question).encode() + b"\n")
+            with connection.makefile("rb") as file:
+                said = file.read()
+    if not said:
+        raise ParameterError("the collector was ended before it answered; look what was done, and ask again.")
+    answer = json.loads(said)
+    if "error" in answer:
+        raise _ERRORS.get(answer["kind"], ParameterError)(answer["error"])
+    found: dict[str, Any] = answer["answer"]
+    return found
+
+
+def _why_none(folder: DataFolder) -> str:
+    """Return the reason for which there can be no socket; empty if there can."""
+    if not hasattr(socket, "AF_UNIX"):
+        return "this system has no Unix sockets"
+    if len(os.fsencode(folder.socket)) > _LONGEST_PATH:
+        return f"the path of its socket has more than {_LONGEST_PATH} bytes"
+    return ""
+
+
+class Control(Thread):
+    """The socket of a collector, and the thread that answers at it.
+
+    Without one the collector serves all the same, and verbs beside it are refused in one sentence.
+
+    Args:
+        keeper: of the data.
+    """
+
+    def __init__(self, keeper: Keeper) -> None:
+        super().__init__(name="control", daemon=True)
+        self._keeper = keeper
+        self._socket: socket.socket | None = None
+        path, why = keeper.folder.socket, _why_none(keeper.folder)
+        try:
+            # Of a collector that was killed: whoever holds the folder owns its name.
+            path.unlink(missing_ok=True)
+            if not why:
+                self._socket = _listening(str(path))
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+        if why:
+            log("no_control_socket", level="warning", reason=why)
+
+    def run(self) -> None:
+        """Answer until the socket is closed, each question in a thread of its own."""
+        while self._socket is not None:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            Thread(target=self._answer, args=(connection,), daemon=True, name="verb").start()
+
+    def stop(self) -> None:
+        """Take no more questions."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            self._socket.close()
+            with suppress(OSError):
+                self._keeper.folder.socket.unlink(missing_ok=True)
+        if self.is_alive():
+            self.join()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            with connection.makefile("rb") as file:
+                line = file.readline(_LONGEST_QUESTION)
+            answer: dict[str, Any]
+            try:
+                question = json.loads(line)
+                answer = {"answer": OPERATIONS[question["operation"]](self._keeper, **question["given"])}
+            except DiscreetError as error:
+                kind = next((name for name, of in _ERRORS.items() if isinstance(error, of)), "ParameterError")
+                answer = {"error": str(error), "kind": kind}
+            except OSError as error:
+                why = f"the system refused the collector to read or write: {error.strerror or type(error).__name__}."
+                answer = {"error": why, "kind": "FailedStoreError"}
+            except Exception as error:
+                log("defect", level="error", place=place_of(error))
+                answer = {"error": "this is a defect of the collector; its log says where.", "kind": "DataError"}
+            connection.sendall(json.dumps(answer).encode())
+
+
+def _listening(path: str) -> socket.socket:
+    """Return a socket that has an address in a folder, for its owner alone."""
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        made.bind(path)
+        # The folder lets nobody else in, either.
+        Path(path).chmod(0o600)
+        made.listen()
+    except OSError:
+        made.close()
+        raise
+    return made

@@ -1,27 +1,114 @@
-"""Releases: estimates of sealed epochs, none of too few reports, each made once whoever asks for it."""
+"""Releases: estimates of sealed batches, and facts about collections.
+
+Queries for estimates: which epochs, by which method, with intervals of which level.
+
+Releases: estimates of sealed epochs, none of too few reports, each made once whoever asks for it.
+
+Facts of a collection: what is promised, what it costs people, and how precise estimates are.
+
+Answers with an estimate, in the form that a client accepts: JSON, CSV or Parquet.
+"""
 
 import asyncio
+import io
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from discreet.collector.catalogue import Entry
-from discreet.collector.estimate_query import EstimateQuery, spelled_epochs
-from discreet.collector.keeper import Keeper, epochs_of
+import numpy as np
+
+from discreet.collector.keeper import Entry, Keeper, epochs_of
 from discreet.collector.sealing import sealed_folder, tally_of
 from discreet.collector.store import SealRow
 from discreet.collector.working import JobError, Workers
-from discreet.core.estimate import Estimate
 from discreet.core.tally import Tally
 from discreet.errors import DiscreetError, ParameterError
-from discreet.estimators import Method, estimate
-from discreet.estimators.linear_start import LinearStart
-from discreet.estimators.methods import thresholded
-from discreet.io.tallies import read_tally
+from discreet.estimators import METHODS, Method, estimate
+from discreet.estimators.linear import LinearStart, thresholded
+from discreet.files.writing import json_text
+from discreet.formats.publications import collection_publication, most_answers
+from discreet.formats.tallies import estimate_facts, read_tally
+from discreet.privacy.publication import Publication
+from discreet.results.estimate import Estimate
+from discreet.risk.bounds import identification_bounds
+
+_MOST_EPOCHS = 100_000
+_KNOWN = ("epochs", "method", "level", "version")
+
+
+@dataclass(frozen=True)
+class EstimateQuery:
+    """Query for an estimate.
+
+    Attributes:
+        epochs: which, ascending; None for all that are sealed.
+        method: one of the estimators.
+        level: confidence of the intervals; None for the usual one, where there are any.
+    """
+
+    epochs: tuple[int, ...] | None = None
+    method: Method = "linear"
+    level: float | None = None
+
+    @classmethod
+    def of(cls, parameters: Iterable[tuple[str, str]]) -> "EstimateQuery":
+        """Return the query in the parameters of a request.
+
+        Raises:
+            ParameterError: if one is unknown, there twice, or cannot be used.
+        """
+        said = list(parameters)
+        given = dict(said)
+        if len(given) < len(said) or not given.keys() <= set(_KNOWN):
+            raise ParameterError(f"parameters must be some of {', '.join(_KNOWN)}, each once.")
+        method = given.get("method", "linear")
+        if method not in METHODS:
+            raise ParameterError(f"method must be one of {', '.join(METHODS)}.")
+        return cls(_epochs(given.get("epochs", "sealed")), cast("Method", method), _level(given.get("level")))
+
+
+def _epochs(text: str) -> tuple[int, ...] | None:
+    if text == "sealed":
+        return None
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        ends = [first, last if dash else first]
+        if not all(end.isascii() and end.isdigit() and len(end) <= 10 for end in ends):
+            raise ParameterError("epochs must be 'sealed', or numbers and ranges such as 0-5,7.")
+        start, stop = int(ends[0]), int(ends[1]) + 1
+        if not start < stop <= start + _MOST_EPOCHS - len(found):
+            raise ParameterError(f"epochs must be ascending ranges, of at most {_MOST_EPOCHS} epochs in all.")
+        found |= set(range(start, stop))
+    return tuple(sorted(found))
+
+
+def _level(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        level = float(text)
+    except ValueError:
+        level = 0.0
+    if not 0 < level < 1:
+        raise ParameterError("level must be a number between 0 and 1, both excluded.")
+    return level
+
+
+def spelled_epochs(epochs: Sequence[int]) -> str:
+    """Return epochs as ranges."""
+    parts: list[list[int]] = []
+    for epoch in epochs:
+        if parts and parts[-1][1] == epoch - 1:
+            parts[-1][1] = epoch
+        else:
+            parts.append([epoch, epoch])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
 
 FROM_REPORTS = ("mle", "em")
 MOST_WAITING = 64
@@ -219,8 +306,150 @@ def covering(seals: Sequence[SealRow], epochs: Sequence[int] | None) -> list[Sea
 def estimate_files(plan: str, files: Sequence[str], method: Method) -> Estimate:
     """Return an estimate from files of reports; run in a process of its own."""
     from discreet.engines import gather
-    from discreet.io.plan import Plan
+    from discreet.formats.plan import Plan
 
     mechanism = Plan.load(plan).mechanism()
     data, _ = gather(mechanism, files)
     return estimate(mechanism, data, method=method)
+
+
+_CROWD = 10_000
+_MOST_REPORTS = 30
+_LARGE_WORTH = 10.0
+
+
+def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
+    """Return the facts of a collection, ready for JSON.
+
+    Args:
+        entry: the collection.
+        counts: how many reports there are.
+    """
+    collection = entry.collection
+    n = max(counts.sealed + counts.waiting, collection.least)
+    answers = most_answers(collection)
+    return {
+        "name": collection.name,
+        "version": collection.version,
+        "id": collection.id.hex(),
+        "state": entry.row.state,
+        "simulated": collection.simulated,
+        "guarantee": _promised(entry),
+        "publication": publication(entry, counts).to_dict(),
+        "planned_publication": collection_publication(collection, entry.mechanism).to_dict(),
+        "budgets": {
+            "answers": collection.answers,
+            "per_answer": collection.epsilon,
+            "lifetime": collection.lifetime,
+            "answers_in_lifetime": answers,
+        },
+        "precision": {"n": n, "standard_error": _expected_error(entry, n), "least": collection.least},
+        "identification": [_identified(entry, reports) for reports in sorted({1, min(answers, _MOST_REPORTS)})],
+        "influence": _influence(entry),
+        "reports": {
+            "sealed": counts.sealed,
+            "waiting": counts.waiting,
+            "duplicates": counts.duplicates,
+            "conflicts": counts.conflicts,
+            "epochs": counts.epochs,
+        },
+        "refusals": counts.refusals,
+    }
+
+
+def publication(entry: Entry, counts: Counts) -> Publication:
+    """Return the publication of all that is sealed of a collection: estimates can be subtracted, so each states it.
+
+    Args:
+        entry: the collection.
+        counts: how many reports there are, by sealed batch.
+    """
+    sealed = ((seal["n"], seal["last"] - seal["epoch"] + 1) for seal in counts.epochs)
+    return collection_publication(entry.collection, entry.mechanism, sealed)
+
+
+def _promised(entry: Entry) -> dict[str, Any]:
+    guarantee = entry.mechanism.guarantee
+    return {
+        "sentence": str(guarantee),
+        "notion": guarantee.notion,
+        "epsilon": entry.collection.epsilon,
+        "realised": guarantee.realised,
+    }
+
+
+def _influence(entry: Entry) -> dict[str, Any]:
+    least, most = worth_range(entry)
+    return {
+        "largest_worth_of_a_report": most,
+        "least_worth_of_a_report": least,
+        "large": max(most, -least) > _LARGE_WORTH,
+    }
+
+
+def _expected_error(entry: Entry, n: int) -> float:
+    """Return the root mean square error of a value, on average over values, if all are equally frequent."""
+    size = entry.mechanism.domain.size
+    return float(np.sqrt(entry.mechanism.decoder.mse(n, np.full(size, 1 / size)) / size))
+
+
+def _identified(entry: Entry, reports: int) -> dict[str, Any]:
+    bounds = identification_bounds(entry.mechanism, _CROWD, reports=reports)
+    return {
+        "reports": reports,
+        "users": _CROWD,
+        "probability_at_most": bounds.identification.value,
+        "by_guessing": bounds.guessed,
+        "sentence": bounds.identification_sentence,
+    }
+
+
+def worth_range(entry: Entry) -> tuple[float, float]:
+    """Return the least and the largest amount that one report adds to n times the estimate of any value.
+
+    Whoever sends a share f of all reports raises a value's estimate by at most f times the largest, and lowers it by
+    at most f (1 - the least).
+    """
+    least, most = entry.mechanism.decoder.worth_range
+    return float(least.min()), float(most.max())
+
+
+_PARQUET = "application/vnd.apache.parquet"
+
+
+def spelled(release: Release, entry: Entry, counts: Counts, *, level: float | None, accept: str) -> tuple[bytes, str]:
+    """Return a release in the first known form that is accepted, JSON if none is said, and its media type.
+
+    Args:
+        release: what is released.
+        entry: of this collection.
+        counts: all batches that are sealed: estimates can be subtracted, so each states what all of them tell.
+        level: confidence of the intervals; None for the default.
+        accept: media types that are taken.
+
+    Raises:
+        ParameterError: if the level is not in (0, 1).
+    """
+    found = replace(release.found, publication=publication(entry, counts))
+    kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
+    kind = next((kind for kind in kinds if kind in {"application/json", "text/csv", _PARQUET}), "application/json")
+    if kind == "application/json":
+        said = {
+            "collection": entry.row.name,
+            "version": entry.row.version,
+            "epochs": spelled_epochs(release.epochs),
+            "local_epsilon": entry.mechanism.guarantee.realised,
+            **estimate_facts(found, level, simultaneous=False, more={"noise_floor": release.noise_floor}),
+        }
+        return json_text(said).encode(), kind
+    table = found.to_arrow(level)
+    sink = io.BytesIO()
+    if kind == "text/csv":
+        from pyarrow import csv
+
+        csv.write_csv(table, sink)
+        return sink.getvalue(), "text/csv; charset=utf-8"
+    from pyarrow import parquet
+
+    parquet.write_table(table, sink)
+    return sink.getvalue(), kind

@@ -75,7 +75,7 @@ def seal(given: dict[str, Any]) -> dict[str, Any]:
     """Write the sealed file of a batch; see `discreet.collector.sealing.BatchFile`."""
     import msgspec
 
-    from discreet.collector.folder import DataFolder
+    from discreet.collector.inboxes import DataFolder
     from discreet.collector.sealing import BatchFile
     from discreet.collector.store import CollectionRow
 
@@ -84,8 +84,8 @@ def seal(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(given: dict[str, Any]) -> dict[str, Any]:
-    """Check sealed files; see `discreet.collector.backup.flaws_of_files`."""
-    from discreet.collector.backup import flaws_of_files
+    """Check sealed files; see `discreet.collector.operations.flaws_of_files`."""
+    from discreet.collector.operations import flaws_of_files
 
     return {"flaws": flaws_of_files(**given)}
 

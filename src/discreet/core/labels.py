@@ -1,7 +1,15 @@
-"""Label spaces: the names of values, and the codes of a column of values.
+"""Labels of values: texts and numbers, products of several columns, grids of places.
+
+Label spaces: the names of values, and the codes of a column of values.
 
 A label space knows its size, encodes values to codes 0..size - 1 (``OUTSIDE`` and ``MISSING`` mark the others), and
-names codes. Here are the flat ones, integers and text; others are `discreet.core.products` and `discreet.core.grids`.
+names codes. Here are the flat ones, integers and text; others are `discreet.core.labels` and `discreet.core.labels`.
+
+Columns by name, from whatever holds a table: a frame, a mapping of columns, or a list of rows.
+
+Products of label spaces: every combination of the labels of several attributes, never spelled out.
+
+Grids: the rectangular regions of a map as a label space, never spelled out.
 """
 
 import hashlib
@@ -10,12 +18,14 @@ from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.arrays import AnyArray, IntArray
+from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core import columns
+from discreet.core.checks import checked_whole
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.errors import DataError, ParameterError
 
@@ -128,12 +138,12 @@ class Texts:
     def _encode_arrow(self, values: Any) -> IntArray:
         import pyarrow as pa
 
-        from discreet.core.arrow_memory import numbers, present
+        from discreet.core.columns import arrow_numbers, present
 
         column, known = columns.text(values), self._known
         if pa.types.is_dictionary(column.type):
             of_dictionary = _index_in(column.dictionary.cast(pa.large_string()), known)
-            indices = np.where(present(column.indices), numbers(column.indices), 0)
+            indices = np.where(present(column.indices), arrow_numbers(column.indices), 0)
             codes = of_dictionary[indices] if len(of_dictionary) else np.full(len(column), OUTSIDE, dtype=np.int64)
         else:
             codes = _index_in(column, known)
@@ -151,7 +161,7 @@ class Texts:
 
     @cached_property
     def _known(self) -> Any:
-        from discreet.core.arrow_memory import texts_of
+        from discreet.core.columns import texts_of
 
         return texts_of(self.labels.tolist(), large=True)
 
@@ -168,10 +178,10 @@ class Texts:
 def _index_in(column: Any, known: Any) -> IntArray:
     import pyarrow.compute as pc
 
-    from discreet.core.arrow_memory import numbers, present
+    from discreet.core.columns import arrow_numbers, present
 
     codes = pc.index_in(column, options=pc.SetLookupOptions(value_set=known))
-    return np.where(present(codes), numbers(codes), np.int64(OUTSIDE))
+    return np.where(present(codes), arrow_numbers(codes), np.int64(OUTSIDE))
 
 
 def names(space: LabelSpace, codes: IntArray) -> list[str]:
@@ -261,3 +271,150 @@ def _texts(names: list[Any], wanted: str) -> LabelSpace:
 def _refuse_repeated(count: int, wanted: str) -> None:
     if count:
         raise ParameterError(f"{wanted} must be different from each other, got {count} repeated.")
+
+
+def named_columns(values: Any, names: list[str]) -> dict[str, Any]:
+    """Return the columns of these names, all of one length.
+
+    Args:
+        values: a table with these columns, or a list of rows: tuples of as many entries, or mappings.
+        names: of the columns.
+
+    Raises:
+        DataError: if a column is not there or is none, a row does not fit, or lengths differ.
+    """
+    if isinstance(values, list | tuple):
+        return _transposed(values, names)
+    columns = {name: _column(values, name, names) for name in names}
+    wrong = [
+        n for n, c in columns.items() if not hasattr(c, "__len__") or isinstance(c, str) or getattr(c, "ndim", 1) != 1
+    ]
+    if wrong:
+        raise DataError(f"every attribute must be one column of values; {wrong} are not.")
+    lengths = {len(column) for column in columns.values()}
+    if len(lengths) > 1:
+        raise DataError(f"the columns of values must be of one length, got lengths {sorted(lengths)}.")
+    return columns
+
+
+def _column(values: Any, name: str, names: list[str]) -> Any:
+    try:
+        return values[name]
+    except Exception as error:
+        # polars has an exception class of its own
+        absent = isinstance(error, KeyError | IndexError | TypeError | ValueError)
+        if not absent and type(error).__name__ != "ColumnNotFoundError":
+            raise
+        raise DataError(f"values must have the columns {names}; {name!r} is not there.") from None
+
+
+def _transposed(rows: list[Any] | tuple[Any, ...], names: list[str]) -> dict[str, Any]:
+    whole = [tuple(row.get(name) for name in names) if isinstance(row, Mapping) else row for row in rows]
+    if not all(isinstance(row, tuple | list) and len(row) == len(names) for row in whole):
+        raise DataError(f"every value must give {len(names)} attributes: {names}.")
+    return {name: [row[place] for row in whole] for place, name in enumerate(names)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """Every combination of the attributes' labels; the last attribute varies fastest."""
+
+    attributes: dict[str, LabelSpace]
+
+    @property
+    def size(self) -> int:
+        """Number of combinations."""
+        return prod(space.size for space in self.attributes.values())
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes of a table with a column for every attribute, or of a list of tuples or mappings."""
+        codes = np.zeros(1, dtype=np.int64)
+        outside: Any = False
+        missing: Any = False
+        for name, column in named_columns(values, list(self.attributes)).items():
+            space = self.attributes[name]
+            part = space.encode(column)
+            outside, missing = outside | (part == OUTSIDE), missing | (part == MISSING)
+            codes = codes * space.size + part
+        return np.where(missing, MISSING, np.where(outside, OUTSIDE, codes))
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return a column for every attribute."""
+        columns: dict[str, AnyArray] = {}
+        rest = np.asarray(codes)
+        for name, space in reversed(self.attributes.items()):
+            rest, part = np.divmod(rest, space.size)
+            columns[name] = next(iter(space.table(part).values()))
+        return dict(reversed(columns.items()))
+
+    def describe(self) -> dict[str, Any]:
+        """Return the attributes' descriptions, in order."""
+        return {"product": [[name, space.describe()] for name, space in self.attributes.items()]}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """Regions of a map: rows x columns cells between two latitudes and two longitudes, in degrees.
+
+    Cells are numbered row by row from the lowest latitude and longitude; the upper borders belong to the last cells.
+    """
+
+    lat: tuple[float, float]
+    lon: tuple[float, float]
+    rows: int
+    cols: int
+
+    def __post_init__(self) -> None:
+        """Refuse a map without extent."""
+        for name, (low, high) in {"lat": self.lat, "lon": self.lon}.items():
+            if not (np.isfinite(low) and np.isfinite(high) and low < high):
+                raise ParameterError(f"{name} must be two finite numbers, low < high, got {name}=({low!r}, {high!r}).")
+        for name in ("rows", "cols"):
+            object.__setattr__(self, name, checked_whole(name, getattr(self, name)))
+        # One map, one description: plain numbers, and no -0.0.
+        for name, pair in {"lat": self.lat, "lon": self.lon}.items():
+            object.__setattr__(self, name, (float(pair[0]) + 0.0, float(pair[1]) + 0.0))
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        return self.rows * self.cols
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes of an ``(n, 2)`` array of (lat, lon), or of a table with columns lat and lon."""
+        lat, lon = self._coordinates(values)
+        row, col = _cell(lat, self.lat, self.rows), _cell(lon, self.lon, self.cols)
+        codes = row * self.cols + col
+        codes[(row < 0) | (col < 0)] = OUTSIDE
+        codes[np.isnan(lat) | np.isnan(lon)] = MISSING
+        return codes
+
+    def _coordinates(self, values: Any) -> tuple[FloatArray, FloatArray]:
+        if isinstance(values, list | tuple):
+            values = np.asarray(values, dtype=object).reshape(len(values), -1) if values else np.empty((0, 2))
+        if isinstance(values, np.ndarray) and values.dtype.names is None:
+            if values.ndim != 2 or values.shape[1] != 2:
+                raise DataError(f"values must be (n, 2): latitude and longitude, got shape {values.shape}.")
+            whole = columns.unmasked(values, "values")
+            return columns.numbers(whole[:, 0]), columns.numbers(whole[:, 1])
+        pair = named_columns(values, ["lat", "lon"])
+        return columns.numbers(pair["lat"]), columns.numbers(pair["lon"])
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return row and column of each cell with the coordinates of its centre."""
+        row, col = np.divmod(np.asarray(codes), self.cols)
+        lat = self.lat[0] + (row + 0.5) * (self.lat[1] - self.lat[0]) / self.rows
+        lon = self.lon[0] + (col + 0.5) * (self.lon[1] - self.lon[0]) / self.cols
+        return {"row": row, "col": col, "lat": lat, "lon": lon}
+
+    def describe(self) -> dict[str, Any]:
+        """Return the borders and the counts."""
+        return {"grid": [list(self.lat), list(self.lon), self.rows, self.cols]}
+
+
+def _cell(coordinate: FloatArray, border: tuple[float, float], count: int) -> IntArray:
+    low, high = border
+    inside = (coordinate >= low) & (coordinate <= high)
+    # Clipped first: what is far outside must not overflow.
+    scaled = (np.clip(np.where(inside, coordinate, low), low, high) - low) / (high - low) * count
+    return np.where(inside, np.minimum(scaled.astype(np.int64), count - 1), OUTSIDE)

@@ -1,4 +1,14 @@
-"""Random sources: 64-bit words of AES-256 in counter mode.
+"""Random words: where they come from, the coins and choices made of them, and probabilities that are exact in them.
+
+Keystreams: the bytes of AES-256 in counter mode from block 0 on, made in the faster of two ways.
+
+With a nonce N of 96 bits, the ciphertext of zeros in Galois/counter mode is the keystream of the counter blocks (N, 2),
+(N, 3), ... [NIST SP 800-38D, section 7.1], and OpenSSL makes it with wider instructions than those of plain counter
+mode where the machine has them. So segment j, 2^36 bytes, is two blocks of plain counter mode from block 2^32 j on, and
+then Galois/counter mode under the nonce j, as far as it goes before its 32-bit counter would repeat. The tag is never
+asked for. The bytes are the same either way; only their making is timed, once per process.
+
+Random sources: 64-bit words of AES-256 in counter mode.
 
 A mechanism compares the words of a `RandomSource` with integers, so that every probability is an exact fraction. The
 secure source takes its key from the operating system; the seeded one, for simulation only, runs the same path, and its
@@ -6,20 +16,145 @@ reports are marked as simulated.
 
 Callers may pass sources of their own, such as one round a hardware generator. Words of a wrong type would make devices
 report the truth, so every draw goes through `fresh_words`, and every source from outside through `checked_source`.
+
+Coins that are true with a probability S / 2^64 exactly, and coins together with uniform noise from the same words.
+
+A batch takes fewer random bits than one report after the other. A half word, 32 bits, nearly always decides the coin,
+and the noise too; where it cannot, more bits are drawn for that report alone. The probabilities are exactly those of
+whole words: with N = 2^64 - S, a word W tells the truth if W >= N, and
+
+- of half words h, all with h >= N / 2^32 have W >= N whatever their other half is. With the width w = N // (v 2^32),
+  those with h < v w have W < N, and h // w is one of v symbols, each of w half words;
+- the others, v + 1 of 2^32 at most, draw their other half, and then the symbol anew.
+
+So P(truth) = S / 2^64, and every symbol has the same share of the noise. The way of a report that needs more bits takes
+longer, which tells of at most v + 1 in 2^32 reports of a batch that they are likelier to be noise. Devices, with one
+report at a time, and small batches use whole words.
+
+Exact arithmetic of promises: from epsilon to the integers of the sampler, and back.
+
+The truth-or-noise law meets epsilon with equality when s / (1 - s) = pi (e^eps - 1) [ULDP; DESIGN section 1]. A sampler
+works with integers over 2^64, so s is rounded *down*: the realised epsilon is the logarithm of an exact fraction, and
+at most the promise.
 """
 
 import hashlib
 import os
 import threading
-from typing import Any, Protocol
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from functools import cache, lru_cache
+from math import inf, nextafter
+from time import perf_counter
+from typing import Any, NamedTuple, Protocol, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
-from discreet.arrays import AnyArray, WordArray
-from discreet.core.checks import is_whole
-from discreet.core.keystream import KEY_SIZE, Keystream
+from discreet.arrays import AnyArray, BoolArray, IntArray, WordArray
+from discreet.core.checks import is_whole, refuse_silence
 from discreet.errors import ParameterError
+
+KEY_SIZE = 32
+"""Bytes of a key."""
+
+SEGMENT = 1 << 36
+"""Bytes under one nonce."""
+
+_BLOCK, _NONCE = 16, 12
+# The two blocks of a segment that Galois/counter mode does not hand out.
+_HEAD = 2 * _BLOCK
+_ZEROS = memoryview(bytes(1 << 17))
+# From so many bytes at once the faster way is looked for, unless more than so many would be made again.
+_LARGE, _CATCH_UP = 1 << 15, 1 << 20
+_TRIALS = 3
+
+
+def counter_stream(key: bytes, block: int = 0) -> CipherContext:
+    """Return the encryptor of plain counter mode from a block on."""
+    return Cipher(algorithms.AES256(key), modes.CTR(block.to_bytes(_BLOCK, "big"))).encryptor()
+
+
+def galois_stream(key: bytes, segment: int) -> CipherContext:
+    """Return the encryptor whose ciphertext of zeros is a segment of the keystream but for its first two blocks."""
+    return Cipher(algorithms.AES256(key), modes.GCM(segment.to_bytes(_NONCE, "big"))).encryptor()
+
+
+class Keystream:
+    """The bytes that follow from a key, in order.
+
+    Args:
+        key: 32 bytes.
+    """
+
+    __slots__ = ("_given", "_in_segments", "_key", "_stream")
+
+    def __init__(self, key: bytes) -> None:
+        self._key, self._given, self._in_segments = key, 0, False
+        self._stream = counter_stream(key)
+
+    def fill(self, target: memoryview) -> None:
+        """Write the next bytes over a writable view of bytes."""
+        if 0 < len(target) < _LARGE and not self._in_segments:
+            # What devices and small batches ask for.
+            self._stream.update_into(_ZEROS[: len(target)], target)
+            self._given += len(target)
+            return
+        if not self._in_segments and len(target) >= _LARGE and self._given <= _CATCH_UP and galois_is_faster():
+            self._go_on_in_segments()
+        while target:
+            part = target[: self._room()]
+            if self._in_segments and self._given % SEGMENT < _HEAD:
+                part[:] = self._block()[self._given % _BLOCK :][: len(part)]
+            else:
+                _write(self._stream, part)
+            self._given += len(part)
+            target = target[len(part) :]
+
+    def _room(self) -> int:
+        """Return the number of bytes that follow from the stream in use; a new one is opened where a segment begins."""
+        if not self._in_segments:
+            return SEGMENT
+        segment, place = divmod(self._given, SEGMENT)
+        if place < _HEAD:
+            return _BLOCK - place % _BLOCK
+        if place == _HEAD:
+            self._stream = galois_stream(self._key, segment)
+        return SEGMENT - place
+
+    def _block(self) -> bytes:
+        """Return the block of plain counter mode in which the next byte lies."""
+        return counter_stream(self._key, self._given // _BLOCK).update(bytes(_BLOCK))
+
+    def _go_on_in_segments(self) -> None:
+        """Change to the other way, within the first segment."""
+        self._in_segments = True
+        if self._given > _HEAD:
+            self._stream = galois_stream(self._key, 0)
+            _write(self._stream, memoryview(bytearray(self._given - _HEAD)))
+
+
+def _write(stream: CipherContext, target: memoryview) -> None:
+    for start in range(0, len(target), len(_ZEROS)):
+        part = target[start : start + len(_ZEROS)]
+        stream.update_into(_ZEROS[: len(part)], part)
+
+
+@cache
+def galois_is_faster() -> bool:
+    """Return true if this machine makes a keystream faster in Galois/counter mode: timed once, in some 50 us."""
+    target = memoryview(bytearray(1 << 16))
+    plain, galois = counter_stream(bytes(KEY_SIZE)), galois_stream(bytes(KEY_SIZE), 0)
+    return min(_seconds(galois, target) for _ in range(_TRIALS)) < min(_seconds(plain, target) for _ in range(_TRIALS))
+
+
+def _seconds(stream: CipherContext, target: memoryview) -> float:
+    start = perf_counter()
+    _write(stream, target)
+    return perf_counter() - start
+
 
 WORD_BITS = 64
 WORD_RANGE = 1 << WORD_BITS
@@ -323,3 +458,234 @@ def fresh_lanes(n: int, random: RandomSource, lane: Any) -> AnyArray:
     """Return ``(n,)`` fresh words, or parts of words, of an unsigned type; what is left of the last one is not used."""
     parts = _PARTS[np.dtype(lane).itemsize]
     return fresh_words(random, -(-n // (_WORD.itemsize // parts.itemsize))).view(parts)[:n]
+
+
+BATCH = 1 << 12
+"""Reports from which on coins and noise are drawn together."""
+
+_HALF_BITS = WORD_BITS // 2
+# So few symbols have room enough in half a word.
+_FEW = 1 << 16
+_NOBODY: IntArray = np.empty(0, dtype=np.int64)
+
+
+class Coins(NamedTuple):
+    """The coins of reports, and the noise that was drawn along with them.
+
+    Attributes:
+        truth: ``(n,)`` booleans: whether a report tells the truth.
+        noise: ``(n,)`` symbols of noise as the law of blocks draws them, of no meaning where the truth is told; None if
+            the law draws it later.
+    """
+
+    truth: BoolArray
+    noise: AnyArray | None = None
+
+    def take(self, rows: IntArray) -> "Coins":
+        """Return the coins of some reports, with their noise."""
+        return Coins(self.truth.take(rows), None if self.noise is None else self.noise.take(rows))
+
+
+def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
+    """Draw ``n`` coins that are True with probability ``threshold / 2^64`` exactly, from a word each.
+
+    Args:
+        n: the number of coins.
+        threshold: 0..2^64; the coin is certain, and takes no word, at either end.
+        random: the words.
+
+    Returns:
+        ``(n,)`` booleans.
+    """
+    if not 0 < threshold < WORD_RANGE:
+        return np.full(n, threshold > 0)
+    return fresh_words(random, n) < np.uint64(threshold)
+
+
+def half_toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
+    """Draw coins as `toss` does, from half a word each, and another half where the first equals that of the threshold.
+
+    Args:
+        n: the number of coins.
+        threshold: 0..2^64.
+        random: the words.
+
+    Returns:
+        ``(n,)`` booleans.
+    """
+    if not 0 < threshold < WORD_RANGE:
+        return np.full(n, threshold > 0)
+    return decided(fresh_lanes(n, random, np.uint32), threshold, random)
+
+
+def decided(halves: AnyArray, threshold: int, random: RandomSource) -> BoolArray:
+    """Return the ``(n,)`` coins of the high halves of words; see `half_toss`, but for thresholds 0 and 2^64."""
+    high, low = divmod(threshold, 1 << _HALF_BITS)
+    truth: BoolArray = halves < np.uint32(high)
+    tied = np.flatnonzero(halves == np.uint32(high))
+    if len(tied):
+        truth[tied] = fresh_lanes(len(tied), random, np.uint32) < np.uint32(low)
+    return truth
+
+
+def joint(n: int, threshold: int, symbols: int, random: RandomSource) -> Coins:
+    """Draw coins that are True with probability ``threshold / 2^64`` exactly, and uniform noise, from the same words.
+
+    Args:
+        n: the number of reports.
+        threshold: S, 0..2^64.
+        symbols: v, the number of equally likely symbols of noise; at least 1.
+        random: the words.
+
+    Returns:
+        The coins and the noise, 0..v - 1 wherever the truth is not told.
+    """
+    if not 0 < threshold < WORD_RANGE:
+        lane = np.uint32 if symbols <= _FEW else np.uint64
+        return Coins(toss(n, threshold, random), uniform_below(symbols, n, random, lane=lane))
+    shares = WordShares.of(WORD_RANGE - threshold, symbols, _HALF_BITS if symbols <= _FEW else 0)
+    words = fresh_lanes(n, random, np.uint32 if symbols <= _FEW else np.uint64)
+    truth, noise, undecided = shares.decide(words)
+    if len(undecided):
+        if shares.rest:
+            truth[undecided] = shares.told(words[undecided], fresh_lanes(len(undecided), random, np.uint32))
+        noise[undecided] = uniform_below(symbols, len(undecided), random, lane=words.dtype.type)
+    return Coins(truth, noise)
+
+
+@dataclass(frozen=True, slots=True)
+class WordShares:
+    """The shares of the first parts of words: of each symbol of noise, of the truth, and of those that do not decide.
+
+    Attributes:
+        noise: N, the words that tell noise, at least 1.
+        rest: the bits of the second part of a word.
+        width: first parts for each symbol; parts below ``end`` are noise.
+        end: v times the width.
+        top: parts from here on are truth.
+    """
+
+    noise: int
+    rest: int
+    width: int
+    end: int
+    top: int
+
+    @classmethod
+    @lru_cache(maxsize=1 << 8)
+    def of(cls, noise: int, symbols: int, rest: int) -> Self:
+        """Return the shares of N words of noise and v symbols, where a word's second part has ``rest`` bits."""
+        width = noise // (symbols << rest)
+        return cls(noise, rest, width, symbols * width, -(-noise >> rest))
+
+    def decide(self, words: AnyArray) -> tuple[BoolArray, AnyArray, IntArray]:
+        """Return the coins and the symbols by the first parts of words, and the rows that need the second."""
+        lane = words.dtype.type
+        noise = words // lane(max(self.width, 1))
+        truth: BoolArray = words > lane(self.top - 1)
+        beyond, gap = words - lane(self.end), lane(self.top - self.end)
+        # Next to no batch has such words, and the least number is found faster than they are.
+        within = np.flatnonzero(beyond < gap) if np.minimum.reduce(beyond, initial=gap) < gap else _NOBODY
+        return truth, noise, within
+
+    def told(self, words: AnyArray, rest: AnyArray) -> BoolArray:
+        """Return the coins of whole words, from their first parts and as many second parts."""
+        told: BoolArray = (words.astype(np.uint64) << np.uint64(self.rest) | rest) >= np.uint64(self.noise)
+        return told
+
+
+def rare_bits(words: AnyArray, threshold: int) -> AnyArray:
+    """Return lanes of bits, each True with probability ``threshold / 2^depth`` exactly, from ``depth`` words.
+
+    Args:
+        words: ``(depth, ...)`` words: a bit of a lane has the digits of its integer in this bit of the words, which are
+            compared from the last digit to the first, all at once. Overwritten.
+        threshold: an odd integer below 2^depth.
+    """
+    below: AnyArray = words[0]
+    for digit in range(1, len(words)):
+        step = np.bitwise_or if threshold >> digit & 1 else np.bitwise_and
+        step(below, words[digit], out=below)
+    return below
+
+
+def or_noise(ranks: AnyArray, truth: BoolArray) -> IntArray:
+    """Return the ranks that are told, and -1 for the others; without a branch, whose time would reveal the coin."""
+    members: IntArray = np.bitwise_or(ranks, truth.view(np.int8) - np.int8(1), dtype=np.int64)
+    return members
+
+
+def chosen(told: BoolArray, values: AnyArray, noise: AnyArray, out: AnyArray) -> None:
+    """Write the values where they are told, and noise elsewhere, without a branch, whose time would tell which.
+
+    Args:
+        told: ``(n,)`` booleans.
+        values: ``(n,)`` integers of any type; of no meaning where they are not told.
+        noise: ``(n,)`` integers.
+        out: ``(n,)`` unsigned integers, in whose type the choice is made.
+    """
+    np.copyto(out, noise, casting="unsafe")
+    away = values.astype(out.dtype)
+    away -= out
+    # Products take the same time whatever the factors are.
+    away *= told.astype(out.dtype)
+    out += away
+
+
+_DIGITS = 120
+# e^-200 is about 2^-289.
+_WEIGHT_BITS = 400
+
+
+def exponential_below(epsilon: float) -> Fraction:
+    """Return a fraction just below e^epsilon, right to about a hundred digits."""
+    with localcontext() as context:
+        context.prec = _DIGITS
+        value = Decimal(epsilon).exp()
+        context.rounding = ROUND_FLOOR
+        return Fraction(value * (1 - Decimal(10) ** (2 - _DIGITS)))
+
+
+def noise_weight(epsilon: float) -> Fraction:
+    """Return beta = 1 / (e^epsilon - 1), over 2^400 and rounded down: the odds of noise against truth.
+
+    The same on every machine, which no exponential of doubles is.
+    """
+    return Fraction(int((1 << _WEIGHT_BITS) / (exponential_below(epsilon) - 1)), 1 << _WEIGHT_BITS)
+
+
+def truth_threshold(epsilon: float, inclusion: Fraction) -> int:
+    """Return the largest S such that telling the truth with probability S / 2^64 keeps the promise.
+
+    Args:
+        epsilon: the promise, in nats.
+        inclusion: pi, the probability that a noise block contains a given sensitive value.
+
+    Raises:
+        ParameterError: if S is 0, so that reports would say nothing.
+    """
+    odds = inclusion * (exponential_below(epsilon) - 1)
+    threshold = int(WORD_RANGE * odds / (1 + odds))
+    refuse_silence(epsilon, threshold)
+    return min(threshold, WORD_RANGE - 1)
+
+
+def likelihood_ratio(threshold: int, inclusion: Fraction) -> Fraction:
+    """Return e^eps as realised by the sampler: 1 + s / ((1 - s) pi), exactly."""
+    return 1 + Fraction(threshold, WORD_RANGE - threshold) / inclusion
+
+
+def logarithm(ratio: Fraction) -> float:
+    """Return ln(ratio) of an exact fraction of any size, rounded up, so that no leak is understated.
+
+    An epsilon that ln(ratio) does not exceed, it does not exceed after rounding either.
+    """
+    if ratio == 1:
+        return 0.0
+    with localcontext() as context:
+        context.prec = _DIGITS
+        exact = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+        # The last digits may be off; no logarithm of a fraction but 1 is itself a double.
+        exact += abs(exact) * Decimal(10) ** (2 - _DIGITS)
+        nearest = float(exact)
+        return nearest if Decimal(nearest) >= exact else nextafter(nearest, inf)

@@ -1,26 +1,140 @@
-"""Reports: batches of blocks and values in clear, as they leave the devices."""
+"""Reports: columns, a row each; their order, their bytes and their table.
 
-from collections.abc import Iterable, Mapping
+Sealed batches, as they are recognised: by a name that was signed for, and the order-free digest of their reports.
+
+Reports: batches of blocks and values in clear, as they leave the devices.
+
+The form of reports as bytes of constant length, which devices send and canonical order compares.
+
+Reports as a table of Arrow: types, nulls, and the stamp with the plan's fingerprint in the schema's metadata.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import DTypeLike
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, frozen, is_masked
-from discreet.core.batches import SealedBatch
 from discreet.core.checks import shown
-from discreet.core.columns import marks
+from discreet.core.columns import array_of, from_buffer, marks, validity
 from discreet.errors import DataError, MismatchError, ParameterError
+
+COLLECTION, EPOCH, EPOCHS = "collection", "epoch", "epochs"
+"""Names of the facts that say of which collection and epochs a sealed batch is."""
+
+SEALED, NUMBER, DIGEST = "sealed", "n", "digest"
+"""Names of what a sealed file says of itself besides: that it is one, how many reports it holds, and their digest."""
+
+_COLLECTION = re.compile(r"[0-9a-f]{64}")
+_NAME = re.compile(r"([0-9a-f]{64}/[0-9]{1,10}(-[0-9]{1,10})?)?")
+_DIGEST = re.compile(r"[0-9a-f]{32}")
+_MOST_EPOCHS = 1 << 32
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SealedBatch:
+    """A sealed batch, as it is recognised.
+
+    Attributes:
+        name: what was signed for: a collection and its epochs; empty for a batch of no collection.
+        digest: order-free digest of its reports (`discreet.core.tally`).
+        n: number of reports.
+
+    Example:
+        >>> monday, tuesday = SealedBatch("c0ffee/1", 17, n=2), SealedBatch("c0ffee/2", 17, n=2)
+        >>> monday.is_same(tuesday), monday.is_same(SealedBatch("", 17, n=2))
+        (False, True)
+    """
+
+    name: str
+    digest: int
+    n: int
+
+    @property
+    def entry(self) -> list[Any]:
+        """The batch as it is listed in the file of a tally."""
+        return [self.name, spelled(self.digest), self.n]
+
+    @classmethod
+    def of_entry(cls, entry: Any) -> "SealedBatch":
+        """Return a batch as it is listed.
+
+        Raises:
+            ValueError: if this is none.
+        """
+        name, digest, n = entry if isinstance(entry, list) and len(entry) == len(cls.__slots__) else ("/", "", 0)
+        if not isinstance(name, str) or _NAME.fullmatch(name) is None or type(n) is not int or n < 1:
+            raise ValueError("this is no batch")
+        return cls(name, read_digest(digest), n)
+
+    def is_same(self, other: "SealedBatch") -> bool:
+        """Return true if the reports are the same: by their digest, unless names say that they are different batches.
+
+        Small honest epochs are alike by chance.
+        """
+        alike = (self.digest, self.n) == (other.digest, other.n)
+        return alike and (self.name == other.name or not (self.name and other.name))
+
+
+def spelled(digest: int) -> str:
+    """Return a digest as it is written, 32 hexadecimal digits."""
+    return f"{digest:032x}"
+
+
+def read_digest(text: Any) -> int:
+    """Return a digest that was `spelled`.
+
+    Raises:
+        ValueError: if this is none.
+    """
+    if not isinstance(text, str) or _DIGEST.fullmatch(text) is None:
+        raise ValueError("this is no digest")
+    return int(text, 16)
+
+
+def in_both(batches: Iterable[SealedBatch], others: Iterable[SealedBatch]) -> list[SealedBatch]:
+    """Return those batches that are among others, too."""
+    found: dict[int, list[SealedBatch]] = {}
+    for other in others:
+        found.setdefault(other.digest, []).append(other)
+    return [batch for batch in batches if any(batch.is_same(other) for other in found.get(batch.digest, ()))]
+
+
+def batch_name(facts: Mapping[str, Any]) -> str:
+    """Return the name of a batch by the facts of its file: collection and epochs; empty without facts of this form.
+
+    Example:
+        >>> names = [batch_name({"collection": "8f" * 32, **epochs}) for epochs in ({"epoch": 3}, {"epochs": [3, 5]})]
+        >>> [name.removeprefix("8f" * 32) for name in names], batch_name({"collection": "alice 10:31", "epoch": 3})
+        (['/3', '/3-5'], '')
+    """
+    if {*facts} & {COLLECTION, EPOCH, EPOCHS} not in ({COLLECTION, EPOCH}, {COLLECTION, EPOCHS}):
+        return ""
+    collection, epochs = facts[COLLECTION], facts[EPOCHS] if EPOCHS in facts else [facts[EPOCH]]
+    known = (
+        isinstance(collection, str)
+        and _COLLECTION.fullmatch(collection) is not None
+        and isinstance(epochs, list)
+        and len(epochs) == 1 + (EPOCHS in facts)
+        and all(type(epoch) is int and 0 <= epoch < _MOST_EPOCHS for epoch in epochs)
+        and sorted(set(epochs)) == epochs
+    )
+    return f"{collection}/{'-'.join(map(str, epochs))}" if known else ""
+
 
 Blocks: TypeAlias = Mapping[str, AnyArray]
 """The columns of a batch of blocks, each ``(m,)`` or ``(m, width)``; a block law says which."""
 
 _MOST_REPORTS = 1 << 62
 
-CLEAR = "clear"
+CLEAR, PLAN, SIMULATED = "clear", "plan", "simulated"
 """Name of the column of codes of values in clear."""
 
 
@@ -200,8 +314,6 @@ class Reports:
         Raises:
             ParameterError: if the reports were put together by hand, so that they have no ``columns``.
         """
-        from discreet.core.report_table import report_table
-
         return report_table(self, self._formats())
 
     def _formats(self) -> tuple[Column, ...]:
@@ -232,7 +344,7 @@ class Reports:
     def sealed(self) -> Self:
         """Return the reports in canonical order: sorted by what they say, so that the order of people is gone.
 
-        Files of them, of any number of reports, are written by `discreet.io.sealed_files.write_sealed`.
+        Files of them, of any number of reports, are written by `discreet.formats.sealed_files.write_sealed`.
 
         Raises:
             ParameterError: if the reports were put together by hand, so that they have no ``columns``.
@@ -244,7 +356,6 @@ class Reports:
             >>> reports.sealed().blocks["symbol"].tolist()
             [0, 2, 2, 2, 2, 2]
         """
-        from discreet.core.record_form import RecordForm
         from discreet.kernels.row_order import row_order
 
         clear_blocks = len(self.clear) > 0 and self.block_count == self.n
@@ -341,3 +452,192 @@ def check_same_plan(fingerprints: set[str]) -> None:
     if len(fingerprints) > 1:
         shown = ", ".join(sorted(mark[:12] for mark in fingerprints))
         raise MismatchError(f"reports, tallies and mechanism must belong to one plan, got plans {shown}.")
+
+
+BLOCK, IN_CLEAR, BOTH = 1, 2, 3
+"""Kinds of records, their first byte."""
+
+
+@dataclass(frozen=True)
+class RecordForm:
+    """The form of records: a byte that says what follows, then the columns of a report, then zeros.
+
+    Attributes:
+        columns: of a report: of the code of a value in clear, where there are such values, and of a block.
+        clear_blocks: whether reports in clear carry a block too.
+        order: ``"<"`` on the wire; ``">"``, the highest byte first, where records are to compare as their numbers do.
+    """
+
+    columns: tuple[Column, ...]
+    clear_blocks: bool
+    order: Literal["<", ">"] = "<"
+
+    @cached_property
+    def clear(self) -> Column | None:
+        """The column of codes of values in clear; None where no report states one."""
+        return next((column for column in self.columns if column.name == CLEAR), None)
+
+    @cached_property
+    def block(self) -> tuple[Column, ...]:
+        """The columns of a block."""
+        return tuple(column for column in self.columns if column.name != CLEAR)
+
+    @cached_property
+    def _clear_bytes(self) -> int:
+        return 0 if self.clear is None else self.clear.bytes
+
+    @cached_property
+    def _block_at(self) -> int:
+        """The place of a block's first byte."""
+        return 1 + (self._clear_bytes if self.clear_blocks else 0)
+
+    @cached_property
+    def _block_end(self) -> int:
+        return self._block_at + sum(column.bytes for column in self.block)
+
+    @cached_property
+    def width(self) -> int:
+        """W, the bytes of a record."""
+        return max(self._block_end, 1 + self._clear_bytes)
+
+    def encode(self, reports: Reports, width: int | None = None) -> AnyArray:
+        """Return ``(n, W)`` bytes, a record for each report; with zeros up to another width than W, if one is given."""
+        told = reports.in_clear
+        if told is None or self.clear is None:
+            return self.of_blocks(reports.blocks, width)
+        if self.clear_blocks:
+            records = self.of_blocks(reports.blocks, width)
+            records[told, 0] = BOTH
+            codes = np.zeros(reports.n, reports.clear.dtype)
+            codes[told] = reports.clear
+            self._put(records, self.clear, 1, codes)
+            return records
+        records = np.empty((reports.n, width or self.width), dtype=np.uint8)
+        records[told] = self.of_codes(reports.clear, width)
+        records[~told] = self.of_blocks(reports.blocks, width)
+        return records
+
+    def of_codes(self, codes: AnyArray, width: int | None = None) -> AnyArray:
+        """Return ``(m, W)`` bytes, the records of reports with nothing but a value in clear; ``width`` as there."""
+        records = np.zeros((len(codes), width or self.width), dtype=np.uint8)
+        records[:, 0] = IN_CLEAR
+        if self.clear is not None:
+            self._put(records, self.clear, 1, codes)
+        return records
+
+    def of_blocks(self, blocks: Blocks, width: int | None = None) -> AnyArray:
+        """Return ``(m, W)`` bytes, the records of reports with nothing but a block; ``width`` as there."""
+        records, at = np.zeros((block_count(blocks), width or self.width), dtype=np.uint8), self._block_at
+        records[:, 0] = BLOCK
+        for column in self.block:
+            self._put(records, column, at, blocks[column.name])
+            at += column.bytes
+        return records
+
+    def _put(self, records: AnyArray, column: Column, at: int, entries: AnyArray) -> None:
+        """Write the entries of a column into ``(n, W)`` records, from byte ``at`` on."""
+        kind, places = np.dtype(column.dtype).newbyteorder(self.order), records[:, at : at + column.bytes]
+        if column.width is None:
+            places.view(kind)[:, 0] = entries
+            return
+        # Rows as a whole, of a few bytes each: copied entry by entry they take three times as long.
+        whole = np.dtype((np.void, column.bytes))
+        places.view(whole)[:] = np.ascontiguousarray(entries, dtype=kind).view(whole)
+
+    def _taken(self, records: AnyArray, column: Column, at: int) -> AnyArray:
+        """Return the entries of a column in ``(n, W)`` records."""
+        spelled = np.ascontiguousarray(records[:, at : at + column.bytes])
+        entries = spelled.view(np.dtype(column.dtype).newbyteorder(self.order)).astype(column.dtype, copy=False)
+        return entries.reshape(column.shape(len(records)))
+
+    def turned(self, records: AnyArray) -> AnyArray:
+        """Return ``(n, W)`` records with the bytes of every number in the other order; nothing is checked."""
+        blocks, in_clear = self._turns
+        made = np.take(records, blocks, axis=1)
+        if in_clear != blocks:
+            told = records[:, 0] == IN_CLEAR
+            made[told] = records[told][:, in_clear]
+        return made
+
+    @cached_property
+    def _turns(self) -> tuple[list[int], list[int]]:
+        """Sources of the bytes of turned numbers: in records with a block, and in those with only a value."""
+        blocks, in_clear, at = list(range(self.width)), list(range(self.width)), self._block_at
+        for column in self.block:
+            _turn(blocks, column, at)
+            at += column.bytes
+        if self.clear is None:
+            return blocks, blocks
+        if self.clear_blocks:
+            _turn(blocks, self.clear, 1)
+            return blocks, blocks
+        _turn(in_clear, self.clear, 1)
+        return blocks, in_clear
+
+
+def _turn(places: list[int], column: Column, at: int) -> None:
+    """Turn the bytes of each number of a column, whose first byte is at a place."""
+    size = np.dtype(column.dtype).itemsize
+    for start in range(at, at + column.bytes, size):
+        places[start : start + size] = reversed(places[start : start + size])
+
+
+STAMP = b"discreet"
+"""The key of the stamp among a schema's metadata."""
+FORMAT = 1
+"""The version of the format of reports."""
+
+
+def stamp(kind: str, fingerprint: str, **facts: Any) -> dict[bytes, bytes]:
+    """Return schema metadata with the kind of a file's content and the fingerprint of its plan."""
+    return {STAMP: json.dumps({"format": FORMAT, "kind": kind, "plan": fingerprint, **facts}).encode()}
+
+
+def report_schema(
+    columns: Sequence[Column], fingerprint: str, *, simulated: bool = False, facts: Mapping[str, Any] | None = None
+) -> pa.Schema:
+    """Return the Arrow schema of reports with such columns; ``facts`` are said in its metadata besides."""
+    said = {**(facts or {}), "simulated": simulated}
+    fields = [pa.field(column.name, _type(column)) for column in columns]
+    return pa.schema(fields, metadata=stamp("reports", fingerprint, **said))
+
+
+def report_table(reports: Reports, columns: Sequence[Column]) -> pa.Table:
+    """Return reports as a table with `report_schema`.
+
+    Raises:
+        DataError: if a number does not fit into its column, in reports that were put together by hand.
+    """
+    told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
+    blocks = None if reports.block_count == reports.n else ~told
+    arrays = [
+        _array(column, reports.clear, told)
+        if column.name == CLEAR
+        else _array(column, reports.blocks[column.name], blocks)
+        for column in columns
+    ]
+    return pa.Table.from_arrays(arrays, schema=report_schema(columns, reports.fingerprint, simulated=reports.simulated))
+
+
+def _type(column: Column) -> pa.DataType:
+    if column.width is None:
+        return pa.from_numpy_dtype(np.dtype(column.dtype))
+    if np.dtype(column.dtype) == np.uint8 and column.bound is None:
+        return pa.binary(column.width)
+    return pa.list_(pa.field("item", pa.from_numpy_dtype(np.dtype(column.dtype)), nullable=False), column.width)
+
+
+def _array(column: Column, dense: AnyArray, rows: BoolArray | None) -> pa.Array:
+    """Return entries as a column of reports, on the rows where they are present, nulls elsewhere."""
+    largest = np.iinfo(np.dtype(column.dtype)).max
+    if dense.dtype != column.dtype and dense.size and (dense.min() < 0 or dense.max() > largest):
+        raise DataError(f"{column.name} of reports must be integers in 0..{largest}, and some are not.")
+    entries = np.ascontiguousarray(dense, dtype=column.dtype)
+    if rows is not None and not rows.all():
+        entries = np.zeros(column.shape(len(rows)), dtype=column.dtype)
+        entries[np.flatnonzero(rows)] = dense
+    kind = _type(column)
+    if column.width is None or pa.types.is_fixed_size_binary(kind):
+        return from_buffer(kind, entries, rows)
+    members = array_of(entries.reshape(-1))
+    return pa.Array.from_buffers(kind, len(entries), [validity(rows)], children=[members])

@@ -1,16 +1,266 @@
-"""Tallies: the integer counts of reports that linear decoding needs."""
+"""Tallies: counts of reports that add up, what they were counted from, and one for each group.
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Self
+Order-free digests: numbers by which reports are recognised in any order and any file, so that none counts twice.
+
+The digest of a batch is the sum modulo 2^128 of a mixing of every report's record (`discreet.core.reports`), keyed
+by the plan's fingerprint. So digests of parts add up to that of the whole. The mixing is no cryptographic function and
+its key is public: a digest recognises what is there again, and proves nothing against people who forge one. It is a
+function of the unordered batch, and of a batch of few reports it tells all of them; so it is written of sealed batches
+and of tallies, and of nothing finer.
+
+Tallies: the integer counts of reports that linear decoding needs.
+
+Tallies by group, and tallies of weighted reports; integers that add up exactly.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from math import exp, lgamma, log
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import IntArray, frozen
-from discreet.core.batches import SealedBatch, in_both
-from discreet.core.digests import MODULUS
-from discreet.core.reports import check_header, check_same_plan, is_plain
+from discreet.arrays import AnyArray, IntArray, frozen
+from discreet.core.reports import (
+    Column,
+    RecordForm,
+    Reports,
+    SealedBatch,
+    check_header,
+    check_same_plan,
+    in_both,
+    is_plain,
+)
 from discreet.errors import DataError, MismatchError
+
+MODULUS = 1 << 128
+"""Of digests."""
+
+LIMBS = 4
+"""Numbers of 32 bits that a digest consists of, where it is summed by machines."""
+
+GROUPS = 1 << 12
+"""Groups of contents, where it is asked whether two batches are equal by chance."""
+
+_HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+_WORD = 8
+# Bytes of records that are mixed at a time, and stay in the cache.
+_CHUNK = 1 << 18
+# Contents whose mixings are kept, so that reports of one number are counted instead of being mixed one by one.
+_FEW = 1 << 16
+# What NumPy takes longer than the compiled kernel, per word.
+_WORD_SECONDS = 3e-9
+
+Mixed: TypeAlias = tuple[AnyArray, AnyArray]
+"""The lower and the higher 64 bits of the mixings of rows."""
+
+
+def limbs_of(digest: int) -> IntArray:
+    """Return a digest as `LIMBS` numbers, the lowest first, which add up without overflow.
+
+    Example:
+        >>> limbs_of(5 + 2**32).tolist(), digest_of_limbs(3 * limbs_of(5 + 2**32)) == 3 * (5 + 2**32)
+        ([5, 1, 0, 0], True)
+    """
+    return np.array([digest >> 32 * place & 0xFFFFFFFF for place in range(LIMBS)], np.int64)
+
+
+def digest_of_limbs(limbs: Iterable[Any]) -> int:
+    """Return the digest of sums of `limbs_of` digests."""
+    return sum(int(limb) << 32 * place for place, limb in enumerate(limbs)) % MODULUS
+
+
+@dataclass(frozen=True)
+class Digesting:
+    """The digests of reports of one plan; see `digesting` for those of a mechanism.
+
+    Attributes:
+        columns: of a report.
+        clear_blocks: whether reports in clear carry a block too.
+        fingerprint: of the plan.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.UnaryEncoding(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
+        >>> reports = mechanism.obfuscate(["bus", "walk"] * 5, random=dc.SeededRandom(1))
+        >>> digests = digesting(mechanism)
+        >>> parts = digests.of(reports.part(0, 3)) + digests.of(reports.part(3, 10))
+        >>> digests.of(reports) == digests.of(reports.sealed()) == parts % 2**128
+        True
+    """
+
+    columns: tuple[Column, ...]
+    clear_blocks: bool
+    fingerprint: str
+
+    @cached_property
+    def _form(self) -> RecordForm:
+        return RecordForm(self.columns, self.clear_blocks)
+
+    @cached_property
+    def _words(self) -> int:
+        return -(-self._form.width // _WORD)
+
+    @cached_property
+    def _keys(self) -> AnyArray:
+        """The ``(words + 3,)`` odd factors of words, the start, and the factors of both halves."""
+        drawn = hashlib.shake_256(b"discreet digest 1\n" + self.fingerprint.encode())
+        return np.frombuffer(drawn.digest(_WORD * (self._words + 3)), "<u8").astype(np.uint64) | np.uint64(1)
+
+    def of(self, reports: Reports) -> int:
+        """Return the digest of reports, whatever their order."""
+        form = self._form
+        if self.clear_blocks:
+            rows = self._rows(reports.n)
+            parts = (reports.part(at, at + rows) for at in range(0, reports.n, rows))
+            return sum(self._sum(form.encode(part, _WORD * self._words)) for part in parts) % MODULUS
+        found = self._of_columns(reports.blocks, clear=False)
+        if len(reports.clear) and form.clear is not None:
+            found += self._of_columns({form.clear.name: reports.clear}, clear=True)
+        return found % MODULUS
+
+    def groups(self, reports: Reports) -> IntArray:
+        """Return the number of reports in each of `GROUPS` groups, by content: equal batches have equal numbers."""
+        if not reports.n:
+            return np.zeros(GROUPS, np.int64)
+        words = self._form.encode(reports, _WORD * self._words).view("<u8")
+        return np.bincount((mixed(words, self._keys)[1] % np.uint64(GROUPS)).astype(np.int64), minlength=GROUPS)
+
+    def of_repeated(self, reports: Reports, counts: IntArray) -> int:
+        """Return the digest of reports without values in clear, each as often as it counts."""
+        return weighted(self._mixed_blocks(reports.blocks), counts)
+
+    def of_counts(self, counts: IntArray, clear: AnyArray) -> int:
+        """Return the digest of reports with one number each, by the count of each block, and with codes in clear."""
+        form, found = self._form, 0
+        if len(counts) <= _FEW:
+            found = weighted(self._block_mixings, counts)
+        else:
+            seen = np.flatnonzero(counts)
+            found = weighted(self._mixed_blocks({form.block[0].name: seen}), counts[seen])
+        if len(clear) and form.clear is not None:
+            found += self._of_columns({form.clear.name: clear}, clear=True)
+        return found % MODULUS
+
+    def _mixed_blocks(self, blocks: Mapping[str, AnyArray]) -> Mixed:
+        return mixed(self._form.of_blocks(blocks, _WORD * self._words).view("<u8"), self._keys)
+
+    @cached_property
+    def _block_mixings(self) -> Mixed:
+        """The mixings of all blocks of one number."""
+        block = self._form.block[0]
+        return self._mixed_blocks({block.name: np.arange(block.bound or 0)})
+
+    @cached_property
+    def _clear_mixings(self) -> Mixed:
+        """The mixings of all codes in clear."""
+        clear = self._form.clear
+        codes = np.arange(0 if clear is None else clear.bound or 0)
+        return mixed(self._form.of_codes(codes, _WORD * self._words).view("<u8"), self._keys)
+
+    def _rows(self, n: int) -> int:
+        return min(max(_CHUNK // (_WORD * self._words), 1), max(n, 1))
+
+    def _of_columns(self, columns: Mapping[str, AnyArray], *, clear: bool) -> int:
+        """Return the digest of blocks, or of codes in clear: by their counts where there are few of them."""
+        form, width = self._form, _WORD * self._words
+        n = len(next(iter(columns.values())))
+        own = (form.clear,) if clear else form.block
+        bound = own[0].bound if len(own) == 1 and own[0] is not None and own[0].width is None else None
+        if bound is not None and bound <= min(n, _FEW):
+            from discreet.kernels.counting import count_symbols
+
+            (entries,) = columns.values()
+            return weighted(self._clear_mixings if clear else self._block_mixings, count_symbols(entries, bound))
+        rows, found = self._rows(n), 0
+        for at in range(0, n, rows):
+            some = {name: column[at : at + rows] for name, column in columns.items()}
+            found += self._sum(
+                form.of_codes(next(iter(some.values())), width) if clear else form.of_blocks(some, width)
+            )
+        return found % MODULUS
+
+    def _sum(self, records: AnyArray) -> int:
+        """Return the sum of the mixings of ``(n, 8 k)`` bytes."""
+        from discreet.kernels.startup import pays
+
+        words = records.view("<u8")
+        if pays(_WORD_SECONDS * words.size):
+            from discreet.kernels.symbols import sum_mixed
+
+            low, middle, high = sum_mixed(words, self._keys)
+            return int(low) + (int(middle) << 32) + (int(high) << 64)
+        return weighted(mixed(words, self._keys), None)
+
+
+@lru_cache(maxsize=64)
+def _digesting(columns: tuple[Column, ...], clear_blocks: bool, fingerprint: str) -> Digesting:
+    return Digesting(columns, clear_blocks, fingerprint)
+
+
+def digesting(mechanism: Any) -> Digesting:
+    """Return the digests of a mechanism's reports."""
+    return _digesting(mechanism.columns, mechanism.clear_blocks, mechanism.fingerprint)
+
+
+def known_of(mechanism: Any, reports: Reports, counts: IntArray) -> tuple[tuple[SealedBatch, ...], int]:
+    """Return the sealed batches among reports, and the digest of all others, as a tally knows them.
+
+    Args:
+        mechanism: what made the reports.
+        reports: the reports.
+        counts: of their blocks, as in a tally.
+    """
+    digests = digesting(mechanism)
+    counted = mechanism.counts.numbered and not mechanism.clear_blocks and len(counts) > 0
+    whole = digests.of_counts(counts, reports.clear) if counted else digests.of(reports)
+    return reports.batches, (whole - sum(batch.digest for batch in reports.batches)) % MODULUS
+
+
+def equal_by_chance(counts: IntArray) -> float:
+    """Return an upper bound of the chance that another batch of as many reports has the same counts.
+
+    Reports of people who were drawn from many are independent and alike, so that counts of contents, or of any groups
+    of them, are multinomial. No probabilities make given counts likelier than their own shares do:
+    n! prod (c/n)^c / c!, whatever the people report.
+
+    Args:
+        counts: ``(k,)`` reports by content, or by group of contents.
+
+    Example:
+        >>> import numpy as np
+        >>> round(equal_by_chance(np.array([500, 500])), 4), equal_by_chance(np.ones(40, np.int64)) < 1e-15
+        (0.0252, True)
+    """
+    seen = counts[counts > 0].astype(np.float64)
+    n = float(seen.sum())
+    logs = sum(count * log(count / n) - lgamma(count + 1) for count in seen.tolist())
+    return exp(min(lgamma(n + 1) + logs, 0.0)) if n else 1.0
+
+
+def mixed(words: AnyArray, keys: AnyArray) -> Mixed:
+    """Return the mixings of ``(n, k)`` words by ``(k + 3,)`` odd keys: a product per word, and two of their sum."""
+    start, one, other = keys[-3:]
+    # Multiplied alone, the highest bits of words would cancel each other.
+    total = ((words ^ words >> _HALF) * keys[:-3]).sum(axis=1, dtype=np.uint64) + start
+    total ^= total >> _HALF
+    low, high = total * one, total * other
+    return low ^ low >> _HALF, high ^ high >> _HALF
+
+
+def weighted(mixings: Mixed, counts: IntArray | None) -> int:
+    """Return the sum of mixings modulo 2^128, each as often as it counts, below 2^32 in all; None for once each."""
+    low, high = mixings
+    parts = [low & _LOW, low >> _HALF, high]
+    if counts is not None:
+        often = counts.astype(np.uint64)
+        parts = [part * often for part in parts]
+    return (
+        sum(int(part.sum(dtype=np.uint64)) << shift for part, shift in zip(parts, (0, 32, 64), strict=True)) % MODULUS
+    )
+
 
 _SAFE = 2.0**62
 
@@ -28,7 +278,7 @@ class Tally:
         clear: ``(|X_N|,)`` F, the counts of reports that state each other value in clear.
         simulated: whether any of the reports was simulated.
         batches: the sealed batches that were counted, in order; no two are the same.
-        rest: order-free digest of all other reports that were counted (`discreet.core.digests`); None where it is not
+        rest: order-free digest of all other reports that were counted (`discreet.core.tally`); None where it is not
             known, as in tallies of earlier versions, so that nobody can tell what was counted twice.
 
     Tallies are equal if their counts are, however reports were split and sealed.
@@ -135,3 +385,138 @@ def total(counts: IntArray, largest: int | None = None) -> int:
     # A sum of forged counts could wrap.
     small = not len(counts) or int(counts.max() if largest is None else largest) * len(counts) < _SAFE
     return int(counts.sum() if small else counts.sum(dtype=object))
+
+
+DIGIT = 20
+"""Binary digits of a weight beyond the largest's first: weights are multiples of 2^-20 of the largest."""
+
+
+def scaled(tally: Tally, times: int) -> Tally:
+    """Return a tally in which each report counts so many times."""
+    return Tally(tally.fingerprint, tally.n * times, tally.support * times, tally.clear * times, tally.simulated)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedTally:
+    """The counts of reports with weights, which are integers: multiples of a unit.
+
+    Attributes:
+        people: number of reports.
+        unit: the weight that counts 1.
+        weights: the tally in which each report counts as often as its weight.
+        squares: ``(low, high)`` tallies in which it counts as the square of its weight: low + 2^20 high.
+    """
+
+    people: int
+    unit: float
+    weights: Tally
+    squares: tuple[Tally, Tally]
+
+    def __add__(self, other: Self) -> Self:
+        """Return the tally of both batches.
+
+        Raises:
+            MismatchError: if they belong to different plans, or their weights have different units.
+        """
+        if not isinstance(other, WeightedTally):
+            return NotImplemented
+        if self.unit != other.unit:
+            raise MismatchError("weighted tallies must have one unit of weights; weigh all reports together.")
+        low, high = (one + more for one, more in zip(self.squares, other.squares, strict=True))
+        return type(self)(self.people + other.people, self.unit, self.weights + other.weights, (low, high))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TallyStack:
+    """The counts of g groups of people in rows, which decoders that `stacks` take in the place of a tally.
+
+    Attributes:
+        n: ``(g, 1)`` numbers of reports.
+        support: ``(g, blocks)`` counts of blocks, as in a tally.
+        clear: ``(g, |X_N|)`` counts of values in clear.
+    """
+
+    n: IntArray
+    support: IntArray
+    clear: IntArray
+
+    @classmethod
+    def of(cls, tallies: Sequence[Tally]) -> Self:
+        """Return the counts of one tally or more, of one plan."""
+        sizes = np.array([[tally.n] for tally in tallies])
+        return cls(sizes, np.stack([tally.support for tally in tallies]), np.stack([tally.clear for tally in tallies]))
+
+    @property
+    def clear_total(self) -> IntArray:
+        """``(g, 1)`` numbers of reports in clear."""
+        told: IntArray = self.clear.sum(axis=1, keepdims=True)
+        return told
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GroupedTally(Mapping[Any, Tally]):
+    """A tally for each group of people; a commutative monoid under ``+``.
+
+    Attributes:
+        names: of the columns that make the groups; empty for one without a name.
+        tallies: by the label of the group; by tuples of labels where there are several columns.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.core.tally import GroupedTally
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> day = GroupedTally(("region",), {"north": mechanism.tally(mechanism.obfuscate(["yes"] * 50))})
+        >>> both = day + GroupedTally(("region",), {"south": mechanism.tally(mechanism.obfuscate(["no"] * 30))})
+        >>> both, both.whole.n
+        (GroupedTally(n=80, 2 groups), 80)
+    """
+
+    names: tuple[str, ...]
+    tallies: Mapping[Any, Tally] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse tallies of different plans.
+
+        Raises:
+            MismatchError: if there are some.
+        """
+        if len({tally.fingerprint for tally in self.tallies.values()}) > 1:
+            raise MismatchError("tallies of groups must belong to one plan.")
+
+    def __getitem__(self, group: Any) -> Tally:
+        return self.tallies[group]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tallies)
+
+    def __len__(self) -> int:
+        return len(self.tallies)
+
+    def __repr__(self) -> str:
+        return f"GroupedTally(n={sum(tally.n for tally in self.tallies.values())}, {len(self)} groups)"
+
+    def __add__(self, other: Self) -> Self:
+        """Return the tallies of both batches, in the order of their labels.
+
+        Raises:
+            MismatchError: if they belong to different plans, or are grouped by different columns.
+        """
+        if not isinstance(other, GroupedTally):
+            return NotImplemented
+        if self.names != other.names:
+            raise MismatchError(f"groups must be by the same columns, got {self.names} and {other.names}.")
+        whole = dict(self.tallies)
+        for label, tally in other.tallies.items():
+            whole[label] = whole[label] + tally if label in whole else tally
+        return type(self)(self.names, {label: whole[label] for label in sorted(whole)})
+
+    @property
+    def whole(self) -> Tally:
+        """The tally of all groups together.
+
+        Raises:
+            DataError: if there is no group.
+        """
+        if not self.tallies:
+            raise DataError("at least one group is needed, got none.")
+        return Tally.together(self.tallies.values())

@@ -1,18 +1,25 @@
-"""Traces: the events of users in order of time, and splits into training and target.
+"""Traces: events of users as codes, and their split into what an attacker knows and what is attributed.
+
+Traces: the events of users in order of time, and splits into training and target.
 
 Traces hold users and events as codes only; their names stay with the caller.
+
+Splits of traces by the words for them: half, all, first:N and rest:N.
+
+Numbers for users and events, and comparable times: traces keep no names.
 """
 
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray, frozen
+from discreet.core import columns
 from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
-from discreet.core.event_columns import instants, named, numbered
-from discreet.errors import DataError
+from discreet.errors import DataError, ParameterError
 
 _MOST = (1 << 31) - 1
 
@@ -102,7 +109,7 @@ class Traces:
         Raises:
             DataError: if something is missing or not of its kind, or the columns differ in length.
         """
-        from discreet.kernels.traces.events import group, order_rows
+        from discreet.kernels.events import group, order_rows
 
         owners, n = numbered(users, "users")
         codes, d = (
@@ -163,7 +170,7 @@ class Traces:
         return self._cut(np.minimum(self.offsets[:-1] + checked_whole("events", events, 0), stops), stops)
 
     def _cut(self, starts: IntArray, stops: IntArray) -> Self:
-        from discreet.kernels.traces.events import copy_rows
+        from discreet.kernels.events import copy_rows
 
         if len(starts) == self.users and (starts == self.offsets[:-1]).all() and (stops == self.offsets[1:]).all():
             # All of it: nobody can write to it, so it need not be there twice.
@@ -266,3 +273,195 @@ def maximum_knowledge(traces: Traces) -> Split:
         True
     """
     return Split(traces, traces)
+
+
+_MOST_DIGITS = 18
+
+
+def split_of(traces: Traces, kind: str = "half", *, least: int = 2) -> tuple[Split, str]:
+    """Return the split of traces into what the attacker knows and what is attributed.
+
+    Args:
+        traces: events of each user.
+        kind: ``"half"`` (the first half of each user's events is known), ``"all"`` (the events themselves),
+            ``"first:N"`` (the first N) or ``"rest:N"`` (all but the first N).
+        least: users with fewer events are left out, and those with too few for N.
+
+    Returns:
+        the split, and the attacker's knowledge in words.
+
+    Raises:
+        ParameterError: if there is no such kind, or fewer than two users are left.
+
+    Example:
+        >>> traces = Traces.of(["u1"] * 5 + ["u2"] * 3 + ["u3"], list("aabab") + list("ccb") + ["a"])
+        >>> split, knowledge = split_of(traces, "first:2")
+        >>> split.training.lengths.tolist(), split.target.lengths.tolist()
+        ([2, 2], [3, 1])
+        >>> knowledge
+        'the first 2 events of each user; the others are attributed'
+    """
+    how, _, number = kind.partition(":")
+    # Not isdigit, which also takes letters that int does not, such as a superscript.
+    count = int(number) if number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS else 0
+    needed = max(least, count + 1)
+    kept = traces.with_least(needed)
+    if kept.users < 2:
+        # With a row per person there is nothing to be split.
+        advice = "choose a smaller N" if count else "pass --split all --least 1"
+        advice = "lower --least" if how == "all" or least > max(count + 1, 2) else advice
+        raise ParameterError(
+            f"at least 2 users must have {needed} events, got {kept.users}; {advice}, or use other data."
+        )
+    if how == "half" and not number:
+        return by_half(kept), "the first half of each user's events; the second half is attributed"
+    if how == "all" and not number:
+        return maximum_knowledge(kept), "each user's events themselves; only the names are unknown"
+    if how == "first" and count:
+        return by_count(kept, count), f"the first {count} events of each user; the others are attributed"
+    if how == "rest" and count:
+        return leave_out(kept, count), f"all but the first {count} events of each user, which are attributed"
+    raise ParameterError(f"--split must be half, all, first:N or rest:N with N >= 1, got {kind!r}.")
+
+
+def numbered(values: Any, wanted: str) -> tuple[AnyArray, int]:
+    """Return integers or text as numbers, in the order of first occurrence.
+
+    Args:
+        values: ``(m,)``; see `Traces.of`.
+        wanted: what they are, for messages.
+
+    Returns:
+        ``(m,)`` int32 codes, and how many different ones there are.
+
+    Raises:
+        DataError: if they are neither, or some are missing.
+    """
+    import pyarrow as pa
+
+    column = spelled(values, wanted)
+    array = pa.array(column) if isinstance(column, np.ndarray) else column
+    if pa.types.is_dictionary(array.type):
+        # A dictionary may hold what no row says, or say the same twice; so both steps are numbered.
+        names = np.asarray(array.dictionary.dictionary_encode().indices)
+        array = pa.array(names[np.asarray(array.indices)])
+    coded = array.dictionary_encode()
+    coded = coded.unify_dictionaries().combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+    return np.asarray(coded.indices).astype(np.int32, copy=False), len(coded.dictionary)
+
+
+def spelled(values: Any, wanted: str) -> Any:
+    """Return integers as ``(m,)`` int64, or text in Arrow: large strings, or a dictionary of text.
+
+    Args:
+        values: ``(m,)``; see `Traces.of`.
+        wanted: what they are, for messages.
+
+    Raises:
+        DataError: if they are neither, or some are missing or empty text.
+    """
+    import pyarrow as pa
+
+    column = _integers_or_text(values, wanted)
+    if isinstance(column, np.ndarray):
+        return column
+    if pa.types.is_dictionary(column.type) and column.dictionary.null_count:
+        # Where a dictionary says that an entry is missing, its rows do not count as missing until they are spelled out.
+        column = column.dictionary_decode().cast(pa.large_string())
+    rows = missing_rows(column)
+    if len(rows):
+        raise DataError(columns.missing_message(len(rows), len(column), int(rows[0]), wanted))
+    return column
+
+
+def missing_rows(values: Any) -> AnyArray:
+    """Return the rows of an Arrow column where nothing stands, nan and empty text included: cells of CSV left empty.
+
+    Args:
+        values: ``(m,)``, an array.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    gone = values.is_null(nan_is_null=pa.types.is_floating(values.type))
+    if pa.types.is_dictionary(values.type):
+        entries = missing_rows(values.dictionary)
+        if len(entries):
+            gone = pc.or_(gone, pc.is_in(values.indices, value_set=pa.array(entries).cast(values.indices.type)))
+    elif str(values.type).endswith("string_view"):
+        return missing_rows(values.cast(pa.large_string()))
+    elif pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        gone = pc.or_(gone, pc.fill_null(pc.equal(pc.binary_length(values), 0), fill_value=True))
+    return np.flatnonzero(np.asarray(gone))
+
+
+def _integers_or_text(values: Any, wanted: str) -> Any:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise DataError(f"{wanted} must be a sequence, got a single {type(values).__name__}.")
+    values = values if isinstance(values, Sized) and hasattr(values, "__getitem__") else list(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        return columns.integers(values, wanted)
+    try:
+        return columns.text(values, wanted)
+    except DataError:
+        pass
+    try:
+        return columns.integers(values, wanted)
+    except DataError as error:
+        raise DataError(str(error).replace("must be integers", "must be integers or text")) from None
+
+
+def instants(values: Any) -> AnyArray:
+    """Return ``(m,)`` int64 or float64 times that can be compared; dates are in nanoseconds.
+
+    Raises:
+        DataError: if they are neither numbers nor dates, or some are missing.
+    """
+    import pyarrow as pa
+
+    plain = values if hasattr(values, "dtype") or hasattr(values, "__arrow_c_stream__") else np.asarray(values)
+    kind = getattr(getattr(plain, "dtype", None), "kind", "")
+    try:
+        if kind in "iu" and isinstance(plain, np.ndarray):
+            return columns.integers(plain, "times")
+        array = pa.chunked_array(plain) if hasattr(plain, "__arrow_c_stream__") else pa.array(plain, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError, TypeError, OverflowError):
+        raise DataError("times must be numbers or dates, all of one kind.") from None
+    missing = np.flatnonzero(np.asarray(array.is_null(nan_is_null=True)))
+    if len(missing):
+        raise DataError(columns.missing_message(len(missing), len(array), int(missing[0]), "times"))
+    if pa.types.is_null(array.type):
+        array = array.cast(pa.int64())
+    if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
+        # One unit for all of them, so that dates of any kind can be compared.
+        zone = array.type.tz if pa.types.is_timestamp(array.type) else None
+        try:
+            array = array.cast(pa.timestamp("ns", tz=zone))
+        except pa.ArrowInvalid:
+            raise DataError("times must lie between the years 1678 and 2261.") from None
+    elif pa.types.is_time32(array.type):
+        array = array.cast(pa.int32())
+    if pa.types.is_temporal(array.type) and not pa.types.is_interval(array.type):
+        array = array.cast(pa.int64())
+    if array.type == pa.uint64():
+        return columns.integers(array, "times")
+    if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+        raise DataError(f"times must be numbers or dates, got {array.type}.")
+    return np.asarray(array).astype(np.int64 if pa.types.is_integer(array.type) else np.float64, copy=False)
+
+
+def named(table: Any, name: str) -> Any:
+    """Return a column of a table by its name.
+
+    Raises:
+        DataError: if there is none.
+    """
+    try:
+        return table[name]
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise DataError(f"there is no column {name!r} in the table.") from None
+    except Exception as error:
+        if type(error).__name__ != "ColumnNotFoundError":  # polars has an exception class of its own
+            raise
+        raise DataError(f"there is no column {name!r} in the table.") from None

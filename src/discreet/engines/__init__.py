@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine, LocalEngine
     from discreet.engines.evidence import gather, observe
-    from discreet.engines.fold import Counted, Fold, TallyFold
-    from discreet.engines.local import tally
+    from discreet.engines.local import Counted, Fold, TallyFold, tally
     from discreet.engines.obfuscation import Obfuscated, obfuscate
-    from discreet.engines.sealing import Sealed, seal
-    from discreet.engines.stamping import Stamped, stamp
-    from discreet.io.progress import Progress
-    from discreet.io.traces import read_traces
+    from discreet.engines.sealing import Sealed, Stamped, seal, stamp
+    from discreet.files.reading import Progress
+    from discreet.tables.events import read_traces
 
 _HOMES = {
     "Counted": "engines.fold",

@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from discreet.core.grouped_tally import GroupedTally
     from discreet.core.reports import Reports
-    from discreet.core.tally import Tally
-    from discreet.engines.fold import Counted
+    from discreet.core.tally import GroupedTally, Tally
+    from discreet.engines.local import Counted
     from discreet.engines.obfuscation import Obfuscated, Replace, Values
     from discreet.engines.sealing import Sealed
-    from discreet.io.coded_values import ValueColumns
-    from discreet.io.progress import Progress
+    from discreet.files.reading import Progress
     from discreet.mechanisms import BlockMechanism, Mechanism
     from discreet.mechanisms.evidence import StoredBlocks
+    from discreet.tables.values import ValueColumns
 
 Observed: TypeAlias = "tuple[Reports | Tally | StoredBlocks, Mapping[str, int]]"
 """The evidence for `discreet.estimate`, and the number of rows left out by reason."""
@@ -26,7 +25,7 @@ class Engine(Protocol):
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.io.reports import write_reports
+        >>> from discreet.formats.reports import write_reports
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> engine: Engine = LocalEngine()
@@ -122,7 +121,7 @@ class LocalEngine:
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.io.reports import write_reports
+        >>> from discreet.formats.reports import write_reports
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.SubsetSelection(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:

@@ -1,31 +1,207 @@
-"""Evidence from files of reports: the reports in memory, or their blocks on disk."""
+"""Evidence of files: blocks in memory, or on disk in files without names.
 
+Blocks of reports larger than memory, in temporary files that are mapped back.
+
+A block law's matrix is read from the columns of the blocks, or from what the law lays them out as (`LaidOut`); mapped
+from a file, the same arrays go through the same kernels in the same order. The files have no names: they disappear with
+the last array that reads them, or with the process, however it ends.
+
+Evidence from files of reports: the reports in memory, or their blocks on disk.
+"""
+
+import errno
 import os
+import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from types import TracebackType
+from typing import IO, Any, Self, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
+from discreet.arrays import AnyArray
 from discreet.core.checks import checked_share
-from discreet.core.reports import Reports
+from discreet.core.reports import Blocks, Reports, block_count
 from discreet.core.tally import Tally
-from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.spill import BlockWriter, rows_on_disk
-from discreet.errors import ParameterError
+from discreet.engines.local import Counted, TallyFold
+from discreet.errors import DataError, ParameterError
 from discreet.estimators.likelihood import LocalRows
-from discreet.io.endings import text_bytes
-from discreet.io.partitions import Checked, Partition
-from discreet.io.prefetch import prefetched
-from discreet.io.progress import Progress
-from discreet.io.read_errors import readable
-from discreet.io.remote import File
-from discreet.io.report_sources import Survey, rows_in, surveyed
+from discreet.files.paths import File, text_bytes
+from discreet.files.reading import Progress, prefetched, readable
+from discreet.formats.sources import Checked, Partition, Survey, rows_in, surveyed
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.block_law import LaidOut, Membership
 from discreet.mechanisms.evidence import StoredBlocks
+from discreet.mechanisms.given import as_blocks
+from discreet.mechanisms.law import BlockMechanism
+
+# Numbers that are written at a time where room is taken.
+_CHUNK = 1 << 15
+# A limit on the size of files, or of what a user may keep, leaves no more room than a disk that is full.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class StoredArray:
+    """An array that grows at its end in a file without a name.
+
+    Args:
+        folder: where the file is; None for the system's place for temporary files.
+
+    Raises:
+        DataError: if nothing can be written there.
+    """
+
+    def __init__(self, folder: str | Path | None) -> None:
+        self._folder = Path(tempfile.gettempdir() if folder is None else folder)
+        self._rows, self._shape, self._dtype = 0, (), np.dtype(np.uint8)
+        try:
+            self._file: IO[bytes] = tempfile.TemporaryFile(dir=self._folder, buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def append(self, rows: AnyArray) -> None:
+        """Write rows; all have one type and one width.
+
+        Raises:
+            DataError: if they do not fit.
+        """
+        self._shape, self._dtype = rows.shape[1:], rows.dtype
+        self._rows += len(rows)
+        flat: Any = np.ascontiguousarray(rows).reshape(-1).view(np.uint8)
+        left = memoryview(flat)
+        try:
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def mapped(self) -> AnyArray:
+        """Return all rows as an array that is read from the file as it is needed."""
+        shape = (self._rows, *self._shape)
+        if 0 in shape:
+            return np.empty(shape, self._dtype)
+        # Private, not read-only: kernels are compiled once for both, and nobody writes.
+        return np.memmap(self._file, dtype=self._dtype, mode="c", shape=shape)
+
+    def mapped_to_write(self) -> AnyArray:
+        """Return all rows as an array that is kept in the file: what is written to one is written to the other."""
+        shape = (self._rows, *self._shape)
+        if 0 in shape:
+            return np.empty(shape, self._dtype)
+        return np.asarray(np.memmap(self._file, dtype=self._dtype, mode="r+", shape=shape))
+
+    def close(self) -> None:
+        """Let go of the file; arrays that are mapped from it stay valid."""
+        self._file.close()
+
+    def _refused(self, error: OSError) -> DataError:
+        if error.errno in _NO_ROOM:
+            return DataError(
+                f"there is no room left in {self._folder} for temporary files; free some, or name another folder."
+            )
+        return DataError(f"temporary files cannot be written to {self._folder} ({type(error).__name__}).")
+
+
+def rows_on_disk(folder: str | Path | None) -> Callable[[int, Any], AnyArray]:
+    """Return a constructor of ``(rows,)`` arrays in files, as for `StoredArray`, instead of memory."""
+
+    def new_rows(rows: int, dtype: Any) -> AnyArray:
+        file = StoredArray(folder)
+        try:
+            # Zeros, not a hole: a write to a mapped hole for which the disk has no room ends the process.
+            for start in range(0, rows, _CHUNK):
+                file.append(np.zeros(min(_CHUNK, rows - start), dtype))
+            return file.mapped_to_write() if rows else np.empty(0, dtype)
+        finally:
+            file.close()
+
+    return new_rows
+
+
+def with_blocks(mechanism: Mechanism) -> BlockMechanism:
+    """Return a mechanism whose reports are blocks.
+
+    Raises:
+        ParameterError: if they are not.
+    """
+    blocks = as_blocks(mechanism)
+    if blocks is None:
+        raise ParameterError("an explicit channel has no blocks to keep; its tally says all there is to know.")
+    return blocks
+
+
+class BlockWriter:
+    """The blocks of a mechanism's reports, batch by batch; a context that closes its files.
+
+    Args:
+        mechanism: what made the reports.
+        folder: as for `StoredArray`.
+
+    Raises:
+        ParameterError: if the mechanism has no blocks.
+        DataError: if nothing can be written there.
+    """
+
+    def __init__(self, mechanism: Mechanism, folder: str | Path | None = None) -> None:
+        mechanism = with_blocks(mechanism)
+        self._mechanism, self._rows = mechanism, 0
+        self._laid = mechanism.law if isinstance(mechanism.law, LaidOut) else None
+        names = ["laid"] if self._laid is not None else [column.name for column in mechanism.block_columns]
+        self._pending: Blocks = {c.name: _none(c.dtype, c.width) for c in mechanism.block_columns}
+        self._files = {name: StoredArray(folder) for name in names}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for file in self._files.values():
+            file.close()
+
+    def add(self, reports: Reports) -> None:
+        """Add the blocks of a batch.
+
+        Raises:
+            DataError: if they do not fit onto the disk.
+        """
+        blocks = self._mechanism.blocks_of_unknown(reports)
+        self._rows += block_count(blocks)
+        if self._laid is None:
+            for name, column in blocks.items():
+                self._files[name].append(column)
+            return
+        blocks = {name: _joined(self._pending[name], column) for name, column in blocks.items()}
+        whole = block_count(blocks) // self._laid.abreast * self._laid.abreast
+        # What does not fill a row of the layout waits for the next batch.
+        self._pending = {name: column[whole:].copy() for name, column in blocks.items()}
+        self._files["laid"].append(self._laid.lay_out({name: column[:whole] for name, column in blocks.items()}))
+
+    def membership(self) -> Membership:
+        """Return the matrix of all blocks, read from the files; nothing can be added afterwards.
+
+        Raises:
+            DataError: if the last ones do not fit onto the disk.
+        """
+        if self._laid is None:
+            return self._mechanism.law.membership({name: file.mapped() for name, file in self._files.items()})
+        laid = self._files["laid"]
+        laid.append(self._laid.lay_out(self._pending))
+        return self._laid.membership_of(laid.mapped(), self._rows)
+
+
+def _joined(first: AnyArray, second: AnyArray) -> AnyArray:
+    return np.concatenate([first, second]) if len(first) else second
+
+
+def _none(dtype: object, width: int | None) -> AnyArray:
+    empty: AnyArray = np.empty((0,) if width is None else (0, width), dtype=dtype)  # type: ignore[call-overload]
+    return empty
+
 
 Sources: TypeAlias = "str | Path | Sequence[str | Path]"
 
@@ -68,7 +244,7 @@ def gather(
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.io.reports import write_reports
+        >>> from discreet.formats.reports import write_reports
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.UnaryEncoding(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:
@@ -123,7 +299,7 @@ def observe(
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.io.reports import write_reports
+        >>> from discreet.formats.reports import write_reports
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.SubsetSelection(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:

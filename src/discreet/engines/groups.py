@@ -9,17 +9,16 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
-from discreet.core import arrow_memory
+from discreet.core import columns
 from discreet.core.columns import missing_message
-from discreet.core.grouped_tally import GroupedTally
 from discreet.core.reports import Reports
+from discreet.core.tally import GroupedTally
 from discreet.engines.evidence import memory_limit
 from discreet.engines.local import fold_parts
 from discreet.errors import DataError, ParameterError
-from discreet.io.partitions import Partition
-from discreet.io.progress import Progress
-from discreet.io.report_sources import surveyed
-from discreet.kernels.blocks.grouping import chosen
+from discreet.files.reading import Progress
+from discreet.formats.sources import Partition, surveyed
+from discreet.kernels.counting import chosen
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.grouped_counts import GroupedCounts
 
@@ -55,7 +54,7 @@ def tally_by(
     Example:
         >>> import discreet as dc
         >>> import pyarrow as pa, pyarrow.parquet as pq
-        >>> from discreet.io.arrow import to_arrow
+        >>> from discreet.formats.arrow import to_arrow
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> table = to_arrow(mechanism, mechanism.obfuscate(["yes"] * 50))
@@ -227,7 +226,7 @@ def _numbered(entries: IntArray, bound: int) -> tuple[IntArray, IntArray]:
 
 def _labels_in(column: Any, name: str) -> tuple[AnyArray, list[Any]]:
     if column.null_count:
-        rows = np.flatnonzero(~arrow_memory.present(column))
+        rows = np.flatnonzero(~columns.present(column))
         raise DataError(missing_message(len(rows), len(column), int(rows[0]), f"labels of {name!r} in a batch"))
     column.validate(full=True)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -236,7 +235,7 @@ def _labels_in(column: Any, name: str) -> tuple[AnyArray, list[Any]]:
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if encoded.dictionary.null_count:
         raise DataError(f"the dictionary of {name!r} must not hold a missing label; write the column as plain text.")
-    return arrow_memory.numbers(encoded.indices), encoded.dictionary.to_pylist()
+    return columns.arrow_numbers(encoded.indices), encoded.dictionary.to_pylist()
 
 
 def _is_plain_label(kind: pa.DataType) -> bool:

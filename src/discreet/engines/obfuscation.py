@@ -13,16 +13,13 @@ from discreet.arrays import AnyArray, IntArray
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import ParameterError
-from discreet.io.coded_values import CodedValues, ValueColumns
-from discreet.io.kept_columns import check_writable, joined_schema, recast
-from discreet.io.piped import Piped, Source
-from discreet.io.prefetch import prefetched
-from discreet.io.progress import Progress
-from discreet.io.remote import File
-from discreet.io.reports import reports_ending, write_beside, write_reports
-from discreet.io.table_scan import table_files
+from discreet.files.paths import File
+from discreet.files.reading import Piped, Progress, Source, prefetched
+from discreet.formats.reports import reports_ending, write_beside, write_reports
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.obfuscation import CHUNK
+from discreet.tables.scan import table_files
+from discreet.tables.values import CodedValues, ValueColumns, check_writable, joined_schema, recast
 
 Values: TypeAlias = "str | Source | Sequence[str | File]"
 Replace: TypeAlias = Callable[[IntArray, Any], IntArray]

@@ -6,15 +6,15 @@ from inspect import signature
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from discreet.core.checks import checked_choice, meant
-from discreet.core.estimate import Estimate
-from discreet.core.grouped_estimate import GroupedEstimate
-from discreet.core.grouped_tally import GroupedTally
+from discreet.core.tally import GroupedTally
 from discreet.errors import ParameterError
 from discreet.estimators import groups as by_group
-from discreet.estimators import likelihood_methods, methods
-from discreet.estimators.linear_start import LinearStart
+from discreet.estimators import likelihood_methods, linear
+from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import Data
+from discreet.results.estimate import Estimate
+from discreet.results.groups import GroupedEstimate
 
 Method: TypeAlias = Literal["linear", "threshold", "norm-sub", "projected", "mle", "em", "shrunk"]
 """The names of estimators; ``shrunk`` is for groups."""
@@ -34,10 +34,10 @@ class Options(TypedDict, total=False):
 
 
 METHODS: dict[str, Callable[..., Estimate]] = {
-    "linear": methods.linear,
-    "threshold": methods.threshold,
-    "norm-sub": methods.norm_subtracted,
-    "projected": methods.projected,
+    "linear": linear.linear,
+    "threshold": linear.threshold,
+    "norm-sub": linear.norm_subtracted,
+    "projected": linear.projected,
     "mle": likelihood_methods.maximum_likelihood,
     "em": likelihood_methods.expectation_maximization,
 }

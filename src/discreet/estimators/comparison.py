@@ -8,15 +8,15 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.core.checks import checked_level
-from discreet.core.comparison import ChiSquare, Comparison
-from discreet.core.confidence_intervals import DEFAULT_LEVEL, miss_probability
 from discreet.core.domain import Domain
-from discreet.core.estimate import Estimate
-from discreet.core.grouped_estimate import GroupedEstimate
-from discreet.core.grouped_tally import WeightedTally
+from discreet.core.tally import WeightedTally
 from discreet.errors import MismatchError, ParameterError
-from discreet.estimators.simplex import project_onto_simplex
+from discreet.estimators.linear import project_onto_simplex
 from discreet.estimators.strata import Strata, Stratum
+from discreet.results.comparison import ChiSquare, Comparison
+from discreet.results.estimate import Estimate
+from discreet.results.groups import GroupedEstimate
+from discreet.theory.binomial import DEFAULT_LEVEL, miss_probability
 
 # Values of which the covariances are spelled out for the test over all of them.
 _MOST_VALUES = 2000

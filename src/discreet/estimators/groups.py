@@ -1,4 +1,22 @@
-"""Estimates by group and with weights: direct, shrunk, post-stratified and raked."""
+"""Estimates for each group, weighted by known shares.
+
+Raking: weights of cells such that the shares of several margins are those of the population.
+
+Shrinkage of small groups towards what all have in common, with Morris' correction of the errors.
+
+For every value, the groups' linear estimates d_g with known variances V_g are normal about frequencies that are normal
+about m with variance t. Then [Morris 1983, (1.14), (1.17), for one regressor and k groups]
+
+    p_g = d_g - B_g (d_g - m),  B_g = (k-3)/(k-1) V_g/(V_g + t),
+    s_g^2 = V_g (1 - (k-1)/k B_g) + 2/(k-3) B_g^2 (V + t)/(V_g + t) (d_g - m)^2,
+
+with m and V the means weighted by 1/(V_g + t), and t where their weighted squares are as large as expected. The second
+addend is for m and t, which are estimated too; without it, intervals cover less than they say.
+
+Weights of people: multiples of 2^-20 of the largest, so that weighted tallies are integers that add up exactly.
+
+Estimates by group and with weights: direct, shrunk, post-stratified and raked.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,27 +26,263 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import FloatArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_choice
-from discreet.core.estimate import Estimate
-from discreet.core.grouped_estimate import EstimatesOnDemand, GroupedEstimate
-from discreet.core.grouped_tally import GroupedTally, TallyStack, WeightedTally
+from discreet.core.columns import absent, missing_message, numbers, reals
 from discreet.core.grouping import Grouping, SmallGroups
-from discreet.core.limits import StatedLimits
 from discreet.core.reports import Reports
-from discreet.core.tally import Tally
-from discreet.errors import ParameterError
-from discreet.estimators.combination import combine
-from discreet.estimators.linear_start import LinearStart
-from discreet.estimators.raking import Margin, checked_shares, fitted, raked
-from discreet.estimators.shrinkage import shrunk
-from discreet.estimators.strata import Strata, Stratum
-from discreet.estimators.weighting import Weights, weighted_tally
-from discreet.kernels.blocks.grouping import runs_of
+from discreet.core.tally import DIGIT, GroupedTally, Tally, TallyStack, WeightedTally, scaled
+from discreet.errors import DataError, ParameterError
+from discreet.estimators.linear import LinearStart
+from discreet.estimators.strata import Strata, Stratum, combine
+from discreet.kernels.counting import runs_of
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.consistency import refuse_unfit_tally
-from discreet.mechanisms.evidence import Evidence
+from discreet.mechanisms.evidence import Evidence, refuse_unfit_tally
 from discreet.mechanisms.grouped_counts import tallies_by_group
+from discreet.results.estimate import Estimate
+from discreet.results.groups import EstimatesOnDemand, GroupedEstimate
+from discreet.theory.limits import StatedLimits
+
+_ROUNDS = 5000
+_CLOSE = 1e-10
+_SUM = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Margin:
+    """The known shares of one column's categories.
+
+    Attributes:
+        name: of the column.
+        places: ``(k,)`` the category of each cell.
+        shares: ``(c,)`` of the categories; they sum to 1.
+    """
+
+    name: str
+    places: IntArray
+    shares: FloatArray
+
+
+def checked_shares(shares: Any, labels: Sequence[Any], wanted: str) -> FloatArray:
+    """Return the shares of groups in the population, in the order of the groups.
+
+    Args:
+        shares: the share of each group, by its label.
+        labels: of the groups that have people.
+        wanted: what they are called.
+
+    Raises:
+        DataError: if a group has no share, or a share no people.
+        ParameterError: if they are no numbers of at least 0, or do not sum to 1.
+    """
+    if not isinstance(shares, Mapping):
+        raise ParameterError(f"{wanted} must be shares by group, got {type(shares).__name__}.")
+    empty = [label for label in shares if label not in set(labels)]
+    if empty:
+        raise DataError(f"{wanted} must be of groups with people, and {_listed(empty)} have none; merge them.")
+    without = [label for label in labels if label not in shares]
+    if without:
+        raise DataError(f"{wanted} must name every group, and {_listed(without)} are not there.")
+    numbers: FloatArray = reals([shares[label] for label in labels], wanted)
+    if not ((numbers >= 0) & np.isfinite(numbers)).all() or abs(numbers.sum() - 1) > _SUM:
+        raise ParameterError(f"{wanted} must be numbers >= 0 that sum to 1, got sum {numbers.sum():.9g}.")
+    known: FloatArray = numbers / numbers.sum()
+    return known
+
+
+def raked(weights: FloatArray, margins: Sequence[Margin]) -> FloatArray:
+    """Return the shares of cells whose margins are the known ones, by iterative proportional fitting.
+
+    Args:
+        weights: ``(k,)`` of the cells, above 0.
+        margins: of the population.
+
+    Returns:
+        ``(k,)`` shares that sum to 1.
+
+    Raises:
+        DataError: if no shares of these cells have these margins.
+    """
+    shares: FloatArray = weights / weights.sum()
+    for _ in range(_ROUNDS):
+        most = 0.0
+        for margin in margins:
+            now = np.bincount(margin.places, shares, len(margin.shares))
+            ratios = np.divide(margin.shares, now, out=np.ones_like(now), where=now > 0)
+            most = max(most, float(np.abs(now - margin.shares).max()))
+            shares = shares * ratios[margin.places]
+        if most < _CLOSE:
+            return shares
+    raise DataError("margins must fit the people: no weights of the combinations that occur have these margins.")
+
+
+def fitted(cells: FloatArray, shares: FloatArray, margins: Sequence[Margin]) -> FloatArray:
+    """Return the ``(k, |X|)`` fitted values of the cells' means: what margins explain of them.
+
+    Args:
+        cells: ``(k, |X|)`` means.
+        shares: ``(k,)`` of the cells, by which they are weighted.
+        margins: whose categories explain them.
+    """
+    marks = [np.eye(len(margin.shares))[margin.places] for margin in margins]
+    design = np.concatenate(marks, axis=1)
+    root = np.sqrt(shares)[:, None]
+    values: FloatArray = design @ np.linalg.lstsq(root * design, root * cells, rcond=None)[0]
+    return values
+
+
+def _listed(labels: Sequence[Any], most: int = 5) -> str:
+    shown = ", ".join(str(label)[:40] for label in labels[:most])
+    return shown if len(labels) <= most else f"{shown} and {len(labels) - most} others"
+
+
+LEAST_GROUPS = 4
+_SHRINKAGE_ROUNDS = 50
+
+
+def shrunk(direct: FloatArray, variances: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return shrunk frequencies and their standard errors.
+
+    Args:
+        direct: ``(k, |X|)`` unbiased estimates of the groups.
+        variances: ``(k, |X|)`` their variances.
+
+    Returns:
+        Frequencies and standard errors, each ``(k, |X|)``.
+
+    Raises:
+        DataError: if there are fewer than 4 groups.
+
+    Example:
+        >>> import numpy as np
+        >>> from discreet.estimators.groups import shrunk
+        >>> found, errors = shrunk(np.array([[0.1], [0.2], [0.3], [0.6]]), np.full((4, 1), 0.02))
+        >>> found.ravel().round(3).tolist(), errors.ravel().round(3).tolist()
+        ([0.129, 0.214, 0.3, 0.557], [0.14, 0.135, 0.134, 0.147])
+    """
+    k = len(direct)
+    if k < LEAST_GROUPS:
+        raise DataError(f"method 'shrunk' needs at least {LEAST_GROUPS} groups, got {k}; take method 'linear'.")
+    known = np.maximum(variances, np.finfo(float).tiny)
+    between = _between(direct, known)
+    weights = 1 / (known + between)
+    total = weights.sum(axis=0)
+    middle = (weights * direct).sum(axis=0) / total
+    typical = (weights * known).sum(axis=0) / total
+    away = direct - middle
+    pull = (k - 3) / (k - 1) * known * weights
+    square = known * (1 - (k - 1) / k * pull) + 2 / (k - 3) * pull**2 * (typical + between) * weights * away**2
+    errors: FloatArray = np.sqrt(square)
+    return direct - pull * away, errors
+
+
+def _between(direct: FloatArray, variances: FloatArray) -> FloatArray:
+    """Return ``(|X|,)`` t: the variance of the groups' frequencies, at least 0, by weighted moments."""
+    k = len(direct)
+    between: FloatArray = np.maximum(direct.var(axis=0, ddof=1) - variances.mean(axis=0), 0)
+    for _ in range(_SHRINKAGE_ROUNDS):
+        weights = 1 / (variances + between)
+        total = weights.sum(axis=0)
+        away = direct - (weights * direct).sum(axis=0) / total
+        new = np.maximum((weights * (k / (k - 1) * away**2 - variances)).sum(axis=0) / total, 0)
+        if np.allclose(new, between, rtol=1e-9, atol=0):
+            break
+        between = new
+    return between
+
+
+# So many different weights have a tally each; more are added digit by digit, 61 tallies of half of the reports.
+_FEW = 64
+_LOW = (1 << DIGIT) - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """The weights of a batch of reports.
+
+    Attributes:
+        units: ``(n,)`` weights as multiples of the unit, 1..2^20.
+        unit: the largest weight times 2^-20.
+
+    Example:
+        >>> from discreet.estimators.groups import Weights
+        >>> Weights.of([1.0, 2.0, 4.0], rows=3).units.tolist()
+        [262144, 524288, 1048576]
+    """
+
+    units: IntArray
+    unit: float
+
+    @classmethod
+    def of(cls, weights: Any, rows: int) -> "Weights":
+        """Return the weights of a column of numbers above 0, one for each report.
+
+        Args:
+            weights: ``(n,)`` numbers; one below 2^-20 of the largest counts as that.
+            rows: n, the number of reports.
+
+        Raises:
+            DataError: if some are missing, infinite or not above 0, or there are more or fewer than reports.
+        """
+        if isinstance(weights, Weights):
+            return weights
+        gone = absent(weights, "weights") if hasattr(weights, "__len__") else np.zeros(0, np.bool_)
+        if gone.any():
+            raise DataError(missing_message(int(gone.sum()), len(gone), int(np.flatnonzero(gone)[0]), "weights"))
+        column = numbers(weights, "weights")
+        if len(column) != rows:
+            raise DataError(f"weights must be one for each of {rows} reports, got {len(column)}.")
+        wrong = np.flatnonzero(~((column > 0) & (column < np.inf)))
+        if len(wrong):
+            raise DataError(
+                f"weights must be finite numbers > 0, and {len(wrong)} of {rows} are not (first at row {wrong[0]}); "
+                "leave out people who count for nothing."
+            )
+        unit = float(column.max(initial=1e-300)) * 2.0**-DIGIT
+        return cls(np.maximum(np.rint(column / unit), 1).astype(np.int64), unit)
+
+    def take(self, rows: IntArray) -> "Weights":
+        """Return the weights of some rows, in the same unit."""
+        return Weights(self.units[rows], self.unit)
+
+
+def weighted_tally(mechanism: Mechanism, reports: Reports, weights: Weights) -> WeightedTally:
+    """Return the tally of reports with weights.
+
+    Raises:
+        DataError, MismatchError: as for `Mechanism.tally`.
+    """
+    empty = replace(mechanism.empty_tally(), simulated=reports.simulated)
+    whole = WeightedTally(0, weights.unit, empty, (empty, empty))
+    if len(np.unique(weights.units[: 1 << 16])) <= _FEW and len(values := np.unique(weights.units)) <= _FEW:
+        parts = (weighed(_tally(mechanism, reports, weights.units == value), int(value), weights) for value in values)
+        return reduce(add, parts, whole)
+    squares = weights.units**2
+    once = _by_digits(mechanism, reports, weights.units)
+    low, high = (_by_digits(mechanism, reports, digits) for digits in (squares & _LOW, squares >> DIGIT))
+    return WeightedTally(reports.n, weights.unit, once, (low, high))
+
+
+def weighed(tally: Tally, units: int, weights: Weights) -> WeightedTally:
+    """Return the weighted tally of reports of one weight, of which the plain tally is known."""
+    low, high = (scaled(tally, times) for times in (units**2 & _LOW, units**2 >> DIGIT))
+    return WeightedTally(tally.n, weights.unit, scaled(tally, units), (low, high))
+
+
+def _by_digits(mechanism: Mechanism, reports: Reports, numbers_of: IntArray) -> Tally:
+    """Return the tally in which each report counts so often; a tally for each binary digit."""
+    parts = (scaled(_tally(mechanism, reports, mask), times) for times, mask in _digits(numbers_of))
+    return reduce(add, parts, replace(mechanism.empty_tally(), simulated=reports.simulated))
+
+
+def _digits(numbers_of: IntArray) -> Iterator[tuple[int, BoolArray]]:
+    for place in range(int(numbers_of.max(initial=0)).bit_length()):
+        yield 1 << place, ((numbers_of >> place) & 1).astype(np.bool_)
+
+
+def _tally(mechanism: Mechanism, reports: Reports, mask: BoolArray) -> Tally:
+    return mechanism.tally(reports.take(np.flatnonzero(mask)))
+
 
 Counts: TypeAlias = Tally | WeightedTally
 Direct: TypeAlias = Callable[[Any], Estimate]

@@ -16,16 +16,15 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.core.confidence_intervals import Ends
-from discreet.core.deferred import Deferred
 from discreet.core.domain import Domain
-from discreet.core.estimate import Estimate
-from discreet.core.limits import ConfidenceLimits
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import Method, estimate
 from discreet.mechanisms.evidence import Data
 from discreet.mechanisms.given import as_personalized
 from discreet.mechanisms.personalized import Personalized
+from discreet.results.estimate import Deferred, Estimate
+from discreet.theory.binomial import Ends
+from discreet.theory.limits import ConfidenceLimits
 
 IN_CLEAR, DROP = "in-clear", "drop"
 

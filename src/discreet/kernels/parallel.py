@@ -1,13 +1,21 @@
-"""A thread pool over fixed blocks of rows.
+"""Work in fixed stretches on several threads, on arrays in memory or mapped.
+
+A thread pool over fixed blocks of rows.
 
 The blocks depend on the data only, and results come back in block order, so a sum over
 the results is bitwise the same for any number of threads.
+
+Arrays mapped from files: their pages can leave this process's memory after reading.
 """
 
+import mmap
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 _Result = TypeVar("_Result")
 
@@ -66,3 +74,28 @@ def _threads_from_environment() -> int | None:
     if not setting.isdecimal() or int(setting) < 1:
         raise ValueError(f"DISCREET_THREADS must be a whole number >= 1, got {setting!r}.")
     return int(setting)
+
+
+def forget(part: NDArray[Any]) -> None:
+    """Release the pages of a mapped file from this process's memory, if ``part`` is a piece of one.
+
+    The pages stay in the system's cache, and return when they are read again. Other arrays are left alone.
+
+    Args:
+        part: contiguous, of any shape; must not have been written to, unless what is written goes to the file.
+    """
+    whole: Any = part
+    while isinstance(whole, np.ndarray) and whole.base is not None:
+        whole = whole.base
+    if not isinstance(whole, mmap.mmap) or not hasattr(whole, "madvise") or not part.nbytes:
+        return
+    start = _address(part) - _address(np.frombuffer(whole, np.uint8, count=1))
+    # Whole pages only: the next piece may still be reading the page that both share.
+    first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
+    length = (start + part.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first
+    if length > 0:
+        whole.madvise(mmap.MADV_DONTNEED, first, length)
+
+
+def _address(array: NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])

@@ -1,7 +1,35 @@
-"""The start of compiled kernels: it costs half a second, and pays where more than that is saved."""
+"""When compiled kernels pay, and who is told that they are compiled.
+
+Announcements of compilations, which take seconds and happen only the first time.
+
+This module imports nothing heavy, so that a listener can be set before kernels are imported.
+
+The start of compiled kernels: it costs half a second, and pays where more than that is saved.
+"""
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
+
+_LISTENERS: list[Callable[[], None]] = []
+
+
+@contextmanager
+def listening(listener: Callable[[], None]) -> Iterator[None]:
+    """Call a function whenever a kernel is compiled, from any thread; not when it is read from disk."""
+    _LISTENERS.append(listener)
+    try:
+        yield
+    finally:
+        _LISTENERS.remove(listener)
+
+
+def announce() -> None:
+    """Tell the listeners that a kernel is about to be compiled."""
+    for listener in tuple(_LISTENERS):
+        listener()
+
 
 _COMPILER = "discreet.kernels.compiling"
 SECONDS = 0.5

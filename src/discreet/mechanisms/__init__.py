@@ -2,19 +2,15 @@
 
 from discreet.mechanisms.bits import UnaryEncoding
 from discreet.mechanisms.channel import Channel
-from discreet.mechanisms.designs import BlockDesign
 from discreet.mechanisms.hadamard import HadamardResponse
-from discreet.mechanisms.hashing import LocalHashing
-from discreet.mechanisms.law import BlockMechanism
-from discreet.mechanisms.law_mechanism import LawMechanism
+from discreet.mechanisms.hashing import LocalHashing, PooledHashing
+from discreet.mechanisms.law import BlockMechanism, LawMechanism
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.paley import PaleyResponse
 from discreet.mechanisms.per_value import PerValueEncoding, PerValueResponse
-from discreet.mechanisms.pooled_hashing import PooledHashing
 from discreet.mechanisms.registry import Registry, spelled_out
 from discreet.mechanisms.singletons import RandomizedResponse
-from discreet.mechanisms.subsets import SubsetSelection
-from discreet.mechanisms.translates import TranslateResponse
+from discreet.mechanisms.subsets import BlockDesign, SubsetSelection
+from discreet.mechanisms.translates import PaleyResponse, TranslateResponse
 
 BLOCK_MECHANISMS = Registry(
     (

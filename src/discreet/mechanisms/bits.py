@@ -1,4 +1,16 @@
-"""Independent bits: RAPPOR, OUE and their utility-optimized forms.
+"""Independent bits: RAPPOR, optimized unary encoding, and their utility-optimized forms.
+
+The matrix of reports that are bits, in the two forms that its products read: tiles, and lists of ones.
+
+Products with tiles cost a masked addition per bit, twice as many in single precision as in double at a time; with lists
+an addition per one, in either. Both are `Membership`.
+
+Blocks as packed bits, one for each sensitive value: drawn in lanes of 64, sent in bytes, counted in tiles.
+
+A noise bit is a comparison of an integer of ``depth`` random digits with a threshold, from its last digit to its first;
+the laws of independent bits differ in their thresholds only.
+
+Independent bits: RAPPOR, OUE and their utility-optimized forms.
 
 Every sensitive value has a bit that noise sets with probability d1, on its own; the truth sets its own bit for sure. So
 pi = rho = d1, and with theta = s + (1 - s) d1 the probability that one's own bit is set,
@@ -13,26 +25,301 @@ which costs a random bit per noise bit: 3/8 in place of .3775 changes the error 
 random bits in place of 13.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, exp, log1p, log2
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from discreet.accuracy.theta import optimal_theta
-from discreet.arrays import AnyArray, FloatArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_flag, checked_whole, real_number, shown
-from discreet.core.coins import rare_bits
+from discreet.core.random import RandomSource, fresh_words, rare_bits
+from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
-from discreet.leakage.hits import HitDistribution, binomial
-from discreet.mechanisms.block_law import EvenLaw
-from discreet.mechanisms.law import BlockMechanism, sensitive_size
-from discreet.mechanisms.numbers import numbers_of, threshold_of
-from discreet.mechanisms.packed_bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, PackedBitCodec
+from discreet.mechanisms.block_law import CommonLaw, EvenLaw, ValueCounts, by_group
+from discreet.mechanisms.law import BlockMechanism, numbers_of, sensitive_size, threshold_of
+from discreet.theory.hits import HitDistribution, binomial
+from discreet.theory.optimum import optimal_theta
+
+# Lists pay where a row has this many columns, and at most this share of ones: beyond a sixteenth they would be longer
+# than the bits themselves.
+LISTED_SIZE, LISTED_SHARE = 512, 1 / 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BitTiles:
+    """Bits transposed in tiles of 32 reports.
+
+    Attributes:
+        laid: ``(ceil(m / 32), v)`` words; bit u of word [i, j] is bit j of report 32 i + u.
+        rows: m.
+        size: v.
+        multiplicity: ``(m,)`` counts of the rows; None if each came once.
+    """
+
+    abreast: ClassVar[int] = 32
+    laid: AnyArray
+    rows: int
+    size: int
+    multiplicity: FloatArray | None = None
+
+    @classmethod
+    def of(cls, bits: AnyArray, size: int) -> Self:
+        """Return the matrix of packed reports."""
+        from discreet.kernels.bits import transpose_tiles
+
+        return cls(transpose_tiles(bits, size), len(bits), size)
+
+    @classmethod
+    def of_laid(cls, laid: AnyArray, rows: int, size: int) -> Self:
+        """Return the matrix of tiles."""
+        return cls(laid, rows, size)
+
+    def dot(self, values: Any) -> Any:
+        """Return ``(m,)`` B @ values, in the precision of ``values``."""
+        from discreet.kernels.bits import tiles_dot
+
+        return tiles_dot(self.laid, values, self.rows)
+
+    def transpose_dot(self, weights: Any) -> FloatArray:
+        """Return ``(v,)`` B.T @ weights."""
+        from discreet.kernels.bits import tiles_dot_transposed
+
+        return tiles_dot_transposed(self.laid, weights)
+
+    def part(self, start: int, stop: int) -> Self:
+        """Return rows start..stop - 1; the start is a multiple of 32."""
+        return type(self)(self.laid[start // 32 : -(-stop // 32)], stop - start, self.size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListedBits:
+    """Sparse bits as lists of the ones, in pieces of 1,024 reports.
+
+    Attributes:
+        pieces: words of each piece; see `discreet.kernels.ones`.
+        rows: m.
+        size: v.
+    """
+
+    abreast: ClassVar[int] = 1024
+    multiplicity: ClassVar[None] = None
+    only_double: ClassVar[bool] = True
+    pieces: list[AnyArray]
+    rows: int
+    size: int
+
+    @classmethod
+    def of(cls, bits: AnyArray, size: int) -> Self:
+        """Return the matrix of packed reports."""
+        from discreet.kernels.ones import list_ones
+
+        return cls(list_ones(bits, size), len(bits), size)
+
+    @classmethod
+    def of_laid(cls, laid: AnyArray, rows: int, size: int) -> Self:
+        """Return the matrix of pieces that lie end to end."""
+        from discreet.kernels.ones import split_pieces
+
+        return cls(split_pieces(laid), rows, size)
+
+    @property
+    def laid(self) -> AnyArray:
+        """The pieces, end to end."""
+        return np.concatenate([np.empty(0, np.uint16), *self.pieces])
+
+    def dot(self, values: Any) -> FloatArray:
+        """Return ``(m,)`` B @ values."""
+        from discreet.kernels.ones import ones_dot
+
+        return ones_dot(self.pieces, np.ascontiguousarray(values, np.float64), self.rows)
+
+    def transpose_dot(self, weights: Any) -> FloatArray:
+        """Return ``(v,)`` B.T @ weights."""
+        from discreet.kernels.ones import ones_dot_transposed
+
+        return ones_dot_transposed(self.pieces, np.ascontiguousarray(weights, np.float64), self.size)
+
+    def part(self, start: int, stop: int) -> Self:
+        """Return rows start..stop - 1; the start is a multiple of 1,024."""
+        return type(self)(self.pieces[start // 1024 : -(-stop // 1024)], stop - start, self.size)
+
+
+# A piece's words stay in the second-group cache.
+PIECE_WORDS = 1 << 17
+GREATEST_DEPTH = 60
+PRECISION_BITS = 11
+# Strings of so few bits are counted before a likelihood goes through them, if there are this many times more reports.
+_FEW_BITS, _OFTEN = 12, 4
+# Rows that are one number.
+_LANES = {width: np.dtype(f"<u{width}") for width in (1, 2, 4, 8)}
+# Bits of more entropy than this are longer in a file when they are compressed, and five times slower to read.
+_RANDOM = 0.8
+
+
+def _entropy(pi: float) -> float:
+    """Return the entropy of a bit that is set with a probability, in bits."""
+    return 0.0 if pi in {0.0, 1.0} else -pi * log2(pi) - (1 - pi) * log2(1 - pi)
+
+
+class PackedBitCodec(CommonLaw):
+    """A bit per sensitive value, which noise sets independently: the drawing, the columns and the counting of bits."""
+
+    __slots__ = ()
+
+    size: int
+    depth: int
+
+    @property
+    @abstractmethod
+    def _piece_lanes(self) -> int:
+        """The number of 64-bit lanes of noise in one piece."""
+
+    @abstractmethod
+    def _ladder(self, words: AnyArray) -> AnyArray:
+        """Compare lanes of random integers with the thresholds at once, from the last binary digit to the first.
+
+        Args:
+            words: ``(depth, lanes)`` words: bit u of lane j has the digits of its integer in words[:, j]. Overwritten.
+        """
+
+    @property
+    def _row_bytes(self) -> int:
+        return -(-self.size // 8)
+
+    @property
+    def additions(self) -> tuple[float, float]:
+        """Return one for each byte, and for each value of the decoded tally; see `BlockLaw`."""
+        return self._row_bytes, self.size
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return one column: v bits in bytes, the bit of value j at 2^(j % 8) of byte j // 8."""
+        return (Column("bits", np.uint8, width=self._row_bytes, random=self._is_random),)
+
+    @property
+    def _is_random(self) -> bool:
+        """True if noise bits of every group have so much entropy that they cannot be compressed."""
+        return all(_entropy(float(pi)) > _RANDOM for pi in self.inclusions)
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return 2^v."""
+        return 1 << self.size
+
+    @property
+    def triple_covariance(self) -> Fraction:
+        """Return 0: bits are independent."""
+        return Fraction(0)
+
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks; see `BlockLaw`. Takes the same steps whether a member is wanted or not."""
+        # Without a copy, or what is filled would not be what is sent.
+        rows, flat = out["bits"], np.reshape(out["bits"], -1, copy=False)
+        self._fill_with_noise(flat, random)
+        if self.size % 8:
+            rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)
+        told = members >= 0
+        lane = _LANES.get(self._row_bytes)
+        if lane is not None:
+            rows.view(lane)[:, 0] |= told.astype(lane) << (members & (8 * lane.itemsize - 1)).astype(lane)
+            return
+        bit = told.astype(np.uint8) << (members & 7).astype(np.uint8)
+        # One flat index is twice as fast as two.
+        place = np.arange(0, len(flat), self._row_bytes)
+        place += np.maximum(members, 0) >> 3
+        flat[place] |= bit
+
+    def _fill_with_noise(self, flat: AnyArray, random: RandomSource) -> None:
+        step = 8 * self._piece_lanes
+        for start in range(0, len(flat), step):
+            piece = flat[start : start + step]
+            lanes = -(-len(piece) // 8)
+            words = fresh_words(random, lanes * self.depth).reshape(self.depth, lanes)
+            piece[:] = self._ladder(words).view(np.uint8)[: len(piece)]
+
+    @property
+    def counts(self) -> ValueCounts:
+        """Return column sums."""
+        return ValueCounts(self, self._add, self._add_by_group)
+
+    def _add(self, blocks: Blocks, counts: IntArray) -> None:
+        from discreet.kernels.counting import count_columns
+
+        counts += count_columns(blocks["bits"], self.size)
+
+    def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        from discreet.kernels.counting import add_bits
+
+        add_bits(blocks["bits"], groups, counts)
+
+    has_joint_law: ClassVar[bool] = True
+
+    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
+        """Draw the number of blocks with each bit set: those that tell it, and a binomial of the others."""
+        # Whoever tells the truth has that bit set for sure; in every other block noise sets it, on its own.
+        return truth + generator.binomial(blocks - truth, by_group(self.inclusions, self.groups))
+
+    @property
+    def _rows(self) -> type[BitTiles] | type[ListedBits]:
+        """The form of the bit matrix, which the law decides alone: sums depend on it in their last digits."""
+        ones = 1 + self.size * float(np.mean(by_group(self.inclusions, self.groups)))
+        return ListedBits if self.size >= LISTED_SIZE and ones <= LISTED_SHARE * self.size else BitTiles
+
+    def membership(self, blocks: Blocks) -> BitTiles | ListedBits:
+        """Return the bit matrix, in tiles of 32 reports or as lists of ones; of few bits, every string once."""
+        rows = blocks["bits"]
+        if self.size > _FEW_BITS or len(rows) < _OFTEN << self.size:
+            return self._rows.of(rows, self.size)
+        strings = np.zeros((len(rows), 2), np.uint8)
+        strings[:, : self._row_bytes] = rows
+        counts = np.bincount(strings.view("<u2")[:, 0], minlength=1 << self.size)
+        every = np.arange(1 << self.size, dtype="<u2").view(np.uint8).reshape(-1, 2)[:, : self._row_bytes]
+        return replace(BitTiles.of(np.ascontiguousarray(every), self.size), multiplicity=counts.astype(np.float64))
+
+    @property
+    def abreast(self) -> int:
+        """Return the reports of a tile, or of a piece of lists."""
+        return self._rows.abreast
+
+    def lay_out(self, blocks: Blocks) -> AnyArray:
+        """Return the tiles, or the pieces end to end."""
+        return self._rows.of(blocks["bits"], self.size).laid
+
+    def membership_of(self, laid: AnyArray, rows: int) -> BitTiles | ListedBits:
+        """Return the bit matrix of what was laid out."""
+        return self._rows.of_laid(laid, rows, self.size)
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        return np.unpackbits(blocks["bits"], axis=1, count=self.size, bitorder="little").view(np.bool_)
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return all 2^v bit strings with their probabilities."""
+        numbers = np.arange(self.alphabet_size, dtype="<u8")
+        rows = numbers.view(np.uint8).reshape(-1, 8)[:, : self._row_bytes]
+        weights: Any = 1
+        groups = np.zeros(self.size, dtype=np.int64) if self.groups is None else self.groups
+        for group, pi in enumerate(self.inclusions):
+            count = int(np.count_nonzero(groups == group))
+            by_weight = np.array([pi**k * (1 - pi) ** (count - k) for k in range(count + 1)], dtype=object)
+            ours = sum(1 << int(rank) for rank in np.flatnonzero(groups == group))
+            weights = by_weight[np.bitwise_count(numbers & np.uint64(ours))] * weights
+        return {"bits": np.ascontiguousarray(rows)}, weights
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m,)`` booleans: true for a row with a bit beyond v."""
+        if self.size % 8 == 0:
+            return np.zeros(len(blocks["bits"]), dtype=np.bool_)
+        spare = np.uint8((0xFF << self.size % 8) & 0xFF)
+        flawed: BoolArray = (blocks["bits"][:, -1] & spare) != 0
+        return flawed
+
 
 # What few digits may change: d1 by one part in so many, and the worst-case error by a factor.
 _NEAR = 32

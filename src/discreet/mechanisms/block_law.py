@@ -1,19 +1,371 @@
-"""Block laws: the interface, and the parts that all block laws share; the law of truth or noise does the rest."""
+"""The block law: how blocks are drawn, what they contain and how they are counted.
+
+The membership matrix B of a batch of blocks, as an operator: a row per block, a column per value.
+
+Counts of blocks in a tally: a part of every block law, of one of three kinds.
+
+The counts are of the blocks that contain each value; of each block of a small alphabet; or of the blocks of each size
+that contain each value. From any of them follow the support that the decoder reads, and whether a tally suffices for
+a likelihood.
+
+Block laws: the interface, and the parts that all block laws share; the law of truth or noise does the rest.
+
+Block laws with few blocks, equally likely as noise: a report has the index of one, and all are counted.
+"""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, Self
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.coins import Coins, half_toss, or_noise
-from discreet.core.random import RandomSource
-from discreet.core.reports import Blocks, Column, block_count
-from discreet.leakage.hits import HitDistribution, from_pairs
-from discreet.mechanisms.counting import Counting
-from discreet.mechanisms.membership import Membership
+from discreet.core.random import Coins, RandomSource, half_toss, or_noise
+from discreet.core.reports import Blocks, Column, block_count, smallest_unsigned
+from discreet.core.tally import total
+from discreet.theory.hits import HitDistribution, from_pairs
+
+
+class Extent(Protocol):
+    """The size of the matrix of a batch: a row per distinct block, a column per value."""
+
+    @property
+    def multiplicity(self) -> FloatArray | None:
+        """``(rows,)`` counts of the blocks; None if each came once."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """The number of columns: v, or |X| for an explicit channel."""
+        ...
+
+
+@runtime_checkable
+class Membership(Extent, Protocol):
+    """The membership matrix as an operator: its products with vectors."""
+
+    def dot(self, values: Any) -> Any:
+        """Return ``(rows,)`` B @ values, in the precision of ``values`` or better."""
+        ...
+
+    def transpose_dot(self, weights: Any) -> FloatArray:
+        """Return ``(v,)`` B.T @ weights."""
+        ...
+
+
+@runtime_checkable
+class Separable(Protocol):
+    """A `Membership` that can be cut into stretches of rows without a copy."""
+
+    def part(self, start: int, stop: int) -> Membership:
+        """Return the matrix of rows start..stop - 1; start is a multiple of `LaidOut.abreast`."""
+        ...
+
+
+@runtime_checkable
+class OnlyDouble(Protocol):
+    """A `Membership` whose products run in double precision whatever they are given: single saves nothing."""
+
+    only_double: ClassVar[bool]
+
+
+@runtime_checkable
+class LaidOut(Protocol):
+    """A block law whose matrix is stored in another layout than the columns of its reports.
+
+    The matrix of any other law is read from the columns as they are, and so from columns in files too.
+    """
+
+    @property
+    def abreast(self) -> int:
+        """Return the number of reports in one piece of the layout; only the last piece may have fewer."""
+        ...
+
+    def lay_out(self, blocks: Blocks) -> AnyArray:
+        """Return the layout of the matrix of ``blocks``; the layouts of pieces, end to end, are that of the whole."""
+        ...
+
+    def membership_of(self, laid: AnyArray, rows: int) -> Membership:
+        """Return the matrix of ``rows`` blocks, from its layout."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EachValue:
+    """The membership matrix of blocks of one value: the identity, each value with its count."""
+
+    multiplicity: FloatArray
+
+    @property
+    def rows(self) -> int:
+        """Return v."""
+        return len(self.multiplicity)
+
+    @property
+    def size(self) -> int:
+        """Return v."""
+        return len(self.multiplicity)
+
+    def dot(self, values: Any) -> Any:
+        """Return ``values``."""
+        return np.array(values)
+
+    def transpose_dot(self, weights: Any) -> FloatArray:
+        """Return ``weights``."""
+        return np.array(weights, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatrixRows:
+    """The outputs of an explicit channel that were seen: rows of Q transposed, in place of zeros and ones.
+
+    Attributes:
+        matrix: ``(rows, |X|)`` probabilities Q(y|x), a row per output.
+        multiplicity: ``(rows,)`` counts of the outputs.
+    """
+
+    matrix: FloatArray
+    multiplicity: FloatArray
+
+    @property
+    def rows(self) -> int:
+        """Return the number of distinct outputs that were seen."""
+        return len(self.matrix)
+
+    @property
+    def size(self) -> int:
+        """Return |X|."""
+        return int(self.matrix.shape[1])
+
+    def dot(self, values: Any) -> Any:
+        """Return ``(rows,)`` probabilities of the outputs."""
+        return self.matrix @ np.asarray(values, dtype=np.float64)
+
+    def transpose_dot(self, weights: Any) -> FloatArray:
+        """Return ``(|X|,)`` sums over the outputs."""
+        return np.asarray(weights, dtype=np.float64) @ self.matrix
+
+
+Add = Callable[[Blocks, IntArray], None]
+"""Adds the counts of blocks to counts, in place."""
+
+AddByGroup = Callable[[Blocks, AnyArray, IntArray], None]
+"""Adds the counts of blocks to the row of counts of the group of each, in place."""
+
+
+class Sized(Protocol):
+    """The part of a block law that counting needs."""
+
+    @property
+    def size(self) -> int:
+        """Return v."""
+        ...
+
+    @property
+    def block_size(self) -> Fraction | None:
+        """Return the number of values in a block; None if it varies."""
+        ...
+
+
+class Counting(ABC):
+    """The counts of blocks that a tally holds.
+
+    Attributes:
+        size: the number of counts.
+        numbered: whether place i counts the blocks whose one column says i.
+    """
+
+    size: int
+    numbered: bool = False
+
+    @abstractmethod
+    def add(self, blocks: Blocks, counts: IntArray) -> None:
+        """Add blocks to ``(size,)`` counts, in place."""
+
+    def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        """Add blocks to ``(groups, size)`` counts, each to the row of its group, in place: group by group.
+
+        Args:
+            blocks: m of them.
+            groups: ``(m,)`` rows of the counts, of 32 bits.
+            counts: contiguous.
+        """
+        from discreet.kernels.counting import runs_of
+
+        order, runs = runs_of(groups)
+        ordered = {name: np.take(column, order, axis=0) for name, column in blocks.items()}
+        for group, start, stop in runs:
+            self.add({name: column[start:stop] for name, column in ordered.items()}, counts[group])
+
+    @abstractmethod
+    def is_consistent(self, counts: IntArray, blocks: int) -> bool:
+        """Return true if nonnegative counts could be those of ``blocks`` blocks."""
+
+    def support_of(self, counts: IntArray) -> IntArray:
+        """Return the support: the number of blocks that contain each value (for each size of block in turn)."""
+        return counts
+
+    @property
+    def one_per_value(self) -> bool:
+        """True if every block is a single value, so that the likelihood has a closed form."""
+        return False
+
+    @property
+    def suffices(self) -> bool:
+        """True if the likelihood of the blocks follows from the counts."""
+        return self.one_per_value
+
+    def membership_of(self, counts: IntArray) -> Membership:
+        """Return the matrix of the blocks that were counted, if the counts suffice."""
+        return EachValue(counts.astype(np.float64))
+
+    def of(self, blocks: Blocks) -> IntArray:
+        """Return the ``(size,)`` counts of blocks."""
+        counts = np.zeros(self.size, dtype=np.int64)
+        self.add(blocks, counts)
+        return counts
+
+    def support(self, blocks: Blocks) -> IntArray:
+        """Return `support_of` the counts of blocks."""
+        return self.support_of(self.of(blocks))
+
+
+class ValueCounts(Counting):
+    """The number of blocks that contain each value.
+
+    Args:
+        law: the law of the blocks.
+        add: a function that adds blocks to ``(v,)`` counts, in place.
+        add_by_group: one that adds them to ``(groups, v)`` counts by group; None for one that calls ``add`` for each
+            group.
+        numbered: as in `Counting`.
+    """
+
+    def __init__(self, law: Sized, add: Add, add_by_group: AddByGroup | None = None, *, numbered: bool = False) -> None:
+        self.size, self._law, self._add, self.numbered = law.size, law, add, numbered
+        self._add_by_group = super().add_by_group if add_by_group is None else add_by_group
+
+    def add(self, blocks: Blocks, counts: IntArray) -> None:
+        """Add blocks to ``(v,)`` counts, in place."""
+        self._add(blocks, counts)
+
+    def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        """Add blocks to ``(groups, v)`` counts, each to the row of its group, in place."""
+        self._add_by_group(blocks, groups, counts)
+
+    def is_consistent(self, counts: IntArray, blocks: int) -> bool:
+        """Return true if no value is in more blocks than there are, and the sum fits the size of a block."""
+        largest = int(counts.max())
+        if largest > blocks or self._block_size is None:
+            return largest <= blocks
+        return total(counts, largest) == self._block_size * blocks
+
+    @cached_property
+    def _block_size(self) -> Fraction | None:
+        return self._law.block_size
+
+    @property
+    def one_per_value(self) -> bool:
+        """True if every block is a single value."""
+        return self._block_size == 1
+
+
+class Listed(Protocol):
+    """A block law with few blocks, of which a tally counts each."""
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return the number of different blocks."""
+        ...
+
+    def places(self, blocks: Blocks) -> AnyArray:
+        """Return the ``(m,)`` place of each block in the alphabet."""
+        ...
+
+    def support_of(self, counts: IntArray) -> IntArray:
+        """Return the ``(v,)`` support, from the ``(alphabet_size,)`` counts of the blocks."""
+        ...
+
+    def membership_of(self, counts: IntArray) -> Membership:
+        """Return the matrix of the whole alphabet, with the counts as multiplicity."""
+        ...
+
+
+class BlockCounts(Counting):
+    """The counts of each block of a small alphabet; the support is computed once, from these counts."""
+
+    def __init__(self, law: Listed, *, numbered: bool = False) -> None:
+        self.size, self._law, self.numbered = law.alphabet_size, law, numbered
+
+    def add(self, blocks: Blocks, counts: IntArray) -> None:
+        """Add the count of each block, in the order of the alphabet, in place."""
+        from discreet.kernels.counting import add_symbols
+
+        add_symbols(self._law.places(blocks), counts)
+
+    def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        """Add the count of each block to ``(groups, size)`` counts, each in the row of its group, in place."""
+        from discreet.kernels.counting import add_grouped_symbols
+
+        add_grouped_symbols(self._law.places(blocks), groups, counts)
+
+    def is_consistent(self, counts: IntArray, blocks: int) -> bool:
+        """Return true if the counts add up to the number of blocks."""
+        return total(counts) == blocks
+
+    def support_of(self, counts: IntArray) -> IntArray:
+        """Return the ``(v,)`` numbers of blocks that contain each value."""
+        return self._law.support_of(counts)
+
+    @property
+    def suffices(self) -> bool:
+        """Return True: every block is counted."""
+        return True
+
+    def membership_of(self, counts: IntArray) -> Membership:
+        """Return the matrix of the whole alphabet."""
+        return self._law.membership_of(counts)
+
+
+class SizeCounts(Counting):
+    """The number of blocks of each size that contain each value; one size after the other.
+
+    Args:
+        law: the law of the blocks.
+        sizes: of blocks, ascending.
+        add: a function that adds blocks to ``(len(sizes) v,)`` counts, in place.
+        add_by_group: one that adds them to ``(groups, len(sizes) v)`` counts by group; see `ValueCounts`.
+    """
+
+    def __init__(self, law: Sized, sizes: tuple[int, ...], add: Add, add_by_group: AddByGroup | None = None) -> None:
+        self.size, self._sizes, self._add = len(sizes) * law.size, sizes, add
+        self._add_by_group = super().add_by_group if add_by_group is None else add_by_group
+
+    def add(self, blocks: Blocks, counts: IntArray) -> None:
+        """Add blocks to ``(len(sizes) v,)`` counts, in place."""
+        self._add(blocks, counts)
+
+    def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
+        """Add blocks to ``(groups, len(sizes) v)`` counts, each to the row of its group, in place."""
+        self._add_by_group(blocks, groups, counts)
+
+    def is_consistent(self, counts: IntArray, blocks: int) -> bool:
+        """Return true if counts can be those of ``blocks`` blocks, of one of the sizes each."""
+        for size, inside in zip(self._sizes, counts.reshape(len(self._sizes), -1), strict=True):
+            of_size, rest = divmod(total(inside), size)
+            if rest or int(inside.max()) > of_size:
+                return False
+            blocks -= of_size
+        return blocks == 0
+
 
 # Booleans that are spelled out together.
 _ENTRIES_AT_ONCE = 1 << 24
@@ -50,7 +402,7 @@ class BlockLaw(Protocol):
         """Return the variance of R_xx', the rho of two given values, and its covariance with R_xx''.
 
         Where something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw,
-        and rho is its mean. Both are 0 where rho is exact (see `discreet.accuracy.pool_bias`).
+        and rho is its mean. Both are 0 where rho is exact (see `discreet.theory.linear_decoder`).
         """
 
     @property
@@ -313,3 +665,78 @@ def by_group(shares: tuple[Fraction, ...], groups: IntArray | None) -> float | F
     """Return the probabilities of the values, from those of the groups: one number, or ``(v,)`` if there are groups."""
     numbers = np.array([float(share) for share in shares])
     return float(numbers[0]) if groups is None else numbers[groups]
+
+
+# Additions for each count that is transformed, as measured: 10 to 40 for signs, 50 to 120 for translates.
+_TRANSFORM = 100
+
+
+class IndexedLaw(EvenLaw):
+    """A block law whose block is one index below `alphabet_size`, uniform as noise.
+
+    A law of this kind gives pi, rho, the draw, the membership of given blocks and of all of them (see `BlockCounts`).
+    """
+
+    __slots__ = ()
+
+    index: ClassVar[str]
+    """The name of the column of a report."""
+
+    @property
+    @abstractmethod
+    def alphabet_size(self) -> int:
+        """Return the number of blocks."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return one column: the index of the block."""
+        return (Column(self.index, smallest_unsigned(self.alphabet_size), bound=self.alphabet_size),)
+
+    @property
+    def additions(self) -> tuple[float, float]:
+        """Return one for a block, and those of a transform of all counts; see `BlockLaw`."""
+        return 1, _TRANSFORM * self.alphabet_size
+
+    @property
+    def counts(self) -> BlockCounts:
+        """Return the counting of blocks, each by itself."""
+        return BlockCounts(self, numbered=True)
+
+    @abstractmethod
+    def support_of(self, counts: IntArray) -> IntArray:
+        """Return ``(v,)`` T, the numbers of blocks that contain each value, from the counts of the blocks."""
+
+    @abstractmethod
+    def membership_of(self, counts: IntArray) -> Any:
+        """Return the `WholeAlphabet` of blocks with these counts."""
+
+    def places(self, blocks: Blocks) -> AnyArray:
+        """Return the ``(m,)`` indices."""
+        return blocks[self.index]
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return all blocks, uniform."""
+        indices = np.arange(self.alphabet_size, dtype=smallest_unsigned(self.alphabet_size))
+        return {self.index: indices}, np.full(len(indices), Fraction(1, len(indices)), dtype=object)
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return no flaws: every index below `alphabet_size` can be sent."""
+        return np.zeros(len(blocks[self.index]), dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeAlphabet:
+    """The membership matrix of all blocks of a law, a row for each index; a law adds the products.
+
+    Attributes:
+        multiplicity: ``(rows,)`` counts of the blocks.
+        size: v.
+    """
+
+    multiplicity: FloatArray
+    size: int
+
+    @property
+    def rows(self) -> int:
+        """Return the number of blocks."""
+        return len(self.multiplicity)

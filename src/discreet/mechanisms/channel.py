@@ -1,4 +1,9 @@
-"""Explicit channels: matrices Q(y|x), for mechanisms beyond the law of truth or noise, and to spell out the others."""
+"""An explicit channel: a matrix, its decoder, and its reports.
+
+The decoder of explicit channels: a right inverse of their matrix.
+
+Explicit channels: matrices Q(y|x), for mechanisms beyond the law of truth or noise, and to spell out the others.
+"""
 
 import hashlib
 from dataclasses import dataclass
@@ -11,20 +16,143 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
 from discreet.core import columns
-from discreet.core.digests import known_of
+from discreet.core.checks import checked_n
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.exact import logarithm
 from discreet.core.guarantee import Guarantee
-from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source, fresh_words
+from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source, fresh_words, logarithm
 from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
-from discreet.core.tally import Tally, total
+from discreet.core.tally import Tally, known_of, total
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.consistency import refuse_unfit_reports
-from discreet.mechanisms.counting import Counting
-from discreet.mechanisms.evidence import Data, Evidence, evidence_of_outputs
-from discreet.mechanisms.matrix_decoder import MatrixDecoder
+from discreet.mechanisms.block_law import Counting
+from discreet.mechanisms.covariances import OutputRatios, output_covariance
+from discreet.mechanisms.decoders import Decoder, PseudoValues
+from discreet.mechanisms.evidence import (
+    Data,
+    Evidence,
+    Maker,
+    checked_tally_of,
+    evidence_of_outputs,
+    refuse_unfit_reports,
+)
 from discreet.mechanisms.mechanism import Face
-from discreet.mechanisms.pseudo_values import PseudoValues
+from discreet.mechanisms.tally_limits import CountLaw
+from discreet.theory.binomial import MeanWorths, WorthMoment
+from discreet.theory.covariance import Covariance
+from discreet.theory.linear_decoder import worst_distribution
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixDecoder(Decoder):
+    """The decoder of an explicit channel.
+
+    Attributes:
+        maker: the channel, by which tallies and reports are checked.
+        matrix: ``(|X|, |Y|)`` Q(y|x).
+    """
+
+    maker: Maker
+    matrix: FloatArray
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """``(|Y|, |X|)`` right inverse of Q with the least variance for the uniform distribution.
+
+        Raises:
+            ParameterError: if the matrix does not determine the frequencies.
+        """
+        used = self.matrix.sum(axis=0) > 0
+        q = self.matrix[:, used]
+        if np.linalg.matrix_rank(q) < self.domain.size:
+            raise ParameterError("matrix must have linearly independent rows, else no estimate is unbiased.")
+        weighted = q / q.mean(axis=0)
+        inverse = np.zeros((self.matrix.shape[1], self.domain.size))
+        try:
+            inverse[used] = np.linalg.solve(weighted @ q.T, weighted).T
+        except np.linalg.LinAlgError:
+            raise ParameterError("matrix must tell its inputs apart by more than rounding errors.") from None
+        return inverse
+
+    def decode(self, tally: Tally) -> FloatArray:
+        """Return `estimate` of a tally that was checked before."""
+        estimate: FloatArray = (tally.support / tally.n) @ self.inverse
+        return estimate
+
+    def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``(A, B)`` such that n Var(p_hat_x) is about A + B p - p^2, the others' shares being as estimated."""
+        return self._moment(2, tally, linear)
+
+    def _moment(self, power: int, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return constant and slope of E w^k, affine in p_x, the others' shares being as estimated."""
+        powers = self.matrix @ self.inverse**power
+        likely = np.maximum(linear, 0)
+        likely /= likely.sum()
+        own = np.diagonal(powers)
+        others = likely @ powers - likely * own
+        constant = others / np.maximum(1 - likely, 1 / tally.n)
+        return constant, own - constant
+
+    def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` mean squared contributions of the reports to the estimates."""
+        del linear
+        squares: FloatArray = (tally.support / tally.n) @ self.inverse**2
+        return squares
+
+    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
+        """Return the means of the worths of outputs, with their moments as far as the tally tells."""
+        second, third = (WorthMoment(*self._moment(power, tally, linear)) for power in (2, 3))
+        return [(np.arange(self.domain.size), MeanWorths(linear, tally.n, second, third))]
+
+    def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> OutputRatios:
+        """Return the likelihood ratios of outputs under a distribution of all values."""
+        del evidence, rest
+        return OutputRatios(self.matrix, covered)
+
+    def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` covariances of the estimates with their sum, as seen in the reports."""
+        del variances
+        totals = self.inverse.sum(axis=1)
+        share = tally.support / tally.n
+        covariance: FloatArray = ((share * totals) @ self.inverse - frequencies * (share @ totals)) / tally.n
+        return covariance
+
+    def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance:
+        """Return the covariance of the linear estimate."""
+        return output_covariance(lambda: self.inverse, evidence.tally, linear)
+
+    def covariances_at(self, p: FloatArray) -> FloatArray:
+        """Return n times the ``(|X|, |X|)`` covariances of the estimate, exactly, for a true ``p``."""
+        covariances: FloatArray = (self.inverse.T * (p @ self.matrix)) @ self.inverse - np.outer(p, p)
+        return covariances
+
+    def variances(self, n: int, p: Any) -> FloatArray:
+        """Return the ``(|X|,)`` variances of the estimate, exactly, for a true ``p``."""
+        p = self.domain.check_distribution(p)
+        variance: FloatArray = np.maximum(p @ self.matrix @ self.inverse**2 - p * p, 0) / checked_n(n)
+        return variance
+
+    def mse(self, n: int, p: Any) -> float:
+        """Return E ||p_hat - p||^2, exactly."""
+        p = self.domain.check_distribution(p)
+        return float((p @ self.matrix @ (self.inverse**2).sum(axis=1) - p @ p) / checked_n(n))
+
+    def worst_case_mse(self, n: int) -> float:
+        """Return the largest `mse` over all distributions: a concave maximum over the simplex."""
+        loss = self.matrix @ (self.inverse**2).sum(axis=1)
+        p = worst_distribution(loss)
+        return float((loss @ p - p @ p) / checked_n(n))
+
+    def worth(self, reports: Reports) -> FloatArray:
+        """Return the ``(n, |X|)`` contributions of reports to the estimates: the row of the output of each."""
+        checked_tally_of(self.maker, reports)
+        worth: FloatArray = self.inverse[reports.blocks["output"].astype(np.int64)]
+        return worth
+
+    @cached_property
+    def worth_range(self) -> tuple[FloatArray, FloatArray]:
+        """Return the ``(|X|,)`` least and largest contribution of any one report to each estimate."""
+        possible = self.inverse[self.matrix.max(axis=0) > 0]
+        return possible.min(axis=0), possible.max(axis=0)
+
 
 _ROW_TOLERANCE = 1e-9
 _RATIO_TOLERANCE = 1e-12
@@ -250,15 +378,15 @@ class OutputCounts(Counting):
 
     def add(self, blocks: Blocks, counts: IntArray) -> None:
         """Add outputs to ``(size,)`` counts, in place."""
-        from discreet.kernels.blocks.counting import add_symbols
+        from discreet.kernels.counting import add_symbols
 
         add_symbols(blocks["output"], counts)
 
     def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
         """Add outputs to ``(groups, size)`` counts, each to the row of its group, in place."""
-        from discreet.kernels.blocks.grouping import add_symbols
+        from discreet.kernels.counting import add_grouped_symbols
 
-        add_symbols(blocks["output"], groups, counts)
+        add_grouped_symbols(blocks["output"], groups, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
         """Return true if the counts add up to the number of reports."""

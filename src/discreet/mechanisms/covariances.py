@@ -1,34 +1,49 @@
-"""Covariances of linear estimates: from the numbers of the law where values are alike, else from the reports.
+"""Covariances of the estimates of blocks, and likelihood ratios of drawn ones.
+
+Covariances of linear estimates: from the numbers of the law where values are alike, else from the reports.
 
 - Blocks of one value: a tally is multinomial with q_x = (1 - s) pi_x + s p_x, so n Cov = (diag(q) - q q')/s^2.
 - Laws that state their `triple_covariance`: a diagonal and a few outer products, from the cross moments of one report
-  (`discreet.accuracy.cross_moments`). All but p p' vanish where bits are independent.
+  (`discreet.theory.design`). All but p p' vanish where bits are independent.
 - All others (Hadamard columns, translates of squares, hash functions, laws of other packages) and explicit channels:
   the sample covariance of what the reports are worth. A tally that counts each block is enough for it.
 
 Each has the covariance as its mean, for every n of at least 2: what is affine in p is taken at the estimate, and the
 product of the estimates is divided by n - 1 in the place of n. What all reports share is added (see
-`discreet.accuracy.pool_bias`).
+`discreet.theory.linear_decoder`).
+
+Likelihood ratios of the reports of a mechanism: how much likelier each is for a value than on average.
+
+At a distribution f a block A has the ratios u_x = (1 + c_x 1{x in A}) / q, q = 1 + sum(c_x f_x) over its members, and
+u_rest = 1/q for all values that may go in clear; a value in clear has 0 and 1/rest. An output y of an explicit channel
+has u_x = Q(y|x) / q_y. Sums over all reports are exact where these are few; elsewhere blocks are drawn under f, from a
+fixed seed. Ratios are handed out less one, d = u - 1: where the contrast is small they are all that is told, and single
+precision keeps them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.accuracy.cross_moments import cross_moments, design_cross_moments
-from discreet.accuracy.design import Design
-from discreet.accuracy.linear_decoder import LinearDecoder
-from discreet.accuracy.pool_bias import PoolBias
-from discreet.arrays import FloatArray
-from discreet.core.covariance import Covariance, DeferredCovariance, LowRankCovariance
+from discreet.arrays import AnyArray, FloatArray
 from discreet.core.domain import Domain
-from discreet.core.sample_covariance import Contributions, SampleCovariance
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Blocks, block_count
 from discreet.core.tally import Tally
-from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.block_law import BlockLaw, Membership
 from discreet.mechanisms.evidence import Evidence
-from discreet.mechanisms.membership import Membership
+from discreet.theory.covariance import (
+    Contributions,
+    Covariance,
+    DeferredCovariance,
+    LowRankCovariance,
+    SampleCovariance,
+)
+from discreet.theory.design import Design, cross_moments, design_cross_moments
+from discreet.theory.linear_decoder import LinearDecoder, PerValue, PoolBias
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -270,3 +285,108 @@ def plausible(domain: Domain, linear: FloatArray) -> FloatArray:
     positive = np.maximum(linear[domain.sensitive_codes], 0)
     mass = float(np.clip(1 - linear[domain.clear_codes].sum(), 0, 1))
     return positive * (mass / max(float(positive.sum()), 1e-300))
+
+
+_LEAST_DRAWN = 10_000
+_DRAWN_PER_VALUE = 100
+_SEED = 1
+# Ratios that are held together.
+_AT_ONCE = 1 << 19
+# Squares of larger contrasts do not fit into single precision.
+_SINGLE_CONTRAST = 1e15
+
+
+class LikelihoodRatios(Protocol):
+    """The reports of a mechanism under a distribution, with their probabilities and likelihood ratios."""
+
+    @property
+    def point(self) -> FloatArray:
+        """The ``(k,)`` distribution f: of the values that blocks cover, and of the rest if any of it was seen."""
+        ...
+
+    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield stretches of reports: ``(m,)`` probabilities, and ``(m, k)`` ratios less one, d."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRatios:
+    """The likelihood ratios of blocks, and of values in clear as one.
+
+    Attributes:
+        law: the block law.
+        truth: s, the probability of telling the truth.
+        noisy: 1 - s, on its own.
+        contrasts: c, of all sensitive values, or of each.
+        members: ``(v,)`` frequencies of the sensitive values.
+        rest: the frequency of all others; 0 if none was seen.
+    """
+
+    law: BlockLaw
+    truth: float
+    noisy: float
+    contrasts: PerValue
+    members: FloatArray
+    rest: float
+
+    @property
+    def point(self) -> FloatArray:
+        """The ``(k,)`` distribution."""
+        return np.append(self.members, self.rest) if self.rest else self.members
+
+    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield stretches of reports; see `LikelihoodRatios`."""
+        blocks, weights = self._blocks
+        # What is drawn is not known to more digits than single precision has.
+        single = isinstance(weights, float) and float(np.max(self.contrasts)) < _SINGLE_CONTRAST
+        precision: Any = np.float32 if single else np.float64
+        contrasts, members = (np.asarray(each, precision) for each in (self.contrasts, self.members))
+        step = max(_AT_ONCE // self.law.size, 1)
+        for start in range(0, block_count(blocks), step):
+            part = {name: column[start : start + step] for name, column in blocks.items()}
+            gains: AnyArray = self.law.contains(part) * contrasts
+            mean: FloatArray = gains @ members
+            if self.rest:
+                gains = np.append(gains, np.zeros((len(gains), 1), precision), axis=1)
+            gains -= mean[:, None]
+            gains /= 1 + mean[:, None]
+            if isinstance(weights, float):
+                yield np.full(len(gains), weights), gains
+            else:
+                yield weights[start : start + step] * (1 + mean), gains
+        if self.rest:
+            told = np.append(np.zeros(len(self.members)), 1 / self.rest)
+            yield np.array([self.truth * self.rest]), told[None] - 1
+
+    @cached_property
+    def _blocks(self) -> tuple[Blocks, FloatArray | float]:
+        """All blocks, with (1 - s) Lambda(A); or blocks drawn under f, and the probability of each."""
+        drawn = max(_DRAWN_PER_VALUE * self.law.size, _LEAST_DRAWN)
+        if self.law.alphabet_size <= drawn:
+            blocks, probabilities = self.law.alphabet()
+            return blocks, self.noisy * np.array([float(each) for each in probabilities])
+        # As many for each value as it is expected to send, to one.
+        ends = np.cumsum(np.append(self.noisy, self.truth * self.members))
+        members = np.searchsorted(ends, (np.arange(drawn) + 0.5) * (ends[-1] / drawn)).astype(np.int64) - 1
+        blocks = {each.name: np.empty(each.shape(drawn), dtype=each.dtype) for each in self.law.columns}
+        self.law.draw(members, SeededRandom(_SEED), blocks)
+        return blocks, float(ends[-1]) / drawn
+
+
+@dataclass(frozen=True, eq=False)
+class OutputRatios:
+    """The likelihood ratios of the outputs of an explicit channel.
+
+    Attributes:
+        matrix: ``(|X|, |Y|)`` Q(y|x).
+        point: ``(|X|,)`` the distribution.
+    """
+
+    matrix: FloatArray
+    point: FloatArray
+
+    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield all outputs that are possible; see `LikelihoodRatios`."""
+        q = self.point @ self.matrix
+        seen = q > 0
+        yield q[seen], (self.matrix[:, seen] / q[seen]).T - 1

@@ -1,4 +1,9 @@
-"""Decoders: unbiased estimates from tallies, with exact errors; for truth or noise, and designs."""
+"""Decoders: from tallies to unbiased estimates with exact errors.
+
+Decoders: unbiased estimates from tallies, with exact errors; for truth or noise, and designs.
+
+Pseudo-values: the worth of single reports to chosen values, and the likelihood of single reports.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,26 +11,27 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.accuracy.binomial_limits import BinomialCounts
-from discreet.accuracy.decoder import PerValue
-from discreet.accuracy.design import Design
-from discreet.accuracy.linear_decoder import LinearDecoder
-from discreet.accuracy.skewed_limits import MeanWorths
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.checks import checked_n
-from discreet.core.covariance import Covariance
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.consistency import Maker, checked_tally_of, refuse_unfit_tally
-from discreet.mechanisms.covariances import PoolCovariance, block_covariance, covariance_at
-from discreet.mechanisms.evidence import Evidence
-from discreet.mechanisms.likelihood_ratios import BlockRatios, LikelihoodRatios
-from discreet.mechanisms.sum_limits import SumLaw
-from discreet.mechanisms.tally_intervals import CountLaw, clear_counts, worth_moments
+from discreet.mechanisms.covariances import (
+    BlockRatios,
+    LikelihoodRatios,
+    PoolCovariance,
+    block_covariance,
+    covariance_at,
+)
+from discreet.mechanisms.evidence import Evidence, Maker, checked_tally_of, refuse_unfit_tally
+from discreet.mechanisms.tally_limits import CountLaw, SumLaw, clear_counts, worth_moments
+from discreet.theory.binomial import BinomialCounts, MeanWorths
+from discreet.theory.covariance import Covariance
+from discreet.theory.design import Design
+from discreet.theory.linear_decoder import LinearDecoder, PerValue
 
 _PATIENCE = 1 << 25
 # Where covariances follow from no formula: reports that are simulated for each value, numbers at a time, and values.
@@ -252,7 +258,7 @@ class BlockDecoder(Decoder):
         return float(self.numbers.truth)
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
-        """Return the counts of all values with their laws; see `discreet.mechanisms.tally_intervals`."""
+        """Return the counts of all values with their laws; see `discreet.mechanisms.tally_limits`."""
         domain, laws = self.domain, clear_counts(self.domain, tally, self.numbers.truth)
         if not domain.sensitive_count:
             return laws
@@ -377,3 +383,50 @@ class BlockDecoder(Decoder):
         ones, rest = np.ones(domain.sensitive_count), np.ones(domain.clear_count)
         least, most = (domain.arrange(a * ones, b * rest) for a, b in zip(ranges.sensitive, ranges.clear, strict=True))
         return least, most
+
+
+# Numbers that are worked out together, of which only those of the chosen values are kept.
+_REPORTS_AT_ONCE = 1 << 22
+
+
+class _Decoded(Protocol):
+    """A mechanism with a domain and a decoder."""
+
+    @property
+    def domain(self) -> Domain: ...
+
+    @property
+    def decoder(self) -> Decoder: ...
+
+
+class PseudoValues:
+    """A mechanism that tells the worth of each of its reports."""
+
+    def worth(self: _Decoded, reports: Reports, values: Any = None) -> FloatArray:
+        """Return pseudo-values: ``(n, m)`` contributions of reports to the estimates of m values.
+
+        A report's contribution to x has the mean 1 if its person's value is x, and else 0; so whatever is linear in
+        such indicators can be worked out from contributions.
+
+        Args:
+            reports: n reports; they are gone through some at a time.
+            values: m values of the domain; None for all.
+
+        Raises:
+            DataError: if there is no report, or none that the mechanism can have made, or a value is not in the domain.
+            MismatchError: if the reports belong to another plan.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+            >>> reports = mechanism.obfuscate(["yes"] * 70 + ["no"] * 30, random=dc.SeededRandom(1))
+            >>> worth = mechanism.worth(reports, ["yes"])
+            >>> bool(abs(worth.mean() - dc.estimate(mechanism, reports)["yes"].frequency) < 1e-12)
+            True
+        """
+        codes = np.arange(self.domain.size) if values is None else self.domain.encode(values)
+        rows = max(_REPORTS_AT_ONCE // self.domain.size, 1)
+        if reports.n <= rows:
+            return self.decoder.worth(reports)[:, codes]
+        parts = (reports.part(start, start + rows) for start in range(0, reports.n, rows))
+        return np.concatenate([self.decoder.worth(part)[:, codes] for part in parts])

@@ -8,7 +8,7 @@ import numpy as np
 from discreet.arrays import AnyArray, IntArray
 from discreet.core.reports import Reports, check_same_plan
 from discreet.core.tally import Tally
-from discreet.mechanisms.consistency import counted_in_clear, refuse_flaws, refuse_unfit_reports
+from discreet.mechanisms.evidence import counted_in_clear, refuse_flaws, refuse_unfit_reports
 from discreet.mechanisms.mechanism import Mechanism
 
 
@@ -68,16 +68,16 @@ class GroupedCounts:
         Raises:
             MismatchError: if the reports belong to another plan.
         """
-        from discreet.kernels.blocks import counting, grouping
+        from discreet.kernels import counting
 
         check_same_plan({self.mechanism.fingerprint, reports.fingerprint})
         self.simulated |= reports.simulated
         counting.add_symbols(groups, self.people)
         slots, of_blocks = self.mechanism.domain.slots, groups
         if reports.in_clear is not None and slots is not None:
-            of_clear, others = grouping.parted(groups, reports.in_clear)
+            of_clear, others = counting.parted(groups, reports.in_clear)
             of_blocks = groups if reports.block_count == reports.n else others
-            grouping.add_symbols(~slots[reports.clear], of_clear, self.clear)
+            counting.add_grouped_symbols(~slots[reports.clear], of_clear, self.clear)
         if self.support.shape[1]:
             self.mechanism.counts.add_by_group(reports.blocks, of_blocks, self.support)
 

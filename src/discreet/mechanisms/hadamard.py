@@ -13,10 +13,9 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
-from discreet.core.coins import Coins, half_toss, or_noise
-from discreet.core.random import RandomSource, fresh_lanes, fresh_words
+from discreet.core.random import Coins, RandomSource, fresh_lanes, fresh_words, half_toss, or_noise
 from discreet.core.reports import Blocks, smallest_unsigned
-from discreet.mechanisms.indexed import IndexedLaw, WholeAlphabet
+from discreet.mechanisms.block_law import IndexedLaw, WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 
@@ -93,7 +92,7 @@ class HadamardColumns(IndexedLaw):
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return ``(v,)`` T, by a Walsh-Hadamard transform of the column counts."""
-        from discreet.kernels.blocks.walsh import walsh_hadamard
+        from discreet.kernels.counting import walsh_hadamard
 
         found: IntArray = (counts.sum() + walsh_hadamard(counts)[1 : self.size + 1]) // 2
         return found
@@ -132,7 +131,7 @@ class DistinctColumns(WholeAlphabet):
         return self._half_sum(np.asarray(weights, dtype=np.float64))[1 : self.size + 1]
 
     def _half_sum(self, values: FloatArray) -> FloatArray:
-        from discreet.kernels.blocks.walsh import walsh_hadamard
+        from discreet.kernels.counting import walsh_hadamard
 
         found: FloatArray = (values.sum() + walsh_hadamard(values)) / 2
         return found

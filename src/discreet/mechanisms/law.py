@@ -1,4 +1,10 @@
-"""The law of truth or noise, which all block mechanisms share.
+"""Truth or noise: the one law of every mechanism of blocks.
+
+The truth threshold of a block law with promises, its decoder, and the law with the least error.
+
+A block mechanism as a matrix: every block of its alphabet, then every value that may go in clear.
+
+The law of truth or noise, which all block mechanisms share.
 
 With probability s a device tells the truth: a sensitive value as a block that contains it, any other value in clear.
 Otherwise it sends a block of noise, which does not depend on the value. With s/(1 - s) = pi (e^eps - 1) this is
@@ -6,43 +12,102 @@ Otherwise it sends a block of noise, which does not depend on the value. With s/
 
 Where the law has groups, pi_x differs, and so does the promise to x: with s/(1 - s) <= pi_x (e^eps_x - 1) for
 every sensitive x, no report makes x more than e^eps_x times likelier than any other value.
+
+A mechanism of a given block law, in the place of options from which the law follows.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from discreet.accuracy.decoder import PerValue
-from discreet.accuracy.linear_decoder import LinearDecoder
-from discreet.arrays import BoolArray, IntArray
-from discreet.core.checks import checked_epsilon
-from discreet.core.digests import known_of
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.core.checks import checked_epsilon, shown
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.exact import likelihood_ratio, logarithm
 from discreet.core.guarantee import GroupPromise, Guarantee
-from discreet.core.random import WORD_RANGE, RandomSource, checked_source
+from discreet.core.random import WORD_RANGE, RandomSource, checked_source, likelihood_ratio, logarithm, truth_threshold
 from discreet.core.reports import Blocks, Column, Reports, check_same_plan, report_columns, smallest_unsigned
-from discreet.core.tally import Tally, total
+from discreet.core.tally import Tally, known_of, total
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, CommonLaw, by_group
+from discreet.mechanisms.block_law import BlockLaw, CommonLaw, Counting, by_group
 from discreet.mechanisms.channel import Channel
-from discreet.mechanisms.consistency import counted_in_clear, refuse_unfit_reports
-from discreet.mechanisms.counting import Counting
-from discreet.mechanisms.decoders import BlockDecoder
-from discreet.mechanisms.evidence import Data, Evidence, evidence_of_blocks
+from discreet.mechanisms.decoders import BlockDecoder, PseudoValues
+from discreet.mechanisms.evidence import Data, Evidence, counted_in_clear, evidence_of_blocks, refuse_unfit_reports
 from discreet.mechanisms.mechanism import Face
-from discreet.mechanisms.numbers import numbers_of, threshold_of
 from discreet.mechanisms.obfuscation import obfuscated, obfuscated_batches
-from discreet.mechanisms.pseudo_values import PseudoValues
-from discreet.mechanisms.spelled import spelled
-from discreet.mechanisms.weighted_law import group_counts
+from discreet.mechanisms.weights import group_counts
+from discreet.theory.linear_decoder import DecoderBesideClear, LinearDecoder, PerValue, PoolBias
+
+Law = TypeVar("Law", bound=BlockLaw)
+
+
+def threshold_of(promises: tuple[float, ...], law: BlockLaw) -> int:
+    """Return S, the largest truth threshold over 2^64 that keeps every group's promise."""
+    return min(truth_threshold(epsilon, pi) for epsilon, pi in zip(promises, law.inclusions, strict=True))
+
+
+def numbers_of(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> LinearDecoder:
+    """Return the linear decoder of truth or noise."""
+    kind = DecoderBesideClear if clear_blocks else LinearDecoder
+    return kind(
+        domain.sensitive_count,
+        domain.clear_count,
+        threshold / WORD_RANGE,
+        (WORD_RANGE - threshold) / WORD_RANGE,
+        by_group(law.inclusions, law.groups),
+        by_group(law.conditional_inclusions, law.groups),
+        PoolBias.of(law.conditional_inclusions[0], *law.conditional_variation),
+    )
+
+
+def least_worst(domain: Domain, epsilon: float, laws: Sequence[Law]) -> Law:
+    """Return the law with the least worst-case error; the first of several such."""
+    promise = (epsilon,)
+    return min(laws, key=lambda law: numbers_of(domain, law, threshold_of(promise, law)).worst_case_mse(1))
+
+
+MOST_ENTRIES = 20_000_000
+"""Of a matrix that is spelled out."""
+
+
+def spelled(domain: Domain, law: BlockLaw, numbers: LinearDecoder) -> FloatArray:
+    """Return the matrix Q(y|x), rows in the domain's order.
+
+    Raises:
+        ParameterError: if it would be too large, or its reports have two parts.
+    """
+    if numbers.clear_blocks:
+        raise ParameterError("a mechanism with clear_bits has reports of two parts; spell out the one without.")
+    weights, contained = _alphabet(domain, law)
+    blocks = np.broadcast_to(numbers.noisy * weights, (domain.size, len(weights))).copy()
+    told = np.where(contained.T, numbers.truth * weights / np.reshape(numbers.inclusion, (-1, 1)), 0.0)
+    blocks[domain.sensitive_codes] += told[: domain.sensitive_count]
+    in_clear = np.zeros((domain.size, domain.clear_count))
+    in_clear[domain.clear_codes, np.arange(domain.clear_count)] = numbers.truth
+    return np.hstack([blocks, in_clear])
+
+
+def is_small(domain: Domain, law: BlockLaw) -> bool:
+    """Return true if the matrix is small enough to be spelled out."""
+    return (law.alphabet_size + domain.clear_count) * domain.size <= MOST_ENTRIES
+
+
+def _alphabet(domain: Domain, law: BlockLaw) -> tuple[FloatArray, BoolArray]:
+    if not is_small(domain, law):
+        # The number itself may be too large even for a float.
+        raise ParameterError(
+            f"only matrices of up to {MOST_ENTRIES:g} entries are spelled out; this mechanism's has more, "
+            f"for {domain.size} values."
+        )
+    blocks, weights = law.alphabet()
+    return weights.astype(np.float64), law.contains(blocks)
+
 
 _FORMAT = 2
 _MOST_NUMBERS = 20
@@ -352,3 +417,37 @@ def _short(option: object) -> str:
 def sensitive_size(domain: Domain) -> int:
     """Return the size of a block law over this domain: v, or 1 where nothing is sensitive and no block is ever sent."""
     return max(checked_domain(domain).sensitive_count, 1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LawMechanism(BlockMechanism):
+    """A mechanism of a given block law.
+
+    Attributes:
+        law: the block law, over the sensitive values.
+        clear_blocks: whether reports in clear carry a block of noise too.
+        epsilons: the promise to the values of each group of the law; empty if there is one promise to all.
+    """
+
+    law: BlockLaw = field()
+    clear_blocks: bool = False
+    epsilons: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse an object that is no block law, and promises that do not fit its groups.
+
+        Raises:
+            ParameterError: if the law or the promises are such.
+        """
+        if not all(hasattr(self.law, name) for name in ("inclusions", "draw", "columns")) or isinstance(self.law, type):
+            raise ParameterError(f"law must be a block law, got {type(self.law).__name__}.")
+        if not isinstance(self.clear_blocks, bool):
+            raise ParameterError(f"clear_blocks must be True or False, got {shown(self.clear_blocks)}.")
+        if not isinstance(self.epsilons, tuple):
+            raise ParameterError(f"epsilons must be a tuple, one for each group, got {type(self.epsilons).__name__}.")
+        super().__post_init__()
+
+    @property
+    def laws(self) -> tuple[type[CommonLaw], ...]:  # type: ignore[override]
+        """The class of its law."""
+        return (type(self.law),)  # type: ignore[return-value]

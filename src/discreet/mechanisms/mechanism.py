@@ -8,7 +8,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, Reports
 from discreet.core.tally import Tally
-from discreet.mechanisms.counting import Counting
+from discreet.mechanisms.block_law import Counting
 from discreet.mechanisms.decoders import Decoder
 from discreet.mechanisms.evidence import Data, Evidence
 

@@ -7,9 +7,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_whole
-from discreet.core.coins import BATCH, Coins, half_toss, or_noise, toss
 from discreet.core.columns import integers
-from discreet.core.random import RandomSource
+from discreet.core.random import BATCH, Coins, RandomSource, half_toss, or_noise, toss
 from discreet.core.reports import Blocks, Column, Reports, is_plain, report_columns, smallest_unsigned
 from discreet.mechanisms.block_law import BlockLaw
 

@@ -1,4 +1,11 @@
-"""Block mechanisms by their names in plans: those of this package, and those of other packages that join them.
+"""Laws of other packages: registered by entry points, and examined by enumeration.
+
+A block law as its blocks have it: pi, rho and the probabilities counted from them, beside what the law states.
+
+What a law states is its author's word. Its blocks are what devices send, so whoever relies on the word counts here
+first: all of them where they are few, else those of the same law over few values.
+
+Block mechanisms by their names in plans: those of this package, and those of other packages that join them.
 
 Another package joins by an entry point of the group `GROUP`, whose name is that of the mechanism in plans:
 
@@ -10,18 +17,261 @@ plan loads nothing else. What joins is looked at first: its law must be what its
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from fractions import Fraction
 from functools import cached_property
-from itertools import chain
+from itertools import chain, product
+from math import lcm, prod
 from typing import Any
 
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import shown
 from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, CommonLaw
-from discreet.mechanisms.enumeration import at_small_sizes, examined
-from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.law import MOST_ENTRIES, BlockMechanism
+
+_SMALL_SIZES = (5, 2)
+_DRAWS = 1 << 12
+# Sums of them over all members of all blocks, at most 2^25, fit into 63 bits.
+_FACTORS = 1 << 36
+_FEW_WEIGHTS = 64
+_SEED = 28
+
+
+class Enumeration:
+    """The blocks of a law with their probabilities, and what is counted from them.
+
+    Args:
+        law: a law whose blocks can be listed; see `is_countable`.
+    """
+
+    def __init__(self, law: BlockLaw) -> None:
+        self.law = law
+        self.blocks, self.weights = law.alphabet()
+
+    @cached_property
+    def contained(self) -> BoolArray:
+        """``(m, v)`` booleans: which block contains which value."""
+        found = np.asarray(self.law.contains(self.blocks))
+        if found.shape != (len(self.weights), self.law.size) or found.dtype != np.bool_:
+            raise TypeError(f"contains must be {(len(self.weights), self.law.size)} booleans, got {found.shape}")
+        return found
+
+    @cached_property
+    def inclusions(self) -> tuple[Fraction, ...]:
+        """Pi of each value: the sum of the probabilities of the blocks that contain it."""
+        return tuple(self._sums(np.ones(len(self.weights), dtype=np.int64)))
+
+    def form_faults(self) -> Iterator[str]:
+        """Yield the faults of the list of blocks: its probabilities, columns, blocks that come twice."""
+        law, blocks = self.law, self.blocks
+        if not all(isinstance(weight, int | Fraction) for weight in self.weights.tolist()):
+            yield "the probabilities of the alphabet must be fractions."
+            return
+        distinct, places = self._classes
+        of_each = zip(distinct, np.bincount(places, minlength=len(distinct)).tolist(), strict=True)
+        if min(distinct) < 0 or sum((weight * count for weight, count in of_each), Fraction(0)) != 1:
+            yield "the probabilities of the alphabet must be fractions of at least 0 that add up to 1."
+        names = [column.name for column in law.columns]
+        if sorted(blocks) != sorted(names):
+            yield f"the alphabet must have the columns {names}, got {sorted(blocks)}."
+            return
+        for column in law.columns:
+            entries = blocks[column.name]
+            shape = column.shape(law.alphabet_size)
+            if entries.dtype != column.dtype or entries.shape != shape:
+                yield (
+                    f"column {column.name!r} must be {np.dtype(column.dtype)} of shape {shape}, got {entries.dtype} of "
+                    f"shape {entries.shape}."
+                )
+            elif column.bound is not None and int(entries.max()) >= column.bound:
+                yield f"column {column.name!r} must keep its bound."
+        if (different := len(np.unique(keys(blocks)))) != law.alphabet_size:
+            yield f"the {law.alphabet_size} blocks must differ, only {different} do."
+
+    def number_faults(self) -> Iterator[str]:
+        """Yield the faults of pi and rho as stated; of rho only where nothing public was drawn for all."""
+        law, v = self.law, self.law.size
+        if len(law.conditional_inclusions) != len(law.inclusions):
+            yield f"pi and rho must be one for each group, got {len(law.inclusions)} and another number."
+            return
+        groups = np.zeros(v, dtype=np.int64) if law.groups is None else np.asarray(law.groups)
+        if groups.shape != (v,) or not np.isin(groups, np.arange(len(law.inclusions))).all():
+            yield f"groups must be ({v},) numbers below {len(law.inclusions)}, that of the probabilities stated."
+            return
+        stated, rho = ([shares[at] for at in groups] for shares in (law.inclusions, law.conditional_inclusions))
+        for x, found in enumerate(self.inclusions):
+            if found != stated[x]:
+                yield f"pi of value {x} must be {_short(found)}, as counted, the law states {_short(stated[x])}."
+                return
+        if v == 1 or any(law.conditional_variation):
+            return
+        # One product with random factors tells whether any pair is wrong; the pair is looked for only then.
+        factors = np.random.default_rng().integers(1, _FACTORS, v)
+        counted = self._sums(self.contained @ factors)
+        weighted = [share * int(factor) for share, factor in zip(rho, factors, strict=True)]
+        total = sum(weighted, Fraction(0))
+        for x, found in enumerate(counted):
+            if found != stated[x] * (int(factors[x]) + total - weighted[x]):
+                yield from self._wrong_pair(x, rho)
+                return
+
+    def _wrong_pair(self, x: int, rho: list[Fraction]) -> Iterator[str]:
+        pairs = self._sums(self.contained[:, x].astype(np.int64))
+        for other, found in enumerate(pairs):
+            share = found / self.inclusions[x] if self.inclusions[x] else Fraction(0)
+            if other != x and share != rho[other]:
+                yield (
+                    f"rho of value {other}, given {x}, must be {_short(share)}, as counted, the law states "
+                    f"{_short(rho[other])}."
+                )
+                return
+
+    def drawing_faults(self) -> Iterator[str]:
+        """Yield the faults of blocks that are drawn: not listed, without their member, or taken for flawed."""
+        law = self.law
+        members = np.arange(_DRAWS) % (law.size + 1) - 1
+        drawn: dict[str, AnyArray] = {
+            column.name: np.zeros(column.shape(_DRAWS), column.dtype) for column in law.columns
+        }
+        law.draw(members, SeededRandom(_SEED), drawn)
+        if (strange := np.count_nonzero(found_among(keys(drawn), keys(self.blocks)) < 0)) > 0:
+            yield f"blocks that are drawn must be in the alphabet, {strange} of {_DRAWS} are not."
+        told = np.flatnonzero(members >= 0)
+        without = np.count_nonzero(~law.contains(drawn)[told, members[told]])
+        if without:
+            yield f"a block must contain its member, {without} of {len(told)} do not."
+        if flawed := np.count_nonzero(law.flaws(drawn)):
+            yield f"blocks that are drawn must not be flawed, {flawed} of {_DRAWS} are."
+
+    def flaw_faults(self, most: int) -> Iterator[str]:
+        """Yield the faults of `flaws`: of up to ``most`` blocks that fit, those are flawed that the alphabet lacks."""
+        blocks = _writable(self.law.columns, most)
+        possible, flawed = found_among(keys(blocks), keys(self.blocks)) >= 0, self.law.flaws(blocks)
+        if flawed.shape != possible.shape:
+            yield f"flaws must be one per block, {possible.shape}, got {flawed.shape}."
+            return
+        for wrong, told in ((flawed & possible, "sent must not be flawed"), (~flawed & ~possible, "not sent must be")):
+            if count := np.count_nonzero(wrong):
+                yield f"blocks that can be {told} (flaws), {count} of {len(wrong)} are otherwise."
+
+    @cached_property
+    def _classes(self) -> tuple[list[Fraction], IntArray]:
+        """The different probabilities, and ``(m,)`` which of them each block has."""
+        # Pairs of integers are hashed and compared faster than fractions.
+        listed = [(weight.numerator, weight.denominator) for weight in self.weights.tolist()]
+        known = {pair: place for place, pair in enumerate(dict.fromkeys(listed))}
+        places = np.fromiter(map(known.__getitem__, listed), np.int64, len(listed))
+        return [Fraction(*pair) for pair in known], places
+
+    def _sums(self, values: IntArray) -> list[Fraction]:
+        """Return for each value the exact sum, over the blocks that contain it, of probability times ``(m,)``."""
+        distinct, places = self._classes
+        if len(distinct) <= _FEW_WEIGHTS:
+            rows = [np.flatnonzero(places == at) for at in range(len(distinct))]
+            parts = [(one, values[at] @ self.contained[at]) for one, at in zip(distinct, rows, strict=True)]
+            return [sum((weight * int(part[x]) for weight, part in parts), Fraction(0)) for x in range(self.law.size)]
+        noise, denominator = in_whole_numbers(self.weights)
+        weighted = noise * values
+        return [Fraction(int(weighted[column].sum()), denominator) for column in self.contained.T]
+
+
+def is_countable(law: BlockLaw) -> bool:
+    """Return true if all blocks of a law can be listed."""
+    return law.alphabet_size * law.size <= MOST_ENTRIES
+
+
+def examined(law: BlockLaw) -> tuple[tuple[Fraction, ...] | None, list[str]]:
+    """Return pi of each value as counted, and a sentence for what the law states otherwise than its blocks have it.
+
+    Args:
+        law: one whose blocks can be listed; of any package, whatever its members return or raise.
+
+    Returns:
+        pi, or None if it cannot be counted, which is a fault then; and the faults, none of a sound law.
+    """
+    found: list[str] = []
+    inclusions = None
+    try:
+        counted = Enumeration(law)
+        found += counted.form_faults()
+        inclusions = counted.inclusions
+        found += counted.number_faults()
+        if not found:
+            found += [*counted.drawing_faults(), *counted.flaw_faults(_DRAWS)]
+    except Exception as failure:  # another package's code, which may raise anything
+        found.append(f"the blocks must be listed, drawn and read, but {type(failure).__name__} was raised: {failure}")
+    return inclusions, found
+
+
+def at_small_sizes(*makers: Callable[[int], BlockLaw]) -> Iterator[BlockLaw]:
+    """Yield a law over few values, for each of some sizes that one of these can make it for."""
+    for size, make in product(_SMALL_SIZES, makers):
+        try:
+            law = make(size)
+            countable = law.size == size and is_countable(law)
+        except Exception:  # not for so few values, or another package's code
+            continue
+        if countable:
+            yield law
+
+
+def _short(share: Fraction) -> str:
+    """Return a fraction as it is where it is short, else as a number."""
+    written = str(share)
+    return written if len(written) <= 20 else f"{float(share):.12g}"
+
+
+def _writable(columns: tuple[Column, ...], most: int) -> Blocks:
+    """Return every row of entries within the columns' bounds; where they are too many, some, drawn evenly."""
+    entries = [column for column in columns for _ in range(column.width or 1)]
+    bounds = [column.bound or 1 << 8 * np.dtype(column.dtype).itemsize for column in entries]
+    total, rest = prod(bounds), np.arange(min(prod(bounds), most))
+    digits: list[AnyArray] = []
+    random = np.random.default_rng(1)
+    for bound in bounds:
+        if total > most:
+            digits.append(random.integers(0, bound, len(rest), dtype=np.uint64))
+            continue
+        rest, digit = np.divmod(rest, bound)
+        digits.append(digit)
+    found, at = {}, iter(digits)
+    for column in columns:
+        stacked = np.stack([next(at) for _ in range(column.width or 1)], axis=1).astype(column.dtype)
+        found[column.name] = stacked[:, 0] if column.width is None else stacked
+    return found
+
+
+def in_whole_numbers(weights: Any) -> tuple[AnyArray, int]:
+    """Return fractions as integers over a common denominator."""
+    denominator = lcm(*{weight.denominator for weight in set(weights.tolist())})
+    return np.array([int(weight * denominator) for weight in weights], dtype=object), denominator
+
+
+def keys(blocks: Blocks) -> AnyArray:
+    """Return ``(m,)`` bytes that tell blocks apart."""
+    rows = [np.ascontiguousarray(column).reshape(len(column), -1) for _, column in sorted(blocks.items())]
+    return as_keys(np.hstack([row.view(np.uint8).reshape(len(row), -1) for row in rows]))
+
+
+def as_keys(rows: AnyArray) -> AnyArray:
+    """Return ``(m,)`` opaque values of rows of bytes."""
+    # NumPy takes zeros at the end for what fills a text up, which all of one width have alike.
+    return np.ascontiguousarray(rows).view(f"S{rows.shape[1]}").reshape(len(rows))
+
+
+def found_among(wanted: AnyArray, all_keys: AnyArray) -> IntArray:
+    """Return ``(n,)`` the place of each key among others that all differ; -1 where it is none of them."""
+    order = np.argsort(all_keys)
+    places = order[np.minimum(np.searchsorted(all_keys, wanted, sorter=order), len(order) - 1)]
+    return np.where(all_keys[places] == wanted, places, -1)
+
 
 GROUP = "discreet.block_laws"
 """The group of entry points."""

@@ -19,13 +19,11 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_whole
-from discreet.core.coins import Coins, chosen, joint
-from discreet.core.random import RandomSource, uniform_below
+from discreet.core.random import Coins, RandomSource, chosen, joint, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.leakage.hits import HitDistribution, single
-from discreet.mechanisms.block_law import CommonLaw, EvenLaw, by_group
-from discreet.mechanisms.counting import ValueCounts
+from discreet.mechanisms.block_law import CommonLaw, EvenLaw, ValueCounts, by_group
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.theory.hits import HitDistribution, single
 
 # Below this a 32-bit lane is hardly ever thrown away.
 _SMALL = 1 << 16
@@ -146,16 +144,16 @@ class Singletons(SingletonCodec, EvenLaw):
 
 def _add(blocks: Blocks, counts: IntArray) -> None:
     """Add symbols to counts in place, without another array of this size."""
-    from discreet.kernels.blocks.counting import add_symbols
+    from discreet.kernels.counting import add_symbols
 
     add_symbols(blocks["symbol"], counts)
 
 
 def _add_by_group(blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
     """Add symbols to the counts of their groups in place."""
-    from discreet.kernels.blocks.grouping import add_symbols
+    from discreet.kernels.counting import add_grouped_symbols
 
-    add_symbols(blocks["symbol"], groups, counts)
+    add_grouped_symbols(blocks["symbol"], groups, counts)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

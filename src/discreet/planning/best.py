@@ -5,11 +5,9 @@ from typing import Any
 
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism
+from discreet.planning.candidates import People, Requirements, Target
 from discreet.planning.central import CentralPlan, CentralTarget, plan_central
-from discreet.planning.choosing import WITHIN
-from discreet.planning.compare import compared
-from discreet.planning.recommendation import LONG
-from discreet.planning.requirements import People, Requirements, Target
+from discreet.planning.compare import LONG, WITHIN, compared
 
 
 def best(

@@ -14,19 +14,15 @@ from math import exp, sqrt
 import numpy as np
 
 from discreet.arrays import AnyArray
+from discreet.core.arithmetic import bisected
 from discreet.core.checks import checked_between, checked_positive, checked_whole
 from discreet.core.domain import Domain
-from discreet.core.estimate_table import Cells
-from discreet.core.result_table import ResultTable
-from discreet.core.searching import bisected
+from discreet.core.result_table import Cells, ResultTable
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, UnaryEncoding
-from discreet.planning.candidates import Candidate, LeastErrors, candidate, none_fits
-from discreet.planning.choosing import recommended
-from discreet.planning.compare import compare
+from discreet.planning.candidates import Candidate, LeastErrors, Requirements, candidate, none_fits
+from discreet.planning.compare import compare, cost, recommended
 from discreet.planning.identification import builders
-from discreet.planning.recommendation import cost
-from discreet.planning.requirements import Requirements
 from discreet.privacy.shuffling import ShuffledGuarantee, shuffled
 
 # Of the largest local epsilon: to 5 digits of it.
@@ -130,7 +126,7 @@ class CentralPlan(ResultTable):
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.planning.requirements import People
+        >>> from discreet.planning.candidates import People
         >>> domain = dc.Domain(range(100))
         >>> asked = Requirements(domain, 4.0, 10_000, People.of(domain, None, None))
         >>> plan = plan_central(asked, CentralTarget(1.0))
@@ -271,7 +267,7 @@ def plan_central(requirements: Requirements, wanted: CentralTarget) -> CentralPl
             towards values in clear is named where there are none.
 
     Example:
-        >>> from discreet.planning.requirements import People
+        >>> from discreet.planning.candidates import People
         >>> domain = Domain(range(10), sensitive=range(4))
         >>> asked = Requirements(domain, 4.0, 10_000, People.of(domain, 0.3, None), "sensitive-mass")
         >>> plan_central(asked, CentralTarget(1.0)).best.limit in ("local", "towards")

@@ -1,29 +1,291 @@
-"""Comparison of all mechanisms: losses, report sizes, users needed, and the best one for a target."""
+"""Mechanisms side by side, and which to choose.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+Curves of the error against epsilon and against the number of users, for plots of a comparison.
+
+The choice of a mechanism: the smallest report whose error is close to the least.
+
+The recommendation in one sentence, with its reason.
+
+Comparison of all mechanisms: losses, report sizes, users needed, and the best one for a target.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from discreet.arrays import AnyArray
 from discreet.core.domain import Domain
-from discreet.core.estimate_table import Cells
-from discreet.core.result_table import ResultTable
+from discreet.core.result_table import Cells, ResultTable
 from discreet.errors import ParameterError
+from discreet.mechanisms import BlockMechanism
 from discreet.planning.candidates import (
+    COUNTED,
     Candidate,
     LeastErrors,
+    People,
+    Requirements,
+    Target,
     bounds,
     candidate,
     compared_mechanisms,
+    expected_mse,
+    fits,
     in_seconds,
     none_fits,
     with_defaults,
 )
-from discreet.planning.choosing import WITHIN, alternative, least, recommended
-from discreet.planning.recommendation import recommendation_sentence
-from discreet.planning.requirements import People, Requirements, Target
+
+LOWER_BOUND = "lower bound"
+
+_EPSILONS = np.geomspace(0.1, 10, 41)
+_DECADES = 1
+_PER_DECADE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A curve of errors, for one mechanism or the lower bound.
+
+    Attributes:
+        name: of a mechanism, or `LOWER_BOUND`.
+        points: (epsilon or number of users, root mean squared error), ascending.
+
+    Example:
+        >>> Curve("rr", ((0.5, 0.2), (1.0, 0.1))).points[-1]
+        (1.0, 0.1)
+    """
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+
+def against_epsilon(requirements: Requirements) -> tuple[Curve, ...]:
+    """Return the error under the target for epsilon from 0.1 to 10, a curve per mechanism that fits.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.planning.candidates import People
+        >>> domain = dc.Domain(range(2), sensitive=[0])
+        >>> curves = against_epsilon(Requirements(domain, 1.0, 1000, People.of(domain, None, None), largest_report=1))
+        >>> first, *_, last = curves[0].points
+        >>> curves[0].name, first[0], last[0], first[1] > last[1]
+        ('rr', 0.1, 10.0, True)
+    """
+    found: list[tuple[str, float, float]] = []
+    for epsilon in _EPSILONS.tolist():
+        asked = replace(requirements, epsilon=epsilon)
+        found += [(name, epsilon, error) for name, error in _errors(asked, _fitting(asked))]
+    return _curves(found)
+
+
+def against_users(requirements: Requirements) -> tuple[Curve, ...]:
+    """Return the error under the target for numbers of users around that of the requirements, as `against_epsilon`.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.planning.candidates import People
+        >>> domain = dc.Domain(range(4), sensitive=[0])
+        >>> curves = against_users(Requirements(domain, 1.0, 1000, People.of(domain, None, None)))
+        >>> curves[0].points[0][0], curves[0].points[-1][0]
+        (100.0, 10000.0)
+    """
+    steps = np.arange(-_DECADES * _PER_DECADE, _DECADES * _PER_DECADE + 1) / _PER_DECADE
+    users = sorted({max(round((requirements.users or COUNTED) * 10**step), 1) for step in steps.tolist()})
+    # The mechanisms of the requirements: none is tuned for another number of users.
+    fitting = _fitting(requirements)
+    asked = [(count, replace(requirements, users=count)) for count in users]
+    return _curves([(name, float(count), error) for count, one in asked for name, error in _errors(one, fitting)])
+
+
+def _fitting(requirements: Requirements) -> list[tuple[str, BlockMechanism]]:
+    return [(name, one) for name, one in compared_mechanisms(requirements) if fits(requirements, one)]
+
+
+def _errors(requirements: Requirements, fitting: Iterable[tuple[str, BlockMechanism]]) -> list[tuple[str, float]]:
+    n, p = requirements.reports, requirements.target_p
+    # Nothing to draw on a logarithmic axis where there is no error.
+    errors = [(name, mse) for name, one in fitting if (mse := expected_mse(one, n, p)) > 0]
+    least = bounds(requirements)
+    bound = least.worst if p is None else least.assumed
+    return [(name, sqrt(mse)) for name, mse in [*errors, *([(LOWER_BOUND, bound)] if bound else [])]]
+
+
+def _curves(found: Iterable[tuple[str, float, float]]) -> tuple[Curve, ...]:
+    names: dict[str, list[tuple[float, float]]] = {}
+    for name, x, error in found:
+        names.setdefault(name, []).append((x, error))
+    return tuple(Curve(name, tuple(points)) for name, points in names.items())
+
+
+SAME = 1 + 1e-9
+"""Errors whose ratio is below this are the same but for rounding."""
+
+WITHIN = 0.05
+"""The default of ``within``: the additional error, as a share of the least, that a smaller report may cost."""
+
+_BETTER = 0.9
+
+
+def least(candidates: Sequence[Candidate], *, worst: bool) -> Candidate:
+    """Return the candidate with the least error; of equal ones the smallest reports, then the first."""
+    limit = min(one.error(worst=worst) for one in candidates) * SAME
+    return min((one for one in candidates if one.error(worst=worst) <= limit), key=lambda one: one.largest_bytes)
+
+
+def recommended(candidates: Sequence[Candidate], within: float, *, worst: bool) -> Candidate:
+    """Return the candidate with the smallest report whose error is close to the least.
+
+    Of equally small ones the least error; where that is the same too, the one that has less error elsewhere, for other
+    distributions than the target is about; then the smallest expected report.
+
+    Args:
+        candidates: those whose reports are small enough.
+        within: how much more error than the least is little, as a share of it.
+        worst: whether the worst case counts, or the people as they are assumed.
+    """
+    limit = least(candidates, worst=worst).error(worst=worst) * (1 + within) * SAME
+    near = [one for one in candidates if one.error(worst=worst) <= limit]
+    smallest = min(one.largest_bytes for one in near)
+    small = [one for one in near if one.largest_bytes == smallest]
+    limit = least(small, worst=worst).error(worst=worst) * SAME
+    equal = [one for one in small if one.error(worst=worst) <= limit]
+    limit = min(_elsewhere(one, worst=worst) for one in equal) * SAME
+    return min((one for one in equal if _elsewhere(one, worst=worst) <= limit), key=lambda one: one.bytes)
+
+
+def _elsewhere(one: Candidate, *, worst: bool) -> float:
+    # Whoever has no more error at each of these has no larger product.
+    return one.error(worst=not worst) * one.uniform_mse
+
+
+def alternative(candidates: Sequence[Candidate], chosen: Candidate, within: float, *, given: bool) -> Candidate | None:
+    """Return a candidate nearly best in the worst case, and at least 10% better for the likely distribution.
+
+    Args:
+        candidates: those whose reports are small enough.
+        chosen: the one that is recommended for the worst case.
+        within: how much more error than the least is little; 5% at least.
+        given: whether something is known of the people, or the likely distribution is the uniform one.
+
+    Returns:
+        the best one there; None if none is that much better.
+    """
+    limit = least(candidates, worst=True).worst_mse * (1 + max(within, WITHIN)) * SAME
+    near = [one for one in candidates if one.worst_mse <= limit]
+    found = min(near, key=lambda one: likely_mse(one, given=given))
+    return found if likely_mse(found, given=given) < _BETTER * likely_mse(chosen, given=given) else None
+
+
+def likely_mse(one: Candidate, *, given: bool) -> float:
+    """Return the error for the assumed distribution, or for the uniform one where none is known."""
+    return one.assumed_mse if given else one.uniform_mse
+
+
+LONG = 10.0
+"""Seconds of the collector from which on a recommendation names them."""
+
+_TIMES = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "hours"), (2 * 60, 60, "minutes"), (0, 1, "seconds"))
+
+
+def recommendation_sentence(
+    requirements: Requirements, best: Candidate, candidates: Sequence[Candidate], other: Candidate | None = None
+) -> str:
+    """Return the recommended mechanism and the reason, in one sentence.
+
+    Args:
+        requirements: what was asked.
+        best: the one that is recommended for its target.
+        candidates: all of them.
+        other: one that is worth naming beside it.
+    """
+    worst = requirements.target == "worst-case"
+    losses = best.worst if worst else best.assumed
+    bound = "" if losses.excess is None else f" and {losses.excess:.2f} times the least possible"
+    beside = cost(best.seconds, requirements.counted) + ("" if other is None else _beside(requirements, best, other))
+    return (
+        f"Use {_named(best)}: {_people(requirements)} its mean squared error is {'at most ' if worst else ''}"
+        f"{losses.mse:.3e}, {_field(requirements, best, candidates)}{bound}; "
+        f"{_size(requirements, best)}{_needed(requirements, best)}{beside}."
+    )
+
+
+def _named(one: Candidate) -> str:
+    return f"{one.name} ({one.options})" if one.options else one.name
+
+
+def _people(requirements: Requirements) -> str:
+    people = requirements.people
+    if requirements.target == "worst-case":
+        return "whatever the distribution,"
+    if requirements.target == "distribution":
+        return f"for the given distribution ({people.mass:.1%} sensitive)"
+    how = " (assumed)" if people.source == "assumed" else ""
+    return f"if {people.mass:.1%} of the people have a sensitive value{how},"
+
+
+def _field(requirements: Requirements, best: Candidate, candidates: Sequence[Candidate]) -> str:
+    """Return the field of mechanisms compared, and the distance of the chosen one from the least error."""
+    worst = requirements.target == "worst-case"
+    fitting = sorted((one for one in candidates if one.fits), key=lambda one: one.error(worst=worst))
+    limit = requirements.largest_report
+    small = "" if limit is None else f" whose reports take at most {_bytes(limit)}"
+    count = f"the least of all compared{small}"
+    lowest = least(fitting, worst=worst)
+    if best.error(worst=worst) > lowest.error(worst=worst) * SAME:
+        above = _more(best.error(worst=worst) / lowest.error(worst=worst))
+        return f"{above} than {count} ({_named(lowest)}, up to {_bytes(lowest.largest_bytes)} a report)"
+    behind = next((one for one in fitting if one.error(worst=worst) > lowest.error(worst=worst) * SAME), None)
+    if behind is None or lowest.error(worst=worst) == 0:
+        return count
+    return f"{count} (next is {behind.name}, {_more(behind.error(worst=worst) / lowest.error(worst=worst))})"
+
+
+def _more(ratio: float) -> str:
+    some = "less than 0.1%" if ratio < 1.001 else f"{ratio - 1:.1%}"
+    return f"{some} more" if ratio < 2 else f"{ratio:.1f} times as much"
+
+
+def _bytes(size: float) -> str:
+    text = f"{size:,}" if isinstance(size, int) else f"{size:g}"
+    return f"{text} byte{'' if size == 1 else 's'}"
+
+
+def _size(requirements: Requirements, best: Candidate) -> str:
+    kept = f", the smallest within {requirements.within * 100:g}% of the least error" if requirements.within else ""
+    return f"a report takes at most {_bytes(best.largest_bytes)}{kept}"
+
+
+def _beside(requirements: Requirements, best: Candidate, other: Candidate) -> str:
+    """Return a clause on an alternative: nearly as good in the worst case, better for the likely distribution."""
+    given = requirements.people.source != "assumed"
+    where = "where all values are equally frequent"
+    if given:
+        where = "at the given distribution" if not requirements.people.even else "at the given sensitive share"
+    less = 1 - likely_mse(other, given=given) / likely_mse(best, given=given)
+    ratio = other.worst_mse / best.worst_mse
+    worse = "no more error" if ratio <= SAME else f"{_more(ratio)} error"
+    size = _bytes(other.largest_bytes)
+    return f"; {_named(other)} has {worse} in the worst case and {less:.1%} less {where}, with up to {size} a report"
+
+
+def cost(seconds: float, reports: int) -> str:
+    """Return a clause on the collector's time, where it is long."""
+    if seconds <= LONG:
+        return ""
+    unit, name = next((unit, name) for least, unit, name in _TIMES if seconds >= least)
+    return (
+        f"; counting {reports:,} reports and decoding their tally takes about {seconds / unit:,.0f} {name} of one core"
+    )
+
+
+def _needed(requirements: Requirements, best: Candidate) -> str:
+    if best.users_needed is None:
+        return ""
+    error = requirements.standard_error
+    return f", and {best.users_needed:,} users give every value a standard error of at most {error:g}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

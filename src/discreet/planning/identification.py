@@ -16,7 +16,7 @@ from discreet.core.checks import checked_epsilon, checked_n
 from discreet.core.domain import Domain, checked_domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, LocalHashing, UnaryEncoding
-from discreet.planning.sample_size import worst_variance
+from discreet.planning.losses import worst_variance
 from discreet.privacy.composition import split_epsilon
 from discreet.risk.bounds import Bounds
 from discreet.risk.bounds.calibration import LARGEST_EPSILON, Allowed, RiskTarget, largest_epsilon

@@ -1,26 +1,71 @@
-"""Expected losses of the linear estimate, and their worst cases.
+"""Expected losses of a mechanism, and how many users a loss needs.
+
+De Moivre's mean absolute deviation of a binomial count, to about 15 digits for any n.
+
+Expected losses of the linear estimate, and their worst cases.
 
 The mean squared error is exact for every mechanism, and part of its decoder. The l1 loss is exact where the estimate of
 a value is a scaled binomial count, and a sum of standard deviations in the limit of many reports [ULDP, (11) and (16)].
+
+The number of reports that a wanted error takes.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import asinh, expm1, log, pi, sqrt
+from functools import partial
+from math import asinh, ceil, expm1, log, pi, sqrt
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from discreet.accuracy.decoder import PerValue
-from discreet.accuracy.fisher import Instance
-from discreet.accuracy.optimum import lower_bound
 from discreet.arrays import FloatArray
-from discreet.core.checks import checked_n
-from discreet.core.searching import bisected, golden_section
+from discreet.core.arithmetic import bisected, golden_section, last_whole, stirling_remainder
+from discreet.core.checks import checked_between, checked_n, checked_positive
+from discreet.core.columns import reals
 from discreet.errors import ParameterError
 from discreet.mechanisms import given
 from discreet.mechanisms.law import BlockMechanism
-from discreet.planning.absolute_deviation import mean_absolute_deviation
+from discreet.theory.design import Instance
+from discreet.theory.linear_decoder import PerValue
+from discreet.theory.optimum import lower_bound
+
+
+def mean_absolute_deviation(n: int, chance: Any) -> FloatArray:
+    """Return E|T - n m| for a binomial count T of n trials with probability m, exactly.
+
+    It is 2 k (1 - m) P(T = k) with k = floor(n m) + 1 [De Moivre 1730]. The probability is a product of factors near 1,
+    not the exponential of a difference of log-gammas, which for n = 1e9 would keep 6 digits.
+
+    Args:
+        n: number of trials, below 2^53.
+        chance: ``(...,)`` m, in 0..1.
+
+    Raises:
+        ParameterError: if n or a chance is out of range.
+    """
+    if checked_n(n) >= 1 << 53:
+        raise ParameterError(f"n must be below 2^53, got n={n!r}.")
+    chance = reals(chance, "chances")
+    if not np.all((chance >= 0) & (chance <= 1)):
+        raise ParameterError("chances must be between 0 and 1, got others.")
+    above = np.floor(n * chance) + 1
+    possible = (chance > 0) & (above <= n)
+    m, k = np.where(possible, chance, 0.5), np.where(possible, above, n)
+    return np.where(possible, 2 * k * (1 - m) * _probability(n, k, m), 0.0)
+
+
+def _probability(n: int, k: FloatArray, m: FloatArray) -> FloatArray:
+    """Return P(T = k) for the k in 1..n next above n m, by Stirling's series about the mode [Loader 2000]."""
+    beyond, rest = k - n * m, n - k
+    some = np.maximum(rest, 1)
+    # As k is within 1 of n m, both differences below are small where their terms are large.
+    upper = k * np.log1p(beyond / (n * m)) - beyond
+    lower = some * np.log1p(-np.minimum(beyond / (n * (1 - m)), 0.75)) + beyond
+    series = stirling_remainder(np.array(float(n))) - stirling_remainder(k) - stirling_remainder(some)
+    inner = np.exp(series - upper - lower) * np.sqrt(n / (2 * pi * k * some))
+    return np.where(rest > 0, inner, m**n)
+
 
 _STEPS = 90
 
@@ -256,3 +301,170 @@ def excess(mechanism: BlockMechanism) -> float:
 def _top(function: Callable[[float], float]) -> float:
     """Return the maximizer of a concave function in 0..1 by golden section; an end if that is no worse."""
     return max((0.0, 1.0, sum(golden_section(function, 0.0, 1.0, _STEPS)) / 2), key=function)
+
+
+_MOST_REPORTS = 1 << 53
+
+
+def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
+    """Return the largest n Var(p_hat_x) of any value under any distribution; without pool bias the same for every n.
+
+    Example:
+        >>> import discreet as dc
+        >>> round(worst_variance(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0)), 2)
+        8.29
+    """
+    domain, decoder = given.block_mechanism(mechanism).domain, mechanism.decoder
+    pool_bias = (checked_n(n) - 1) * mechanism.numbers.pool_bias.most
+    if domain.size == 1:
+        return 0.0
+    if domain.sensitive_count == 0:
+        return _peak(*decoder.numbers.variances(0.0).clear)
+    everyone = decoder.numbers.variances(1.0)
+    # It is affine in the mass of the other sensitive values (convex where an error lasts, and then largest if one of
+    # them has it all): either they have all of the rest, or nothing.
+    alone = _peak(*everyone.sensitive, pool_bias) if domain.sensitive_count > 1 else 0.0
+    if domain.clear_count == 0:
+        return alone
+    nobody = decoder.numbers.variances(0.0)
+    return max(
+        alone,
+        _peak(nobody.sensitive[0], everyone.sensitive[0] - nobody.sensitive[0] + everyone.sensitive[1]),
+        _peak(*nobody.clear) if domain.clear_count > 1 else 0.0,
+        _peak(everyone.clear[0], nobody.clear[0] - everyone.clear[0] + nobody.clear[1]),
+    )
+
+
+def reports_for_mse(mechanism: BlockMechanism, wanted: float, *, p: Any = None) -> int:
+    """Return the least n whose expected squared error ||p_hat - p||^2 is at most ``wanted``.
+
+    Args:
+        mechanism: any.
+        wanted: above 0.
+        p: ``(|X|,)`` the true distribution; None for the worst one.
+
+    Raises:
+        ParameterError: if ``wanted`` is not a finite number above 0.
+
+    Example:
+        >>> import discreet as dc
+        >>> reports_for_mse(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0), wanted=0.01)
+        4186
+    """
+    decoder = given.block_mechanism(mechanism).decoder
+    error = decoder.worst_case_mse if p is None else partial(decoder.mse, p=p)
+    one = error(1)
+    near = one / checked_positive("wanted", wanted)
+    return _first(error, near, wanted) if mechanism.numbers.pool_bias else _least(lambda n: one / n, near, wanted)
+
+
+def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: Any = None) -> int:
+    """Return the least n for which no value's estimate has a standard error above ``wanted``.
+
+    Args:
+        mechanism: any.
+        wanted: above 0.
+        p: ``(|X|,)`` the true distribution; None for the worst one.
+
+    Raises:
+        ParameterError: if ``wanted`` is not a finite number above 0.
+
+    Example:
+        >>> import discreet as dc
+        >>> reports_for_standard_error(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0), wanted=0.01)
+        82861
+    """
+
+    def error(n: int) -> float:
+        if p is None:
+            return sqrt(worst_variance(mechanism, n) / n)
+        return float(mechanism.decoder.standard_errors(n, p).max())
+
+    given.block_mechanism(mechanism)
+    one = error(1)
+    root = one / checked_positive("wanted", wanted)
+    if mechanism.numbers.pool_bias:
+        return _first(error, root * root, wanted)
+    return _least(lambda n: one / sqrt(n), root * root, wanted)
+
+
+def reports_for_change(
+    mechanism: BlockMechanism, change: float, *, power: float = 0.8, significance: float = 0.05, p: Any = None
+) -> int:
+    """Return the least number of reports in each of two groups that shows a change of a value's share.
+
+    Args:
+        mechanism: any.
+        change: the difference of the shares in the two groups, in (0, 1].
+        power: the probability that the test of no difference rejects then, in (0, 1).
+        significance: the level of that test, two-sided, in (0, 1).
+        p: ``(|X|,)`` the true distribution in both groups, about; None for the worst one.
+
+    Raises:
+        ParameterError: if one of them is out of range, or no number of reports is enough.
+
+    Example:
+        >>> import discreet as dc
+        >>> reports_for_change(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0), change=0.05)
+        52030
+    """
+    if not 0 < checked_positive("change", change) <= 1:
+        raise ParameterError(f"change must be a difference of shares, at most 1, got change={change!r}.")
+    return reports_for_standard_error(mechanism, change / (sqrt(2) * _scores(power, significance)), p=p)
+
+
+def power_for_change(
+    mechanism: BlockMechanism, change: float, n: int, *, significance: float = 0.05, p: Any = None
+) -> float:
+    """Return the probability with which n reports in each of two groups show a change of a value's share.
+
+    Arguments and errors as for `reports_for_change`.
+
+    Example:
+        >>> import discreet as dc
+        >>> round(power_for_change(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0), 0.05, 52030), 3)
+        0.8
+    """
+    domain_variance = worst_variance(mechanism, n) / checked_n(n)
+    error = sqrt(domain_variance) if p is None else float(mechanism.decoder.standard_errors(n, p).max())
+    away = NormalDist().inv_cdf(1 - checked_between("significance", significance) / 2)
+    return NormalDist().cdf(checked_positive("change", change) / (sqrt(2) * error) - away)
+
+
+def _scores(power: float, significance: float) -> float:
+    """Return the number of standard errors that a change must have to be seen with this power."""
+    away = NormalDist().inv_cdf(1 - checked_between("significance", significance) / 2)
+    needed = away + NormalDist().inv_cdf(checked_between("power", power))
+    if needed <= 0:
+        raise ParameterError(f"power must be above half of significance, which no reports have, got power={power!r}.")
+    return needed
+
+
+def _peak(constant: PerValue, slope: PerValue, pool_bias: float = 0.0) -> float:
+    """Return the largest constant + slope p - p^2 + pool_bias (1 - p)^2 for p in 0..1, of any value."""
+    bend = 1 - pool_bias
+    inside = np.clip((slope - 2 * pool_bias) / (2 * bend), 0.0, 1.0) if bend > 0 else np.zeros(1)
+    tops = [inside, np.zeros(1), np.ones(1)]
+    return max(float(np.max(constant + slope * p - p * p + pool_bias * (1 - p) ** 2)) for p in tops)
+
+
+def _least(error: Callable[[int], float], near: float, wanted: float) -> int:
+    """Return the least n whose error is at most ``wanted``, starting from a rounded solution."""
+    if near >= _MOST_REPORTS:
+        raise ParameterError(f"the wanted error {wanted!r} would take more than 2^53 reports; allow a larger one.")
+    n = max(ceil(near), 1)
+    while n > 1 and error(n - 1) <= wanted:
+        n -= 1
+    while error(n) > wanted:
+        n += 1
+    return n
+
+
+def _first(error: Callable[[int], float], near: float, wanted: float) -> int:
+    """Return the least n whose error is at most ``wanted`` under a pool bias, by bisection.
+
+    That is never before ``near``, where it would be if nothing lasted.
+    """
+    if near >= _MOST_REPORTS or error(_MOST_REPORTS) > wanted:
+        raise ParameterError(f"the error never falls to {wanted!r}: a part of it lasts, however many report.")
+    return 1 + last_whole(lambda n: error(n) > wanted, ceil(near) // 2, _MOST_REPORTS, upper=True)

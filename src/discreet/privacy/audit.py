@@ -25,17 +25,16 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.core.checks import checked_between, checked_whole
-from discreet.core.coins import BATCH
 from discreet.core.domain import Domain
-from discreet.core.random import RandomSource, checked_source
+from discreet.core.guarantee import rounded_down, rounded_up
+from discreet.core.random import BATCH, RandomSource, checked_source
 from discreet.core.reports import Reports
 from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.given import as_channel, block_mechanism
-from discreet.privacy.binomial import lower_bound, upper_bound
 from discreet.privacy.events import Event, Sample, ScoredEvent, Values, best_candidate, suspicious
 from discreet.privacy.notions import required, smallest_epsilon
-from discreet.privacy.rounding import rounded_down, rounded_up
+from discreet.theory.binomial import lower_bound, upper_bound
 
 _FEWEST = 1000
 _DIGITS = 6
@@ -179,7 +178,7 @@ class _Device:
     random: RandomSource
 
     def sample(self, values: Values, n: int) -> Sample:
-        """Return observations: half of them drawn as a device draws, half as a batch (`discreet.core.coins`)."""
+        """Return observations: half of them drawn as a device draws, half as a batch (`discreet.core.random`)."""
         one = [values.code] if values.beside is None else [values.code, values.beside][:: 1 - 2 * values.place]
         return self.drawn(np.tile(one, n), values)
 

@@ -1,24 +1,101 @@
-"""Composition: the epsilons of several reports of one value add up, also if each depends on the reports before it.
+"""Composition: the promise of several reports of a person, and of processed ones.
+
+Derived mechanisms: compositions with the promise that follows from their parts.
+
+Composition: the epsilons of several reports of one value add up, also if each depends on the reports before it.
 
 [ULDP, Prop. 1]: if Q0 is (X_S, Y_0P, eps0)-ULDP and Q1(y0) is (X_S, Y_1P, eps1)-ULDP for each y0, both together are
 (X_S, Y_0P x Y_1P, eps0 + eps1)-ULDP: a pair of outputs is protected only if both of its parts are. Everything is
 multiplied out in the samplers' own integers, so that the promise, a product of fractions, can be recomputed exactly.
+
+Post-processing of reports.
+
+LDP and OSLDP survive any further map. Under ULDP each output is either protected or invertible, so the map must
+*preserve data types* [ULDP, on post-processing]: no invertible output is mapped to a protected one, and each invertible
+output of the map has exactly one origin, which was invertible too.
+
+Minimax rates: the least error of any mechanism, up to unknown constants.
+
+[Duchi, Jordan, Wainwright 2013, "Local Privacy and Minimax Bounds: Sharp Rates for Probability Estimation"]: for
+epsilon in [0, 1], whatever the mechanism and the estimator, the expected loss for the worst distribution over d values
+is at least a constant times
+
+    min(1, d / sqrt(n eps^2)) in l1,   min(1, 1 / sqrt(n eps^2), d / (n eps^2)) in squared l2.
+
+[ULDP, on lower bounds]: under ULDP the same with d = |X_S|, as the distribution may be all on sensitive values. The
+simple forms d / sqrt(n eps^2) and d / (n eps^2) need n eps^2 >= d^2.
+
+Decomposition of one-sided LDP into ULDP and a map of the reports [ULDP, arXiv version, Prop. 13].
+
+Let Q_O be (X_S, eps)-OSLDP, Y_P the outputs that sensitive values can cause, and Q_max(y) the largest Q_O(y|x) over
+the sensitive x. Q_U limits every output in Y_P to Q_max(y), and reports x in clear with the remaining probability a(x),
+
+    Q_U(y|x) = min(Q_O(y|x), Q_max(y)) for y in Y_P,   Q_U(x|x) = a(x),
+
+which is (X_S, Y_P, eps)-ULDP. Q_R then maps a value in clear to the outputs beyond the minimum, with probabilities
+(Q_O(y|x) - min)/a(x) for y in Y_P, and Q_O(y|x)/a(x) elsewhere. So Q_O = Q_R after Q_U: OSLDP has no advantage over
+ULDP.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite, nextafter
+from math import isfinite, nextafter, sqrt
+from typing import Any, Literal
 
 import numpy as np
 
-from discreet.arrays import BoolArray
-from discreet.core.checks import checked_epsilon, checked_whole
+from discreet.arrays import AnyArray, BoolArray, IntArray, frozen
+from discreet.core.checks import checked_epsilon, checked_n, checked_whole, real_number
+from discreet.core.domain import Domain
+from discreet.core.random import WORD_RANGE
 from discreet.errors import MismatchError, ParameterError
 from discreet.mechanisms import Channel, Mechanism
 from discreet.mechanisms.given import as_blocks, as_channel
-from discreet.privacy.derived import Derived, derive, refuse_large
-from discreet.privacy.notions import Protection, exact_ratio, required, smallest_epsilon
+from discreet.privacy.notions import Notion, Protection, exact_ratio, logarithm, required, smallest_epsilon
 from discreet.privacy.verify import verify
+
+_MOST_ENTRIES = 2_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Derived:
+    """A mechanism composed of others, with the promise that follows from its parts.
+
+    Attributes:
+        notion: what is promised, for the sensitive values of the channel's domain.
+        ratio: e^epsilon of the promise, exactly.
+        epsilon: its logarithm, in nats.
+        protected: ``(|Y|,)`` which outputs are protected.
+        weights: ``(|X|, |Y|)`` Python integers, the parts' own probabilities multiplied out: every row adds up to the
+            same total. The promise is about these.
+        channel: the same as one channel, whose sampler rounds them to integers over 2^64.
+    """
+
+    notion: Notion
+    ratio: Fraction
+    epsilon: float
+    protected: BoolArray
+    weights: AnyArray
+    channel: Channel
+
+
+def derive(notion: Notion, ratio: Fraction, weights: AnyArray, protected: BoolArray, domain: Domain) -> Derived:
+    """Return a derived mechanism; see `Derived`."""
+    channel = Channel((weights / weights[0].sum()).astype(np.float64), domain)
+    return Derived(notion, ratio, logarithm(ratio), frozen(protected), frozen(weights), channel)
+
+
+def refuse_large(entries: int) -> None:
+    """Refuse a product with too many entries.
+
+    Raises:
+        ParameterError: if there are more than 2e6 entries.
+    """
+    if entries > _MOST_ENTRIES:
+        raise ParameterError(
+            f"the product must have at most {_MOST_ENTRIES:g} entries, got {entries:.3g}; use smaller alphabets."
+        )
 
 
 def sequential(first: Mechanism, second: Mechanism | Sequence[Mechanism]) -> Derived:
@@ -147,3 +224,269 @@ def _product(first: Channel, seconds: list[Channel], protected: BoolArray, ratio
     refuse_large(first.domain.size * first.outputs * seconds[0].outputs)
     pairs = [first.weights[:, y, None] * channel.weights for y, channel in enumerate(seconds)]
     return derive("ULDP", ratio, np.hstack(pairs), protected, first.domain)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataTypes:
+    """The answer to whether a map preserves data types.
+
+    Attributes:
+        preserved: whether it does.
+        reason: why not, as half a sentence; None if it does.
+        protected: ``(|Z|,)`` Z_P, the possible images of protected outputs.
+        invertible: ``(|Z|,)`` Z_I, the possible images of invertible outputs only.
+
+    Example:
+        >>> types = preserves_data_types([[0.5, 0.5], [0.0, 1.0]], np.array([True, False]))
+        >>> types.preserved, types.reason
+        (False, 'result 1 can come from a protected and from an invertible output')
+    """
+
+    preserved: bool
+    reason: str | None
+    protected: BoolArray
+    invertible: BoolArray
+
+
+def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = None) -> DataTypes:
+    """Return true if a randomized map preserves data types.
+
+    Args:
+        processing: the map, a `Channel` or an ``(|Y|, |Z|)`` stochastic matrix.
+        protected: ``(|Y|,)`` booleans, Y_P.
+        invertible: ``(|Y|,)`` booleans, Y_I; None for all others. Outputs in neither never occur and do not count.
+
+    Raises:
+        ParameterError: if these do not fit together.
+
+    Example:
+        >>> preserves_data_types([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], np.array([True, False])).preserved
+        True
+    """
+    stage = _as_channel(processing)
+    before, telling = _checked_types(protected, invertible, stage.domain.size)
+    possible = stage.matrix > 0
+    after: BoolArray = np.any(possible[before], axis=0)
+    tells = possible[telling].any(axis=0) & ~after
+    # Forced: what a protected output can become can only be protected; anything else can only be invertible.
+    mixed = np.flatnonzero(possible[telling].any(axis=0) & after)
+    merged = np.flatnonzero(tells & (possible[telling].sum(axis=0) > 1))
+    reason = None
+    if len(mixed):
+        reason = f"result {mixed[0]} can come from a protected and from an invertible output"
+    elif len(merged):
+        reason = f"result {merged[0]} can come from several invertible outputs"
+    return DataTypes(reason is None, reason, frozen(after), frozen(tells))
+
+
+def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") -> Derived:
+    """Return a channel followed by a randomized map of its outputs, with the channel's own promise.
+
+    Args:
+        channel: Q0.
+        processing: Q1, a `Channel` over the outputs or an ``(|Y|, |Z|)`` stochastic matrix.
+        notion: to be preserved. LDP and OSLDP survive every map, ULDP those that preserve data types.
+
+    Returns:
+        Q1 after Q0, what is protected afterwards, and the epsilon of ``channel``.
+
+    Raises:
+        ParameterError: if the channel does not satisfy the notion for any epsilon, or the map does not fit, or does not
+            preserve data types.
+
+    Example:
+        >>> import discreet as dc
+        >>> channel = dc.RandomizedResponse(dc.Domain(["clinic", "court"]), 1.0).channel()
+        >>> noisier = post_process(channel, [[0.9, 0.1], [0.1, 0.9]], notion="LDP")
+        >>> round(noisier.epsilon, 9), noisier.channel.matrix.round(3).tolist()
+        (1.0, [[0.685, 0.315], [0.315, 0.685]])
+    """
+    found = required(smallest_epsilon(channel, notion), "the channel")
+    stage = _as_channel(processing)
+    if stage.domain.size != channel.outputs:
+        raise ParameterError(f"processing must have a row per output ({channel.outputs}), got {stage.domain.size}.")
+    refuse_large(channel.domain.size * channel.outputs * stage.outputs)
+    protected: BoolArray = np.any(stage.matrix[found.protected] > 0, axis=0)
+    if notion == "ULDP":
+        types = preserves_data_types(stage, found.protected, invertible=found.invertible)
+        if not types.preserved:
+            raise ParameterError(f"processing must preserve data types, but {types.reason}; only OSLDP would be kept.")
+        protected = types.protected
+    weights: AnyArray = channel.weights.dot(stage.weights)
+    return derive(notion, exact_ratio(found), weights, protected, channel.domain)
+
+
+def _as_channel(processing: Any) -> Channel:
+    return as_channel(processing) or Channel(processing)
+
+
+def _checked_types(protected: Any, invertible: Any, size: int) -> tuple[BoolArray, BoolArray]:
+    before: BoolArray = np.asarray(protected)
+    if before.shape != (size,) or before.dtype != np.bool_:
+        raise ParameterError(f"protected must be ({size},) booleans, one per row of the map.")
+    telling: BoolArray = ~before if invertible is None else np.asarray(invertible)
+    if telling.shape != (size,) or telling.dtype != np.bool_ or (before & telling).any():
+        raise ParameterError(f"invertible must be ({size},) booleans, and no output both protected and invertible.")
+    return before, telling
+
+
+@dataclass(frozen=True, slots=True)
+class LowerBoundRate:
+    """The rate of a lower bound; not a bound in numbers.
+
+    Attributes:
+        loss: ``"l1"`` or ``"squared l2"``.
+        rate: what the least possible loss grows with; compare rates with each other, not with a measured error.
+
+    Example:
+        >>> rate = l1_rate(100_000, 1.0, protected=76)
+        >>> rate.loss, round(rate.rate, 3)
+        ('l1', 0.24)
+    """
+
+    loss: Literal["l1", "squared l2"]
+    rate: float
+
+    def __str__(self) -> str:
+        return f"the expected {self.loss} loss is at least of the order of {self.rate:.2g}, up to an unknown constant"
+
+
+def l1_rate(n: int, epsilon: float, protected: int, *, reports: int = 1) -> LowerBoundRate:
+    """Return the rate of the least expected l1 loss under LDP or ULDP.
+
+    Args:
+        n: number of users.
+        epsilon: of each user in total, in [0, 1].
+        protected: |X_S|, or |X| for LDP; at least 2.
+        reports: t, how many reports each user makes, at epsilon/t each: sqrt(t) times larger.
+
+    Raises:
+        ParameterError: if epsilon is outside [0, 1], where the theorem says nothing, or a count is too small.
+
+    Example:
+        >>> [round(l1_rate(n, 1.0, protected=76).rate, 3) for n in (100_000, 400_000)]
+        [0.24, 0.12]
+    """
+    informative = _information(n, epsilon, protected, reports)
+    return LowerBoundRate("l1", min(1.0, protected / sqrt(informative)) if informative else 1.0)
+
+
+def squared_l2_rate(n: int, epsilon: float, protected: int, *, reports: int = 1) -> LowerBoundRate:
+    """Return the rate of the least expected squared l2 loss under LDP or ULDP; see `l1_rate`.
+
+    With t reports it is t times larger.
+
+    Example:
+        >>> [round(squared_l2_rate(100_000, 1.0, protected=76, reports=t).rate, 5) for t in (1, 2)]
+        [0.00076, 0.00152]
+    """
+    informative = _information(n, epsilon, protected, reports)
+    if not informative:
+        return LowerBoundRate("squared l2", 1.0)
+    return LowerBoundRate("squared l2", min(1.0, 1 / sqrt(informative), protected / informative))
+
+
+def _information(n: int, epsilon: float, protected: int, reports: int) -> float:
+    """Return n t (eps/t)^2, the reports times the square of the epsilon of each."""
+    checked_n(n)
+    checked_whole("reports", reports)
+    # One sensitive value is nothing to be told apart under LDP; under ULDP its error is smaller, of the order of
+    # 1/(n eps): the theorem does not apply.
+    checked_whole("protected", protected, 2)
+    number = real_number(epsilon)
+    if not isfinite(number) or not 0 <= number <= 1:
+        raise ParameterError(f"epsilon must be between 0 and 1 for these rates, got epsilon={epsilon!r}.")
+    return n * number**2 / reports
+
+
+_TOLERANCE = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decomposition:
+    """The decomposition of an OSLDP channel into a ULDP channel and a map of its outputs.
+
+    Attributes:
+        optimized: Q_U, a ULDP mechanism on the same domain. Its outputs are those of ``shared``, in order, then one per
+            value that is not sensitive, in the order of `Domain.clear_codes`.
+        recovery: Q_R, from the outputs of ``optimized`` to those of the mechanism.
+        shared: the outputs in Y_P.
+        protection: what ``optimized`` provides, recomputed: ULDP with the mechanism's own epsilon.
+        error: the largest difference between the mechanism's matrix and the product of both stages.
+
+    Example:
+        >>> import discreet as dc
+        >>> channel = dc.Channel([[0.5, 0.5], [0.2, 0.8]], dc.Domain(["clinic", "park"], sensitive=["clinic"]))
+        >>> decomposition = decompose(channel)
+        >>> decomposition.recovery.matrix.round(3).tolist()
+        [[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]]
+    """
+
+    optimized: Channel
+    recovery: Channel
+    shared: IntArray
+    protection: Protection
+    error: float
+
+
+def decompose(channel: Channel) -> Decomposition:
+    """Return the decomposition of an OSLDP channel, checked.
+
+    Args:
+        channel: (X_S, epsilon)-OSLDP for some epsilon.
+
+    Raises:
+        ParameterError: if it is not, or if nothing is sensitive.
+
+    Example:
+        >>> import discreet as dc
+        >>> channel = dc.Channel([[0.5, 0.5], [0.2, 0.8]], dc.Domain(["clinic", "park"], sensitive=["clinic"]))
+        >>> decomposition = decompose(channel)
+        >>> decomposition.optimized.matrix.round(3).tolist(), round(decomposition.protection.epsilon, 4)
+        ([[0.5, 0.5, 0.0], [0.2, 0.5, 0.3]], 0.9163)
+    """
+    if channel.domain.sensitive_count == 0:
+        raise ParameterError("the channel's domain must have sensitive values, got none.")
+    one_sided = required(smallest_epsilon(channel, "OSLDP"), "the channel")
+    shared = np.flatnonzero(one_sided.protected)
+    kept, beyond = _kept_and_beyond(channel, shared)
+    optimized = Channel(_optimized(channel, kept, beyond) / WORD_RANGE, channel.domain)
+    recovery = Channel(_recovery(channel, shared, beyond))
+    protection = required(smallest_epsilon(optimized, "ULDP"), "the first stage")
+    error = float(abs(optimized.matrix @ recovery.matrix - channel.matrix).max())
+    # Both hold by construction; what fails here is our own doing, or a matrix whose rows do not add up.
+    if error > _TOLERANCE or protection.epsilon > one_sided.epsilon + _TOLERANCE:
+        raise ParameterError("the channel could not be decomposed to 1e-12; its rows must sum to 1 more precisely.")
+    return Decomposition(optimized, recovery, frozen(shared), protection, error)
+
+
+def _kept_and_beyond(channel: Channel, shared: IntArray) -> tuple[AnyArray, AnyArray]:
+    """Return min(Q_O, Q_max), ``(|X|, |Y_P|)``, and Q_O minus it, ``(|X_N|, |Y|)``, as integers over 2^64."""
+    weights, domain = channel.weights, channel.domain
+    most = weights[domain.sensitive_codes][:, shared].max(axis=0)
+    kept = np.minimum(weights[:, shared], most)
+    beyond = weights[domain.clear_codes]
+    beyond[:, shared] = beyond[:, shared] - kept[domain.clear_codes]
+    return kept, beyond
+
+
+def _optimized(channel: Channel, kept: AnyArray, beyond: AnyArray) -> AnyArray:
+    """Return Q_U as integers over 2^64."""
+    domain = channel.domain
+    told = np.zeros((domain.size, domain.clear_count), dtype=object)
+    # a(x) as a sum of what is left over: nothing is lost by cancellation, and 0 is 0.
+    told[domain.clear_codes, np.arange(domain.clear_count)] = beyond.sum(axis=1)
+    return np.hstack([kept, told])
+
+
+def _recovery(channel: Channel, shared: IntArray, beyond: AnyArray) -> AnyArray:
+    """Return Q_R as a matrix."""
+    itself = np.zeros((len(shared), channel.outputs))
+    itself[np.arange(len(shared)), shared] = 1.0
+    left_over = beyond.sum(axis=1)
+    # A value that never tells itself needs a row all the same; its own will do.
+    never = left_over == 0
+    beyond[never] = channel.weights[channel.domain.clear_codes[never]]
+    left_over[never] = WORD_RANGE
+    recovered = (beyond / left_over[:, None]).astype(np.float64).reshape(-1, channel.outputs)
+    return np.vstack([itself, recovered])

@@ -17,13 +17,13 @@ from math import ceil, floor, inf, log10
 from typing import Any, Literal, cast, get_args
 
 from discreet.core.checks import checked_between, checked_choice, checked_whole
-from discreet.core.estimate_table import facts_as_html
-from discreet.core.grouped_estimate import GroupedEstimate
+from discreet.core.guarantee import rounded_down, rounded_up, sureness
+from discreet.core.result_table import facts_as_html
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism, given
-from discreet.privacy.rounding import rounded_down, rounded_up, sureness
 from discreet.privacy.shuffling import ShuffledGuarantee, Surest, shuffled
+from discreet.results.groups import GroupedEstimate
 
 Answers = Literal["once", "fresh", "permanent", "unknown"]
 """How a person may be in the batches: one report in all, a new one in each, the same one again, or who knows."""

@@ -1,4 +1,13 @@
-"""Central guarantees of shuffled reports: what whoever sees reports without names and without order learns of a person.
+"""Shuffled reports: exact central guarantees, attacks that reach them, and sentences.
+
+Lower ends of central epsilons: data sets, and an attacker who knows them.
+
+Where nobody's value is told in clear, the others' truths are blocks like hers, and the blanket's bound is not attained.
+If all others have the same value t, reports of theirs are the blanket: with a, b and c the likelihoods of a report from
+x, from x' and from t, such an attacker reaches delta = (1/n) E[(sum (a - C b)/c)_+] over reports from t. Tried are x
+itself, x' and a third value, whose blocks go by the joint law of three values.
+
+Central guarantees of shuffled reports: what whoever sees reports without names and without order learns of a person.
 
 What a local promise says of each report holds for whoever sees who sent it. A batch without names and order, and all
 that is computed from it (a tally, an estimate, a page), tells far less of each person, because others' noise could have
@@ -13,31 +22,130 @@ been hers: the privacy blanket [Balle, Bell, Gascon, Nissim, CRYPTO 2019]. For t
 
 Both hold whatever the attacker knows of everybody else. n counts people whose devices follow the plan, one report each.
 Delta is not the chance to learn more than epsilon, which is larger: `ShuffledGuarantee.at_most` answers for chances.
+
+Statements of a central guarantee: sentences, facts for JSON, points of its curves.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf
+from itertools import product
+from math import ceil, comb, inf
 from typing import Any, NamedTuple
 
-from discreet.charts.delta_curves import delta_chart
+import numpy as np
+
+from discreet.arrays import FloatArray
 from discreet.core.checks import checked_between, checked_finite, checked_whole
-from discreet.core.estimate_table import facts_as_html
+from discreet.core.guarantee import rounded_down, rounded_up
+from discreet.core.result_table import facts_as_html
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, given
-from discreet.privacy.rounding import rounded_down, rounded_up
-from discreet.privacy.shuffling_attacks import others_alike, others_at_a_third, others_beside_clear, reached
+from discreet.mechanisms.block_law import BlockLaw
+from discreet.pictures.charts import delta_chart
 from discreet.privacy.shuffling_pairs import (
     ValuePair,
     block_pairs,
     channel_pairs,
     is_pool,
     pairs_towards,
+    ratio_of,
     silent_rows,
 )
 from discreet.privacy.shuffling_rounds import CentralCurve
-from discreet.privacy.shuffling_statements import curve_points, facts, sentences, status
+
+_PATTERNS = np.array(list(product((0, 1), repeat=3)))
+_LEVELS = 3
+_MOST_ENTRIES = 1 << 22
+_THIRDS = 4
+
+
+def reached(attacks: Iterable[ValuePair], n: int, delta: float, rounds: int = 1) -> float:
+    """Return an epsilon that an attacker certainly reaches, by the attack of the largest divergence; 0 for none."""
+    ranked = sorted(attacks, key=lambda attack: attack.strength)
+    return CentralCurve((ranked[-1],), n, rounds).epsilon(delta)[0] if ranked else 0.0
+
+
+def others_alike(pair: ValuePair) -> Iterator[ValuePair]:
+    """Yield the attacks where all others have the value x, or all have x'."""
+    yield _against(pair.first, pair.second, pair.first, pair.weights)
+    # x' may be told in clear, which x never is.
+    clear = max(1 - float(pair.weights @ pair.second), 0.0)
+    columns = np.append(pair.first, 0.0), np.append(pair.second, 1.0), np.append(pair.weights, clear)
+    yield _against(columns[0], columns[1], columns[1], columns[2])
+
+
+def others_at_a_third(mechanism: BlockMechanism) -> Iterator[ValuePair]:
+    """Yield the attacks on two sensitive values where all others have a third one; none where its law is not known."""
+    law = mechanism.law
+    noise = mechanism.numbers.noisy
+    for levels in _triples(law):
+        ratios = np.array([ratio_of(mechanism, level) for level in levels])
+        likelihoods = np.where(_PATTERNS == 1, ratios, 1.0).T
+        for shares in _joint_laws(mechanism, levels):
+            possible = shares > 0
+            first, second, others = likelihoods[:, possible]
+            yield _against(first, second, others, noise * shares[possible])
+
+
+def others_beside_clear(pairs: Iterable[ValuePair]) -> Iterator[ValuePair]:
+    """Yield the attacks on x and a value in clear where all others have the sensitive value x' of a pair."""
+    for pair in pairs:
+        yield _against(pair.first, np.ones_like(pair.first), pair.second, pair.weights)
+
+
+def _against(first: FloatArray, second: FloatArray, others: FloatArray, weights: FloatArray) -> ValuePair:
+    """Return the pair whose blanket are reports of likelihood ``others``."""
+    return ValuePair(first / others, second / others, weights * others, 0.0)
+
+
+def _triples(law: BlockLaw) -> Iterator[tuple[int, int, int]]:
+    """Yield the levels of three different values; of many levels, the rarest and the commonest ones."""
+    counts = [law.size] if law.groups is None else np.bincount(law.groups).tolist()
+    ranked = sorted(range(len(counts)), key=lambda level: law.inclusions[level])
+    tried = ranked if len(ranked) <= _LEVELS else [ranked[0], ranked[len(ranked) // 2], ranked[-1]]
+    for x, other, third in product(tried, tried, tried):
+        if all((x, other, third).count(level) <= counts[level] for level in (x, other, third)):
+            yield x, other, third
+
+
+def _joint_laws(mechanism: BlockMechanism, levels: tuple[int, int, int]) -> Iterator[FloatArray]:
+    """Yield ``(8,)`` probabilities of which of three values a noise block holds, as `_PATTERNS` lists them."""
+    law = mechanism.law
+    hits = law.hit_distribution(3) if law.groups is None else None
+    if hits is not None and hits.exact and not is_pool(mechanism):
+        by_count = dict(zip(np.rint(3 * hits.shares).astype(int).tolist(), hits.probabilities.tolist(), strict=True))
+        yield np.array([by_count.get(k, 0.0) / comb(3, k) for k in _PATTERNS.sum(axis=1).tolist()])
+    elif law.triple_covariance is not None:
+        yield _from_pairs(law, levels)
+    elif law.groups is None and law.alphabet_size * law.size <= _MOST_ENTRIES:
+        blocks, chances = law.alphabet()
+        contained, weights = law.contains(blocks), chances.astype(np.float64)
+        for third in range(2, min(2 + _THIRDS, law.size)):
+            places = contained[:, [0, 1, third]] @ np.array([4, 2, 1])
+            yield np.bincount(places, weights=weights, minlength=8).astype(np.float64)
+
+
+def _from_pairs(law: BlockLaw, levels: tuple[int, int, int]) -> FloatArray:
+    """Return the joint law from pi, rho and the covariance of two values given a third."""
+    x, other, third = (float(law.inclusions[level]) for level in levels)
+    rhos = [float(law.conditional_inclusions[level]) for level in levels]
+    all_three = x * (rhos[1] * rhos[2] + float(law.triple_covariance or 0))
+    pairs = x * rhos[1], x * rhos[2], other * rhos[2]
+    exactly = {
+        (1, 1, 1): all_three,
+        (1, 1, 0): pairs[0] - all_three,
+        (1, 0, 1): pairs[1] - all_three,
+        (0, 1, 1): pairs[2] - all_three,
+        (1, 0, 0): x - pairs[0] - pairs[1] + all_three,
+        (0, 1, 0): other - pairs[0] - pairs[2] + all_three,
+        (0, 0, 1): third - pairs[1] - pairs[2] + all_three,
+    }
+    shares: FloatArray = np.array([exactly.get(tuple(pattern), 0.0) for pattern in _PATTERNS.tolist()])
+    shares[0] = 1 - shares.sum()
+    nonnegative: FloatArray = np.maximum(shares, 0.0)
+    return nonnegative
+
 
 _MOST_ROUNDS = 4096
 # Below this what is computed may be nothing but rounding.
@@ -185,7 +293,7 @@ class ShuffledGuarantee:
 
         Returns:
             an epsilon in both directions, never above the local epsilon of all rounds together; who was 50% sure of
-            one of two values gets at most `discreet.privacy.rounding.sureness` of it sure.
+            one of two values gets at most `discreet.core.guarantee.sureness` of it sure.
 
         Raises:
             ParameterError: if ``chance`` is no such number.
@@ -363,3 +471,112 @@ def shown_in_clear(mechanism: BlockMechanism | Channel) -> int:
         return silent_rows(channel)
     blocks = given.block_mechanism(mechanism)
     return 0 if is_pool(blocks) else blocks.domain.clear_count
+
+
+_EXACT, _WITHIN, _NOTHING = 1.01, 1.25, 1e-6
+_POINTS = 41
+_BEYOND = 1.4
+_LEAST_STATED = 1e-14
+
+
+def status(lower: float, upper: float) -> str:
+    """Return the status of an epsilon, by both ends as they are printed.
+
+    Example:
+        >>> status(0.1, 0.1005), status(0.1, 0.1101), status(0.1, 0.2)
+        ('exact', 'within 11%', 'at most; an attacker reaches 0.1')
+    """
+    least, most = float(rounded_down(lower)), float(rounded_up(upper))
+    if most < _NOTHING or most <= _EXACT * least:
+        return "exact"
+    if most <= _WITHIN * least:
+        return f"within {ceil(100 * (most / least - 1))}%"
+    return f"at most; an attacker reaches {rounded_down(lower)}" if lower > 0 else "at most"
+
+
+def sentences(central: "ShuffledGuarantee", *, status: bool = True) -> list[str]:
+    """Return both central epsilons in a sentence each; `discreet.privacy.publication` says what they rest on.
+
+    Args:
+        central: the guarantee.
+        status: whether to say how close they are to what an attacker can reach, which takes longer.
+    """
+    whole = [among_sentence(central, status=status)]
+    if central.mechanism.domain.clear_count:
+        known = central.towards.status if status and central.towards is not None else ""
+        whole.append(towards_sentence(central, known))
+    return whole
+
+
+def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
+    """Return the sentence on sensitive values; without its status it costs less where that takes attacks."""
+    domain, others = central.mechanism.domain, central.hiding - 1
+    if domain.sensitive_count < 2:
+        one = "kind of secret values" if central.bots else "value"
+        return f"One {one} alone is sensitive: nothing is to be told apart among sensitive values."
+    batches, it = (
+        ("the shuffled batch", "it") if central.rounds == 1 else (f"{central.rounds} shuffled batches", "them")
+    )
+    known = f" ({central.among.status})" if status else ""
+    promise = f"({rounded_up(central.most_among)}, {rounded_up(central.delta)})-DP"
+    return (
+        f"Among {values_meant(central)}: {promise} for whoever sees {batches}, or "
+        f"anything computed from {it}, however much she knows of the other {others:,}{known}."
+    )
+
+
+def values_meant(central: "ShuffledGuarantee") -> str:
+    """Return the words for the values among which a person's is hidden; bots of personalized plans are no values."""
+    domain = central.mechanism.domain
+    if central.bots:
+        for_all, size = domain.sensitive_count - central.bots, domain.size - central.bots
+        own = "each person's own secret values"
+        return f"{own}, of {size}" if for_all == 0 else f"{own} and {for_all} sensitive for all, of {size}"
+    return f"all {domain.size} values" if domain.clear_count == 0 else f"{domain.sensitive_count} sensitive values"
+
+
+def towards_sentence(central: "ShuffledGuarantee", status: str = "") -> str:
+    """Return the sentence on values in clear, with the floor."""
+    known = f" ({status})" if status else ""
+    return (
+        f"Towards values told in clear: {rounded_up(central.most_towards)}, one-sided{known}; more users cannot make "
+        f"it less than {rounded_down(central.floor or 0.0)}."
+    )
+
+
+def facts(central: "ShuffledGuarantee") -> dict[str, Any]:
+    """Return the guarantee as built-ins, ready for JSON; epsilons in nats."""
+    return {
+        "n": central.n,
+        "not_trusted": central.not_trusted,
+        "delta": central.delta,
+        "bots": central.bots,
+        "rounds": central.rounds,
+        "local_epsilon": central.local,
+        "among": _facts(central.among),
+        "towards": None if central.towards is None else _facts(central.towards),
+        "floor": central.floor,
+    }
+
+
+def _facts(epsilon: "CentralEpsilon") -> dict[str, Any]:
+    return {"epsilon": epsilon.upper, "epsilon_at_least": epsilon.lower, "status": epsilon.status}
+
+
+def curve_points(central: "ShuffledGuarantee") -> dict[str, list[tuple[float, float]]]:
+    """Return points (epsilon, delta) of both curves, from 0 to somewhat above their central epsilons."""
+    domain = central.mechanism.domain
+    directions = []
+    if domain.sensitive_count > 1:
+        directions.append(("among sensitive values", central.curve_among, central.most_among))
+    if domain.clear_count:
+        directions.append(("towards values in clear", central.curve_towards, central.most_towards))
+    least = min(_LEAST_STATED, central.delta / 10)
+    found = {}
+    for name, curve, most in directions:
+        # It falls steeply beyond what no number of users lowers.
+        start = min(curve.floor(), most)
+        places = [start * k / _POINTS for k in range(_POINTS)] if start else []
+        places += [start + _BEYOND * (most - start) * k / (_POINTS - 1) for k in range(_POINTS)]
+        found[name] = [(place, high) for place in places if (high := curve.delta(place, least)[1]) >= least]
+    return found

@@ -3,7 +3,7 @@
 Two computations, independent of the claim: from the integers that the sampler compares its words with, as the logarithm
 of an exact fraction; and, where the mechanism is small enough, from its matrix, output by output (see
 `discreet.privacy.notions`). The probability that a noise block contains a value is not believed either: it is counted
-from the blocks (`discreet.mechanisms.enumeration`), and where these are too many, from those of the same law over few
+from the blocks (`discreet.mechanisms.registry`), and where these are too many, from those of the same law over few
 values.
 """
 
@@ -19,8 +19,8 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism, given
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.enumeration import at_small_sizes, examined, is_countable
-from discreet.mechanisms.spelled import is_small
+from discreet.mechanisms.law import is_small
+from discreet.mechanisms.registry import at_small_sizes, examined, is_countable
 from discreet.privacy.notions import at_most, logarithm, one_sided, smallest_epsilon
 
 _WORDS = 1 << 64

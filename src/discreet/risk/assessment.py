@@ -13,21 +13,17 @@ import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.core.checks import checked_whole
-from discreet.core.estimate_table import facts_as_html
 from discreet.core.random import RandomSource, checked_source
+from discreet.core.result_table import facts_as_html
 from discreet.core.traces import Split
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
-from discreet.risk.attacks.matching import match
 from discreet.risk.attacks.reports import match_reports, one_report
-from discreet.risk.attacks.strongest import ALL, ATTACKS, Attempt, level_of_each, strongest
-from discreet.risk.bounds.bound import NO_LIMIT, Bound, at_most, limit
-from discreet.risk.bounds.identification import Bounds, identification_bounds
-from discreet.risk.scores.det import DET, det
-from discreet.risk.scores.information import Information
-from discreet.risk.scores.pse import PSE, pse_of_scores
-from discreet.risk.scores.ranks import pse_of_ranks
-from discreet.risk.scores.rates import RankCurve, Rate, rank_curve, rate
+from discreet.risk.attacks.traces import ALL, ATTACKS, Attempt, level_of_each, match, strongest
+from discreet.risk.bounds.identification import NO_LIMIT, Bound, Bounds, at_most, identification_bounds, limit
+from discreet.risk.scores.biometric import pse_of_ranks
+from discreet.risk.scores.pse import PSE, Information, pse_of_scores
+from discreet.risk.scores.rates import DET, RankCurve, Rate, det, rank_curve, rate
 from discreet.risk.scores.scores import Scores
 
 REPORTS = "likelihood of reports"

@@ -14,29 +14,26 @@ from typing import Any
 
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.given import block_mechanism
-from discreet.testing.counted import (
-    devices_know_the_law,
-    flaws_are_what_the_alphabet_lacks,
-    membership_is_what_blocks_contain,
-    reports_survive_the_wire,
-    tallies_agree_and_merge,
-)
-from discreet.testing.drawn import (
-    blocks_follow_the_law,
-    members_and_noise_keep_their_rows,
-    reports_follow_the_channel,
-    words_tell_nothing,
-)
-from discreet.testing.enumerated import (
+from discreet.testing.contract import (
+    Outputs,
     blocks_are_written_as_the_columns_say,
+    blocks_follow_the_law,
     channel_equals_enumeration,
+    devices_know_the_law,
     epsilon_is_kept,
     errors_equal_enumeration,
     estimate_is_unbiased,
+    flaws_are_what_the_alphabet_lacks,
     inclusions_equal_enumeration,
+    members_and_noise_keep_their_rows,
+    membership_is_what_blocks_contain,
+    reports_follow_the_channel,
+    reports_survive_the_wire,
+    spell_out,
+    tallies_agree_and_merge,
+    words_tell_nothing,
     worths_keep_their_range,
 )
-from discreet.testing.outputs import Outputs, spell_out
 
 __all__ = ["CHECKS", "Outputs", "check_mechanism", "spell_out"]
 

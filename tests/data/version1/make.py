@@ -23,11 +23,11 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "collector")]
 
 from loads import environment, free_port, wait_for  # noqa: E402
 
-from discreet.client import Device, Limits  # noqa: E402
-from discreet.client.sending import Answer  # noqa: E402
-from discreet.io.collection_fields import Epochs  # noqa: E402
-from discreet.io.envelope import public_key  # noqa: E402
-from discreet.io.signing import withdraw  # noqa: E402
+from discreet.device import Device, Limits  # noqa: E402
+from discreet.device.sending import Answer  # noqa: E402
+from discreet.formats.signing import withdraw  # noqa: E402
+from discreet.protocol.collection import Epochs  # noqa: E402
+from discreet.protocol.envelope import public_key  # noqa: E402
 from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, envelope, key  # noqa: E402
 from version1_files import facts_of  # noqa: E402
 
@@ -188,7 +188,7 @@ def make_collector(to: Path) -> dict[str, list[str]]:
     Returns:
         halves of the ids of what was sent, by the beginning of the collection's id and the epoch.
     """
-    from discreet.cli.parameters import spelled_key
+    from discreet.cli.options import spelled_key
 
     folder, signed = to / "collector", to / "signed.json"
     common = {"epochs": Epochs(1_700_000_000, 60, 24), "late": ALWAYS, "retention": 10**6, "least": 5}

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.core.traces import Split, Traces
 from discreet.risk.attacks import features
-from discreet.risk.attacks.matching import match
-from discreet.risk.attacks.traces import Matcher, _step_totals, cosine, markov, tf_idf, visits
+from discreet.risk.attacks.traces import Matcher, _step_totals, cosine, markov, match, tf_idf, visits
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, table, visit_factors
 
 ROWS = st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=2, max_size=9)

@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from discreet.core.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.kernels.traces.bins import Bins
-from discreet.kernels.traces.scoring import locate
-from discreet.risk.attacks.matching import match, match_rows
-from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, cosine, markov, tf_idf, visits
+from discreet.kernels.matching import Bins, locate
+from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, cosine, markov, match, match_rows, tf_idf, visits
 from discreet.risk.scores import Scores
 from refusals import refused
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, scored, table, visit_factors

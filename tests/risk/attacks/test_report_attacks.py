@@ -23,9 +23,8 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from discreet.risk.attacks.matching import match
 from discreet.risk.attacks.reports import UNIT, OneReport, match_reports, one_report, report_matcher
-from discreet.risk.attacks.traces import SMALLEST, visits
+from discreet.risk.attacks.traces import SMALLEST, match, visits
 from discreet.risk.scores import Scores
 from refusals import refused
 from slow_matching import assert_agrees, events_of, fixed, scored, visit_factors

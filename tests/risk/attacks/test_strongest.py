@@ -11,14 +11,24 @@ from hypothesis import strategies as st
 
 from discreet.core.traces import Split, Traces, by_count, by_half, maximum_knowledge
 from discreet.errors import DataError, ParameterError
-from discreet.kernels.traces import best_matches
-from discreet.kernels.traces.matching import scores_of_pairs
+from discreet.kernels import matching
+from discreet.kernels.matching import scores_of_pairs
 from discreet.risk.attacks import features
 from discreet.risk.attacks.features import Visited
-from discreet.risk.attacks.matching import match
-from discreet.risk.attacks.smoothing import SHARES, foretelling_share
-from discreet.risk.attacks.strongest import ATTACKS, level_of_each, strongest
-from discreet.risk.attacks.traces import UNIT, cosine, markov, smoothed, tf_idf, visits
+from discreet.risk.attacks.traces import (
+    ATTACKS,
+    SHARES,
+    UNIT,
+    cosine,
+    foretelling_share,
+    level_of_each,
+    markov,
+    match,
+    smoothed,
+    strongest,
+    tf_idf,
+    visits,
+)
 from discreet.risk.scores.rates import rate
 from refusals import refused
 from slow_matching import assert_agrees, events_of, table
@@ -152,7 +162,7 @@ def test_chances_are_those_of_all_pairs(model, split, places) -> None:  # type: 
     found = match(matcher)
     genuine = scores_of_pairs(matcher.problem, np.arange(matcher.probes), matcher.problem.users)
     for threads in (1, 3):
-        chances = best_matches.chances_of_own(matcher.problem, genuine, threads=threads)
+        chances = matching.chances_of_own(matcher.problem, genuine, threads=threads)
         assert chances.tolist() == found.hits().tolist()
 
 
@@ -164,7 +174,7 @@ def test_chances_of_small_traces(known: list[list[int]], target: list[list[int]]
     for model in ATTACKS.values():
         matcher = model(split)
         genuine = scores_of_pairs(matcher.problem, np.arange(matcher.probes), matcher.problem.users)
-        assert best_matches.chances_of_own(matcher.problem, genuine).tolist() == match(matcher).hits().tolist()
+        assert matching.chances_of_own(matcher.problem, genuine).tolist() == match(matcher).hits().tolist()
 
 
 # The strongest

@@ -10,9 +10,6 @@ import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.leakage.contraction import contraction
-from discreet.leakage.entropies import BITS
-from discreet.leakage.matrices import channel_capacity
 from discreet.mechanisms import (
     Channel,
     HadamardResponse,
@@ -22,8 +19,8 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.risk.bounds import identification_bounds
-from discreet.risk.bounds.leakage import ReportLeakage, report_leakage
-from discreet.risk.bounds.prior import Prior
+from discreet.risk.bounds.leakage import Prior, ReportLeakage, report_leakage
+from discreet.theory.capacity import BITS, channel_capacity, contraction
 from laws import POOLS, SMALL, Case, cases, over, spelled
 
 D, N, G = 10_500_393, 1_370_637, 10**8

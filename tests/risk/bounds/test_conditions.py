@@ -3,7 +3,7 @@
 from discreet.core.domain import Domain
 from discreet.mechanisms import RandomizedResponse
 from discreet.risk.bounds import conditions, identification_bounds
-from discreet.risk.bounds.capacity import ANY_DATA, DATA_DO_NOT_REACT, NOT_ADAPTIVE
+from discreet.risk.bounds.identification import ANY_DATA, DATA_DO_NOT_REACT, NOT_ADAPTIVE
 
 
 def test_the_exact_pie_says_for_which_prior() -> None:

@@ -11,18 +11,15 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.leakage import fano
-from discreet.leakage.capacity import Inputs
-from discreet.leakage.entropies import BITS, binary_divergence, excess, ldp_capacity, shortfall
-from discreet.leakage.hits import binomial, hits_of_subsets, hypergeometric
-from discreet.leakage.success import success
 from discreet.mechanisms import Channel, HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.personalized import Personalized
 from discreet.risk.bounds import Bounds, identification_bounds
-from discreet.risk.bounds.capacity import ANY_DATA
-from discreet.risk.bounds.leakage import report_leakage
-from discreet.risk.bounds.prior import Prior
+from discreet.risk.bounds.identification import ANY_DATA
+from discreet.risk.bounds.leakage import Prior, report_leakage
 from discreet.testing import spell_out
+from discreet.theory import fano
+from discreet.theory.capacity import BITS, Inputs, binary_divergence, excess, ldp_capacity, shortfall, success
+from discreet.theory.hits import binomial, hits_of_subsets, hypergeometric
 from laws import Case, spelled
 from refusals import refused
 

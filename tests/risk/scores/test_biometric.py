@@ -9,7 +9,7 @@ from discreet import SeededRandom
 from discreet.errors import DataError
 from discreet.risk.scores import Scores
 from discreet.risk.scores.biometric import biometric
-from discreet.risk.scores.det import det
+from discreet.risk.scores.rates import det
 from refusals import refused
 
 

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import beta, norm
 
 from discreet.errors import DataError, ParameterError
-from discreet.plots.det import deviate
+from discreet.pictures.det import deviate
 from discreet.risk.scores import Scores
-from discreet.risk.scores.det import DET, det
-from discreet.risk.scores.rates import rank_curve, rate
+from discreet.risk.scores.rates import DET, det, rank_curve, rate
 from refusals import refused
 
 SCORES = st.lists(st.integers(-5, 5), min_size=2, max_size=30)

@@ -15,10 +15,9 @@ from scipy.special import psi
 
 from discreet import SeededRandom
 from discreet.errors import DataError, ParameterError
-from discreet.kernels.traces import neighbours
+from discreet.kernels import neighbours
 from discreet.risk.scores import Scores
-from discreet.risk.scores.divergence import METHODS, divergence, harmonic
-from discreet.risk.scores.information import MUCH_BEYOND, Information
+from discreet.risk.scores.pse import METHODS, MUCH_BEYOND, Information, divergence, harmonic
 from refusals import refused
 
 BITS = 1 / log(2)

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from discreet import SeededRandom
 from discreet.errors import DataError, ParameterError
 from discreet.risk.scores import Scores
-from discreet.risk.scores.likelihood_ratio import StepFunction, fitted_steps
-from discreet.risk.scores.pse import PSE, pse_of_folds, pse_of_matrix, pse_of_scores
+from discreet.risk.scores.pse import PSE, StepFunction, fitted_steps, pse_of_folds, pse_of_matrix, pse_of_scores
 from refusals import refused
 
 

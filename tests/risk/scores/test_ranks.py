@@ -8,7 +8,7 @@ import pytest
 
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError, ParameterError
-from discreet.risk.scores.ranks import pse_of_ranks
+from discreet.risk.scores.biometric import pse_of_ranks
 from refusals import refused
 
 N = 1_000

@@ -1,18 +1,81 @@
-"""A verification: the record of a plan's realised epsilon, its table and its verdict."""
+"""Views of verifications, audits and sealed files.
 
-from collections.abc import Iterator
+An audit: the record of the lower bound on epsilon, and the event that shows it.
+
+A verification: the record of a plan's realised epsilon, its table and its verdict.
+
+The check of sealed files, for people and programs.
+"""
+
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import click
+import numpy as np
 from msgspec import Struct
 
 from discreet.arrays import IntArray
-from discreet.cli.output import Table
+from discreet.cli.output import SIMULATED_REPORTS, Table, show
+from discreet.cli.publications import Statement
 from discreet.core.domain import Domain
 from discreet.core.guarantee import NOT_TWO_SIDED, ONE_SIDED
 from discreet.mechanisms import BlockMechanism
+from discreet.privacy.audit import Audit
 from discreet.privacy.publication import Publication
 from discreet.privacy.verify import GroupVerification, Verification
+
+if TYPE_CHECKING:
+    from discreet.formats.sealed_files import SealedFile
+    from discreet.mechanisms import Mechanism
+
+
+class TestedEvent(Struct, frozen=True):
+    """Record of an event, and of how often it came from each of two values."""
+
+    event: str
+    values: tuple[str, str]
+    counts: tuple[int, int]
+    trials: tuple[int, int]
+
+
+class AuditedPlan(Struct, frozen=True):
+    """Record of an audit."""
+
+    plan: str
+    promised: float
+    lower_bound: float
+    confidence: float
+    draws: int
+    holds: bool
+    simulated: bool
+    tested: TestedEvent
+
+    @classmethod
+    def of(cls, found: Audit, mechanism: BlockMechanism) -> "AuditedPlan":
+        """Return the record of an audit."""
+        names = _names(found, mechanism)
+        tested = TestedEvent(found.event.describe(*names), names, found.counts, found.trials)
+        numbers = found.promised, found.lower_bound, found.confidence, found.draws
+        return cls(mechanism.fingerprint, *numbers, found.holds, found.simulated, tested)
+
+
+def audit_parts(found: Audit, mechanism: BlockMechanism) -> Iterator[str]:
+    """Yield the mechanism, the event, its counts and the bound."""
+    names = _names(found, mechanism)
+    yield str(mechanism)
+    yield f"Tested: {found.event.describe(*names)}."
+    what = "reports" if found.event.first.beside is None else "pairs of reports"
+    for value, count, trials in zip(names, found.counts, found.trials, strict=True):
+        yield f"  from {value}: {count:,} of {trials:,} {what}"
+    yield str(found)
+
+
+def _names(found: Audit, mechanism: BlockMechanism) -> tuple[str, str]:
+    first, second = mechanism.domain.names(np.array([found.event.first.code, found.event.second.code]))
+    return first, second
+
 
 _MOST_NAMES = 3
 _MOST_LEVELS = 8
@@ -161,3 +224,59 @@ def _values(domain: Domain, codes: IntArray) -> str:
     named = "; ".join(domain.names(codes[:_MOST_NAMES]))
     more = len(codes) - _MOST_NAMES
     return f"{named}; and {more} more" if more > 0 else named
+
+
+def verify_sealed(mechanism: "Mechanism", source: str | Path, *, as_json: bool) -> None:
+    """Check sealed files and print what was found; exit with 1 if one is not sealed.
+
+    Args:
+        mechanism: what made the reports.
+        source: a file, or a folder of sealed files alone.
+        as_json: whether JSON is printed.
+
+    Raises:
+        DataError: if a file cannot be read.
+        MismatchError: if one belongs to another plan.
+    """
+    from discreet.formats.sealed_files import UnsealedError, check_sealed
+    from discreet.formats.sources import report_files
+
+    files: list[SealedFile] = []
+    flaw = ""
+    try:
+        files += [check_sealed(path, mechanism) for path in report_files([source])]
+    except UnsealedError as error:
+        flaw = str(error)
+    result = {"plan": mechanism.fingerprint, "sealed": not flaw, "flaw": flaw or None, "files": files}
+    said = None if flaw else _statement(mechanism, files)
+    record = {} if said is None else said.record()
+    show({**result, **record}, [flaw] if flaw else _parts(files, mechanism.fingerprint, said), as_json=as_json)
+    if flaw:
+        raise click.exceptions.Exit(1)
+
+
+def _statement(mechanism: "Mechanism", files: Sequence["SealedFile"]) -> Statement | None:
+    """Return the statement on a person in the files; None of files without reports."""
+    from discreet.privacy.publication import Publication
+
+    batches = tuple(file.n for file in files if file.n)
+    simulated = any(file.simulated for file in files)
+    shown = "these files, or anything made of them"
+    return Statement(Publication(mechanism, batches, simulated=simulated, shown=shown)) if batches else None
+
+
+def _parts(files: Sequence["SealedFile"], plan: str, said: Statement | None) -> Iterator[str]:
+    for file in files:
+        yield (
+            f"{file.path}: {file.n:,} reports of plan {plan[:12]}, sealed: sorted by what they say, with nothing "
+            "beside them."
+        )
+        if not file.compared:
+            yield (
+                f"Note: its bytes were not compared with those that its reports give, since {file.writer} wrote it and "
+                "another version is installed here; to have them compared, seal the file again."
+            )
+        if file.simulated:
+            yield SIMULATED_REPORTS
+    yield from () if said is None else said.parts()
+    yield "No check of a sealed file can show that each person has one report in it."

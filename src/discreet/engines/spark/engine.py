@@ -10,24 +10,21 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import IntArray
-from discreet.core.grouped_tally import GroupedTally
+from discreet.core.tally import GroupedTally
 from discreet.engines.engine import Observed
-from discreet.engines.fold import Counted
+from discreet.engines.local import Counted
 from discreet.engines.obfuscation import Obfuscated, Replace, Values, obfuscate, sources_of
 from discreet.engines.sealing import Sealed
-from discreet.engines.spark import group_tallying, likelihood, sealing, tallying
-from discreet.engines.spark.running import working
-from discreet.engines.spark.sources import one_thread
-from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
+from discreet.engines.spark import likelihood, tallying
+from discreet.engines.spark.frames import one_thread
+from discreet.engines.spark.running import SCHEMA, blocks_of, collected, refused, working
 from discreet.errors import DiscreetError, ParameterError
-from discreet.io.atomic import check_free
-from discreet.io.coded_values import ValueColumns
-from discreet.io.missing import REASONS
-from discreet.io.piped import Piped
-from discreet.io.progress import Progress
-from discreet.io.remote import File, output_of, shared_files
-from discreet.io.stored import look
+from discreet.files.paths import File, output_of, shared_files
+from discreet.files.reading import Piped, Progress
+from discreet.files.stored import look
+from discreet.files.writing import check_free
 from discreet.mechanisms import BlockMechanism, Mechanism
+from discreet.tables.values import REASONS, ValueColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +121,7 @@ class SparkEngine:
         if hasattr(sources, "sparkSession"):
             raise ParameterError("tallies by group are of files on a cluster, got a frame; write it as Parquet first.")
         read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
-        return group_tallying.tally_by_files(self.session, mechanism, sources, by, progress=progress, **read)
+        return tallying.tally_by_files(self.session, mechanism, sources, by, progress=progress, **read)
 
     def evidence(
         self,
@@ -156,12 +153,12 @@ class SparkEngine:
         force: bool = False,
         progress: Progress | None = None,
     ) -> Sealed:
-        """Write a frame of reports, or files of reports, into one sealed file; see `discreet.engines.spark.sealing`."""
+        """Write a frame of reports, or files of reports, into one sealed file (`discreet.engines.spark.tallying`)."""
         read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
         given: dict[str, Any] = {"least": least, "bad_share": bad_share, "force": force, "progress": progress}
         if _is_frame(sources, read):
-            return sealing.seal_frame(sources, mechanism, target, **given)
-        return sealing.seal_files(self.session, mechanism, sources, target, **given, **read)
+            return tallying.seal_frame(sources, mechanism, target, **given)
+        return tallying.seal_files(self.session, mechanism, sources, target, **given, **read)
 
 
 def _is_frame(sources: Any, read: Mapping[str, bool]) -> bool:

@@ -1,23 +1,40 @@
-"""Reports as Spark frames.
+"""Frames of Spark: reports and values in them, and files read into them.
+
+Reports as Spark frames.
 
 A frame of reports has the mechanism's columns (whole numbers as int or long, bits as binary, members as an array), a
 column ``plan`` that holds the plan's fingerprint in every row, and perhaps ``simulated``. Spark has no place for what
 belongs to a whole file, so every row says what it belongs to.
+
+Sources of tasks on a cluster: rows of a frame, or files that every executor sees under the same names.
+
+Obfuscation of a Spark column, for simulations and for gateways that are trusted with the values.
 """
 
+import hashlib
+import os
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.reports import Column, Reports, check_same_plan
-from discreet.errors import DataError, MismatchError
-from discreet.io.untyped_arrow import check_untyped_schema, is_bits, sift_untyped
+from discreet.arrays import AnyArray
+from discreet.core.random import RandomSource, SecureRandom, SeededRandom
+from discreet.core.reports import PLAN, SIMULATED, Column, Reports, check_same_plan
+from discreet.core.tally import MODULUS, digest_of_limbs, limbs_of
+from discreet.engines.spark.running import beside, working
+from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.files.paths import shared_files
+from discreet.files.reading import Progress
+from discreet.formats.arrow import check_untyped_schema, is_bits, sift_untyped
+from discreet.formats.sources import Checked, Partition, Seen, partition_elsewhere
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.law import BlockMechanism
 
-PLAN, SIMULATED = "plan", "simulated"
 _OURS = "belongs"
 
 
@@ -68,7 +85,7 @@ def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> tuple[Reports, Co
 
 def to_spark(mechanism: Mechanism, reports: Reports) -> pa.RecordBatch:
     """Return reports as a batch of a frame: the mechanism's columns, ``plan`` and ``simulated``."""
-    from discreet.io.arrow import to_arrow
+    from discreet.formats.arrow import to_arrow
 
     check_same_plan({mechanism.fingerprint, reports.fingerprint})
     table = to_arrow(mechanism, reports)
@@ -88,3 +105,168 @@ def frame_schema(mechanism: Mechanism) -> Any:
 
     fields = [pa.field(column.name, spark_type(column)) for column in mechanism.columns]
     return from_arrow_schema(pa.schema([*fields, pa.field(PLAN, pa.string()), pa.field(SIMULATED, pa.bool_())]))
+
+
+Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""The function of an executor over the batches of a partition."""
+
+_THREADS = "DISCREET_THREADS"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """The reports of a source on a cluster.
+
+    Attributes:
+        frame: what is cut into partitions.
+        read: makes checked reports of the batches of a partition, and notes what was read of each part, by its number.
+        parts: of files; none of a frame.
+        whole: what was read of a frame, in the end.
+    """
+
+    frame: Any
+    read: Callable[[Iterator[pa.RecordBatch], dict[int, Seen]], Iterator[Checked]]
+    parts: Sequence[Partition] = ()
+
+    whole: Seen = field(default_factory=Seen)
+
+    def note(self, found: Mapping[int, AnyArray]) -> None:
+        """Note what tasks have read, by the number of the part; see `rows_seen`."""
+        note_seen([part.seen for part in self.parts] or [self.whole], found)
+
+
+def note_seen(parts: Sequence[Seen], found: Mapping[int, AnyArray]) -> None:
+    """Note what tasks have read of each part, by its number and as `seen_numbers`."""
+    for number, (n, *limbs) in found.items():
+        parts[number].n, parts[number].digest = int(n), digest_of_limbs(limbs)
+
+
+def seen_numbers(seen: Seen) -> AnyArray:
+    """Return the number of reports read, and the limbs of their digest: numbers that add up."""
+    return np.array([seen.n, *limbs_of(seen.digest % MODULUS)])
+
+
+def rows_seen(vector: AnyArray, seen: Mapping[int, Seen]) -> Iterator[pa.RecordBatch]:
+    """Yield rows of what a task has read of each part, beside its vector."""
+    for number, one in seen.items():
+        yield beside(vector, number, seen_numbers(one))
+
+
+def from_frame(mechanism: Mechanism, frame: Any) -> Source:
+    """Return the source of a frame; bad rows are left out.
+
+    Raises:
+        DataError: if a column is missing or of another kind.
+    """
+
+    def read(batches: Iterator[pa.RecordBatch], seen: dict[int, Seen]) -> Iterator[Checked]:
+        whole = seen.setdefault(0, Seen())
+        for batch in batches:
+            checked = reports_in(batch, mechanism)
+            whole.add(mechanism, checked[0])
+            yield checked
+
+    return Source(prepared(frame, mechanism), read)
+
+
+def from_files(spark: Any, mechanism: Mechanism, parts: Sequence[Partition], *, sift: bool) -> Source:
+    """Return the source of parts of files, a task for each; bad rows are left out, or refused."""
+    shared_files(part.path for part in parts)
+    # What the driver let through on the caller's word is let through again.
+    places = [(part.path, tuple(part.groups), part.rows, part.content, part.form is not None) for part in parts]
+
+    def read(batches: Iterator[pa.RecordBatch], seen: dict[int, Seen]) -> Iterator[Checked]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                # What a file says of itself is read again: it may be large, and another machine reads it now.
+                path, groups, rows, content, rewritten = places[number]
+                part = partition_elsewhere(path, groups, rows, content, mechanism, trust_plan=rewritten)
+                yield from part.reports(sift=sift)
+                seen[number] = part.seen
+
+    return Source(spark.range(0, len(places), 1, max(len(places), 1)), read, parts)
+
+
+def one_thread() -> None:
+    """Limit a task to the one core that Spark assigns, unless the environment says otherwise."""
+    os.environ.setdefault(_THREADS, "1")
+
+
+def obfuscate(
+    frame: Any,
+    mechanism: BlockMechanism,
+    column: str,
+    *,
+    keep: Sequence[str] = (),
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    """Return a frame with a column obfuscated, once: one report per row.
+
+    Spark works a frame out anew each time that it is used, and two reports of one value tell more than one of them. So
+    the reports are drawn now, and kept by the executors (in the session's checkpoint folder, if it has one) until
+    nobody holds the frame: whoever uses it twice sees the same reports, and if an executor is lost with some of them,
+    Spark gives up rather than drawing them again. Write them to files if they are to last.
+
+    Args:
+        frame: the values, one per row.
+        mechanism: what obfuscates them.
+        column: name of the column of values.
+        keep: names of columns to be kept as they are: they are *not* protected.
+        seed: makes a simulation, which repeats itself if the frame is cut into the same partitions; None for secure
+            randomness, with a key of its own in every task.
+        progress: called now and then.
+
+    Returns:
+        A frame of reports (see `discreet.engines.spark.frames`), with what was to be kept.
+
+    Raises:
+        DataError: if a value is missing or not in the domain, or there is no such column.
+        ParameterError: if a column to be kept is the one of values, or has a name that reports need.
+        EngineError: if Spark gives up.
+    """
+    from pyspark.sql.types import StructType
+
+    schema = frame_schema(mechanism)
+    _check_columns(frame, column, keep, taken=schema.names)
+    schema = StructType([*schema.fields, *(frame.schema[name] for name in keep)])
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        random = _random(seed)
+        for batch in batches:
+            reports = mechanism.obfuscate(batch.column(column), random=random)
+            table = pa.Table.from_batches([to_spark(mechanism, reports)])
+            for name in keep:
+                table = table.append_column(name, batch.column(name))
+            yield from table.to_batches()
+
+    drawn = frame.select(column, *keep).mapInArrow(work, schema)
+    with working(frame.sparkSession, progress):
+        return drawn.checkpoint() if _has_folder(frame.sparkSession) else drawn.localCheckpoint()
+
+
+def _check_columns(frame: Any, column: str, keep: Sequence[str], *, taken: Sequence[str]) -> None:
+    missing = [name for name in (column, *keep) if name not in frame.columns]
+    if missing:
+        raise DataError(f"the frame must have the columns {', '.join(missing)}; it has {', '.join(frame.columns)}.")
+    clash = sorted({*keep} & {column, *taken})
+    if clash:
+        raise ParameterError(
+            f"{', '.join(clash)} cannot be kept: values would go in clear, or reports have columns of that name "
+            f"({PLAN} and {SIMULATED} among them)."
+        )
+
+
+def _random(seed: int | None) -> RandomSource:
+    if seed is None:
+        # Made in the task: workers are forked from one process, and a source that came along would be the same in all.
+        return SecureRandom()
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    digest = hashlib.sha256(f"partition {0 if context is None else context.partitionId()} of {seed}".encode()).digest()
+    return SeededRandom(int.from_bytes(digest, "little"))
+
+
+def _has_folder(spark: Any) -> bool:
+    return hasattr(spark, "_jsc") and spark.sparkContext.getCheckpointDir() is not None

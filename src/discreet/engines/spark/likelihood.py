@@ -20,20 +20,18 @@ from discreet.arrays import AnyArray, FloatArray
 from discreet.core.checks import checked_share
 from discreet.core.reports import Blocks, block_count
 from discreet.core.tally import Tally
-from discreet.engines.fold import Counted, TallyFold
-from discreet.engines.spark.running import working
-from discreet.engines.spark.sources import Source, Task, from_files, from_frame, one_thread, rows_seen
-from discreet.engines.spark.vectors import SCHEMA, blocks_of, collected, refused
-from discreet.engines.spill import with_blocks
+from discreet.engines.evidence import with_blocks
+from discreet.engines.local import Counted, TallyFold
+from discreet.engines.spark.frames import Source, Task, from_files, from_frame, one_thread, rows_seen
+from discreet.engines.spark.running import SCHEMA, blocks_of, collected, refused, working
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, RowSums
-from discreet.io.partitions import Seen
-from discreet.io.progress import Progress
-from discreet.io.report_sources import surveyed
+from discreet.files.reading import Progress
+from discreet.formats.sources import Seen, surveyed
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.block_law import LaidOut, Membership
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
-from discreet.mechanisms.membership import LaidOut, Membership
 
 # Reports that are laid out together: a multiple of what any law lays out together, small enough for what Spark keeps.
 _BYTES = 1 << 22

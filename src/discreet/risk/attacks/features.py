@@ -14,8 +14,8 @@ from discreet.core.traces import Traces
 from discreet.errors import DataError
 
 if TYPE_CHECKING:
-    from discreet.kernels.traces.matching import Problem
-    from discreet.kernels.traces.numbering import KeyTable
+    from discreet.kernels.events import KeyTable
+    from discreet.kernels.matching import Problem
 
 UNIT = 2.0**-20
 """Of a weight: scores of the Markov model and of visits are multiples of it, in nats."""
@@ -37,7 +37,7 @@ class KeyCounts:
     @classmethod
     def of(cls, traces: Traces, keys: Keys) -> "KeyCounts":
         """Return the keys of each user's trace with their counts."""
-        from discreet.kernels.traces.transitions import count_keys
+        from discreet.kernels.events import count_keys
 
         return cls(*count_keys(traces.offsets, keys(traces)))
 
@@ -58,14 +58,14 @@ def events_of(traces: Traces) -> IntArray:
 
 def first_and_steps(traces: Traces) -> IntArray:
     """Return keys of the first event of each user and of their steps from one event to the next."""
-    from discreet.kernels.traces.transitions import transitions
+    from discreet.kernels.events import transitions
 
     return transitions(traces.offsets, traces.events, traces.event_count, start=True)
 
 
 def steps(traces: Traces) -> IntArray:
     """Return keys of each user's steps; the first event does not count."""
-    from discreet.kernels.traces.transitions import transitions
+    from discreet.kernels.events import transitions
 
     return transitions(traces.offsets, traces.events, traces.event_count, start=False)
 
@@ -144,7 +144,7 @@ class Probes:
         Raises:
             DataError: if nobody has one.
         """
-        from discreet.kernels.traces.numbering import KeyTable
+        from discreet.kernels.events import KeyTable
 
         users, table = np.flatnonzero(target.lengths), KeyTable()
         if not len(users):
@@ -158,8 +158,8 @@ class Probes:
 
     def problem(self, candidates: int, constants: IntArray, known: Sequence[Entries], which: int = 0) -> "Problem":
         """Return the integer problem of one algorithm, without features that no candidate has."""
-        from discreet.kernels.traces.features import invert
-        from discreet.kernels.traces.matching import Problem
+        from discreet.kernels.events import invert
+        from discreet.kernels.matching import Problem
 
         had, counts = np.zeros(self.size, np.bool_), self.counts[which]
         for _, features, weights in known:

@@ -22,8 +22,7 @@ from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.given import as_channel, block_mechanism
 from discreet.mechanisms.law import BlockMechanism
 from discreet.risk.attacks.features import KeyCounts
-from discreet.risk.attacks.matching import match, match_rows
-from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, visits
+from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, match, match_rows, visits
 from discreet.risk.scores import Scores
 
 UNIT = 2.0**-40
@@ -147,8 +146,8 @@ def report_matcher(
         DataError: if the reports' blocks are too large to be listed, or owners do not fit.
         MismatchError: if the reports belong to another plan.
     """
-    from discreet.kernels.traces.features import invert
-    from discreet.kernels.traces.matching import Problem
+    from discreet.kernels.events import invert
+    from discreet.kernels.matching import Problem
 
     check_same_plan({mechanism.fingerprint, reports.fingerprint})
     known = counted_visits(_fitting(training, mechanism))

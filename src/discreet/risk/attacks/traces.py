@@ -1,4 +1,17 @@
-"""Matching algorithms: the likelihood, or the similarity, of a probe's trace and a candidate's.
+"""Attacks on traces: transitions and visits matched, and the strongest of them.
+
+The choice of the smoothing share lambda, from training alone.
+
+A mixture model: with probability 1 - lambda a user repeats one of their events, otherwise any user's. Then the
+probability of event x in the training trace of user i, given all other events, is
+
+    (1 - lambda) (c_i(x) - 1) / (N_i - 1)  +  lambda (C(x) - 1) / (N - 1),
+
+with c_i(x) of their N_i events and C(x) of all N events at x. lambda maximizes the sum of their logarithms
+(leave-one-out likelihood) over a small grid. An event whose place occurs only once has probability 0 for every lambda,
+and is left out of the sum.
+
+Matching algorithms: the likelihood, or the similarity, of a probe's trace and a candidate's.
 
 Every one is a constant for the trace plus a sum over features that the trace and the user share,
 
@@ -6,6 +19,13 @@ Every one is a constant for the trace plus a sum over features that the trace an
 
 in integers: numbers are rounded once, to multiples of a unit, and sums are exact after that. So scores that are equal
 stay equal, in whatever order they are added up, and users who share no feature with a trace tie exactly.
+
+Matching: scores of every probe for every candidate, streamed and counted, never stored.
+
+The strongest of several attacks, with intervals that account for the choice.
+
+Whoever reports the best of k attacks reports the luckiest one too. So the interval of each is one of level 1 - a/k:
+then all of them hold together with probability 1 - a at least (Bonferroni), and with them that of whichever is chosen.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,14 +34,52 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.checks import checked_between
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.checks import checked_between, checked_level
 from discreet.core.traces import Split, Traces
+from discreet.errors import ParameterError
 from discreet.risk.attacks.features import UNIT, KeyCounts, Known, Probes, Visited, events_of, first_and_steps, steps
-from discreet.risk.attacks.smoothing import foretelling_share
+from discreet.risk.scores.rates import Rate, rate
+from discreet.risk.scores.scores import Rows, Scores, checked_owners, folded
 
 if TYPE_CHECKING:
-    from discreet.kernels.traces.matching import Problem
+    from discreet.kernels.matching import Problem
+
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
+_NOTHING_KNOWN = 0.5
+
+
+def foretelling_share(visited: Visited) -> float:
+    """Return lambda, one of `SHARES`, with the largest leave-one-out likelihood; 1/2 if no event is predictable.
+
+    Args:
+        visited: the visits of each user in training.
+    """
+    grid, totals = np.array(SHARES), visited.of_anybody()
+    sums, foretold = np.zeros(len(grid)), 0
+    for part, rows in visited:
+        more, events = _log_likelihoods(part, rows, totals)
+        sums, foretold = sums + more, foretold + events
+    return float(grid[np.argmax(sums)]) if foretold else _NOTHING_KNOWN
+
+
+def _log_likelihoods(part: Traces, rows: KeyCounts, totals: IntArray) -> tuple[FloatArray, int]:
+    """Return the summed log-likelihoods of some users' events for all `SHARES`, and the number of events.
+
+    Each is relative to the likelihood where anybody may go, which no share changes.
+    """
+    others = totals[rows.keys] - 1
+    # Users who were there once: their other events do not predict it, and only lambda is left.
+    alone = int(np.count_nonzero((rows.counts == 1) & (others > 0)))
+    again = np.flatnonzero(rows.counts > 1)
+    lengths = np.repeat(part.lengths, np.diff(rows.offsets))[again]
+    counts = rows.counts[again].astype(np.float64)
+    ratios = (counts - 1) / (lengths - 1) / (others[again] / (totals.sum() - 1))
+    # No product of vectors: its threads would wait for each other longer than they work.
+    sums = np.array([float((counts * np.log1p((1 - share) / share * ratios)).sum()) for share in SHARES])
+    events = alone + int(counts.sum())
+    return sums + events * np.log(SHARES), events
+
 
 SMALLEST = 1e-8
 """The replacement of probabilities of 0 [PIE, section 5]."""
@@ -76,7 +134,7 @@ def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = No
         visited: the training's events, if they were counted before.
 
     Example:
-        >>> from discreet.risk.attacks.matching import match
+        >>> from discreet.risk.attacks.traces import match
         >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> match(markov(split)).success()
@@ -133,7 +191,7 @@ def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
         zero: what probabilities of 0 become; in (0, 1).
 
     Example:
-        >>> from discreet.risk.attacks.matching import match
+        >>> from discreet.risk.attacks.traces import match
         >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> match(visits(split)).success()
@@ -153,10 +211,10 @@ def smoothed(split: Split, *, share: float | None = None) -> Matcher:
     Args:
         split: training and target.
         share: lambda, in (0, 1); None for that which best foretells each event of training from the others (see
-            `discreet.risk.attacks.smoothing`).
+            `discreet.risk.attacks.traces`).
 
     Example:
-        >>> from discreet.risk.attacks.matching import match
+        >>> from discreet.risk.attacks.traces import match
         >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> match(smoothed(split, share=0.1)).success()
@@ -170,7 +228,7 @@ def cosine(split: Split) -> Matcher:
     """Return the matcher by the cosine of sets of events: |both| / sqrt(|one| |other|), such as of rated items.
 
     Example:
-        >>> from discreet.risk.attacks.matching import match
+        >>> from discreet.risk.attacks.traces import match
         >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> match(cosine(split)).success()
@@ -183,7 +241,7 @@ def tf_idf(split: Split) -> Matcher:
     """Return the matcher by the cosine of counts times ln(n / users who have the event), over training.
 
     Example:
-        >>> from discreet.risk.attacks.matching import match
+        >>> from discreet.risk.attacks.traces import match
         >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> match(tf_idf(split)).success()
@@ -282,3 +340,163 @@ def _similarity(weigh: Callable[[KeyCounts], FloatArray]) -> Rule:
 
 def _rounded_logs(probabilities: FloatArray) -> IntArray:
     return np.rint(np.log(probabilities) / UNIT).astype(np.int64)
+
+
+def match(matcher: Matcher, *, threads: int | None = None) -> Scores:
+    """Return the scores of every probe for every candidate.
+
+    The result is the same to the last digit whatever the threads are.
+
+    Args:
+        matcher: from one of the matching algorithms.
+        threads: how many to use; None for as many as there are processors.
+
+    Returns:
+        Scores in the matcher's unit.
+
+    Example:
+        >>> from discreet.risk.attacks.traces import visits
+        >>> from discreet.core.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 4, list("abab") + list("cccc") + list("aaaa")))
+        >>> scores = match(visits(split))
+        >>> scores.n, scores.candidates, round(scores.success(), 2)
+        (3, 3, 1.0)
+    """
+    from discreet.kernels import matching as kernels
+
+    problem = matcher.problem
+    genuine = kernels.genuine_scores(problem, threads=threads)
+    thresholds = np.unique(genuine)
+    greater, ties, counts = kernels.rank(problem, genuine, thresholds, threads=threads)
+    ranks = greater, ties, matcher.users
+    return Scores(genuine, thresholds, *folded(counts), None, *ranks, matcher.candidates, matcher.unit)
+
+
+def match_rows(rows: Rows, users: IntArray, candidates: int) -> Scores:
+    """Return the scores by a function of the caller's.
+
+    Args:
+        rows: returns the ``(stop - start, n)`` scores of probes start .. stop - 1; the larger, the more similar. It
+            is called twice for every block of probes and must say the same both times. nan leaves a pair out.
+        users: ``(m,)`` the own user of each probe, in 0..n - 1.
+        candidates: n.
+
+    Raises:
+        DataError: if users are no candidates, or scores have another shape.
+
+    Example:
+        >>> similarity = np.array([[9, 1, 2], [3, 7, 4], [8, 2, 6]])
+        >>> scores = match_rows(lambda start, stop: similarity[start:stop], np.arange(3), candidates=3)
+        >>> round(scores.success(), 2), scores.success(k=2)
+        (0.67, 1.0)
+    """
+    return Scores.from_rows(rows, checked_owners(users, len(users), candidates), candidates)
+
+
+ATTACKS: dict[str, Callable[[Split], Matcher]] = {
+    "markov": markov,
+    "visits": visits,
+    "smoothed": smoothed,
+    "tf-idf": tf_idf,
+    "cosine": cosine,
+}
+"""Matching algorithms by name; obfuscated reports are always attacked by their likelihood."""
+
+ALL = "all"
+
+_RULES: dict[str, Callable[[Visited], Rule]] = {
+    "visits": lambda _: rule_of_visits(),
+    "smoothed": rule_of_smoothed,
+    "tf-idf": rule_of_tf_idf,
+    "cosine": lambda _: rule_of_cosine(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The success of one attack.
+
+    Attributes:
+        attack: its name.
+        success: how often it names the right user in one guess; the intervals of all attempts hold at once.
+
+    Example:
+        >>> from discreet.risk.scores.rates import rate
+        >>> attempt = Attempt("markov", rate(38, 100))
+        >>> attempt.attack, attempt.success.value
+        ('markov', 0.38)
+    """
+
+    attack: str
+    success: Rate
+
+
+def level_of_each(level: float, attempts: int) -> float:
+    """Return the level of each of several intervals that makes all of them hold at once (Bonferroni).
+
+    Raises:
+        ParameterError: if the level is not in (0, 1).
+
+    Example:
+        >>> round(level_of_each(0.95, attempts=5), 4)
+        0.99
+    """
+    return 1 - (1 - checked_level(level)) / attempts
+
+
+def strongest(
+    split: Split, names: Sequence[str] = tuple(ATTACKS), *, level: float = 0.95, threads: int | None = None
+) -> tuple[Matcher, tuple[Attempt, ...], BoolArray]:
+    """Return the attack that names the right user most often, all attempts, and the probes that none can tell.
+
+    Args:
+        split: the training traces, which the attacker knows by name, and the target.
+        names: some of `ATTACKS`.
+        level: with which the intervals of all attempts hold together.
+        threads: how many to use; None for as many as there are processors.
+
+    Returns:
+        The matcher of the strongest attack, the first of equal ones; all attempts, the strongest one first; and
+        ``(probes,)`` true where by no attack a probe shares anything with what is known of its own user.
+
+    Raises:
+        ParameterError: if no attack is named, or one that there is not.
+        DataError: if no user has an event in the target.
+
+    Example:
+        >>> from discreet.core.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> matcher, attempts, blind = strongest(split, ["visits", "cosine"])
+        >>> matcher, [(attempt.attack, attempt.success.value) for attempt in attempts]
+        (Matcher(2 probes, 2 candidates), [('visits', 1.0), ('cosine', 1.0)])
+        >>> blind.tolist()
+        [False, False]
+    """
+    from discreet.kernels.matching import chances_of_own, genuine_scores
+
+    unknown = [name for name in names if name not in ATTACKS]
+    if unknown or not names:
+        raise ParameterError(f"attack must be {ALL} or one of {', '.join(ATTACKS)}, got attack={''.join(unknown)!r}.")
+    each, attempts = level_of_each(level, len(names)), []
+    best: tuple[float, Matcher] | None = None
+    blind = np.ones(np.count_nonzero(split.target.lengths), np.bool_)
+    for name, matcher in _prepared(split, names):
+        genuine = genuine_scores(matcher.problem, threads=threads)
+        blind &= genuine == matcher.problem.constants
+        named = float(chances_of_own(matcher.problem, genuine, threads=threads).sum())
+        attempts.append(Attempt(name, rate(named, matcher.probes, level=each)))
+        if best is None or named > best[0]:
+            best = named, matcher
+    assert best is not None
+    # Sorting keeps the order of equals.
+    return best[1], tuple(sorted(attempts, key=lambda one: -one.success.value)), blind
+
+
+def _prepared(split: Split, names: Sequence[str]) -> Iterator[tuple[str, Matcher]]:
+    """Yield the matchers by name; events are counted once for all of them."""
+    visited, alike = Visited(split.training), [name for name in names if name in _RULES]
+    if "markov" in names:
+        yield "markov", markov(split, visited=visited)
+    if alike:
+        rules = [_RULES[name](visited) for name in alike]
+        yield from zip(alike, matchers(split, rules, visited), strict=True)

@@ -1,4 +1,14 @@
-"""Bounds on the identification risk of a mechanism for any adversary, beside its attribute risk.
+"""Bounds on identification: what no attack exceeds, with source and conditions.
+
+Bounds: numbers with their unit, source and condition.
+
+Every bound on the PIE of one report or of t: I(user; reports), for any source and any adversary.
+
+[PIE]: Murakami and Takahashi. What goes beyond it is derived in the modules of `discreet.leakage` named beside it.
+
+Every bound on the probability that the right user is among k guesses, for any source and any adversary.
+
+Bounds on the identification risk of a mechanism for any adversary, beside its attribute risk.
 
 Two risks, which neither bound each other nor may be traded silently: the *attribute* risk of the value (epsilon), and
 the *identification* risk of the user (PIE in bits, and the probability of a right guess). The bounds on the latter hold
@@ -7,21 +17,206 @@ knowledge of the users.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from math import exp, inf
-from typing import Any
+from dataclasses import dataclass, replace
+from math import exp, inf, log
+from typing import Any, Literal, TypeAlias
 
 from discreet.core.checks import checked_whole
-from discreet.core.estimate_table import facts_as_html
 from discreet.core.guarantee import Guarantee, in_odds
-from discreet.leakage.entropies import BITS
-from discreet.leakage.fano import corollary_8
+from discreet.core.result_table import facts_as_html
 from discreet.mechanisms import Mechanism, given
-from discreet.risk.bounds.bound import ERROR, NO_LIMIT, Bound, at_most, least, limit
-from discreet.risk.bounds.capacity import OF_SEVERAL, information_bounds, paper_information
-from discreet.risk.bounds.guessing import identification_bounds_of
-from discreet.risk.bounds.leakage import ReportLeakage, report_leakage
-from discreet.risk.bounds.prior import Prior
+from discreet.risk.bounds.leakage import Prior, ReportLeakage, report_leakage
+from discreet.theory.capacity import BITS, ldp_capacity
+from discreet.theory.fano import (
+    corollary_8,
+    distortion_rate,
+    erased_information,
+    erased_success,
+    ldp_success,
+    leaked_success,
+    of_order,
+    tight_fano,
+)
+
+Unit: TypeAlias = Literal["bits", "probability", "share"]
+"""Of information; of being right or wrong; of information let through, or of certainty."""
+
+ERROR = "error at least"
+"""The bound that is one from below."""
+
+NO_LIMIT = "no limit"
+"""Of a bound that says nothing."""
+
+_SAME = 1 + 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound, perhaps attained: a number with its unit, source and condition.
+
+    Attributes:
+        value: the number.
+        unit: its unit.
+        what: its name, in words.
+        source: its derivation, in words.
+        exact: whether some source attains it.
+        condition: a condition beyond those on users and mechanism; empty if there is none.
+
+    Example:
+        >>> print(Bound(2.5, "bits", "PIE", "capacity of n values", exact=True))
+        PIE: 2.5 bits (exactly, capacity of n values)
+    """
+
+    value: float
+    unit: Unit
+    what: str
+    source: str
+    exact: bool = False
+    condition: str = ""
+
+    def __str__(self) -> str:
+        unit = " bits" if self.unit == "bits" else ""
+        how = "exactly" if self.exact else "bound"
+        when = f"; {self.condition}" if self.condition else ""
+        value = f"{self.value:.4g}" if self.unit == "bits" or self.what == ERROR else limit(self.value)
+        return f"{self.what}: {value}{unit} ({how}, {self.source}{when})"
+
+
+def limit(value: float, ceiling: float = 1.0) -> str:
+    """Return a bound in figures; "no limit" where they reach those of what holds anyway, such as a probability of 1.
+
+    Example:
+        >>> limit(0.25), limit(0.99999), limit(12.5592, ceiling=12.5596)
+        ('0.25', 'no limit', 'no limit')
+    """
+    shown = f"{value:.4g}"
+    return shown if float(shown) < float(f"{ceiling:.4g}") else NO_LIMIT
+
+
+def at_most(value: float, ceiling: float = 1.0, *, otherwise: str = NO_LIMIT) -> str:
+    """Return a bound in words: "at most" with its figures, or other words where it is no limit.
+
+    Example:
+        >>> at_most(0.25), at_most(1.0)
+        ('at most 0.25', 'no limit')
+    """
+    shown = limit(value, ceiling)
+    return otherwise if shown == NO_LIMIT else f"at most {shown}"
+
+
+def least(bounds: Iterable[Bound]) -> Bound:
+    """Return the smallest bound; of those equal up to rounding an exact one, then the first.
+
+    Example:
+        >>> bounds = [Bound(2.5, "bits", "PIE", "one bound"), Bound(1.5, "bits", "PIE", "another bound")]
+        >>> least(bounds).source
+        'another bound'
+    """
+    candidates = list(bounds)
+    most = min(bound.value for bound in candidates) * _SAME
+    return min((bound for bound in candidates if bound.value <= most), key=lambda bound: not bound.exact)
+
+
+FRESH = "noise is fresh in each report"
+ANY_DATA = f"{FRESH}, even if values are correlated or depend on earlier reports"
+DATA_DO_NOT_REACT = f"{FRESH} and values do not depend on earlier reports, even if they are correlated"
+NOT_ADAPTIVE = f"{FRESH} and neither values nor mechanisms depend on earlier reports, even if values are correlated"
+OF_SEVERAL = (ANY_DATA, DATA_DO_NOT_REACT, NOT_ADAPTIVE)
+"""The conditions of figures for several reports, each stronger than the one before."""
+
+_PIE = "PIE"
+_WORST_PRIOR = "attained by the worst prior over users"
+
+
+def paper_information(leakage: ReportLeakage, prior: Prior, reports: int) -> list[Bound]:
+    """Return alpha by the paper's theorems, in bits: Prop. 10, and Thms 11 and 13 with t reports as in 12 and 14.
+
+    Capped by log n, which the paper leaves out for t reports. Thms 11 and 13 are about randomized response and hashing;
+    their proof holds for every mechanism of truth or noise, with theta = s.
+    """
+    both, cap = min(log(prior.users), log(leakage.values)), log(prior.users)
+    when = NOT_ADAPTIVE if reports > 1 else ""
+    figures = []
+    if leakage.local is not None:
+        alpha = min(leakage.local, leakage.local**2, both)
+        figures.append(_bits(min(reports * alpha, cap), "alpha", "Prop. 10 of [PIE]", when))
+    if leakage.theta is not None:
+        source = "Thms 11 and 13 of [PIE], theta = s" if reports == 1 else "Thms 12 and 14 of [PIE], theta = s"
+        figures.append(_bits(min(reports * leakage.theta * both, cap), "alpha", source, when))
+    return figures
+
+
+def information_bounds(leakage: ReportLeakage, prior: Prior, reports: int) -> list[Bound]:
+    """Return every bound on the information that t reports give on the user, in bits."""
+    entropy = prior.entropy
+    figures = [_bits(entropy, _PIE, "the entropy of the user")]
+    if reports == 1:
+        # The supremum is over priors as well, unless one is given.
+        exact = leakage.information.exact and prior.probabilities is None
+        when = _WORST_PRIOR if exact else ""
+        figures.append(_bits(leakage.information.value, _PIE, "capacity of n values", when, exact=exact))
+    else:
+        figures += _of_several(leakage, prior, reports)
+    if leakage.local is not None:
+        # No more than 63 reports of two values are needed to tell all users apart.
+        used = min(prior.users, leakage.values ** min(reports, 63))
+        figures.append(_bits(ldp_capacity(reports * leakage.local, used), _PIE, "any LDP mechanism", ANY_DATA))
+    return figures
+
+
+def _of_several(leakage: ReportLeakage, prior: Prior, reports: int) -> list[Bound]:
+    eta, entropy = leakage.eta_kl.value, prior.entropy
+    together = erased_information(eta, reports, prior.users, leakage.values) if leakage.values > 1 else 0.0
+    return [
+        _bits(reports * leakage.information.value, _PIE, "t times the capacity of n values", NOT_ADAPTIVE),
+        _bits(together, _PIE, "erasures with 1 - eta_KL", DATA_DO_NOT_REACT),
+        _bits(reports * eta * entropy, _PIE, "t eta_KL times the entropy of the user", ANY_DATA),
+    ]
+
+
+def _bits(nats: float, what: str, source: str, condition: str = "", *, exact: bool = False) -> Bound:
+    return Bound(max(nats, 0.0) * BITS, "bits", what, source, exact, condition)
+
+
+def identification_bounds_of(leakage: ReportLeakage, prior: Prior, reports: int, listed: int) -> list[Bound]:
+    """Return every bound on V_k after t reports."""
+    guessed = prior.guessed(listed)
+    when = ANY_DATA if reports > 1 else ""
+    figures = []
+    if reports == 1 and leakage.success is not None:
+        one = leakage.success
+        figures.append(_chance(one.value, "the best guess against the worst source", exact=one.exact))
+    if leakage.local is not None:
+        figures.append(_chance(ldp_success(reports * leakage.local, guessed), "any LDP mechanism", when))
+    values = leakage.values
+    doeblin = erased_success(leakage.informative, reports, guessed, values) if values > 1 else guessed
+    figures.append(_chance(doeblin, "Doeblin: how often reports are noise", when))
+    if prior.probabilities is not None or reports > 1 or leakage.success is None:
+        leaked = leaked_success(leakage.leakage, reports, guessed)
+        figures.append(_chance(leaked, "maximal leakage (Sibson's order infinity)", when))
+    figures += _by_information(leakage, prior, reports, listed)
+    # Reports never make guessing harder; rounding might.
+    return [replace(one, value=max(one.value, guessed)) for one in figures]
+
+
+def _by_information(leakage: ReportLeakage, prior: Prior, reports: int, listed: int) -> list[Bound]:
+    guessed = prior.guessed(listed)
+    pie = least(information_bounds(leakage, prior, reports))
+    figures = [_chance(tight_fano(pie.value / BITS, guessed), "Fano, tight", pie.condition)]
+    if prior.probabilities is not None and listed == 1:
+        erokhin = distortion_rate(pie.value / BITS, prior.probabilities)
+        figures.append(_chance(erokhin, "Erokhin's distortion-rate function", pie.condition))
+    if leakage.orders:
+        orders = [(of_order(reports * leaked, guessed, order), order) for order, leaked in leakage.orders]
+        value, order = min(orders)
+        condition = NOT_ADAPTIVE if reports > 1 else ""
+        figures.append(_chance(value, f"Sibson's information of order {order:g}", condition))
+    return figures
+
+
+def _chance(value: float, source: str, condition: str = "", *, exact: bool = False) -> Bound:
+    return Bound(min(value, 1.0), "probability", "identification", source, exact, condition)
+
 
 # e^epsilon beyond which a ratio of likelihoods limits nothing.
 _USELESS = 50.0

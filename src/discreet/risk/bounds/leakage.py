@@ -1,4 +1,8 @@
-"""The leakage of one report among n users: the numbers from which every bound follows.
+"""Information that a report holds on who sent it, for each prior: bounds for every attack.
+
+Priors over the users who may have sent a report.
+
+The leakage of one report among n users: the numbers from which every bound follows.
 
 For a block mechanism they follow from its numbers and the law of K, for a matrix they are computed; nothing else knows
 the difference. Information is in nats here.
@@ -6,20 +10,97 @@ the difference. Information is in nats here.
 
 from dataclasses import dataclass, replace
 from math import inf, log, tanh
+from typing import Any
 
 import numpy as np
 
+from discreet.arrays import FloatArray, frozen
+from discreet.core.checks import checked_whole
 from discreet.core.guarantee import Guarantee
-from discreet.leakage.capacity import Inputs, capacity, order_capacity
-from discreet.leakage.contraction import contraction
-from discreet.leakage.entropies import ldp_capacity
-from discreet.leakage.hits import HitDistribution
-from discreet.leakage.matrices import Interval, capacity_of_users, matrix_leakage, matrix_success
-from discreet.leakage.success import Sizes, leakage, listed_success, success, uniform_success
+from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 from discreet.mechanisms.given import as_channel, as_personalized, block_mechanism
 from discreet.mechanisms.personalized import Personalized
-from discreet.risk.bounds.prior import Prior
+from discreet.theory.capacity import (
+    Inputs,
+    Interval,
+    Sizes,
+    capacity,
+    capacity_of_users,
+    contraction,
+    ldp_capacity,
+    leakage,
+    listed_success,
+    matrix_leakage,
+    matrix_success,
+    order_capacity,
+    success,
+    uniform_success,
+)
+from discreet.theory.hits import HitDistribution
+
+_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prior:
+    """A prior over the users who may have sent a report.
+
+    Attributes:
+        users: n.
+        probabilities: ``(n,)`` of the users, falling; None if all are equally likely.
+    """
+
+    users: int
+    probabilities: FloatArray | None = None
+
+    @classmethod
+    def of(cls, users: Any, probabilities: Any = None) -> "Prior":
+        """Return a prior.
+
+        Args:
+            users: n.
+            probabilities: ``(n,)`` in any order; None if all users are equally likely.
+
+        Raises:
+            ParameterError: if the number is none, or there are not n probabilities.
+        """
+        users = checked_whole("users", users)
+        if probabilities is None:
+            return cls(users)
+        try:
+            numbers = np.array(probabilities, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ParameterError("prior must be one probability per user.") from None
+        if numbers.shape != (users,):
+            raise ParameterError(f"prior must have one probability for each of {users} users, got {numbers.shape}.")
+        if not np.isfinite(numbers).all() or numbers.min() < 0 or abs(numbers.sum() - 1) > _TOLERANCE:
+            raise ParameterError(f"prior must hold probabilities that sum to 1, got the sum {float(numbers.sum())!r}.")
+        falling = np.sort(numbers / numbers.sum())[::-1]
+        # The same as nothing known, and that has closed forms.
+        return cls(users) if falling[0] == falling[-1] else cls(users, frozen(falling))
+
+    @property
+    def likeliest(self) -> float:
+        """p_1, the probability of the likeliest user."""
+        return 1 / self.users if self.probabilities is None else float(self.probabilities[0])
+
+    def guessed(self, listed: int) -> float:
+        """Return P_k, the probability that the right user is among the k likeliest."""
+        if listed >= self.users:
+            return 1.0
+        if self.probabilities is None:
+            return listed / self.users
+        return min(float(self.probabilities[:listed].sum()), 1.0)
+
+    @property
+    def entropy(self) -> float:
+        """H(U), in nats: the information that would name the user."""
+        if self.probabilities is None:
+            return log(self.users)
+        positive = self.probabilities[self.probabilities > 0]
+        return max(-float(positive @ np.log(positive)), 0.0)
+
 
 _ORDERS = (1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
 

@@ -1,4 +1,45 @@
-"""Lower bounds on the PSE I(U;S), and so on the PIE I(U;Y), from the scores of an attack.
+"""Personal identification entropy of scores, estimated and certified.
+
+Measured information, with its interval and its meaning.
+
+Intervals by half-samples: unlike a bootstrap they repeat no score, and repeated scores would be ties.
+
+A half drawn without replacement has, for a statistic that is nearly a mean, the variance sigma^2 (1/b - 1/n) around the
+whole sample's value; with b = n/2 that is sigma^2 / n, the variance of the whole sample's value itself (delete-d
+jackknife [Shao and Wu 1989]; subsampling [Politis, Romano and Wolf 1999]). Only the spread of the halves is used, not
+their centre, since the bias of a smaller sample is another one.
+
+Step functions of a score: estimates of the likelihood ratio of genuine and random pairs.
+
+A certified bound holds for any L that was not fitted to the scores on which it is evaluated. The best L is f_G / f_mix
+with f_mix = f_G / N + (1 - 1/N) f_I for N users, which is at most N, so ln L is at most ln N.
+
+The divergence D(f_G || f_I) between genuine and impostor scores, from samples [Wang, Kulkarni and Verdu 2009].
+
+With n genuine and m impostor scores, and rho and nu the distances from a genuine score to its neighbours among the
+other genuine and among the impostor scores,
+
+    fixed:        mean of ln(nu_k / rho_k), plus ln(m / (n - 1))                                    [eq. (5) there],
+    generalized:  the neighbours within one radius, the larger of rho_k and nu_k, for both samples:
+                  mean of ln(nu / rho) + psi(l) - psi(k), plus ln(m / (n - 1))                      [sec. III there].
+
+Scores have *atoms*: all candidates without a common feature have the same score, and distance 0 has no logarithm. By
+the chain rule the divergence is that of the distribution over the atoms and their complement, from counts, plus
+P_G(complement) times that of the other scores, by neighbours. The estimate from counts is
+
+    sum of X/n (psi(X) - psi(n) + psi(m + 1) - psi(Y + 1))        [Zhang and Grabchak 2014, in closed form]
+
+with X and Y the counts of an atom: unlike that of the plug-in estimate its bias vanishes exponentially, and it stays
+finite where Y = 0.
+
+Scores on a *lattice* (rounded, or in fixed point) collide by chance, and taking every collision for an atom biases the
+answer upwards, by 0.6 nats and more. So where many light atoms are found, the line is cut into intervals with about
+sqrt(n)/2 genuine scores each, which are counted like atoms [Wang, Kulkarni and Verdu 2005]: at most the divergence, up
+to noise, and the same for any increasing function of the scores.
+
+Variational bounds on information, in nats, from a function L of a score fitted to other probes.
+
+Lower bounds on the PSE I(U;S), and so on the PIE I(U;Y), from the scores of an attack.
 
 U is the user, drawn from a prior p over N users, Y their report, S = (s_1, ..., s_N) its scores against all of them.
 For any function L > 0 of a score,
@@ -17,31 +58,505 @@ D(f_G || f_I), which [PIE, sec. 3] calls the PSE, is their limit for many users 
 stated beside them under that name.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import log
+from functools import partial
+from math import inf, isfinite, isqrt, log, log1p, sqrt
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.checks import checked_level, checked_whole
-from discreet.core.random import RandomSource, checked_source
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
+from discreet.core.checks import checked_choice, checked_level, checked_whole
+from discreet.core.random import RandomSource, checked_source, fresh_words
 from discreet.errors import DataError, ParameterError
-from discreet.risk.scores.divergence import chosen_estimator, described, divergence
-from discreet.risk.scores.half_samples import half_users_spread
-from discreet.risk.scores.information import Information, bits
-from discreet.risk.scores.likelihood_ratio import fitted_steps
-from discreet.risk.scores.numbers import as_array, checked_numbers, scaled
-from discreet.risk.scores.scores import Scores, checked
-from discreet.risk.scores.variational import (
-    FOLDS,
-    Fold,
-    Mean,
-    certified,
-    contrastive,
-    even_folds,
-    variational,
-)
+from discreet.kernels import neighbours
+from discreet.risk.scores.scores import Scores, as_array, checked, checked_numbers, counted, scaled
+
+NATS_PER_BIT = log(2)
+MUCH_BEYOND = 0.01
+"""From which share of genuine scores beyond all impostor scores on an estimate has no upper limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Information:
+    """An estimate of information, in bits.
+
+    Attributes:
+        name: what is estimated, such as ``D(f_G || f_mix)``.
+        bits: the estimate; near 0 it may come out negative.
+        interval: lower and upper confidence limit, in bits; the upper one is infinite where the scores show no limit;
+            None if none was asked for.
+        level: confidence of the interval.
+        method: how it was estimated.
+        n: number of genuine scores.
+        m: number of impostor scores.
+        bounds_pie: whether what is estimated is at most I(U;S), hence at most the PIE, for any number of users.
+        capped: whether the estimate stopped at what m impostor scores can show at most.
+        separated: whether the genuine scores lie in a gap of the impostor scores, whose width decides.
+        beyond: the share of genuine scores that lie beyond all impostor scores, where the estimate is too low.
+    """
+
+    name: str
+    bits: float
+    interval: tuple[float, float] | None
+    level: float
+    method: str
+    n: int
+    m: int
+    bounds_pie: bool
+    capped: bool = False
+    separated: bool = False
+    beyond: float = 0.0
+
+    @property
+    def certified(self) -> float | None:
+        """Lower bound on the PIE by the lower limit, in bits; None if this is no bound or has no interval."""
+        return max(self.interval[0], 0.0) if self.bounds_pie and self.interval else None
+
+    def __str__(self) -> str:
+        between = ""
+        if self.interval:
+            low, high = self.interval
+            upto = f" ({self.level:.0%} interval {low:.4g} to {high:.4g})"
+            between = upto if isfinite(high) else f" (at least {low:.4g} with {(1 + self.level) / 2:.4g} confidence)"
+        role = (
+            "a lower bound on the PIE"
+            if self.bounds_pie
+            else "the limit of the PSE for many users, and for few not a lower bound on the PIE"
+        )
+        ends = "; all that so many impostor scores can show, the truth may be larger" if self.capped else ""
+        gap = "; no impostor score lies among the genuine ones" if self.separated else ""
+        if self.beyond > MUCH_BEYOND and not self.bounds_pie:
+            gap += f"; {self.beyond:.1%} of the genuine scores lie beyond all impostor scores, so it is rather too low"
+        return (
+            f"{self.name} is about {self.bits:.4g} bits{between}, by {self.method} from {self.n} genuine and {self.m} "
+            f"impostor scores: {role}{ends}{gap}."
+        )
+
+
+def bits(nats: float) -> float:
+    """Return nats in bits."""
+    return nats / NATS_PER_BIT
+
+
+def normal_quantile(level: float) -> float:
+    """Return z such that a normal variable is within z standard deviations with probability ``level``."""
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+_FEW = 1 << 12
+_FEWEST = 4
+
+
+def half(count: int, random: RandomSource) -> BoolArray:
+    """Return a random half of ``count`` places, rounded up; of very many, each with probability 1/2.
+
+    Returns:
+        ``(count,)`` booleans.
+    """
+    if count > _FEW:
+        bits = np.unpackbits(fresh_words(random, -(-count // 64)).view(np.uint8), count=count)
+        return bits.view(np.bool_)
+    chosen = np.zeros(count, dtype=np.bool_)
+    chosen[np.argsort(fresh_words(random, count), kind="stable")[: -(-count // 2)]] = True
+    return chosen
+
+
+def half_sample_spread(
+    statistic: Callable[[AnyArray, AnyArray], float],
+    genuine: AnyArray,
+    impostors: AnyArray,
+    *,
+    halves: int,
+    random: RandomSource,
+) -> float | None:
+    """Return the standard error of a statistic of two independent samples; None if they are too small to be halved."""
+    if min(len(genuine), len(impostors)) < _FEWEST:
+        return None
+
+    def of_half() -> float:
+        chosen = half(len(genuine), random), half(len(impostors), random)
+        return statistic(genuine[chosen[0]], impostors[chosen[1]])
+
+    return _spread([of_half() for _ in range(halves)])
+
+
+def half_users_spread(
+    statistic: Callable[[AnyArray], float], users: int, *, halves: int, random: RandomSource
+) -> float | None:
+    """Return the standard error of a statistic of users, given by their ``(b,)`` places, who share impostor scores."""
+    if users < _FEWEST:
+        return None
+    return _spread([statistic(np.flatnonzero(half(users, random))) for _ in range(halves)])
+
+
+def _spread(replicates: list[float]) -> float:
+    return float(np.std(replicates, ddof=1))
+
+
+def around(value: float, error: float | None, level: float) -> tuple[float, float] | None:
+    """Return value -+ z standard errors; None without an error."""
+    if error is None:
+        return None
+    reach = normal_quantile(level) * error
+    return value - reach, value + reach
+
+
+_LEAST_PER_CELL = 5
+_UNSEEN = 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class StepFunction:
+    """A step function L of a score, constant between neighbouring edges.
+
+    Attributes:
+        edges: ``(c,)`` ascending scores; a score on an edge belongs to the step above it.
+        levels: ``(c + 1,)`` values of L, finite and positive.
+    """
+
+    edges: AnyArray
+    levels: FloatArray
+
+    def __post_init__(self) -> None:
+        """Make the numbers read-only.
+
+        Raises:
+            ParameterError: if there is not one level more than edges, or a level is not finite and positive.
+        """
+        if len(self.levels) != len(self.edges) + 1 or not (np.isfinite(self.levels) & (self.levels > 0)).all():
+            raise ParameterError("a step function must have one finite level > 0 more than it has edges.")
+        object.__setattr__(self, "edges", frozen(self.edges))
+        object.__setattr__(self, "levels", frozen(self.levels))
+
+    def __repr__(self) -> str:
+        return f"StepFunction({len(self.levels)} steps)"
+
+    def __call__(self, scores: Any) -> FloatArray:
+        """Return L of scores of any shape."""
+        likelihoods: FloatArray = self.levels[np.searchsorted(self.edges, scores, "right")]
+        return likelihoods
+
+
+def fitted_steps(scores: Scores, users: int) -> StepFunction:
+    """Return the step function fitted to scores.
+
+    Args:
+        scores: of probes that L will not be evaluated on.
+        users: N.
+    """
+    own = np.unique(scores.genuine, return_counts=True)[1]
+    starts, levels = fitted_levels(own, scores.impostor_counts[1:], scores.m, users)
+    return StepFunction(scores.thresholds[starts], levels)
+
+
+def fitted_levels(genuine: IntArray, impostors: IntArray, m: int, users: int) -> tuple[IntArray, FloatArray]:
+    """Return the levels of a step function fitted to counts.
+
+    Args:
+        genuine: ``(b,)`` genuine scores in each bin, at least 1 in all; bins of none are allowed.
+        impostors: ``(b,)`` impostor scores in each bin.
+        m: impostor scores in all, those below the first bin included.
+        users: N.
+
+    Returns:
+        ``(c,)`` first bins of the cells, ascending, and the ``(c + 1,)`` levels below, in and above them.
+    """
+    n = int(genuine.sum())
+    # So few cells that their number costs about as little as their width.
+    starts = neighbours.group_bins(genuine, max(isqrt(n), _LEAST_PER_CELL))
+    own, others = np.add.reduceat(genuine, starts), np.add.reduceat(impostors, starts)
+    # Below the first cell no genuine score was seen.
+    own, others = np.concatenate([[0], own]), np.concatenate([[m - others.sum()], others])
+    seen, doubt = _shares(own), _shares(others)
+    return starts, seen / (seen / users + (1 - 1 / users) * doubt)
+
+
+def _shares(counts: IntArray) -> FloatArray:
+    """Return probabilities above 0, with half a score added to each cell [Krichevsky and Trofimov 1981]."""
+    smoothed = counts + _UNSEEN
+    shares: FloatArray = smoothed / smoothed.sum()
+    return shares
+
+
+NAME = "D(f_G || f_I)"
+METHODS = ("generalized", "fixed", "partition")
+_PARTITION = "a partition"
+_LIGHT = 20
+_LATTICE_SHARE = 0.002
+_SUMS: dict[str, Callable[..., float]] = {
+    "generalized": neighbours.generalized_sum,
+    "fixed": neighbours.fixed_sum,
+}
+
+
+Statistic = Callable[[AnyArray, AnyArray], float]
+"""A function of ``(n,)`` genuine and ``(m,)`` impostor scores, both ascending."""
+
+
+def divergence(
+    scores: Scores,
+    *,
+    method: str = "generalized",
+    halves: int = 100,
+    level: float = 0.95,
+    random: RandomSource | None = None,
+) -> Information:
+    """Return an estimate of D(f_G || f_I), the PSE of [PIE]; *not* a lower bound on the PIE for finitely many users.
+
+    Args:
+        scores: genuine and impostor scores.
+        method: ``generalized`` or ``fixed`` nearest neighbours, which give way to ``partition`` on a lattice, and where
+            impostor scores were counted only.
+        halves: how many half-samples the interval takes; 0 for no interval. Counts alone have none.
+        level: confidence of the interval.
+        random: chooses the half-samples; None for fresh words.
+
+    Returns:
+        The estimate, at most H_m = 1 + 1/2 + ... + 1/m nats: finite whatever the scores are. Where more than 1% of the
+        genuine scores lie beyond all impostor scores, the upper limit of its interval is infinite.
+
+    Raises:
+        DataError: if there are too few scores, or they are not finite.
+        ParameterError: if a parameter is out of range.
+
+    Example:
+        >>> import discreet as dc
+        >>> scores = Scores.of_pairs([50 + i for i in range(100)], [i % 100 for i in range(1000)])
+        >>> information = divergence(scores, halves=0, random=dc.SeededRandom(1))
+        >>> round(information.bits, 1), information.bounds_pie
+        (3.1, False)
+    """
+    checked_choice("method", method, METHODS)
+    level, halves = checked_level(level), checked_whole("halves", halves, 0)
+    samples = checked(scores).samples
+    if samples is None:
+        return described(partition_nats(scores.bins(), scores.m), None, scores, _PARTITION, level=level)
+    estimator, name = chosen_estimator(*samples, method)
+    error = None
+    if halves > 1:
+        error = half_sample_spread(estimator, *samples, halves=halves, random=checked_source(random))
+    return described(estimator(*samples), error, scores, name, level=level)
+
+
+def described(nats: float, error: float | None, scores: Scores, method: str, *, level: float) -> Information:
+    """Return D(f_G || f_I) with its interval, limited at the cap, and its description.
+
+    Where genuine scores lie beyond all impostor scores, nothing shows how rare an impostor is there: the estimate is
+    too low by an amount that no half-sample tells of, and only the lower limit holds.
+    """
+    cap, overlap = harmonic(scores.m), scores.overlap
+    # At the cap the spread is none, and says nothing.
+    limits = around(nats, error, level) if nats < cap else None
+    interval = None
+    if limits is not None:
+        high = inf if overlap.beyond > MUCH_BEYOND else min(max(limits[1], 0.0), cap)
+        interval = bits(max(limits[0], 0.0)), bits(high)
+    estimate = Information(NAME, bits(min(nats, cap)), interval, level, method, scores.n, scores.m, bounds_pie=False)
+    return replace(estimate, capped=nats >= cap, separated=overlap.separated, beyond=overlap.beyond)
+
+
+def partition_nats(bins: IntArray, m: int) -> float:
+    """Return D(f_G || f_I) in nats from `Scores.bins`, joined until each has about sqrt(n)/2 genuine scores."""
+    n = int(bins[0].sum())
+    starts = neighbours.group_bins(bins[0], max(isqrt(n) // 2, _LEAST_PER_CELL))
+    genuine, impostors = np.add.reduceat(bins, starts, axis=1)
+    own, others = genuine[genuine > 0], impostors[genuine > 0]
+    return _of_atoms(float((own * _log_ratio(own, others)).sum()), n, (n, m))
+
+
+def harmonic(m: int) -> float:
+    """Return the harmonic number H_m, the cap of the estimate with m impostor scores."""
+    return float(_log_ratio(m + 1, 0))
+
+
+def chosen_estimator(genuine: AnyArray, impostors: AnyArray, method: str) -> tuple[Statistic, str]:
+    """Return the estimator of D(f_G || f_I) in nats for these samples and their halves, and its name.
+
+    The estimates are finite, with neither interval nor cap.
+    """
+    if method == "partition":
+        return _by_partition, _PARTITION
+    _, on_light, lights, _, _ = neighbours.take_atoms(genuine, impostors, 1, _LIGHT)
+    if lights >= _LIGHT and on_light > _LATTICE_SHARE * len(genuine):
+        return _by_partition, "a partition (the scores lie on a lattice)"
+    return partial(_by_neighbours, kind=method), f"{method} nearest neighbours"
+
+
+def _by_partition(genuine: AnyArray, impostors: AnyArray) -> float:
+    return partition_nats(Scores(genuine, *counted(genuine, impostors)).bins(), len(impostors))
+
+
+def _by_neighbours(genuine: AnyArray, impostors: AnyArray, kind: str) -> float:
+    sizes, k = (len(genuine), len(impostors)), 1
+    total, _, _, own, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
+    if min(len(own) - 1, len(others)) < k:
+        # No neighbour to look at: whatever is left counts as atoms too.
+        k = 0
+        total, _, _, own, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
+    nats = _of_atoms(total, sizes[0] - len(own), sizes)
+    if not k:
+        return nats
+    rest, share = (len(own), len(others)), len(own) / sizes[0]
+    nats += share * _of_one_atom(rest, sizes)
+    return nats + share * (_SUMS[kind](own, others, k) / rest[0] + log(rest[1] / (rest[0] - 1)))
+
+
+def _of_atoms(total: float, genuine: int, sizes: tuple[int, int]) -> float:
+    """Return the divergence of atoms from the sum of X (psi(X) - psi(Y + 1)), with X adding up to ``genuine``."""
+    n, m = sizes
+    return (total - genuine * float(_log_ratio(n, m))) / n
+
+
+def _of_one_atom(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
+    """Return ln of the ratio of an atom's probabilities."""
+    return float(_log_ratio(*counts) - _log_ratio(*sizes))
+
+
+def _log_ratio(genuine: Any, impostors: Any) -> Any:
+    """Return psi(X) - psi(Y + 1), the estimate of ln(X / Y) from counts, of any shape."""
+    from scipy.special import digamma
+
+    return digamma(genuine) - digamma(impostors + 1)
+
+
+FOLDS = 5
+_NO_DIVISION = 1e-6
+
+Fold = tuple[FloatArray, FloatArray, FloatArray]
+"""``(n,)`` each: ln L of the genuine score of a probe, T, and its weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean over probes, in nats, with the numbers that its limits need.
+
+    Attributes:
+        nats: the mean.
+        error: its standard error.
+        lowest: the least value that a probe unlike the observed ones may have.
+        n: number of probes.
+        unseen: the relative increase of the mean of L that each unobserved impostor may cause.
+    """
+
+    nats: float
+    error: float
+    lowest: float
+    n: float
+    unseen: float = 0.0
+
+    @classmethod
+    def of(cls, values: FloatArray, weights: FloatArray, users: int) -> "Mean":
+        """Return the weighted mean of ``(n,)`` values, one per probe."""
+        shares = weights / weights.sum()
+        # At worst one probe misleads by as much as the best can tell.
+        lowest = min(float(values.min()), -log(users))
+        return cls(float(shares @ values), _error(values, shares), lowest, 1 / float(shares @ shares))
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Return the mean -+ z standard errors, but with room below for what n probes cannot exclude.
+
+        Something that none of n has may still have a probability of -ln((1 - level)/2) / n (the rule of three), and a
+        spread of 0 over few probes is no certainty.
+        """
+        reach, odds = normal_quantile(level) * self.error, -log((1 - level) / 2)
+        room = min(odds / self.n, 1.0) * (self.nats - self.lowest), log1p(odds * self.unseen)
+        return self.nats - max(reach, *room), self.nats + reach
+
+
+def variational(fold: Fold) -> FloatArray:
+    """Return values, one per probe, whose mean is the bound by D(f_G || f_mix), in nats."""
+    logs, totals, weights = fold
+    shares = weights / weights.sum()
+    mean = float(shares @ totals)
+    # The logarithm of a mean is low by half the squared relative error, which would flatter the bound.
+    low = (_error(totals, shares) / mean) ** 2 / 2
+    return logs - log(mean) - low - (totals / mean - 1)
+
+
+def contrastive(fold: Fold) -> FloatArray:
+    """Return values, one per probe, whose mean is InfoNCE, in nats."""
+    logs, totals, _ = fold
+    return logs - np.log(totals)
+
+
+def _error(values: FloatArray, shares: FloatArray) -> float:
+    """Return the standard error of a weighted mean of independent values."""
+    fewer = max(1 - float(shares @ shares), _NO_DIVISION)
+    return sqrt(float(shares**2 @ (values - shares @ values) ** 2) / fewer)
+
+
+def certified(scores: Scores, users: int, random: RandomSource) -> Mean:
+    """Return the bound by D(f_G || f_mix) from counts divided among folds."""
+    folds, bins = min(FOLDS, scores.n), scores.bins()
+    below = scores.m - int(bins[1].sum())
+    genuine = _genuine_folds(bins[0], folds, random)
+    impostors = _impostor_folds(np.concatenate([[below], bins[1]]), folds, random)
+    parts = [_held_out(bins, scores.m, (genuine[fold], impostors[fold]), users) for fold in range(folds)]
+    shares = np.array([part.sum() for part in genuine]) / scores.n
+    nats = float(shares @ [part.nats for part in parts])
+    # Over all probes: what differs between the folds is part of the spread.
+    spread = sum(
+        share * (part.error**2 * part.n + (part.nats - nats) ** 2) for share, part in zip(shares, parts, strict=True)
+    )
+    lowest, unseen = min(part.lowest for part in parts), max(part.unseen for part in parts)
+    return Mean(nats, sqrt(spread / max(scores.n - 1, 1)), lowest, scores.n, unseen)
+
+
+def _held_out(bins: IntArray, total: int, held: tuple[IntArray, IntArray], users: int) -> Mean:
+    """Return the bound on some counts, with L fitted to all other ones.
+
+    Args:
+        bins: ``(2, b)`` genuine and impostor scores of all folds.
+        total: impostor scores of all folds, those below all bins included.
+        held: ``(b,)`` genuine scores held out, and ``(1 + b,)`` impostor scores, those below all bins first.
+        users: N.
+    """
+    genuine, impostors = held
+    n, m = int(genuine.sum()), int(impostors.sum())
+    starts, levels = fitted_levels(bins[0] - genuine, bins[1] - impostors[1:], max(total - m, 1), users)
+    steps = np.searchsorted(starts, np.arange(-1, len(genuine)), "right")
+    if not m:
+        # Too few to be shared out: all of them stand in.
+        impostors, m = np.concatenate([[total - bins[1].sum()], bins[1]]), total
+    own, others = np.bincount(steps[1:], genuine, len(levels)) / n, np.bincount(steps, impostors, len(levels)) / m
+    mean, logs, rest = float(levels @ own) / users, np.log(levels), 1 - 1 / users
+    mean += rest * float(levels @ others)
+    second = _variance(rest * levels / mean, others) / m
+    # As in `variational`; the genuine scores are a small part of the mixture.
+    nats = float(logs @ own) - log(mean) - second / 2
+    # In a matrix of scores a probe that misses its own user hits others, so that its part of the mixture does not vary
+    # as it would alone: the larger of the two spreads is safe.
+    spread = max(_variance(logs - levels / (users * mean), own), _variance(logs, own))
+    error = sqrt(spread / n + second)
+    return Mean(nats, error, float(logs.min()) - log(mean), n, rest * float(levels.max()) / (mean * total))
+
+
+def _variance(values: FloatArray, shares: FloatArray) -> float:
+    return float((values - values @ shares) ** 2 @ shares)
+
+
+def _genuine_folds(counts: IntArray, folds: int, random: RandomSource) -> list[IntArray]:
+    """Return folds of ``(b,)`` counts of genuine scores, of even size, in random order."""
+    bins, parts = np.repeat(np.arange(len(counts)), counts), even_folds(int(counts.sum()), folds, random)
+    return [np.bincount(bins[parts == fold], minlength=len(counts)) for fold in range(folds)]
+
+
+def _impostor_folds(counts: IntArray, folds: int, random: RandomSource) -> AnyArray:
+    """Return ``(folds, 1 + b)`` counts of random folds of ``(1 + b,)`` counts of impostor scores."""
+    generator = np.random.Generator(np.random.PCG64(fresh_words(random, 4).tolist()))
+    return generator.multinomial(counts, np.full(folds, 1 / folds)).T
+
+
+def even_folds(count: int, folds: int, random: RandomSource) -> IntArray:
+    """Return ``(count,)`` random folds, as even as possible."""
+    order = np.argsort(fresh_words(random, count), kind="stable")
+    parts = np.empty(count, dtype=np.int64)
+    parts[order] = np.arange(count) % folds
+    return parts
+
 
 CERTIFIED, INFO_NCE = "D(f_G || f_mix)", "InfoNCE"
 _METHOD = "a step function fitted to other probes"

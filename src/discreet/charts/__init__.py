@@ -1,1 +1,0 @@
-"""Charts of estimates: columns in, an Altair chart out; no classes of core."""

@@ -1,0 +1,324 @@
+"""The verbs ``collection``: keys, signing, showing, renewing and withdrawing what people are asked."""
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+import click
+
+from discreet.cli.group import VerbGroup
+from discreet.cli.options import Count, Length, PublicKey, Timestamp, allow_outside, load_plan, spelled_key
+from discreet.cli.output import InputFile, OutputFile
+from discreet.cli.output import show as print_result
+from discreet.errors import ParameterError
+from discreet.files.paths import COLLECTIONS
+
+if TYPE_CHECKING:
+    from discreet.formats.signing import Terms
+    from discreet.protocol.collection import Collection
+
+_ANSWERS = ("once", "fresh", "permanent")
+_DAY = 86400
+_EPOCHS = 30
+
+_OUTPUT = click.option(
+    "-o", "--output", required=True, type=OutputFile("collections", COLLECTIONS), help="The signed collection: .json."
+)
+_PAGE = click.option("--page", is_flag=True, help="People answer on a page, which sends while it is open: no --spread.")
+_KEYS = click.option(
+    "--key", "keys", required=True, multiple=True, type=InputFile(), help="Private key that signs; may be repeated."
+)
+_TRUST = click.option(
+    "--trust", multiple=True, type=PublicKey(), help="Public key that may have signed it; may be repeated."
+)
+_FORCE = click.option("--force", is_flag=True, help="Replace output files that exist.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
+
+
+_LISTED = "Marked as public: collectors list it for everybody."
+_UNLISTED = "Not marked as public: collectors list it for nobody, and whoever knows its name finds it (--listed)."
+
+
+class Said(TypedDict):
+    """Terms as they are given on the command line; None, or nothing, for what is not said."""
+
+    title: str | None
+    purpose: str | None
+    contact: str | None
+    answers: str | None
+    start: int | None
+    epoch: int | None
+    epochs: int | None
+    lifetime: float | None
+    late: int | None
+    spread: int | None
+    least: int | None
+    retention: int | None
+    collectors: tuple[str, ...]
+    people: int | None
+    linkable: bool
+    listed: bool | None
+    page: bool
+
+
+_TERMS = (
+    click.option("--title", help="For people: what it is called. [the plan's]"),
+    click.option("--purpose", help="For people: what it is for."),
+    click.option("--contact", help="For people: whom to ask."),
+    click.option("--answers", type=click.Choice(_ANSWERS), help="How often: once, in every epoch, or the same again."),
+    click.option("--start", type=Timestamp(), help="Start of the first epoch, such as 2027-01-31 (UTC). [now]"),
+    click.option("--epoch", type=Length(), help="Length of an epoch, such as 12h or 1d. [1d]"),
+    click.option("--epochs", type=Count(1), help=f"Number of epochs. [{_EPOCHS}]"),
+    click.option("--lifetime", type=float, help="Nats that a person spends at most under this name. [all epochs' sum]"),
+    click.option("--late", type=Length(), help="How long after an epoch its reports are taken. [one epoch]"),
+    click.option("--spread", type=Length(), help="Largest random delay before a report is sent. [0]"),
+    click.option("--least", type=Count(1), help="Reports that an estimate needs. [100]"),
+    click.option("--retention", type=Count(1), help="Days that sealed reports are kept. [30]"),
+    click.option("--collector", "collectors", multiple=True, help="Origin that devices send to; may be repeated."),
+    click.option("--people", type=Count(1), help="For permanent answers: devices expected."),
+    click.option("--linkable", is_flag=True, help="Permanent reports may be as good as names; people are told so."),
+    click.option("--listed/--unlisted", default=None, help="Collectors list it for everybody, or not. [not]"),
+)
+
+
+def _terms(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of terms to a verb."""
+    for option in reversed(_TERMS):
+        verb = option(verb)
+    return verb
+
+
+def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of terms to a verb, where those of before hold unless something else is said."""
+    given: Any = _terms(verb)
+    for option in given.__click_params__[-len(_TERMS) :]:
+        option.help = f"{option.help.partition(' [')[0]} [the same]"
+    return verb
+
+
+@click.group(cls=VerbGroup)
+def collection() -> None:
+    """Ask people: sign a plan with its terms, show it, renew and withdraw it."""
+
+
+@collection.command()
+@click.argument("action", type=click.Choice(["new", "show"]))
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@_JSON
+def key(action: str, file: Path, as_json: bool) -> None:
+    """Make a new private key in FILE (PEM, for its owner alone), or show the public key of one.
+
+    Applications pin the public key; whoever holds the private one may ask their users.
+    """
+    from discreet.formats.signing import new_key, read_key
+    from discreet.protocol.envelope import public_key
+
+    public = spelled_key(new_key(file) if action == "new" else public_key(read_key(file)))
+    facts = {"file": str(file), "public_key": public}
+    print_result(facts, [f"Public key, for devices to trust: {public}"], as_json=as_json, whole=True)
+
+
+@collection.command()
+@click.argument("plan", type=InputFile())
+@click.option("--name", required=True, help="Of the collection: a-z, 0-9 and -.")
+@_terms
+@_PAGE
+@click.option("--simulated", is_flag=True, help="For a simulation alone: devices of people refuse it.")
+@_KEYS
+@_OUTPUT
+@_FORCE
+@allow_outside
+@_JSON
+def sign(
+    plan: Path,
+    *,
+    name: str,
+    simulated: bool,
+    keys: tuple[Path, ...],
+    output: Path,
+    force: bool,
+    as_json: bool,
+    **terms: Unpack[Said],
+) -> None:
+    """Sign PLAN with its terms, and print what people will read.
+
+    Refused: a plan that protects nobody or breaks its promise, a lifetime below epsilon, epochs of less than a minute,
+    more than 8 nats in all unless --lifetime names them, and permanent answers that are as good as names.
+    """
+    from discreet.formats.signing import read_key
+    from discreet.formats.signing import sign as signed
+
+    document = load_plan(plan)
+    made = _first_terms(document.document.title, name, simulated, terms)
+    _write(signed(document, made, list(map(read_key, keys))), keys, output, force=force, as_json=as_json)
+
+
+def _first_terms(title: str, name: str, simulated: bool, terms: Said) -> "Terms":
+    from discreet.formats.signing import Terms
+    from discreet.protocol.collection import Epochs
+
+    said: dict[str, Any] = {**terms, "title": terms["title"] or title}
+    lacking = [one for one in ("title", "purpose", "contact", "answers", "collectors") if not said[one]]
+    if lacking:
+        options = ", ".join(f"--{one.removesuffix('s') if one == 'collectors' else one}" for one in lacking)
+        raise ParameterError(f"people must be told who asks what and how, so {options} must be given.")
+    start = int(time.time()) if said["start"] is None else said["start"]
+    epochs = Epochs(start, said["epoch"] or _DAY, said["epochs"] or _EPOCHS)
+    plain = {one: part for one, part in said.items() if one not in {"start", "epoch", "epochs"} and part is not None}
+    return Terms(name=name, simulated=simulated, epochs=epochs, **plain)
+
+
+@collection.command()
+@click.argument("file", type=InputFile())
+@_TRUST
+@_JSON
+def show(file: Path, *, trust: tuple[bytes, ...], as_json: bool) -> None:
+    """Check a signed collection in FILE, and print what people will read.
+
+    Without --trust the keys that the file itself names are taken, which proves nothing of who signed.
+    """
+    found = opened_file(file, trust)
+    _show_collection(found, as_json=as_json, trusted=bool(trust))
+
+
+@collection.command()
+@click.argument("file", type=InputFile())
+@click.option("--plan", type=InputFile(), help="Another plan. [the same]")
+@_other_terms
+@_PAGE
+@_TRUST
+@_KEYS
+@_OUTPUT
+@_FORCE
+@allow_outside
+@_JSON
+def renew(
+    file: Path,
+    *,
+    plan: Path | None,
+    trust: tuple[bytes, ...],
+    keys: tuple[Path, ...],
+    output: Path,
+    force: bool,
+    as_json: bool,
+    **terms: Unpack[Said],
+) -> None:
+    """Sign the next version of the collection in FILE, with other terms where they are given.
+
+    What people have spent under the name stays spent.
+    """
+    from discreet.formats.signing import read_key
+    from discreet.formats.signing import renew as renewed
+
+    before = opened_file(file, (*trust, *_public(keys)), is_known=True)
+    written = renewed(
+        before.envelope,
+        list(map(read_key, keys)),
+        trust=trust,
+        plan=None if plan is None else load_plan(plan),
+        **_changes(before, terms),
+    )
+    _write(written, keys, output, force=force, as_json=as_json)
+
+
+def _changes(before: "Collection", terms: Said) -> dict[str, Any]:
+    """Return the terms that were given, by the names that they have in `Terms`."""
+    from dataclasses import replace
+
+    # Nothing is said by a flag that is not there; of --unlisted something is.
+    said = {one: part for one, part in terms.items() if part or (one == "listed" and part is False)}
+    parts = {"start": said.pop("start", None), "seconds": said.pop("epoch", None), "count": said.pop("epochs", None)}
+    changed: dict[str, Any] = {one: part for one, part in parts.items() if part is not None}
+    return {**said, "epochs": replace(before.epochs, **changed)} if changed else said
+
+
+@collection.command()
+@click.argument("file", type=InputFile())
+@_TRUST
+@_KEYS
+@_OUTPUT
+@_FORCE
+@_JSON
+def withdraw(
+    file: Path, *, trust: tuple[bytes, ...], keys: tuple[Path, ...], output: Path, force: bool, as_json: bool
+) -> None:
+    """Sign the notice that the collection in FILE is withdrawn: devices stop, and erase what they kept for it."""
+    from discreet.formats.signing import read_key
+    from discreet.formats.signing import withdraw as withdrawn
+
+    before = opened_file(file, (*trust, *_public(keys)), is_known=True)
+    written = withdrawn(before.envelope, list(map(read_key, keys)), trust=trust)
+    _write(written, keys, output, force=force, as_json=as_json)
+
+
+def _public(keys: Sequence[Path]) -> list[bytes]:
+    from discreet.formats.signing import read_key
+    from discreet.protocol.envelope import public_key
+
+    return [public_key(read_key(one)) for one in keys]
+
+
+def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -> "Collection":
+    """Return the collection in a file, rebuilt; errors name the file; see `open_envelope`."""
+    from discreet.protocol.collection import open_envelope, rebuild
+    from discreet.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, signers
+
+    try:
+        with file.open("rb") as source:
+            envelope = source.read(MOST_ENVELOPE_BYTES + 1)
+    except FileNotFoundError:
+        raise ParameterError(f"{file} does not exist.") from None
+    try:
+        found = open_envelope(envelope, list(trust) or signers(envelope), is_known=is_known)
+        rebuild(found)
+    except CollectionError as error:
+        raise type(error)(f"{file}: {error}") from None
+    return found
+
+
+def _write(envelope: bytes, keys: Sequence[Path], output: Path, *, force: bool, as_json: bool) -> None:
+    from discreet.files.writing import replacing
+    from discreet.protocol.collection import open_envelope
+
+    found = open_envelope(envelope, _public(keys))
+    if found.state == "open" and found.epochs.end <= time.time():
+        raise ParameterError(
+            "nobody could answer: the last epoch is over already; choose another --start, or more --epochs."
+        )
+    with replacing(output, force=force) as target:
+        target.write_bytes(envelope)
+    _show_collection(found, as_json=as_json, trusted=True, output=output)
+
+
+def _show_collection(found: "Collection", *, as_json: bool, trusted: bool, output: Path | None = None) -> None:
+    from discreet.protocol.collection import notice
+    from discreet.protocol.envelope import signers
+
+    keys = [spelled_key(one) for one in signers(found.envelope)]
+    facts: dict[str, Any] = {
+        "name": found.name,
+        "version": found.version,
+        "state": found.state,
+        "id": found.id.hex(),
+        "keys": keys,
+        "trusted": trusted,
+        "listed": found.listed,
+        "answers": found.answers,
+        "epsilon": found.epsilon,
+        "realised": found.sampler.realised,
+        "lifetime": found.lifetime,
+        "record_bytes": found.sampler.codec.width,
+        "fingerprint": found.fingerprint,
+        "notice": list(notice(found)),
+    }
+    lines = [
+        *notice(found),
+        f"Version {found.version} of {found.name}, id {found.id.hex()}; a report has {facts['record_bytes']} bytes.",
+        _LISTED if found.listed else _UNLISTED,
+        f"Signed with {', '.join(keys)}" + ("." if trusted else "; whose keys these are was not checked (--trust)."),
+    ]
+    if output is not None:
+        facts["output"] = str(output)
+        lines.append(f"Wrote {output}.")
+    print_result(facts, lines, as_json=as_json, whole=True)

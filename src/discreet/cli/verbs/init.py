@@ -1,0 +1,410 @@
+"""The verb ``init``: it looks at a table, asks at a terminal what was not said, and proposes a plan."""
+
+import csv
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from discreet.cli import options
+from discreet.cli.group import Verb
+from discreet.cli.options import Count
+from discreet.cli.output import InputFile, OutputFile, print_lines, show
+from discreet.core.checks import meant
+from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.files.paths import PLANS, spelled
+
+if TYPE_CHECKING:
+    from discreet.core.domain import Domain
+    from discreet.formats.plan import Plan
+    from discreet.tables.labels import ColumnLabels, ColumnLook, Cut
+
+Answer = TypeVar("Answer")
+
+_PUBLIC = (
+    "A plan is public: the labels of {columns} were read from the table, so the plan tells that each of them occurs in "
+    "it, in {least} rows or more. List them with --labels (ranges: --cuts) if that must not be told."
+)
+_MOST_SHOWN = 30
+# Of rows with rare integers, before all are taken for numbers and not for codes.
+_MOST_OTHERS = 0.05
+_ALL, _NONE = "all", "-"
+
+
+@click.command(cls=Verb)
+@click.argument("tables", nargs=-1, required=True, type=InputFile(urls=True), metavar="TABLE...")
+@click.option("--column", "columns", multiple=True, help="Column of values; several make a plan of all combinations.")
+@click.option(
+    "--labels",
+    multiple=True,
+    metavar="[COLUMN=]A,B,...",
+    help="Labels of a column, instead of those found in the table.",
+)
+@click.option(
+    "--cuts",
+    multiple=True,
+    metavar="[COLUMN=]18,40,...",
+    help="Where ranges of a column of numbers or dates begin; else round ones are proposed.",
+)
+@click.option(
+    "--sensitive",
+    multiple=True,
+    metavar="[COLUMN=]A,B,...",
+    help="Labels that are sensitive; nobody but you knows which.",
+)
+@click.option("--all-sensitive", is_flag=True, help="Every value is sensitive (plain LDP).")
+@click.option("--epsilon", type=float, help="Privacy promise, in nats.")
+@click.option("--least", type=Count(1), help="Leave out labels that fewer rows of the table hold. [20]")
+@click.option("--title", default="", help="Title of the plan, for people.")
+@click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The plan: {spelled(PLANS)}. [printed]")
+@options.force
+@options.as_json
+def init(
+    tables: tuple[str | Path, ...],
+    *,
+    columns: tuple[str, ...],
+    labels: tuple[str, ...],
+    cuts: tuple[str, ...],
+    sensitive: tuple[str, ...],
+    all_sensitive: bool,
+    epsilon: float | None,
+    least: int | None,
+    title: str,
+    output: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Propose a plan for columns of TABLE: their labels, what you call sensitive, and the mechanism that errs least.
+
+    Without --column the columns are listed. What is not said is asked for at a terminal. Numbers and dates are cut into
+    ranges. Without -o the plan is printed, and nothing else on standard output.
+
+    A plan is public. Labels that are read from the table are those that many rows hold; columns with mostly different
+    values, such as names, are refused. With --labels or --cuts nothing of the table gets into the plan.
+    """
+    from discreet.formats.plan import Plan
+    from discreet.planning.best import best
+    from discreet.tables.labels import LEAST, look_at
+
+    if len({*columns}) < len(columns):
+        raise ParameterError("--column must name different columns, got one twice.")
+    if sensitive and all_sensitive:
+        raise ParameterError("--sensitive and --all-sensitive: say one of the two: it is never guessed.")
+    listed, cut = dict(_by_column("--labels", labels, columns)), dict(_by_column("--cuts", cuts, columns))
+    if twice := [name for name in cut if name in listed]:
+        raise ParameterError(f"column {twice[0]!r} has --labels and --cuts; give one of them.")
+    if least is not None and columns and len(listed) + len(cut) == len(columns):
+        raise ParameterError("--least is for labels that are found in the table; all are said, so leave it out.")
+    asking = not as_json and _at_a_terminal()
+    enough = LEAST if least is None else least
+    looks = look_at(tables, {name: listed.get(name) for name in columns} if columns else None)
+    if not columns:
+        click.echo(_listing(looks, enough), err=True)
+    _refuse_unsaid(columns, bool(sensitive or all_sensitive), epsilon is not None, asking=asking)
+    names = columns or _asked("column of values (several, with commas, for all combinations)", _chooser(looks))
+    found = {
+        name: _proposal(looks[name], listed.get(name), cut.get(name), _Way(enough, asking=asking)) for name in names
+    }
+    for name, one in found.items() if asking else ():
+        click.echo(f"{name}: {_few(one.labels.labels)}", err=True)
+    marked = None if all_sensitive else [*_by_column("--sensitive", sensitive, names)] or _asked_sensitive(found)
+    promise = _asked("epsilon, the privacy promise in nats", float) if epsilon is None else epsilon
+    plan = _with_cuts(Plan.of(best(_domain(found, marked), promise), title=title), found)
+    if output is not None:
+        plan.save(output, force=force)
+    sentences = list(_sentences(plan, found, enough, output))
+    if output is None and not as_json:
+        from discreet.formats.plan import plan_text
+
+        click.echo(plan_text(plan))
+        click.echo("\n".join(sentences), err=True)
+        return
+    show(_facts(plan, found, output), sentences, as_json=as_json)
+    if not as_json:
+        print_lines(_next(tables, found, output))
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The labels of a column, and where its ranges begin, if it is cut."""
+
+    labels: "ColumnLabels"
+    cuts: "list[Cut] | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """The fewest rows of a label that is found, and whether somebody is asked."""
+
+    least: int
+    asking: bool
+
+
+def _at_a_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def _asked(text: str, read: Callable[[str], Answer], default: str | None = None) -> Answer:
+    """Return the answer of a person at a terminal, who is asked again until it can be used."""
+
+    def checked(answer: str) -> Answer:
+        try:
+            return read(answer)
+        except (ValueError, DiscreetError) as error:
+            raise click.UsageError(str(error)) from None
+
+    answer: Answer = click.prompt(text, value_proc=checked, default=default, err=True)
+    return answer
+
+
+def _refuse_unsaid(columns: Sequence[str], is_sensitive: bool, is_promised: bool, *, asking: bool) -> None:
+    """Refuse in one sentence all that is not said, where nobody can be asked."""
+    unsaid = [
+        *([] if columns else ["--column must name the column of values, or several of them"]),
+        *(
+            []
+            if is_sensitive
+            else ["--sensitive A,B or --all-sensitive must say which values are sensitive: it is never guessed"]
+        ),
+        *([] if is_promised else ["--epsilon must be given: the privacy promise, in nats"]),
+    ]
+    if unsaid and not asking:
+        raise ParameterError(f"{'; '.join(unsaid)}.")
+
+
+def _listing(looks: "Mapping[str, ColumnLook]", least: int) -> str:
+    """Return the columns of a table with what they hold, a line each."""
+    cells = [("column", "holds", "missing", "different", "proposed")]
+    for name, look in looks.items():
+        many = "very many" if look.thinned else f"{len(look.counts):,}"
+        shown = name if name.isprintable() else repr(name)
+        cells.append((shown, look.kind, f"{look.missing:,}", many, _in_short(look, least)))
+    wide = [min(max(len(row[place]) for row in cells), 40) for place in range(4)]
+    lines = (
+        f"{row[0]:<{wide[0]}}  {row[1]:<{wide[1]}}  {row[2]:>{wide[2]}}  {row[3]:>{wide[3]}}  {row[4]}" for row in cells
+    )
+    return "\n".join(lines)
+
+
+def _in_short(look: "ColumnLook", least: int) -> str:
+    from discreet.tables.labels import KINDS
+
+    if look.kind not in {*KINDS, "null"}:
+        return "nothing: neither text nor numbers nor dates"
+    if not look.rows:
+        return "nothing: it is empty"
+    try:
+        found = _proposal(look, None, None, _Way(least, asking=False))
+    except DataError:
+        return f"nothing: {'mostly different' if look.is_different else 'most are rare'}"
+    rare = f", {found.labels.others:,} rare ones not" if found.labels.others else ""
+    return f"{len(found.labels.labels):,} {'ranges' if found.cuts else 'labels'}{rare}"
+
+
+def _few(labels: Sequence[Any]) -> str:
+    more = f", and {len(labels) - _MOST_SHOWN:,} more" if len(labels) > _MOST_SHOWN else ""
+    return ", ".join(str(label) for label in labels[:_MOST_SHOWN]) + more
+
+
+def _chooser(looks: "Mapping[str, ColumnLook]") -> Callable[[str], tuple[str, ...]]:
+    def choose(text: str) -> tuple[str, ...]:
+        names = [text.strip()] if text.strip() in looks else [name.strip() for name in text.split(",")]
+        for name in names:
+            if name not in looks:
+                raise ParameterError(f"there is no column {name!r}{meant(name, looks)}.")
+        return tuple(dict.fromkeys(names))
+
+    return choose
+
+
+def _proposal(look: "ColumnLook", listed: list[str] | None, cut: list[str] | None, way: _Way) -> _Found:
+    """Return the labels of a column: as said; those found; or, of numbers and dates that are too many, ranges."""
+    from discreet.tables.labels import labels_between, labels_in, proposed_cuts
+
+    if cut is not None:
+        cuts = _read_cuts(look, cut)
+        return _Found(labels_between(look, cuts), cuts)
+    if listed is not None:
+        return _Found(labels_in(look, listed))
+    cuts = proposed = proposed_cuts(look, least=way.least)
+    try:
+        found = labels_in(look, least=way.least)
+    except DataError:
+        if not cuts:
+            raise
+    else:
+        codes = found.others <= len(found.labels) and found.other_rows <= _MOST_OTHERS * found.rows
+        if not cuts or codes:
+            return _Found(found)
+    if way.asking:
+        said = ",".join(str(one) for one in cuts)
+        cuts = _asked(f"{look.name} holds {look.kind}; ranges begin at", lambda text: _cuts_of(look, text), said)
+    return _Found(labels_between(look, cuts, found=cuts == proposed), cuts)
+
+
+def _cuts_of(look: "ColumnLook", text: str) -> "list[Cut]":
+    from discreet.tables.labels import labels_between
+
+    cuts = _read_cuts(look, text.split(","))
+    labels_between(look, cuts)
+    return cuts
+
+
+def _read_cuts(look: "ColumnLook", texts: Sequence[str]) -> "list[Cut]":
+    """Return the cuts of a column: dates, whole numbers or numbers, as it holds."""
+    from discreet.tables.labels import DATES, INTEGERS
+
+    plain = [text.strip() for text in texts]
+    if look.kind == DATES:
+        return [*plain]
+    try:
+        numbers = [float(text) for text in plain]
+    except ValueError:
+        raise ParameterError(f"the cuts of column {look.name!r}, which holds {look.kind}, must be numbers.") from None
+    whole = look.kind == INTEGERS and all(number.is_integer() for number in numbers)
+    return [int(number) for number in numbers] if whole else [*numbers]
+
+
+def _by_column(option: str, texts: Sequence[str], columns: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the column and the labels of each use of an option."""
+    seen = set()
+    if texts and not columns:
+        raise ParameterError(f"{option} is about columns, so --column must name them.")
+    for text in texts:
+        name, mark, rest = text.partition("=")
+        if not (mark and name in columns):
+            name, rest = columns[0], text
+            if len(columns) > 1:
+                raise ParameterError(f"{option} must say which column it is about, as in {option} {name}=A,B.")
+        if option != "--sensitive" and name in seen:
+            raise ParameterError(f"{option} must list the {option[2:]} of column {name!r} once.")
+        seen.add(name)
+        yield name, next(csv.reader([rest]), [])
+
+
+def _asked_sensitive(found: Mapping[str, _Found]) -> list[tuple[str, list[str]]]:
+    """Return the sensitive labels by column, as a person says them."""
+    several = len(found) > 1
+
+    def reader(name: str, labels: Sequence[Any]) -> Callable[[str], list[str]]:
+        def read(text: str) -> list[str]:
+            said = next(csv.reader([text], skipinitialspace=True), [])
+            texts = [str(label) for label in labels]
+            if said == [_ALL] and _ALL not in texts:
+                return texts
+            return [] if several and said == [_NONE] else [str(one) for one in _known(name, said, labels)]
+
+        return read
+
+    how = f"with commas, or {_ALL}, or {_NONE} for none" if several else f"with commas, or {_ALL}"
+    asked = [
+        (name, _asked(f"sensitive labels of {name} ({how})", reader(name, one.labels.labels)))
+        for name, one in found.items()
+    ]
+    return [(name, said) for name, said in asked if said]
+
+
+def _domain(found: Mapping[str, _Found], marked: Sequence[tuple[str, list[str]]] | None) -> "Domain":
+    """Return the domain; every value is sensitive if nothing is marked."""
+    from discreet.core.domain import Domain
+
+    labels = {name: one.labels.labels for name, one in found.items()}
+    if marked is not None and not marked:
+        raise ParameterError("some labels must be sensitive, and none were said to be.")
+    patterns = None if marked is None else [{name: _known(name, said, labels[name])} for name, said in marked]
+    if len(found) > 1:
+        return Domain.product(labels, sensitive=patterns)
+    (values,) = labels.values()
+    if len(values) == 1:
+        raise ParameterError("there must be at least two labels, got one, of which a report tells nothing.")
+    sensitive = None if patterns is None else {label for one in patterns for some in one.values() for label in some}
+    return Domain(values, sensitive=None if sensitive is None else [label in sensitive for label in values])
+
+
+def _known(name: str, texts: Sequence[str], labels: Sequence[Any]) -> list[Any]:
+    by_text = {str(label): label for label in labels}
+    unknown = [text for text in texts if text not in by_text]
+    if unknown or not texts:
+        got = f"{unknown[0]!r}{meant(unknown[0], by_text)}" if unknown else "none"
+        raise ParameterError(
+            f"--sensitive must name labels of column {name!r}, got {got}; where few rows or none hold one, list all "
+            "labels with --labels."
+        )
+    return [by_text[text] for text in texts]
+
+
+def _with_cuts(plan: "Plan", found: Mapping[str, _Found]) -> "Plan":
+    """Return a plan that says where ranges begin; its fingerprint is the same."""
+    from msgspec import structs
+
+    cut = {name: one.cuts for name, one in found.items() if one.cuts is not None}
+    if not cut:
+        return plan
+    said: Any = cut if len(found) > 1 else next(iter(cut.values()))
+    document = plan.document
+    return replace(plan, document=structs.replace(document, domain=structs.replace(document.domain, cuts=said)))
+
+
+def _facts(plan: "Plan", found: Mapping[str, _Found], output: Path | None) -> dict[str, Any]:
+    from discreet.formats.plan import without_defaults
+
+    columns = [
+        {"column": name, **{key: value for key, value in asdict(one.labels).items() if key != "labels"}}
+        for name, one in found.items()
+    ]
+    return {
+        "plan": plan.fingerprint,
+        "document": without_defaults(plan.document),
+        "values": plan.domain.size,
+        "sensitive": plan.domain.sensitive_count,
+        "columns": columns,
+        "output": output,
+    }
+
+
+def _sentences(plan: "Plan", found: Mapping[str, _Found], least: int, output: Path | None) -> Iterator[str]:
+    from discreet.core.guarantee import in_odds
+
+    domain, document = plan.domain, plan.document
+    yield (
+        f"{domain.size:,} values, {domain.sensitive_count:,} of them sensitive, under {plan.mechanism().name} at "
+        f"epsilon {document.epsilon:g}; plan {plan.fingerprint[:12]}" + (f" written to {output}." if output else ".")
+    )
+    if odds := in_odds(document.epsilon):
+        yield odds
+    for column, one in found.items():
+        labels = one.labels
+        if one.cuts is not None:
+            cuts = ", ".join(str(cut) for cut in one.cuts)
+            yield f"Cut into {len(labels.labels)} ranges: {column}, at {cuts}; --cuts says other ones."
+        if labels.missing:
+            yield (
+                f"No value of {column}: {labels.missing:,} of {labels.rows:,} rows; obfuscate --missing drop leaves "
+                "them out."
+            )
+        if labels.other_rows:
+            yield (
+                f"Not in the plan: {labels.others:,} different values of {column}, in {labels.other_rows:,} of "
+                f"{labels.rows:,} rows; obfuscate --unknown drop leaves these rows out."
+            )
+    read = [column for column, one in found.items() if one.labels.found]
+    if read:
+        yield _PUBLIC.format(columns=", ".join(read), least=least)
+
+
+def _next(tables: Sequence[str | Path], found: Mapping[str, _Found], output: Path | None) -> list[str]:
+    """Return the commands that lead on from a plan to an estimate."""
+    column = f"--column {shlex.quote(next(iter(found)))} " if len(found) == 1 else ""
+    missing = "--missing drop " if any(one.labels.missing for one in found.values()) else ""
+    unknown = "--unknown drop " if any(one.labels.other_rows for one in found.values()) else ""
+    table = shlex.quote(str(tables[0])) if len(tables) == 1 else "TABLE"
+    plan = shlex.quote(str(output))
+    return [
+        "Next:",
+        f"  discreet obfuscate {plan} {table} {column}{missing}{unknown}-o reports.parquet",
+        f"  discreet estimate {plan} reports.parquet",
+    ]

@@ -1,0 +1,136 @@
+"""``discreet simulate``, ``discreet examples`` and ``discreet reproduce``.
+
+The verb ``simulate``.
+
+The verb ``examples``.
+
+The verb ``reproduce``, which another package registers: an entry point of the group ``discreet.commands``.
+"""
+
+from collections.abc import Iterator, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli import options
+from discreet.cli.group import Verb
+from discreet.cli.options import progress_bar
+from discreet.cli.output import InputFile, OutputFolder, Table, show
+from discreet.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from discreet.simulation.study import Findings
+
+_FOLDER = OutputFolder("page.html", "chart.png", "results.json")
+
+
+def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path:
+    return Path("out") / ctx.params["study"].stem if output is None else output
+
+
+@click.command(cls=Verb)
+@click.argument("study", type=InputFile())
+@click.option(
+    "-o", "--output", type=_FOLDER, callback=_folder, help="Folder for page, picture and numbers [out/STUDY]."
+)
+@options.seed
+@options.force
+@options.as_json
+def simulate(study: Path, *, output: Path, seed: int | None, force: bool, as_json: bool) -> None:
+    """Obfuscate people whose values are known, estimate, and compare with the truth.
+
+    STUDY is a TOML or JSON file such as examples/census.toml. Writes page.html, chart.png and results.json.
+    """
+    from discreet.core.random import SeededRandom
+    from discreet.simulation.pages import save_findings
+    from discreet.simulation.study import Findings, Study, rows, run_study
+
+    read = Study.load(study)
+    random = None if seed is None else SeededRandom(seed)
+    with progress_bar("starting") as progress:
+        findings = Findings(read, run_study(read, random=random, progress=progress))
+        progress("drawing", 1, 1)
+        written = save_findings(findings, output, force=force)
+    show(list(rows(read, findings.outcomes)), _parts(findings, written), as_json=as_json)
+
+
+def _parts(findings: "Findings", written: Sequence[Path]) -> Iterator[str | Table]:
+    from discreet.simulation.study import table
+
+    document = findings.study.document
+    if document.about:
+        yield document.about + "\n"
+    yield from (f"  - {sentence}" for sentence in findings.sentences())
+    yield ""
+    yield Table(document.title, *table(findings), left=2)
+    yield "MSE / expected: squared error of the linear estimate over its exact expectation. Worst s.e.: its largest"
+    yield "standard error. TV: share of the people that an estimate puts in the wrong place, by estimator.\n"
+    for run in findings.compared:
+        yield f"{run.mechanism.name}: {run.mechanism.guarantee}\n"
+    yield "Written: " + ", ".join(map(str, written))
+
+
+@click.command(cls=Verb)
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@options.force
+@options.as_json
+def examples(folder: Path, *, force: bool, as_json: bool) -> None:
+    """Copy the examples of the documentation into FOLDER: plans, a study of real people, and small tables."""
+    from discreet.simulation.study import copy_examples
+
+    files = copy_examples(folder, force=force)
+    sentences = [
+        f"Copied {len(files)} files to {folder}: {', '.join(file.name for file in files)}.",
+        f"For a start: discreet simulate {folder / 'census.toml'}",
+    ]
+    show({"files": files}, sentences, as_json=as_json)
+
+
+GROUP = "discreet.commands"
+
+
+class RegisteredVerb(click.Command):
+    """A verb by name, whose command another package registers.
+
+    Args:
+        name: of the verb, and of its entry point.
+        short_help: the line of it in ``discreet --help``.
+        lacking: the refusal where no package registers it.
+    """
+
+    def __init__(self, name: str, *, short_help: str, lacking: str) -> None:
+        super().__init__(name, short_help=short_help)
+        self._lacking = lacking
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Return the context of the registered command, which then runs instead of this one.
+
+        Raises:
+            MissingExtraError: if no package registers it.
+        """
+        return self.registered().make_context(info_name, args, parent, **extra)
+
+    def registered(self) -> click.Command:
+        """Return the registered command.
+
+        Raises:
+            MissingExtraError: if no package registers it.
+        """
+        for entry in entry_points(group=GROUP, name=str(self.name)):
+            command: click.Command = entry.load()
+            return command
+        raise MissingExtraError(self._lacking)
+
+
+reproduce = RegisteredVerb(
+    "reproduce",
+    short_help="Make figures and tables of the papers again, and check the papers' findings.",
+    lacking=(
+        "the papers' figures and tables are no part of the package; they lie in the folder papers of discreet's "
+        "sources, from which 'pip install ./papers' installs them."
+    ),
+)

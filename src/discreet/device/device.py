@@ -1,0 +1,406 @@
+"""One person's device: consent, budgets, answers.
+
+The acceptance of a collection: refusals before consent is asked, and what a device writes down of it.
+
+The device: consent, one answer per epoch within every budget, a memory, and sending.
+
+An answer is one transaction: what is charged, remembered and to be sent is written before anything may leave, and what
+is sent is what was written, however often it takes. So a crash costs at most a charge, and never draws a second report.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from discreet.core.checks import checked_flag
+from discreet.core.random import RandomSource, checked_source
+from discreet.device.answers import Moment, Outcome, Person, answer, bots_of_places, checked_secret, keep_places
+from discreet.device.memory import (
+    Budget,
+    Limits,
+    Memory,
+    erase_ended,
+    erase_name,
+    note_time,
+    one_row,
+    spent_by_name,
+    spent_in_all,
+    within,
+    written_origins,
+)
+from discreet.device.outbox import Keys, LogEntry, Sent, deliver, log_entries
+from discreet.device.sending import checked_proxy
+from discreet.errors import ParameterError
+from discreet.protocol.collection import OPEN, Collection, open_envelope, promised, read_document
+from discreet.protocol.collection import rebuild as rebuilt
+from discreet.protocol.envelope import (
+    CapError,
+    EquivocationError,
+    LifetimeError,
+    RollbackError,
+    SimulatedError,
+    checked_trust,
+)
+
+if TYPE_CHECKING:
+    from discreet.device.sending import Answer, Post
+
+
+def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes) -> None:
+    """Refuse a version below one that was seen, or another document of the same version.
+
+    Raises:
+        RollbackError: if a later version was seen before.
+        EquivocationError: if another document was this version before.
+    """
+    row = one_row(database, "SELECT version, id FROM names WHERE name = ?", name)
+    if row is not None and version < row["version"]:
+        raise RollbackError(f"version {row['version']} of this collection was seen before, and this is {version}.")
+    if row is not None and version == row["version"] and id_ != row["id"]:
+        raise EquivocationError(
+            f"another document was version {version} of this collection before; who signs must be asked why."
+        )
+
+
+def refuse_unaffordable(collection: Collection, limits: Limits, *, simulated: bool) -> None:
+    """Refuse a collection of another kind than the device, or one that costs more than a person spends.
+
+    Raises:
+        SimulatedError: if one of the two is simulated and the other is not.
+        CapError: if a report costs too much.
+        LifetimeError: if all reports, or those of one epoch, cost too much.
+    """
+    if collection.simulated != simulated:
+        raise SimulatedError("a simulated collection is for devices of a simulation alone, and they answer no other.")
+    if not within(collection.epsilon, limits.report):
+        raise CapError(f"a report may cost {limits.report:g} nats, and this one costs {collection.epsilon:g}.")
+    if not within(collection.lifetime, limits.lifetime):
+        raise LifetimeError(
+            f"all reports may cost {limits.lifetime:g} nats, and this collection asks for {collection.lifetime:g}."
+        )
+    if not within(collection.epsilon, limits.epoch):
+        raise LifetimeError(
+            f"reports of one epoch may cost {limits.epoch:g} nats, and this one costs {collection.epsilon:g}."
+        )
+
+
+def keep(database: sqlite3.Connection, collection: Collection) -> None:
+    """Write a collection down as the current one of its name; of one that is withdrawn what was kept is erased."""
+    kept = collection.name, collection.version, collection.id, collection.envelope
+    database.execute(
+        "INSERT INTO names (name, version, id, envelope) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE "
+        "SET version = excluded.version, id = excluded.id, envelope = excluded.envelope",
+        kept,
+    )
+    origins = written_origins(collection.collectors)
+    if not database.execute("UPDATE versions SET origins = ? WHERE id = ?", (origins, collection.id)).rowcount:
+        database.execute(
+            "INSERT INTO versions (id, name, version, stop, origins) VALUES (?, ?, ?, ?, ?)",
+            (collection.id, collection.name, collection.version, collection.epochs.end, origins),
+        )
+    if collection.state != OPEN:
+        erase_name(database, collection.name)
+
+
+# Beyond it, sums of seconds would be none.
+_LATEST = 1e15
+
+
+class Device:
+    """One person's device.
+
+    Args:
+        folder: for its memory; made for its owner alone if it does not exist.
+        trust: public keys of whoever may ask, 32 bytes each, pinned by the application.
+        limits: the most that a person may spend.
+        person_secret: at least 16 unpredictable bytes, the same on all devices of one person, so that they give the
+            same permanent answers; None for a key that is made here.
+        simulated: whether the device is for simulated collections, and for these alone.
+        random: the source of its words, for a simulation alone; None for the operating system's.
+        clock: seconds since 1970.
+        proxy: the HTTP proxy on the way to collectors, such as ``http://proxy.example.org:3128``; empty for none; None
+            for what the system says (``HTTPS_PROXY``, ``NO_PROXY``).
+        post: delivers a frame; None for the network.
+
+    Raises:
+        ParameterError: if an argument is none of these.
+        StoreError: if the memory cannot be opened.
+
+    Example:
+        >>> import tempfile
+        >>> limits = Limits(report=2.0, epoch=4.0, lifetime=20.0)
+        >>> with tempfile.TemporaryDirectory() as folder, Device(folder, trust=[bytes(32)], limits=limits) as device:
+        ...     device.budget().left, device.log()
+        (20.0, [])
+    """
+
+    def __init__(
+        self,
+        folder: str | Path,
+        trust: Sequence[bytes],
+        limits: Limits,
+        *,
+        person_secret: bytes | None = None,
+        simulated: bool = False,
+        random: RandomSource | None = None,
+        clock: Callable[[], float] = time.time,
+        proxy: str | None = None,
+        post: "Post | None" = None,
+    ) -> None:
+        if not isinstance(limits, Limits):
+            raise ParameterError(f"limits must be Limits(report, epoch, lifetime), got {type(limits).__name__}.")
+        if random is not None and not simulated:
+            raise ParameterError("a device of a person draws from the operating system alone; leave random out.")
+        if proxy is not None and post is not None:
+            raise ParameterError("a proxy is for the network, and post takes its place; leave one of them out.")
+        self._trust = list(checked_trust(trust))
+        self._limits, self._simulated = limits, checked_flag("simulated", simulated)
+        self._clock, self._keys = partial(_seconds, clock), Keys()
+        self._post: Post = partial(_network, checked_proxy(proxy)) if post is None else post
+        source = None if random is None else checked_source(random)
+        self._person = Person(limits, self._keys, checked_secret(person_secret), source)
+        self._collections: dict[bytes, Collection] = {}
+        self._memory = Memory(folder)
+
+    def __repr__(self) -> str:
+        return "Device(hidden)"
+
+    def __enter__(self) -> "Device":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the memory."""
+        self._memory.close()
+
+    # Collections
+
+    def accept(self, envelope: bytes, *, rebuild: bool = False) -> Collection:
+        """Check a collection, remember its version, and return what to show people.
+
+        Args:
+            envelope: as it came.
+            rebuild: also make the mechanism from the plan, and compare it with the sampler.
+
+        Raises:
+            CollectionError: a class for each reason; nothing of it is kept.
+        """
+        id_, said = read_document(envelope, self._trust)
+        with self._memory.transaction() as database:
+            refuse_old(database, said["name"], said["version"], id_)
+        collection = promised(id_, said, envelope)
+        if collection.state == OPEN:
+            refuse_unaffordable(collection, self._limits, simulated=self._simulated)
+        collection.check_plan()
+        if rebuild:
+            rebuilt(collection)
+        with self._memory.transaction() as database:
+            # Another process may have accepted one meanwhile.
+            refuse_old(database, collection.name, collection.version, id_)
+            keep(database, collection)
+            note_time(database, self._clock())
+        self._collections[id_] = collection
+        return collection
+
+    def collection(self, name: str) -> Collection:
+        """Return the highest version that was accepted of a name.
+
+        Raises:
+            ParameterError: if there is none.
+            CollectionError: if the application does not trust its key any more.
+        """
+        with self._memory.transaction() as database:
+            row = one_row(database, "SELECT id, envelope FROM names WHERE name = ?", name)
+        if row is None or row["envelope"] is None:
+            raise ParameterError("no collection of this name was accepted; accept it first (`discreet device join`).")
+        return self._opened(row["id"], row["envelope"])
+
+    def _opened(self, id_: bytes, envelope: bytes) -> Collection:
+        """Return the collection of an id, from an envelope where it was not opened here before."""
+        if id_ not in self._collections:
+            found = open_envelope(envelope, self._trust)
+            if found.id != id_:
+                raise ParameterError("a collection must be the one of its envelope, and this one has another's id.")
+            self._collections[id_] = found
+        return self._collections[id_]
+
+    # Consent
+
+    def agree(self, collection: Collection | str) -> None:
+        """Remember that the person agrees to this very document; nothing is drawn without it.
+
+        Raises:
+            ParameterError: if it is not the highest version that was accepted, or withdrawn.
+        """
+        found = self._current(collection)
+        if found.state != OPEN:
+            raise ParameterError("this collection is withdrawn; nobody can agree to it.")
+        with self._memory.transaction() as database:
+            database.execute("UPDATE versions SET agreed = 1 WHERE id = ?", (found.id,))
+            database.execute("UPDATE names SET declined = 0 WHERE name = ?", (found.name,))
+
+    def decline(self, name: str) -> None:
+        """Answer nothing under this name any more: what was not sent is erased, with the key and secret places.
+
+        Raises:
+            ParameterError: if no collection of this name was accepted.
+        """
+        with self._memory.transaction() as database:
+            known = database.execute("UPDATE names SET declined = 1 WHERE name = ?", (name,)).rowcount
+            database.execute("UPDATE versions SET agreed = 0 WHERE name = ?", (name,))
+            erase_name(database, name)
+        if not known:
+            raise ParameterError("no collection of this name was accepted; there is nothing to decline.")
+
+    def tag(self, collection: Collection | str, tagged: Any) -> None:
+        """Remember the person's secret values under a personalized plan; until the first answer they may be changed.
+
+        Args:
+            collection: of the plan.
+            tagged: values by tag, such as ``{"home": ["park"]}``; where bots stand for cells, a list of values; empty
+                if there are none.
+
+        Raises:
+            ParameterError: if the plan has no bots or wants them otherwise, or there was an answer under this name.
+            DataError: if a value is not in the domain, or has two tags; values are not quoted.
+        """
+        found = self._current(collection)
+        places = bots_of_places(found, tagged)
+        with self._memory.transaction() as database:
+            if found.name in spent_by_name(database):
+                raise ParameterError("secret places are fixed by the first answer; other ones need another name.")
+            keep_places(database, found, places)
+
+    def _current(self, collection: Collection | str) -> Collection:
+        found = self.collection(collection if isinstance(collection, str) else _checked(collection).name)
+        if not isinstance(collection, str) and collection.id != found.id:
+            raise ParameterError("this is not the highest version that was accepted; show people that one.")
+        return found
+
+    # Answers
+
+    def answer(self, collection: Collection | str, value: Any) -> Outcome:
+        """Draw, charge and write one report, to be sent when it is due.
+
+        Args:
+            collection: or its name.
+            value: of the domain; see `Collection.code_of`.
+
+        Returns:
+            What became of it; only RECORDED has drawn and charged anything.
+
+        Raises:
+            DataError: if the value is not in the domain; it is not quoted, and nothing is charged.
+            ParameterError: if the collection was not accepted, or a personalized plan still lacks the secret places.
+            RandomnessError: if there is no randomness; nothing is charged.
+            StoreError: if the memory refuses; nothing is charged.
+        """
+        found = self.collection(collection) if isinstance(collection, str) else self._known(_checked(collection))
+        with self._memory.transaction() as database:
+            now = self._clock()
+            latest = note_time(database, now)
+            erase_ended(database, now)
+            return answer(database, found, value, Moment(now, latest), self._person)
+
+    def _known(self, collection: Collection) -> Collection:
+        """Return the collection that was checked here under this id, whatever the caller's object says."""
+        if collection.id in self._collections:
+            return self._collections[collection.id]
+        with self._memory.transaction() as database:
+            row = one_row(database, "SELECT envelope FROM names WHERE id = ?", collection.id)
+        kept = collection.envelope if row is None else row["envelope"]
+        if kept is None:
+            raise ParameterError("this collection was not accepted; call accept first.")
+        return self._opened(collection.id, kept)
+
+    def send(self) -> Sent:
+        """Send what is due; safe to call at any time, from several threads and processes.
+
+        Returns:
+            How many reports were sent and dropped now, how many wait, and why.
+
+        Raises:
+            StoreError: if the memory refuses.
+        """
+        with self._memory.transaction() as database:
+            erase_ended(database, self._clock())
+        return deliver(self._memory, self._clock, self._post, self._keys)
+
+    # What the person may see and erase
+
+    def log(self) -> list[LogEntry]:
+        """Return the reports that wait, were sent or were dropped, oldest first: the very bytes, never a value."""
+        with self._memory.transaction() as database:
+            return log_entries(database)
+
+    def budget(self) -> Budget:
+        """Return the budget: spent in all and by name, and left."""
+        with self._memory.transaction() as database:
+            spent, names = spent_in_all(database), spent_by_name(database)
+        return Budget(spent, max(self._limits.lifetime - spent, 0.0), MappingProxyType(names))
+
+    def export(self) -> dict[str, Any]:
+        """Return the content of the device, ready for JSON: names, consent, spent budgets, reports.
+
+        Secret places, keys and prints are not among it: no query here reads them.
+        """
+        with self._memory.transaction() as database:
+            rows = database.execute(
+                "SELECT versions.name, versions.version, versions.id, agreed, declined FROM versions JOIN names "
+                "USING (name) ORDER BY versions.key"
+            ).fetchall()
+            entries, spent = log_entries(database), spent_by_name(database)
+        return {
+            "collections": [
+                {
+                    "name": row["name"],
+                    "version": row["version"],
+                    "id": row["id"].hex(),
+                    "agreed": bool(row["agreed"]),
+                    "declined": bool(row["declined"]),
+                }
+                for row in rows
+            ],
+            "spent": spent,
+            "reports": [entry.document() for entry in entries],
+        }
+
+    def forget(self) -> None:
+        """Erase everything but the highest versions and what was spent, so that no budget begins anew."""
+        with self._memory.transaction() as database:
+            for table in ("prints", "places", "reports"):
+                database.execute(f"DELETE FROM {table}")
+            erased = "envelope = NULL, key = NULL, tagged = NULL, fingerprint = NULL, record = NULL"
+            database.execute(f"UPDATE names SET {erased}, declined = 0")
+            database.execute("UPDATE versions SET agreed = 0, origins = '[]'")
+            database.execute("UPDATE clock SET latest = 0")
+        self._collections.clear()
+
+
+def _checked(collection: object) -> Collection:
+    if not isinstance(collection, Collection):
+        raise ParameterError(
+            f"a collection must be one that accept returns, or its name, got {type(collection).__name__}."
+        )
+    return collection
+
+
+def _seconds(clock: Callable[[], float]) -> float:
+    """Return the time of an application's clock, or refuse what is none."""
+    now = clock()
+    if not isinstance(now, int | float) or not abs(now) < _LATEST:
+        raise ParameterError(f"a clock must return seconds since 1970, below {_LATEST:g}, and this one does not.")
+    return now
+
+
+def _network(proxy: str | None, origin: str, frame: bytes) -> "Answer":
+    # TLS is dear to import, and a device that has nothing to send needs none.
+    from discreet.device.sending import post
+
+    return post(origin, frame, proxy)

@@ -1,0 +1,513 @@
+"""The device's memory: its database, checked, and the ledger of its budgets.
+
+Integrity of a device's memory: digests of all that an answer follows from, renewed with every change.
+
+SQLite finds a page that is none, and not a bit that made one number of another. Consent that nobody gave, a charge that
+is gone, or a second report for an epoch would follow; so a memory that is not what was written is refused. Whoever can
+write the file can write the digests too: they are no protection from them.
+
+The ledger grows for good, so its digest is a sum, to which a charge is added; it is compared when a memory is opened.
+All else is little, and compared before every use.
+
+Memory of a device: one SQLite database for its owner alone, which survives a crash at any point.
+
+Kept: the highest version of each name, consent, the ledger of what was spent, prints of permanent answers, reports to
+send and those sent, and a person's secret places. Never kept: values, coins, seeds. What is erased is overwritten.
+
+SQLite's locks belong to a process, which loses them when anything in it closes the file, such as an application that
+copies it. So nothing relies on them: whoever opens or uses the memory holds the lock of a file of its own, which no
+other close gives back, and between two transactions there is neither a lock nor a log that another could take away.
+
+The ledger: what a person has spent, and whether another report is within every budget.
+
+Budgets are sums of epsilon: of one report, of all reports whose epochs overlap, and of all reports ever, over all
+collections of the application; and the lifetime of a name, over all its versions.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import sqlite3
+import stat
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+from weakref import WeakSet
+
+from discreet.core.checks import checked_positive
+from discreet.errors import DiscreetError, ParameterError
+from discreet.protocol.collection import Collection
+
+_SUM_BYTES = 16
+# In orders that no version of SQLite chooses. The envelope is signed; what was sent or dropped is only shown.
+_SEALED = (
+    "SELECT name, rootpage, sql FROM sqlite_master WHERE type = 'table' ORDER BY name",
+    "SELECT latest, charges FROM clock",
+    "SELECT name, version, id, envelope IS NULL, declined, key, tagged, fingerprint, record FROM names ORDER BY name",
+    "SELECT * FROM versions ORDER BY key",
+    "SELECT * FROM reports WHERE status IS NULL ORDER BY version, epoch",
+    "SELECT * FROM prints ORDER BY name, print",
+    "SELECT * FROM places ORDER BY name, code",
+)
+
+
+def is_sound(database: sqlite3.Connection, *, whole: bool) -> bool:
+    """Return true if a memory is as it was written last.
+
+    Args:
+        database: of the device, in a transaction.
+        whole: whether to look at the ledger too.
+    """
+    kept = _rows(database, "SELECT seal, charges FROM clock")
+    if len(kept) != 1 or kept[0][0] != _seal(database):
+        return False
+    return not whole or kept[0][1] == _sum(_rows(database, "SELECT version, epoch, start, stop, charge FROM ledger"))
+
+
+def renew(database: sqlite3.Connection) -> None:
+    """Write the digest of all but the ledger."""
+    database.execute("UPDATE clock SET seal = ?", (_seal(database),))
+
+
+def note_charge(database: sqlite3.Connection, row: tuple[Any, ...]) -> None:
+    """Add a row to the digest of the ledger."""
+    ((before,),) = _rows(database, "SELECT charges FROM clock")
+    database.execute("UPDATE clock SET charges = ?", (_sum([row], before),))
+
+
+def _seal(database: sqlite3.Connection) -> bytes:
+    return hashlib.sha256(repr([_rows(database, query) for query in _SEALED]).encode()).digest()
+
+
+def _sum(rows: list[tuple[Any, ...]], before: bytes = bytes(_SUM_BYTES)) -> bytes:
+    """Return the sum of the digests of rows, in whatever order, and of what was added before."""
+    digests = (hashlib.sha256(repr(row).encode()).digest()[:_SUM_BYTES] for row in rows)
+    total = sum((int.from_bytes(one, "little") for one in digests), int.from_bytes(before, "little"))
+    return (total % (1 << 8 * _SUM_BYTES)).to_bytes(_SUM_BYTES, "little")
+
+
+def _rows(database: sqlite3.Connection, query: str) -> list[tuple[Any, ...]]:
+    cursor = database.cursor()
+    cursor.row_factory = None
+    return cursor.execute(query).fetchall()
+
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+VERSION = 2
+"""Of the database, kept in it; version 1 had the same tables, and a log that is written ahead."""
+
+_FILE = "device.db"
+_LOCK, _TURN = ".lock", ".turn"
+_WAIT = 30.0
+_PAUSE = 0.001
+_PAGE = 1024
+_DAMAGED = "the device's memory must be what was written last, and it is not; it is damaged, and nothing was charged."
+_TABLES = """
+CREATE TABLE names (
+    name TEXT PRIMARY KEY, version INTEGER NOT NULL, id BLOB NOT NULL, envelope BLOB,
+    declined INTEGER NOT NULL DEFAULT 0, key BLOB, tagged TEXT, fingerprint TEXT, record BLOB
+) WITHOUT ROWID;
+CREATE TABLE versions (
+    key INTEGER PRIMARY KEY, id BLOB NOT NULL, name TEXT NOT NULL, version INTEGER NOT NULL,
+    stop INTEGER NOT NULL, agreed INTEGER NOT NULL DEFAULT 0, origins TEXT NOT NULL
+);
+CREATE TABLE ledger (
+    version INTEGER NOT NULL, epoch INTEGER NOT NULL, start INTEGER NOT NULL, stop INTEGER NOT NULL,
+    charge REAL NOT NULL, PRIMARY KEY (version, epoch)
+) WITHOUT ROWID;
+CREATE TABLE reports (
+    version INTEGER NOT NULL, epoch INTEGER NOT NULL, id BLOB, record BLOB NOT NULL, due REAL NOT NULL,
+    until INTEGER NOT NULL, tries INTEGER NOT NULL DEFAULT 0, at INTEGER, status TEXT,
+    PRIMARY KEY (version, epoch)
+) WITHOUT ROWID;
+CREATE TABLE prints (name TEXT NOT NULL, print BLOB NOT NULL, PRIMARY KEY (name, print)) WITHOUT ROWID;
+CREATE TABLE places (
+    name TEXT NOT NULL, code INTEGER NOT NULL, bot INTEGER NOT NULL, PRIMARY KEY (name, code)
+) WITHOUT ROWID;
+CREATE TABLE clock (latest INTEGER NOT NULL, charges BLOB NOT NULL, seal BLOB);
+INSERT INTO clock VALUES (0, zeroblob(16), NULL);
+"""
+
+
+class StoreError(DiscreetError, RuntimeError):
+    """The device's memory cannot be read or written; nothing was charged that was not written."""
+
+    code = "store"
+
+
+class Memory:
+    """The database of a device.
+
+    Args:
+        folder: for the database; made for its owner alone if it does not exist.
+
+    Raises:
+        ParameterError: if others may look into the folder, or it is none.
+        StoreError: if the database cannot be opened, or is of a newer version.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._lock = threading.RLock()
+        self._database: sqlite3.Connection | None = None
+        self._folder = Path(folder)
+        _OPEN.add(self)
+        _make_folder(self._folder)
+        with self._lock, _locked(self._folder):
+            _ = self._connection
+
+    def close(self) -> None:
+        """Close the database."""
+        with self._lock:
+            if self._database is not None:
+                self._database.close()
+            self._database = None
+
+    def __del__(self) -> None:
+        # Of a device that is dropped; Python warns of databases that are not closed.
+        self.close()
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if self._database is None:
+            self._database = _opened(self._folder / _FILE)
+        return self._database
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Run the body as one transaction of the only writer: all of it is on disk afterwards, or nothing.
+
+        Raises:
+            StoreError: if the database refuses.
+        """
+        with self._lock, _refusing(), _locked(self._folder):
+            database = self._connection
+            database.execute("BEGIN IMMEDIATE")
+            try:
+                if not is_sound(database, whole=False):
+                    raise StoreError(_DAMAGED)
+                before = database.total_changes
+                yield database
+                if database.total_changes != before:
+                    renew(database)
+                database.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    database.execute("ROLLBACK")
+                raise
+
+
+# SQLite forbids that a connection lives through a fork. So none does: transactions are waited for, all connections are
+# closed before, and opened again when they are used.
+_OPEN: WeakSet[Memory] = WeakSet()
+_HELD: list[Memory] = []
+
+
+def _before_fork() -> None:
+    for memory in list(_OPEN):
+        memory._lock.acquire()
+        _HELD.append(memory)
+        memory.close()
+
+
+def _after_fork() -> None:
+    while _HELD:
+        _HELD.pop()._lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        # The latter where a damaged file quotes itself. Not its message, which may quote what was to be written.
+        raise StoreError(
+            f"the device's memory must be readable and writable, and it is not ({type(error).__name__}); nothing was "
+            "charged."
+        ) from None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mode = folder.stat().st_mode
+    except OSError as error:
+        raise ParameterError(f"{folder} cannot be made a folder ({type(error).__name__}); choose another.") from None
+    if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
+        raise ParameterError(f"{folder} must be for its owner alone, and others may look into it; chmod 700 it.")
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep every other device away from the memory in a folder, those of this process too.
+
+    Whoever waits has the turn, which others wait for: so nobody who comes again and again goes before.
+    """
+    end = time.monotonic() + _WAIT
+    with ExitStack() as turn, ExitStack() as lock:
+        turn.enter_context(_held(folder, _TURN, end))
+        lock.enter_context(_held(folder, _LOCK, end))
+        turn.close()
+        yield
+
+
+@contextmanager
+def _held(folder: Path, name: str, end: float) -> Iterator[None]:
+    """Hold the lock of a file; it is waited for until a time."""
+    try:
+        file = os.open(folder / name, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise StoreError(f"{folder} must be writable, and is not ({type(error).__name__}).") from None
+    try:
+        while not _takes(file, folder):
+            if time.monotonic() > end:
+                raise StoreError("the device's memory must be free, and another process holds it; end that process.")
+            time.sleep(_PAUSE)
+        try:
+            yield
+        finally:
+            _gives_back(file)
+    finally:
+        os.close(file)
+
+
+def _takes(file: int, folder: Path) -> bool:
+    """Return true if the lock of a file is taken, and false if somebody else has it."""
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in {errno.EAGAIN, errno.EACCES, errno.EDEADLK}:
+            return False
+        raise StoreError(f"{folder} must be on a file system that locks files (flock); choose another place.") from None
+    return True
+
+
+def _gives_back(file: int) -> None:
+    # Closing is not enough while a program is being started that has, for a moment, the file too.
+    if sys.platform == "win32":
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+    else:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    with _refusing():
+        database = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        try:
+            if stat.S_IMODE(path.stat().st_mode) & 0o077:
+                # A new one; by its name, as opening it here would end this process's locks on it.
+                path.chmod(0o600)
+            database.row_factory = sqlite3.Row
+            _known_version(database)
+            database.execute(f"PRAGMA page_size={_PAGE}")
+            _leave_log(database)
+            for setting in ("synchronous=EXTRA", "secure_delete=ON", "temp_store=MEMORY"):
+                database.execute(f"PRAGMA {setting}").fetchall()
+            _make_tables(database)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+
+def _known_version(database: sqlite3.Connection) -> int:
+    """Return the version of a database; 0 of one that is new."""
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if not 0 <= version <= VERSION:
+        raise StoreError(f"the device's memory is of version {version}, and this is {VERSION}; update discreet.")
+    return int(version)
+
+
+def _leave_log(database: sqlite3.Connection) -> None:
+    """Let changes go into the database itself, and what they replace into a journal that is emptied with each."""
+    try:
+        database.execute("PRAGMA journal_mode=TRUNCATE").fetchall()
+    except sqlite3.OperationalError:
+        if database.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            raise
+        raise StoreError(
+            "the device's memory must be free to be brought up to date, and a program with an earlier discreet has it; "
+            "end that program."
+        ) from None
+
+
+def _make_tables(database: sqlite3.Connection) -> None:
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        version = _known_version(database)
+        if version == 0:
+            for statement in filter(str.strip, _TABLES.split(";")):
+                database.execute(statement)
+            renew(database)
+        if version != VERSION:
+            database.execute(f"PRAGMA user_version={VERSION}")
+        if database.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok" or not is_sound(database, whole=True):
+            raise StoreError(_DAMAGED)
+        database.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            database.execute("ROLLBACK")
+        raise
+
+
+def one_row(database: sqlite3.Connection, query: str, *given: Any) -> sqlite3.Row | None:
+    """Return the first row of a query; None if there is none."""
+    row: sqlite3.Row | None = database.execute(query, given).fetchone()
+    return row
+
+
+def note_time(database: sqlite3.Connection, now: float) -> int:
+    """Remember the highest time seen; return the highest one before, in seconds since 1970."""
+    (latest,) = database.execute("SELECT latest FROM clock").fetchone()
+    if int(now) > latest:
+        database.execute("UPDATE clock SET latest = ?", (int(now),))
+    return int(latest)
+
+
+def written_origins(origins: tuple[str, ...]) -> str:
+    """Return origins as they are kept."""
+    return json.dumps(origins)
+
+
+def read_origins(kept: str) -> list[str]:
+    """Return origins as they were kept."""
+    return list(json.loads(kept))
+
+
+def erase_key(database: sqlite3.Connection, name: str) -> None:
+    """Erase the key of a name, and what follows from it: prints, and the last report."""
+    database.execute("DELETE FROM prints WHERE name = ?", (name,))
+    database.execute("UPDATE names SET key = NULL, fingerprint = NULL, record = NULL WHERE name = ?", (name,))
+
+
+def erase_name(database: sqlite3.Connection, name: str) -> None:
+    """Erase what belongs to the answers under a name: the key, secret places, and reports that were not sent."""
+    erase_key(database, name)
+    database.execute("DELETE FROM places WHERE name = ?", (name,))
+    # Without this mark, an answer under the same name would take secret places for none.
+    database.execute("UPDATE names SET tagged = NULL WHERE name = ?", (name,))
+    of_name = "(SELECT key FROM versions WHERE name = ?)"
+    database.execute(f"DELETE FROM reports WHERE status IS NULL AND version IN {of_name}", (name,))
+
+
+def erase_ended(database: sqlite3.Connection, now: float) -> None:
+    """Erase the keys of names whose last epoch is over."""
+    ended = database.execute(
+        "SELECT name FROM names WHERE (key IS NOT NULL OR record IS NOT NULL OR name IN (SELECT name FROM prints)) "
+        "AND ? >= (SELECT max(stop) FROM versions WHERE versions.name = names.name)",
+        (now,),
+    ).fetchall()
+    for row in ended:
+        erase_key(database, row["name"])
+
+
+# What sums of doubles may add.
+_MARGIN = 1 + 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most that an application lets a person spend, in nats; a collection can only ask for less.
+
+    Attributes:
+        report: epsilon of one report.
+        epoch: sum over all reports whose epochs overlap.
+        lifetime: sum over all reports ever, of all collections.
+
+    Raises:
+        ParameterError: if one is not a finite number above 0.
+
+    Example:
+        >>> Limits(report=1.0, epoch=2.0, lifetime=8.0)
+        Limits(report=1.0, epoch=2.0, lifetime=8.0)
+    """
+
+    report: float
+    epoch: float
+    lifetime: float
+
+    def __post_init__(self) -> None:
+        """Refuse what is no limit."""
+        for name in self.__slots__:
+            object.__setattr__(self, name, checked_positive(name, getattr(self, name)))
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The nats that a person has spent, and those that are left.
+
+    Attributes:
+        spent: over all collections.
+        left: of the application's lifetime limit.
+        names: spent by name of collection.
+    """
+
+    spent: float
+    left: float
+    names: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def within(spent: float, limit: float) -> bool:
+    """Return true if a sum is within a limit."""
+    return spent <= limit * _MARGIN
+
+
+def affordable(database: sqlite3.Connection, collection: Collection, epoch: int, limits: Limits) -> bool:
+    """Return true if one more report of a collection is within every budget."""
+    start, stop, _ = collection.window(epoch)
+    epsilon = collection.epsilon
+    overlapping = _sum_of(database, "SELECT total(charge) FROM ledger WHERE start < ? AND stop > ?", stop, start)
+    return (
+        within(epsilon, limits.report)
+        and within(overlapping + epsilon, limits.epoch)
+        and within(spent_in_all(database) + epsilon, limits.lifetime)
+        and within(spent_by_name(database).get(collection.name, 0.0) + epsilon, collection.lifetime)
+    )
+
+
+def charge(database: sqlite3.Connection, version: int, collection: Collection, epoch: int, epsilon: float) -> None:
+    """Write what a report costs; it fails if there is one of this version and epoch."""
+    start, stop, _ = collection.window(epoch)
+    row = version, epoch, start, stop, float(epsilon)
+    database.execute("INSERT INTO ledger VALUES (?, ?, ?, ?, ?)", row)
+    note_charge(database, row)
+
+
+def is_answered(database: sqlite3.Connection, version: int, epoch: int | None) -> bool:
+    """Return true if there was a report of this version in the epoch; in any epoch if it is None."""
+    query = "SELECT 1 FROM ledger WHERE version = ? AND (? IS NULL OR epoch = ?) LIMIT 1"
+    return one_row(database, query, version, epoch, epoch) is not None
+
+
+def spent_in_all(database: sqlite3.Connection) -> float:
+    """Return the sum of all charges, in nats."""
+    return _sum_of(database, "SELECT total(charge) FROM ledger")
+
+
+def spent_by_name(database: sqlite3.Connection) -> dict[str, float]:
+    """Return the sum of the charges of every name, over all its versions, in nats."""
+    rows = database.execute(
+        "SELECT name, total(charge) AS spent FROM ledger JOIN versions ON key = ledger.version GROUP BY name"
+    )
+    return {row["name"]: row["spent"] for row in rows}
+
+
+def _sum_of(database: sqlite3.Connection, query: str, *given: int) -> float:
+    return float(database.execute(query, given).fetchone()[0])

@@ -1,0 +1,248 @@
+"""The outbox, and the device's words.
+
+Randomness of a device: keys of the operating system, looked at before anything is drawn with them.
+
+A source that fails gives no report, and costs nothing: what it would have protected is not said at all.
+
+The outbox: reports that wait, are sent as often as it takes, and stay in the log without their ids.
+"""
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.core.random import KEY_SIZE
+from discreet.device.memory import Memory, one_row, read_origins
+from discreet.errors import DiscreetError, ParameterError
+from discreet.protocol.collection import Collection
+from discreet.protocol.frames import Frame
+
+if TYPE_CHECKING:
+    from discreet.device.sending import Answer, Post
+
+ID_BYTES = 16
+"""Bytes of the id under which a report travels."""
+
+
+class RandomnessError(DiscreetError, RuntimeError):
+    """The operating system gives no randomness that a report could be drawn with."""
+
+    code = "randomness"
+
+
+class Keys:
+    """Keys of the operating system, each for one draw, all of them different."""
+
+    def __init__(self) -> None:
+        self._last = b""
+
+    def key(self) -> bytes:
+        """Return 32 fresh bytes.
+
+        Raises:
+            RandomnessError: if the system has none, hands out too few, zeros, or the same ones again.
+        """
+        drawn = self._drawn(), self._drawn()
+        # A digest: what is left in memory tells nobody the key.
+        seen = [hashlib.sha256(one).digest() for one in drawn]
+        if drawn[0] == drawn[1] or self._last in seen:
+            raise RandomnessError(
+                "two draws of the system's randomness must differ, and they do not; nothing was sent."
+            )
+        self._last = seen[0]
+        return drawn[0]
+
+    @staticmethod
+    def _drawn() -> bytes:
+        try:
+            drawn = os.urandom(KEY_SIZE)
+        except (OSError, NotImplementedError):
+            raise RandomnessError("the system must have randomness, and it has none; nothing was sent.") from None
+        if type(drawn) is not bytes or len(drawn) != KEY_SIZE or not any(drawn):
+            raise RandomnessError(f"the system must give {KEY_SIZE} random bytes, and it does not; nothing was sent.")
+        return drawn
+
+    def report_id(self) -> bytes:
+        """Return a fresh id, 16 bytes."""
+        return self.key()[:ID_BYTES]
+
+    def share(self) -> float:
+        """Return a fresh number, uniform on 0 to below 1."""
+        return (int.from_bytes(self.key()[:8], "little") >> 11) / (1 << 53)
+
+
+LATE = "late"
+"""The status of a report that could not be sent until its epoch took no more."""
+
+_ACCEPTED = "202"
+# In which no other process sends the same report, in seconds.
+_LEASE = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The outcome of a sending.
+
+    Attributes:
+        sent: reports that a collector has taken now.
+        dropped: reports that were refused for good, or too late, now.
+        waiting: reports that are still to be sent.
+        reason: why the last one that was tried now waits, a sentence for people that names no address; None if none
+            was tried in vain.
+    """
+
+    sent: int
+    dropped: int
+    waiting: int
+    reason: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEntry:
+    """One report in the log.
+
+    Attributes:
+        name: of the collection.
+        version: of the collection.
+        epoch: its number.
+        record: the bytes that left the device, or will.
+        state: ``"waiting"``, ``"sent"`` or ``"dropped"``.
+        at: when it was sent or dropped, in seconds since 1970; None if it waits.
+        status: the collector's answer, such as ``"202"``, or ``"late"``; None if it waits.
+    """
+
+    name: str
+    version: int
+    epoch: int
+    record: bytes
+    state: str
+    at: int | None
+    status: str | None
+
+    def document(self) -> dict[str, Any]:
+        """Return the entry ready for JSON, the record in hexadecimal digits."""
+        return {name: getattr(self, name) for name in self.__slots__} | {"record": self.record.hex()}
+
+
+def put(
+    database: sqlite3.Connection,
+    version: int,
+    collection: Collection,
+    epoch: int,
+    *,
+    record: bytes,
+    now: float,
+    keys: Keys,
+) -> None:
+    """Write a report, due at a random time from now on, at most ``spread`` later and within the epoch."""
+    _, stop, until = collection.window(epoch)
+    due = now + keys.share() * min(collection.spread, max(stop - now, 0))
+    row = version, epoch, keys.report_id(), record, due, until
+    database.execute("INSERT INTO reports (version, epoch, id, record, due, until) VALUES (?, ?, ?, ?, ?, ?)", row)
+
+
+def deliver(memory: Memory, clock: Callable[[], float], post: "Post", keys: Keys) -> Sent:
+    """Send what is due, each report once; see `discreet.device.device.Device.send`."""
+    sent, dropped, reason, started = 0, 0, None, clock()
+
+    def now() -> float:
+        # What waits is due after this; if the clock goes back meanwhile, it would be due at once, again and again.
+        return max(started, clock())
+
+    while (leased := _leased(memory, started, until=now() + _LEASE)) is not None:
+        version, epoch, status = leased["version"], leased["epoch"], LATE
+        if now() < leased["until"]:
+            answer = _posted(post, leased)
+            if not (answer.is_taken or answer.is_final):
+                reason = _postponed(memory, leased, answer, now(), keys.share())
+                continue
+            status = str(answer.status)
+        sent, dropped = sent + (status == _ACCEPTED), dropped + (status != _ACCEPTED)
+        _finish(memory, version, epoch, status, int(clock()))
+    with memory.transaction() as database:
+        (waiting,) = database.execute("SELECT count(*) FROM reports WHERE status IS NULL").fetchone()
+    return Sent(sent, dropped, waiting, reason)
+
+
+def _leased(memory: Memory, now: float, *, until: float) -> sqlite3.Row | None:
+    """Take one report that is due, so that no other process takes it until then."""
+    with memory.transaction() as database:
+        row = one_row(
+            database,
+            "SELECT reports.*, versions.id AS collection, origins FROM reports JOIN versions ON key = reports.version "
+            "WHERE status IS NULL AND due <= ? ORDER BY due LIMIT 1",
+            now,
+        )
+        if row is not None:
+            database.execute(
+                "UPDATE reports SET due = ?, tries = tries + 1 WHERE version = ? AND epoch = ?",
+                (until, row["version"], row["epoch"]),
+            )
+    return row
+
+
+def _origin(row: sqlite3.Row) -> str:
+    """Return the origin of the next try: those of the document in turn."""
+    origins = read_origins(row["origins"])
+    tries: int = row["tries"]
+    return origins[tries % len(origins)]
+
+
+def _frame(row: sqlite3.Row) -> bytes:
+    ids, record = (np.frombuffer(row[name], dtype=np.uint8)[None, :] for name in ("id", "record"))
+    return Frame(row["collection"], row["epoch"], ids, record).pack()
+
+
+def _posted(post: "Post", row: sqlite3.Row) -> "Answer":
+    from discreet.device.sending import Answer
+
+    answer = post(_origin(row), _frame(row))
+    if not isinstance(answer, Answer):
+        raise ParameterError(f"post must return an Answer, got {type(answer).__name__}.")
+    return answer
+
+
+def _postponed(memory: Memory, row: sqlite3.Row, answer: "Answer", now: float, share: float) -> str:
+    """Let a report wait; return why."""
+    from discreet.device.sending import pause
+
+    wait = pause(row["tries"] + 1, answer.retry_after, share)
+    with memory.transaction() as database:
+        database.execute(
+            "UPDATE reports SET due = ? WHERE version = ? AND epoch = ? AND status IS NULL",
+            (now + wait, row["version"], row["epoch"]),
+        )
+    said = f"the collector answers {answer.status}." if answer.status else "the collector does not answer."
+    return answer.reason or said
+
+
+def _finish(memory: Memory, version: int, epoch: int, status: str, now: int) -> None:
+    """Log what became of a report, and erase its id: nothing ties the device to a row of the collector any more."""
+    with memory.transaction() as database:
+        database.execute(
+            "UPDATE reports SET status = ?, at = ?, id = NULL WHERE version = ? AND epoch = ? AND status IS NULL",
+            (status, now, version, epoch),
+        )
+
+
+def log_entries(database: sqlite3.Connection) -> list[LogEntry]:
+    """Return the log, oldest epoch first."""
+    rows = database.execute(
+        "SELECT versions.name, versions.version, epoch, record, at, status FROM reports JOIN versions "
+        "ON key = reports.version ORDER BY reports.version, epoch"
+    )
+    return [_entry(row) for row in rows]
+
+
+def _entry(row: sqlite3.Row) -> LogEntry:
+    name, version, epoch, record, at, status = row
+    return LogEntry(name, version, epoch, record, _state(row), at, status)
+
+
+def _state(row: sqlite3.Row) -> str:
+    return "waiting" if row["status"] is None else "sent" if row["status"] == _ACCEPTED else "dropped"

@@ -1,0 +1,1 @@
+"""Files, folders and URLs: looked at first and read later, written whole."""

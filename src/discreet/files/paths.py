@@ -1,0 +1,405 @@
+"""Paths and URLs of files, and what their endings mean.
+
+Files at URLs, read like files of this machine: by pyarrow (s3, gs, abfss, hdfs), or by fsspec.
+
+Credentials come from the environment, as each service names them. If a URL holds some, no message repeats them.
+
+Endings of file names by content: reports, tallies, tables.
+
+Endings of file names, in any case, and texts that may be compressed.
+
+The one place that says what a name stands for: readers ask `ending`, and open lines of text with `lines_of`.
+"""
+
+import io
+import stat
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from os import fspath, stat_result
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, TextIO, TypeAlias, cast
+from urllib.parse import urlsplit, urlunsplit
+
+from discreet.errors import DataError, MissingExtraError, ParameterError
+from discreet.extras import optional
+
+# What stands for the device of a file that is on no disk of this machine.
+_NOWHERE = -1
+# Schemes that pyarrow opens itself; what it refuses of them is refused.
+_ARROWS = frozenset({"s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs"})
+_OF_ONE_PROCESS = frozenset({"memory"})
+
+
+def is_url(source: object) -> bool:
+    """Return True for a URL."""
+    return isinstance(source, str) and "://" in source
+
+
+def shown(url: str) -> str:
+    """Return a URL without credentials and options."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RemoteFile:
+    """A file at a URL, with those methods of `pathlib.Path` that readers use.
+
+    Attributes:
+        url: the URL, with whatever it holds.
+    """
+
+    url: str
+
+    def __str__(self) -> str:
+        return shown(self.url)
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RemoteFile) and self.url == other.url
+
+    def __hash__(self) -> int:
+        return hash(self.url)
+
+    def __lt__(self, other: "RemoteFile") -> bool:
+        return self.url < other.url
+
+    @property
+    def _path(self) -> PurePosixPath:
+        return PurePosixPath(urlsplit(self.url).path)
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self._path.name
+
+    @property
+    def stem(self) -> str:
+        """The name without its ending."""
+        return self._path.stem
+
+    @property
+    def suffix(self) -> str:
+        """The ending of the name."""
+        return self._path.suffix
+
+    def relative_to(self, folder: "RemoteFile") -> PurePosixPath:
+        """Return the path from a folder to this file; "." from the file itself."""
+        return self._path.relative_to(folder._path)
+
+    def resolve(self) -> "RemoteFile":
+        """Return the file itself: URLs have no links."""
+        return self
+
+    def exists(self) -> bool:
+        """Return True if there is such a file; errors as for `opened`."""
+        return bool(self._facts().type.name == "File")
+
+    def is_dir(self) -> bool:
+        """Return True if this is a folder; errors as for `opened`."""
+        return bool(self._facts().type.name == "Directory")
+
+    def stat(self) -> stat_result:
+        """Return size and time of the last change; the URL stands for device and inode.
+
+        Raises:
+            FileNotFoundError: if there is no such file.
+        """
+        facts = self._facts()
+        if facts.type.name != "File":
+            raise FileNotFoundError
+        modified, inode = facts.mtime_ns or 0, hash(self.url)
+        plain = (stat.S_IFREG, inode, _NOWHERE, 1, 0, 0, facts.size, 0, modified // 10**9, 0)
+        return stat_result(plain, {"st_mtime_ns": modified})
+
+    def _facts(self) -> Any:
+        return _asked(self.url, lambda system, path: system.get_file_info(path))
+
+    def opened(self) -> Any:
+        """Return the file as Arrow's readers accept it.
+
+        Raises:
+            FileNotFoundError: if there is no such file.
+            DataError: if it cannot be opened.
+        """
+        return _asked(self.url, lambda system, path: system.open_input_file(path))
+
+    def open(self, mode: str = "rb", buffering: int = -1) -> Any:
+        """Return the file as Python reads it, in bytes."""
+        del buffering
+        if mode != "rb":
+            raise DataError(f"{self} is read in bytes, and cannot be written.")
+        return io.BufferedReader(_Raw(self.opened()))
+
+
+class _Raw(io.RawIOBase):
+    """The face of Python's files for one of Arrow's."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return int(self._file.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def readinto(self, target: Any) -> int:
+        return int(self._file.readinto(target))
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
+
+
+File: TypeAlias = Path | RemoteFile
+"""A file of this machine, or at a URL."""
+
+
+def file_of(source: "str | Path | RemoteFile") -> File:
+    """Return the file that is named by a path or by a URL."""
+    if isinstance(source, RemoteFile):
+        return source
+    if not isinstance(source, str) or not is_url(source):
+        return Path(source)
+    parts = urlsplit(source)
+    return Path(parts.path) if parts.scheme == "file" else RemoteFile(source)
+
+
+def local_files(files: Iterable[File], wanted: str) -> list[Path]:
+    """Return files of this machine.
+
+    Raises:
+        ParameterError: if one is at a URL; it says what they are.
+    """
+    found = []
+    for file in files:
+        if isinstance(file, RemoteFile):
+            raise ParameterError(f"{wanted} must be files of this machine, got {file}; copy it here first.")
+        found.append(file)
+    return found
+
+
+def output_of(target: str | Path, wanted: str) -> Path:
+    """Return the place of an output.
+
+    Raises:
+        ParameterError: if it is at a URL; it says what would be written.
+    """
+    file = file_of(target)
+    if isinstance(file, RemoteFile):
+        raise ParameterError(f"{wanted} are written on this machine, got {file}; write them here and copy them there.")
+    return file
+
+
+def shared_files(files: Iterable[File]) -> None:
+    """Refuse files that only one process can open.
+
+    Raises:
+        ParameterError: if there is one.
+    """
+    for file in files:
+        if isinstance(file, RemoteFile) and urlsplit(file.url).scheme in _OF_ONE_PROCESS:
+            raise ParameterError(
+                f"{file} is seen by this process alone, and the machines of a cluster must all see it; put it on a "
+                "service or a shared disk."
+            )
+
+
+def arrow_source(file: File) -> Any:
+    """Return a file in the form that Arrow's readers of whole files accept."""
+    return file.opened() if isinstance(file, RemoteFile) else fspath(file)
+
+
+def files_below(folder: RemoteFile) -> Iterator[RemoteFile]:
+    """Yield the files below a folder at a URL, in no order; errors as for `RemoteFile.opened`."""
+    from pyarrow import fs
+
+    def listed(system: Any, path: str) -> tuple[str, list[Any]]:
+        return path, system.get_file_info(fs.FileSelector(path, recursive=True))
+
+    base, found = _asked(folder.url, listed)
+    parts = urlsplit(folder.url)
+    for facts in found:
+        if facts.type == fs.FileType.File:
+            below = facts.path.removeprefix(base.rstrip("/")).lstrip("/")
+            yield RemoteFile(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{below}")))
+
+
+def _asked(url: str, question: Callable[[Any, str], Any]) -> Any:
+    """Return the answer of a file system, given it and a path in it."""
+    parts, failed = urlsplit(url), ""
+    try:
+        system, base = _system(urlunsplit(parts._replace(path="")))
+        return question(system, f"{base}{parts.path}".rstrip("/"))
+    except (FileNotFoundError, DataError, MissingExtraError):
+        raise
+    except Exception as error:
+        # Not chained: libraries quote the URL, and what it holds.
+        failed = type(error).__name__
+    raise DataError(
+        f"{shown(url)} cannot be opened ({failed}); see that it exists, and that the environment has the credentials "
+        "and the region that its service asks for."
+    )
+
+
+@lru_cache(maxsize=64)
+def _system(root: str) -> tuple[Any, str]:
+    """Return the file system of a URL without its path, and the path of its root there."""
+    import pyarrow as pa
+    from pyarrow import fs
+
+    try:
+        system, base = fs.FileSystem.from_uri(root)
+        return system, base.rstrip("/")
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, NotImplementedError) as error:
+        if isinstance(error, pa.ArrowInvalid) and urlsplit(root).scheme in _ARROWS:
+            raise
+        optional("fsspec")
+        system, base = import_module("fsspec.core").url_to_fs(root)
+        return fs.PyFileSystem(fs.FSSpecHandler(system)), base.rstrip("/")
+
+
+ARROW = (".arrow", ".feather", ".ipc")
+COLUMNS = (".parquet", *ARROW)
+LINES = (".jsonl", ".jsonl.gz")
+REPORTS = (*COLUMNS, *LINES)
+TABLES = (*COLUMNS, ".csv", ".jsonl")
+TALLIES = tuple(f".tally{ending}" for ending in COLUMNS)
+ESTIMATES = (".csv", *COLUMNS, ".json")
+COLLECTIONS = (".json",)
+PLANS = (".toml", ".json")
+PICTURES = (".png", ".svg", ".html")
+
+
+def spelled(endings: Sequence[str]) -> str:
+    """Return endings as text for a message."""
+    *others, last = endings
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def checked(path: File, endings: Sequence[str], what: str) -> str:
+    """Return the ending of a file, in lower case.
+
+    Args:
+        path: the file.
+        endings: those that there are.
+        what: what it holds, in the plural, for the message.
+
+    Raises:
+        ParameterError: if it ends otherwise; it names all endings.
+    """
+    for one in endings:
+        if path.name.lower().endswith(one):
+            return one
+    raise ParameterError(f"{what} are kept as {spelled(endings)}, got {path.name!r}.")
+
+
+def checked_output(path: File, endings: Sequence[str], what: str) -> str:
+    """Return the ending of an output, as `checked`; names of tallies are for tallies only."""
+    if is_tally(path) and endings != TALLIES:
+        raise ParameterError(f"{what} must not be named as tallies are, got {path.name!r}; leave out .tally.")
+    return checked(path, endings, what)
+
+
+def is_tally(path: File) -> bool:
+    """Return true if a file's name is that of a tally."""
+    return path.name.lower().endswith(TALLIES)
+
+
+GZIP = ".gz"
+_PIECE, _LEVEL = 1 << 20, 6
+
+BROKEN = (EOFError, zlib.error)
+"""Exceptions from reading a damaged compressed file, besides OSError."""
+
+
+def ending(path: File) -> str:
+    """Return the ending of a file's name, in lower case: ``.parquet``, or ``.jsonl.gz`` for compressed text.
+
+    Example:
+        >>> ending(Path("a.b.PARQUET")), ending(Path("a.b.JSONL.gz")), ending(Path("a.gz"))
+        ('.parquet', '.jsonl.gz', '.gz')
+    """
+    last = path.suffix.lower()
+    return Path(path.stem).suffix.lower() + last if last == GZIP else last
+
+
+def is_lines(path: File) -> bool:
+    """Return true if a file is one of JSON lines, compressed or not."""
+    return ending(path) in {".jsonl", ".jsonl" + GZIP}
+
+
+@contextmanager
+def opened(path: File) -> Iterator[BinaryIO]:
+    """Open a file for reading, decompressed; never more of it in memory than requested."""
+    if path.suffix.lower() != GZIP:
+        with path.open("rb") as source:
+            yield source
+        return
+    import gzip
+
+    with path.open("rb") as source, gzip.open(source, "rb") as packed:
+        yield cast(BinaryIO, packed)
+
+
+def text_bytes(path: File) -> int:
+    """Return the size of a text after decompression; a compressed one is read in pieces."""
+    if path.suffix.lower() != GZIP:
+        return path.stat().st_size
+    with opened(path) as source:
+        return sum(len(piece) for piece in iter(lambda: source.read(_PIECE), b""))
+
+
+@contextmanager
+def opened_text(path: File) -> Iterator[TextIO]:
+    """Open a text in UTF-8 as `opened` does."""
+    with opened(path) as source, io.TextIOWrapper(source, encoding="utf-8") as text:
+        yield text
+
+
+@contextmanager
+def written_text(path: Path, *, compressed: bool) -> Iterator[TextIO]:
+    """Open a new text in UTF-8 for writing, whatever its name."""
+    if not compressed:
+        with path.open("w", encoding="utf-8") as text:
+            yield text
+        return
+    import gzip
+
+    # No name and no time: the same text gives the same bytes.
+    with (
+        path.open("wb") as file,
+        gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as packed,
+        io.TextIOWrapper(cast(BinaryIO, packed), encoding="utf-8") as text,
+    ):
+        yield text
+
+
+def lines_of(text: TextIO, longest: int) -> Iterator[str]:
+    """Yield the lines of a text; an empty one for each line that is too long.
+
+    Args:
+        text: what holds them.
+        longest: how many letters a line may have; of a longer one no more is ever in memory, so that a small
+            compressed file cannot take all of it.
+    """
+    while line := text.readline(longest + 1):
+        if len(line) <= longest:
+            yield line
+            continue
+        while not line.endswith("\n") and (line := text.readline(longest)):
+            pass
+        yield ""

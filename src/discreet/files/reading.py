@@ -1,0 +1,248 @@
+"""Reading: pipes, folders, errors of readers, progress.
+
+Standard input, held in memory because it may hold values that must not be stored.
+
+Files named directly or by their folders: each one once, and none ignored silently.
+
+Errors of reading: what libraries raise about a damaged file, as one sentence.
+
+The progress of reading, for callers who show it.
+
+Prefetching: a thread makes the next batch while the current one is in use; the order stays.
+"""
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import file_digest
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import pyarrow as pa
+
+from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.files.paths import BROKEN, File, RemoteFile, arrow_source, ending, file_of, files_below
+from discreet.kernels.parallel import thread_count
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Piped:
+    """The content of standard input.
+
+    Attributes:
+        suffix: how a file of this kind would end.
+        content: the bytes.
+    """
+
+    suffix: str
+    content: bytes
+
+    def __str__(self) -> str:
+        return "standard input"
+
+    __repr__ = __str__
+
+    @property
+    def name(self) -> str:
+        """Name in messages."""
+        return str(self)
+
+
+Source: TypeAlias = File | Piped
+"""A source of a table: a file, or standard input."""
+
+
+def piped_table() -> Piped:
+    """Read a table from standard input: JSON lines if it begins with a brace, CSV otherwise.
+
+    Raises:
+        ParameterError: if it is a table that only a file can hold.
+    """
+    content = sys.stdin.buffer.read()
+    if content.startswith((b"PAR1", b"ARROW1")):
+        raise ParameterError("standard input must be CSV or JSON lines, got Parquet or Arrow; name the file.")
+    return Piped(".jsonl" if content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv", content)
+
+
+def opened(source: Source) -> Any:
+    """Return a source in the form that Arrow's readers of whole files accept."""
+    return pa.BufferReader(source.content) if isinstance(source, Piped) else arrow_source(source)
+
+
+def beginning(source: Source, size: int) -> bytes:
+    """Return the first bytes of a source."""
+    if isinstance(source, Piped):
+        return source.content[:size]
+    with source.open("rb") as file:
+        return file.read(size)
+
+
+# What says which files of a folder hold: Delta Lake, Spark's streams and Hudi.
+_LOGS = ("_delta_log", "_spark_metadata", ".hoodie")
+
+
+def files_in(sources: Iterable[str | File], suffixes: Sequence[str], wanted: str) -> list[File]:
+    """Return the files named, and those in the folders named, in order of their names.
+
+    In a folder, names that begin with a dot or an underscore are passed over, and folders are searched too.
+
+    Args:
+        sources: files and folders.
+        suffixes: how files in folders may end.
+        wanted: what they hold, for messages.
+
+    Raises:
+        DataError: if a folder holds none of them, or anything else: other files, a link to a folder or to nothing, a
+            pipe, a folder that cannot be searched, a log that says which of its files hold.
+        ParameterError: if a file is named that is none, or is meant twice: by its name, by its folder's, or by a link
+            to either.
+    """
+    found: list[File] = []
+    for source in map(file_of, sources):
+        if source.is_dir():
+            found += _matching(source, _files_in(source), suffixes, wanted)
+        elif source.exists() and not stat.S_ISREG(source.stat().st_mode):
+            raise ParameterError(f"{source} is a pipe, a socket or a device; write what it gives to a file first.")
+        else:
+            found.append(source)
+    _refuse_repeated(found)
+    return found
+
+
+def _refuse_repeated(paths: Sequence[File]) -> None:
+    seen: dict[tuple[int, int], File] = {}
+    for path in paths:
+        if not path.exists():
+            continue
+        facts = path.stat()
+        first = seen.setdefault((facts.st_dev, facts.st_ino), path)
+        if first is not path:
+            how = "by itself or with its folder" if first.resolve() == path.resolve() else f"also as {first}"
+            raise ParameterError(f"{path} is named twice, {how}; name it once.")
+
+
+def _files_in(folder: File) -> list[File]:
+    if isinstance(folder, RemoteFile):
+        return list[File](_remote_files(folder))
+    for place in (folder, *folder.resolve().parents):
+        _refuse_log(place)
+    return list[File](sorted(_walk(folder)))
+
+
+def _remote_files(folder: RemoteFile) -> list[RemoteFile]:
+    """Return the files below a folder at a URL, by name, without those whose names begin with a dot or underscore."""
+    files = sorted(files_below(folder))
+    below = {file: file.url.removeprefix(folder.url.partition("?")[0]).split("/") for file in files}
+    for names in below.values():
+        _refuse_logs(folder, names)
+    return [file for file, names in below.items() if not any(name.startswith((".", "_")) for name in names)]
+
+
+def _matching(folder: File, files: Sequence[File], suffixes: Sequence[str], wanted: str) -> Sequence[File]:
+    """Return files of some endings; refuse a folder that holds none, or others."""
+    if not files:
+        raise DataError(f"{folder} holds no {wanted}.")
+    others = [path for path in files if ending(path) not in suffixes]
+    if others:
+        kinds = ", ".join(suffixes)
+        raise DataError(
+            f"{folder} must hold {wanted} ({kinds}) only, got {len(others)} other files ({others[0].name} first)."
+        )
+    return files
+
+
+def _refuse_log(folder: Path) -> None:
+    _refuse_logs(folder, [name for name in _LOGS if os.path.lexists(folder / name)])
+
+
+def _refuse_logs(folder: File, names: Iterable[str]) -> None:
+    for name in _LOGS:
+        if name in names:
+            raise DataError(
+                f"{folder} has a log, {name}, that says which of its files hold, and discreet does not read it; write "
+                "the reports that hold into a folder of their own."
+            )
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry for entry in entries if not entry.name.startswith((".", "_"))]
+    except OSError as error:
+        raise DataError(f"{folder} cannot be searched ({type(error).__name__}); see who may read it.") from None
+    for entry in found:
+        path = folder / entry.name
+        if entry.is_dir(follow_symlinks=False):
+            _refuse_log(path)
+            yield from _walk(path)
+        elif _is_file(path):
+            yield path
+        else:
+            raise DataError(
+                f"{path} is a link to a folder or to nothing, a pipe, a socket or a device; folders of data hold files "
+                "and folders only."
+            )
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except OSError:
+        return False
+
+
+def digest(path: File) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def readable(path: Source) -> Iterator[None]:
+    """Turn errors of libraries about a damaged file, or about standard input, into one sentence."""
+    try:
+        yield
+    except DiscreetError as error:
+        # Inside another one it names the source already.
+        named = str(error).startswith((f"{path}: ", f"{path} "))
+        raise type(error)(str(error) if named else f"{path}: {error}") from None
+    except FileNotFoundError:
+        raise DataError(f"{path} does not exist.") from None
+    except (pa.ArrowException, OSError, UnicodeDecodeError, *BROKEN) as error:
+        raise DataError(
+            f"{path} cannot be read ({type(error).__name__}); it may be truncated or of another format."
+        ) from None
+
+
+Progress = Callable[[int, int | None], None]
+"""Called now and then with the rows done and the rows in all (None if nobody has counted them)."""
+
+
+Item = TypeVar("Item")
+
+
+def prefetched(items: Iterator[Item], threads: int | None = None) -> Iterator[Item]:
+    """Yield the same items in the same order; a thread makes the next item while the current one is in use.
+
+    Args:
+        items: what is made.
+        threads: as for `thread_count`; one makes every item when it is asked for.
+    """
+    if thread_count(threads) == 1:
+        yield from items
+        return
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(_next, items)
+        while found := following.result():
+            following = pool.submit(_next, items)
+            yield from found
+
+
+def _next(items: Iterator[Item]) -> tuple[Item, ...]:
+    """Return the next item, if there is one."""
+    return tuple(islice(items, 1))

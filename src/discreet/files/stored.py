@@ -1,0 +1,458 @@
+"""Stored files: looked at first, read later, with checksums of every stretch.
+
+Seals: checksums of every stretch of a Parquet or Arrow file, just before its footer.
+
+A stretch is a unit of reading: a row group, or a batch. In both formats the footer holds all offsets, so that bytes
+between the last stretch and the footer disturb no reader; and a tool that rewrites the table drops them, so that a seal
+never belongs to another file than its own. The seal consists of JSON, filled up with spaces; its length and its CRC-32,
+32 bits each, the lowest byte first; and the 8 letters of `_MAGIC`. All checksums are the CRC-32 of zip, gzip and PNG,
+which detects every single damaged run of up to 32 bits, and any other damage with probability 1 - 2^-32.
+
+Parquet and Arrow files, read with checks for damage and change.
+
+A file is inspected first and read later, perhaps by another thread. The read checks that it is the same file, unchanged
+since, with the announced number of rows in every row group or batch, and with the bytes of its seal, if it has one
+(below). Files are not mapped into memory: the system kills a reader of a mapped file that another process
+truncates.
+"""
+
+import os
+import stat
+import struct
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from io import BytesIO
+from typing import IO, Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.errors import DataError
+from discreet.files.paths import ARROW, File, RemoteFile, arrow_source, ending
+
+_MAGIC = b"DSCRSEAL"
+_END = struct.Struct("<II8s")
+_ALIGNED = 8
+_CHUNK = 1 << 20
+# What stands at the end of a file, after the 32 bits that say how long its footer is.
+_LAST_LETTERS = (b"PAR1", b"ARROW1")
+_AGAIN = "take the file once more from where it came"
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """The seal of a file: checksums of its stretches.
+
+    Attributes:
+        rows: how many rows every stretch holds.
+        ends: where every stretch ends, in bytes, and where the seal begins; the first one begins at 0.
+        sums: CRC-32 of the bytes of every stretch, and of those between the last one and the seal.
+        footer: CRC-32 of all bytes behind the seal.
+    """
+
+    rows: tuple[int, ...]
+    ends: tuple[int, ...]
+    sums: tuple[int, ...]
+    footer: int
+
+    def stretch(self, place: int) -> tuple[int, int]:
+        """Return the first byte of a stretch, and the one after its last."""
+        return (self.ends[place - 1] if place else 0), self.ends[place]
+
+    def check(self, path: File, place: int) -> None:
+        """Compare a stretch with its checksum.
+
+        Raises:
+            DataError: if it is damaged.
+        """
+        (start, end), found = self.stretch(place), 0
+        left = end - start
+        chunk = memoryview(bytearray(min(_CHUNK, left)))
+        with path.open("rb", buffering=0) as file:
+            file.seek(start)
+            while left and (got := file.readinto(chunk[:left])):
+                found, left = zlib.crc32(chunk[:got], found), left - got
+        if left or found != self.sums[place]:
+            raise DataError(f"stretch {place} of {len(self.sums)} is damaged (its checksum is another); {_AGAIN}.")
+
+
+def footer_of(file: IO[bytes]) -> tuple[int, bytes]:
+    """Return the start of the footer of a Parquet or Arrow file, and all bytes from there.
+
+    Raises:
+        DataError: if the file has none.
+    """
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - 10, 0))
+    last = file.read(10)
+    for letters in _LAST_LETTERS:
+        length = int.from_bytes(last[-len(letters) - 4 : -len(letters)], "little")
+        start = size - len(letters) - 4 - length
+        if last.endswith(letters) and start >= 0:
+            file.seek(start)
+            return start, file.read()
+    raise DataError("the file has no footer; it may be truncated or of another format.")
+
+
+def read_seal(file: IO[bytes]) -> tuple[Seal | None, int]:
+    """Return a file's seal, or None if it has none, and the CRC-32 of its footer.
+
+    Raises:
+        DataError: if the footer or the seal is damaged.
+    """
+    start, footer = footer_of(file)
+    found = zlib.crc32(footer)
+    file.seek(max(start - _END.size, 0))
+    length, checksum, magic = _END.unpack(file.read(_END.size).rjust(_END.size)[: _END.size])
+    if magic != _MAGIC:
+        return None, found
+    begin = start - _END.size - length
+    file.seek(max(begin, 0))
+    text = file.read(length)
+    if begin < 0 or zlib.crc32(text) != checksum:
+        raise DataError(f"the seal of the file is damaged; {_AGAIN}.")
+    seal = _decoded(text)
+    if seal.footer != found or seal.ends[-1] != begin:
+        raise DataError(f"the footer of the file is damaged (its checksum is another); {_AGAIN}.")
+    return seal, found
+
+
+def _decoded(text: bytes) -> Seal:
+    try:
+        seal = msgspec.json.decode(text, type=Seal)
+        known = msgspec.json.encode(asdict(seal)) == text.rstrip(b" ")
+    except (msgspec.DecodeError, RecursionError):
+        known = False
+    if not known:
+        raise DataError("the file has a seal of another form; read it with the discreet that wrote it.")
+    if not len(seal.rows) + 1 == len(seal.ends) == len(seal.sums) or [*seal.ends] != sorted(seal.ends):
+        raise DataError("the parts of the file's seal do not fit together; read it with the discreet that wrote it.")
+    return seal
+
+
+class SealingFile:
+    """A new file that ends with a seal; Arrow's writers accept it as any file.
+
+    Args:
+        file: open for writing, and empty.
+    """
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._held: BytesIO | None = None
+        self._sum = self._place = 0
+        self._rows: list[int] = []
+        self._ends: list[int] = []
+        self._sums: list[int] = []
+
+    def write(self, data: Any) -> int:
+        """Write bytes; once the file is released, nothing: a writer that is given up closes what it began."""
+        size = memoryview(data).nbytes
+        if self._file.closed:
+            return size
+        if self._held is None:
+            self._sum = zlib.crc32(data, self._sum)
+            self._file.write(data)
+        else:
+            self._held.write(data)
+        self._place += size
+        return size
+
+    def tell(self) -> int:
+        """Return the number of bytes written."""
+        return self._place
+
+    def flush(self) -> None:
+        """Do nothing: all is on its way when the file is released."""
+
+    def close(self) -> None:
+        """Do nothing: Arrow closes what it writes to before the seal is there."""
+
+    def mark(self, rows: int) -> None:
+        """End a stretch of so many rows."""
+        self._rows.append(rows)
+        self._end()
+
+    def _end(self) -> None:
+        self._ends.append(self._place)
+        self._sums.append(self._sum)
+        self._sum = 0
+
+    def hold(self) -> None:
+        """Hold back what is written from now on: the footer, and what stands before it."""
+        self._held = BytesIO()
+
+    def seal(self) -> None:
+        """Write the seal and what was held back."""
+        held = BytesIO() if self._held is None else self._held
+        start, footer = footer_of(held)
+        between = held.getvalue()[:start]
+        self._held, self._place = None, self._place - len(between) - len(footer)
+        self.write(between)
+        self._end()
+        seal = Seal(tuple(self._rows), tuple(self._ends), tuple(self._sums), zlib.crc32(footer))
+        text = msgspec.json.encode(asdict(seal))
+        text += b" " * (-(self._place + len(text) + _END.size) % _ALIGNED)
+        self._file.write(text + _END.pack(len(text), zlib.crc32(text), _MAGIC) + footer)
+
+    def release(self) -> None:
+        """Close the file, sealed or not."""
+        self._file.close()
+
+
+DIGEST_KEY = b"discreet digest"
+"""The key of a sealed file's digest, which is known when all of it is written, so that its schema cannot hold it."""
+SCHEMA_KEY = b"ARROW:schema"
+"""The key of the schema as Arrow has it, in Parquet files."""
+# Of a large row group a column is read piece by piece; of a small one at once, which is faster.
+_BUFFER_BYTES, _LARGE_GROUP = 1 << 20, 1 << 26
+_LARGEST_BATCH = 1 << 31
+# Where a table of FlatBuffers says where its fourth field is.
+_BATCHES_FIELD = 4 + 2 * 3
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """The identity of a file and the time of its last change.
+
+    Attributes:
+        device: where it is kept.
+        inode: which one it is there.
+        size: in bytes.
+        modified: in nanoseconds since 1970.
+    """
+
+    device: int
+    inode: int
+    size: int
+    modified: int
+
+    @classmethod
+    def of(cls, path: File) -> "FileState":
+        """Return the current state of a file, without opening it.
+
+        Raises:
+            DataError: if it is no file but a pipe, a socket, a device or a folder.
+        """
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise DataError("this must be a file, got a pipe, a socket, a device or a folder; write a file first.")
+        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+    def check(self, path: File) -> None:
+        """Refuse a file whose state has changed.
+
+        Raises:
+            DataError: if it is another one, or was written to.
+        """
+        if FileState.of(path) != self:
+            raise DataError("the file was replaced or changed while it was read; leave it alone and start again.")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredTable:
+    """An inspected Parquet or Arrow file.
+
+    Attributes:
+        path: where it is.
+        state: what it was then.
+        schema: its columns, and what else the file says.
+        rows: how many rows each of its row groups or batches holds.
+        footer: CRC-32 of its footer.
+        seal: what it says of its own bytes; None if it does not.
+        metadata: of a Parquet file.
+    """
+
+    path: File
+    state: FileState
+    schema: pa.Schema
+    rows: tuple[int, ...]
+    footer: int
+    seal: Seal | None
+    metadata: Any = None
+
+    @property
+    def beside(self) -> dict[bytes, bytes]:
+        """The entries of a Parquet file's metadata beside those of its schema."""
+        said = None if self.metadata is None else self.metadata.metadata
+        return {
+            key: value for key, value in (said or {}).items() if key not in {*(self.schema.metadata or {}), SCHEMA_KEY}
+        }
+
+    @property
+    def digest(self) -> str | None:
+        """The order-free digest that a sealed file says it has; None for files that say none."""
+        said = self.beside.get(DIGEST_KEY)
+        return None if said is None else said.decode(errors="replace")
+
+    def check(self, group: int) -> None:
+        """Compare the bytes of a row group or batch with the seal, if there is one.
+
+        Raises:
+            DataError: if they are damaged.
+        """
+        if self.seal is not None:
+            self.seal.check(self.path, group)
+
+    def bytes_of(self, group: int) -> int:
+        """Return the approximate size in memory of a row group; 0 for a batch."""
+        return 0 if self.metadata is None else int(self.metadata.row_group(group).total_byte_size)
+
+
+def look(path: File) -> StoredTable:
+    """Return an inspected Parquet or Arrow file; errors of libraries pass through.
+
+    Raises:
+        DataError: if it is damaged.
+    """
+    state = FileState.of(path)
+    with path.open("rb") as file:
+        seal, footer = read_seal(file)
+    found = _look_at_arrow if ending(path) in ARROW else _look_at_parquet
+    schema, rows, metadata = found(path, seal)
+    if seal is not None:
+        if seal.rows != rows:
+            raise DataError("the file has other stretches than its seal; take it once more from where it came.")
+        seal.check(path, len(rows))
+    state.check(path)
+    return StoredTable(path, state, schema, rows, footer, seal, metadata)
+
+
+def _look_at_parquet(path: File, _: Seal | None) -> tuple[pa.Schema, tuple[int, ...], Any]:
+    with pq.ParquetFile(arrow_source(path), pre_buffer=False) as source:
+        facts = source.metadata
+        rows = tuple(facts.row_group(place).num_rows for place in range(facts.num_row_groups))
+        if facts.num_rows != sum(rows) or min(rows, default=0) < 0:
+            raise DataError(f"the file promises {facts.num_rows} rows, and its row groups {sum(rows)}; it is damaged.")
+        return source.schema_arrow, rows, facts
+
+
+def _look_at_arrow(path: File, seal: Seal | None) -> tuple[pa.Schema, tuple[int, ...], None]:
+    with _opened(path) as file:
+        with pa.ipc.open_file(file) as source:
+            schema, count = source.schema, source.num_record_batches
+        if seal is not None and len(seal.rows) == count:
+            return schema, seal.rows, None
+        _check_sizes(path)
+        # Without a seal only the batches themselves say how long they are, and one column of theirs is enough.
+        with pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=[0])) as source:
+            return schema, tuple(source.get_batch(place).num_rows for place in range(count)), None
+
+
+def _opened(path: File) -> Any:
+    """Return an open file, not mapped into memory."""
+    return path.opened() if isinstance(path, RemoteFile) else pa.OSFile(str(path))
+
+
+def read_groups(
+    table: StoredTable,
+    groups: Sequence[int],
+    size: int,
+    columns: Sequence[str] | None = None,
+    *,
+    labels: Sequence[str] = (),
+) -> Iterator[pa.RecordBatch]:
+    """Yield row groups or batches of a file, at most ``size`` rows at a time, with the schema's metadata.
+
+    What a library says of a broken file is raised as it is.
+
+    Args:
+        table: the file.
+        groups: which of its row groups or batches.
+        size: the most rows of a batch.
+        columns: which columns, in this order; None for all.
+        labels: those among them whose texts come as dictionaries where they are stored so, which is faster.
+
+    Raises:
+        DataError: if a group is damaged, holds other rows than promised, or the file is not what it was.
+    """
+    table.state.check(table.path)
+    opened = _arrow_batches if ending(table.path) in ARROW else _parquet_batches
+    largest = max((table.bytes_of(group) for group in groups), default=0)
+    with opened(table, largest, size, columns, labels) as batches:
+        for group in groups:
+            table.check(group)
+            done = 0
+            for batch in batches(group):
+                done += batch.num_rows
+                yield batch.replace_schema_metadata(table.schema.metadata)
+            if done != table.rows[group]:
+                raise DataError(
+                    f"row group {group} holds {done} rows where {table.rows[group]} were promised; it is damaged."
+                )
+    table.state.check(table.path)
+
+
+def no_rows(schema: pa.Schema, columns: Sequence[str] | None) -> pa.RecordBatch:
+    """Return a batch without rows, in the form of `read_groups`."""
+    fields = schema if columns is None else [schema.field(name) for name in columns]
+    return pa.RecordBatch.from_pylist([], schema=pa.schema(fields, metadata=schema.metadata))
+
+
+def _check_sizes(path: File) -> None:
+    """Refuse batches that are too large by the footer: they can only be read as a whole.
+
+    The footer is a table of FlatBuffers; its fourth field is a vector of batches, 24 bytes each: where one begins, and
+    how long its head and its body are.
+    """
+    with path.open("rb") as file:
+        _, footer = footer_of(file)
+    try:
+        (table,) = struct.unpack_from("<I", footer)
+        fields = table - struct.unpack_from("<i", footer, table)[0]
+        present = struct.unpack_from("<H", footer, fields)[0] > _BATCHES_FIELD
+        start = struct.unpack_from("<H", footer, fields + _BATCHES_FIELD)[0] if present else 0
+        vector = table + start + struct.unpack_from("<I", footer, table + start)[0]
+        count = struct.unpack_from("<I", footer, vector)[0] if start else 0
+        sizes = [body for *_, body in struct.iter_unpack("<qixxxxq", footer[vector + 4 :][: 24 * count])]
+    except struct.error:
+        raise DataError("the footer of the file is damaged; take the file once more from where it came.") from None
+    if max(sizes, default=0) > _LARGEST_BATCH:
+        raise DataError(
+            f"a batch must have at most {_LARGEST_BATCH:,} bytes, since it is read as a whole, got {max(sizes):,}; "
+            "write smaller batches, or Parquet."
+        )
+
+
+_Batches = Callable[[int], Iterator[pa.RecordBatch]]
+
+
+@contextmanager
+def _parquet_batches(
+    table: StoredTable, largest: int, size: int, columns: Sequence[str] | None, labels: Sequence[str]
+) -> Iterator[_Batches]:
+    # Read ahead, a column would be in memory as a whole, buffer or not.
+    given: dict[str, Any] = {"buffer_size": _BUFFER_BYTES if largest > _LARGE_GROUP else 0, "pre_buffer": False}
+    # A seal covers more than the pages' own checksums do.
+    given["page_checksum_verification"] = table.seal is None
+    given["read_dictionary"] = list(labels)
+    with pq.ParquetFile(arrow_source(table.path), metadata=table.metadata, **given) as source:
+
+        def batches(group: int) -> Iterator[pa.RecordBatch]:
+            # Groups are read in parallel; threads within them would only get in each other's way.
+            for batch in source.iter_batches(size, row_groups=[group], columns=columns, use_threads=False):
+                yield batch if columns is None else batch.select(columns)
+
+        yield batches
+
+
+@contextmanager
+def _arrow_batches(
+    table: StoredTable, _: int, size: int, columns: Sequence[str] | None, __: Sequence[str]
+) -> Iterator[_Batches]:
+    places = [] if columns is None else [table.schema.get_field_index(name) for name in columns]
+    options = pa.ipc.IpcReadOptions(included_fields=places)
+    with _opened(table.path) as file, pa.ipc.open_file(file, options=options) as source:
+
+        def batches(group: int) -> Iterator[pa.RecordBatch]:
+            batch = source.get_batch(group)
+            for start in range(0, max(batch.num_rows, 1), size):
+                piece = batch.slice(start, size)
+                yield piece if columns is None else piece.select(columns)
+
+        yield batches

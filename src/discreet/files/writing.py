@@ -1,0 +1,171 @@
+"""Files that are written whole or not at all, and numbers in JSON.
+
+JSON output with one rule for numbers that JSON lacks.
+
+A number that is not finite is one of the texts "Infinity", "-Infinity" and "NaN", which most languages turn back into
+the number; null says that there is no such number.
+
+Outputs that appear whole or not at all, and that replace nothing by accident.
+"""
+
+import json
+import math
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import OutputExistsError, ParameterError
+
+
+def json_text(facts: Any, *, indent: int | None = None) -> str:
+    """Return facts as JSON that every parser accepts.
+
+    Args:
+        facts: mappings, sequences, texts, and numbers, also NumPy's; anything else stands as its text.
+        indent: as for `json.dumps`.
+    """
+    return json.dumps(_plain(facts), indent=indent, allow_nan=False)
+
+
+def _plain(fact: Any) -> Any:
+    # NumPy's numbers and arrays; NumPy itself is not imported, so that help answers at once.
+    if hasattr(fact, "tolist"):
+        return _plain(fact.tolist())
+    if isinstance(fact, float) and not math.isfinite(fact):
+        return "NaN" if math.isnan(fact) else "Infinity" if fact > 0 else "-Infinity"
+    if isinstance(fact, Mapping):
+        return {str(name): _plain(one) for name, one in fact.items()}
+    if isinstance(fact, list | tuple | Set):
+        return [_plain(one) for one in fact]
+    # What has no form in JSON, such as a path or a fraction, stands as its text: nothing fails for its kind.
+    return fact if fact is None or isinstance(fact, str | int | float) else str(fact)
+
+
+_LONGEST_NAME = 255
+
+
+def check_free(target: Path, *, force: bool) -> None:
+    """Refuse an output that cannot be written.
+
+    Raises:
+        OutputExistsError: if it exists and ``force`` is not set.
+        ParameterError: if its folder does not exist or cannot be written to, it is a folder itself, or its name is
+            too long.
+    """
+    if len(os.fsencode(target.name)) > _LONGEST_NAME:
+        raise ParameterError(f"the name of an output file must have at most {_LONGEST_NAME} bytes.")
+    if target.is_dir():
+        raise ParameterError(f"{target} is a folder; name a file in it.")
+    if target.exists() and not force:
+        raise OutputExistsError(f"{target} exists already; choose another name or pass --force (force=True).")
+    if not target.parent.is_dir():
+        raise ParameterError(f"the folder of {target} does not exist; make it first.")
+    _check_writable(target.parent)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse an output folder that cannot be made or written to; it need not exist yet.
+
+    Raises:
+        ParameterError: if it is no folder, cannot be made, or cannot be written to.
+    """
+    if any(len(os.fsencode(name)) > _LONGEST_NAME for name in folder.parts):
+        raise ParameterError(f"the name of a folder must have at most {_LONGEST_NAME} bytes.")
+    there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    if not there.is_dir():
+        raise ParameterError(f"{there} is no folder; choose another output folder.")
+    _check_writable(there)
+
+
+def _check_writable(folder: Path) -> None:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ParameterError(f"{folder} cannot be written to; choose another place.")
+
+
+@contextmanager
+def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
+    """Write beside ``path``, then rename: the file appears whole or not at all, already synchronized to disk.
+
+    Whatever is raised meanwhile, nothing is left beside it. Without ``force`` nothing is replaced, also not what
+    another process put there meanwhile.
+
+    Yields:
+        the path to write to.
+
+    Raises:
+        OutputExistsError: if ``path`` exists and ``force`` is not set.
+    """
+    target = Path(path)
+    check_free(target, force=force)
+    # The name is there before the file, so that there is no moment at which an exception leaves a file behind.
+    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}{target.suffix}")
+    try:
+        _make(beside, target)
+        yield beside
+        mask = os.umask(0)
+        os.umask(mask)
+        beside.chmod(0o666 & ~mask)
+        _sync(beside)
+        if force:
+            beside.replace(target)
+        else:
+            _put(beside, target)
+        _sync_folder(target.parent)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _make(beside: Path, target: Path) -> None:
+    try:
+        os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except OSError as error:
+        raise ParameterError(f"{target} cannot be written ({type(error).__name__}); choose another place.") from None
+
+
+def _put(beside: Path, target: Path) -> None:
+    """Rename a file, unless a file of the new name exists."""
+    try:
+        try:
+            os.link(beside, target)
+        except FileExistsError:
+            raise
+        except OSError:
+            # Not every file system has links; there the name is taken first.
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            beside.replace(target)
+    except FileExistsError:
+        raise OutputExistsError(
+            f"{target} exists already: it was written meanwhile; choose another name or pass --force (force=True)."
+        ) from None
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Synchronize a folder's entries to disk, where folders can be opened."""
+    with suppress(OSError):
+        place = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(place)
+        finally:
+            os.close(place)
+
+
+@contextmanager
+def replacing_all(paths: Iterable[str | Path], *, force: bool = False) -> Iterator[list[Path]]:
+    """Write beside several files, then rename: all of them appear, or none.
+
+    Yields:
+        the paths to write to, in order.
+
+    Raises:
+        OutputExistsError: if one of the files exists and ``force`` is not set.
+    """
+    with ExitStack() as files:
+        yield [files.enter_context(replacing(path, force=force)) for path in paths]

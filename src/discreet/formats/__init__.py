@@ -1,0 +1,1 @@
+"""Files of plans, reports, tallies, estimates and sealed batches."""

@@ -1,0 +1,606 @@
+"""Reports as columns of Arrow: stamped, untyped, rewritten by others, and with checksums.
+
+Reports as Arrow tables: schema, stamp and checks.
+
+A column per part of a report: ``clear`` (the code of a value in clear) and the block law's own; a plain number is
+an unsigned integer, a string of bits a fixed-size binary, a list of members a fixed-size list. Absent parts are null.
+The schema's metadata carries, under ``discreet``, the format's version, the plan's fingerprint and whether the reports
+are simulated.
+
+Reports in Arrow batches with looser types than the wire format, from other systems.
+
+Integers may have any integer type, or be floats with whole values (pandas turns integers with gaps into floats; NaN is
+a null); bits may be bytes of any type, and members lists of any type. So a row may have further flaws, which are
+counted too. The batch carries no fingerprint: its reader has to know the plan.
+
+Files of reports that another tool rewrote: their remaining metadata, and what the caller vouches for.
+
+Such a file has lost the stamp with the plan's fingerprint, or has other types or more columns than discreet writes. Two
+things can replace the stamp: a column ``plan`` with the fingerprint in every row, or the caller's word
+(``trust_plan``), which never overrules the file: a stamp or a row of another plan is refused. Columns that the plan's
+reports do not have are ignored with a warning that names them. A stamp or a column ``simulated`` marks simulated
+reports; without either, reports count as real.
+
+Tables in Parquet or Arrow files that end with a seal (see `discreet.files.stored`).
+"""
+
+import json
+import warnings
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from discreet.arrays import AnyArray, BoolArray
+from discreet.core.columns import absent, arrow_numbers, flags_of, present, rows_of_bytes
+from discreet.core.reports import (
+    CLEAR,
+    FORMAT,
+    PLAN,
+    SIMULATED,
+    STAMP,
+    Column,
+    Reports,
+    check_same_plan,
+    report_schema,
+    report_table,
+)
+from discreet.errors import DataError, MismatchError, RewrittenFileWarning
+from discreet.files.paths import File, ending
+from discreet.files.stored import SealingFile
+from discreet.mechanisms import Mechanism
+from discreet.protocol.frames import (
+    GAP,
+    UNREADABLE,
+    FlawedRowsError,
+    Nullable,
+    checked_reports,
+    refuse_rows,
+    sifted_reports,
+)
+
+_PUBLIC = "public"
+
+
+def schema(mechanism: Mechanism, *, simulated: bool = False, facts: Mapping[str, Any] | None = None) -> pa.Schema:
+    """Return the Arrow schema of a mechanism's reports; ``facts`` are said in its metadata besides."""
+    return report_schema(mechanism.columns, mechanism.fingerprint, simulated=simulated, facts=facts)
+
+
+def schema_beside(mechanism: Mechanism, public: pa.Schema, *, simulated: bool = False) -> pa.Schema:
+    """Return the Arrow schema of reports with public columns beside them, which the stamp names."""
+    own = schema(mechanism, simulated=simulated, facts={_PUBLIC: public.names})
+    return pa.schema([*own, *public], metadata=own.metadata)
+
+
+def stamped_public(found: pa.Schema) -> list[str]:
+    """Return the names of the public columns of which the stamp says that they are beside the reports."""
+    try:
+        names = json.loads((found.metadata or {})[STAMP])[_PUBLIC]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return []
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+
+
+def is_stamped(found: pa.Schema) -> bool:
+    """Return true if metadata hold a stamp, of any plan."""
+    return STAMP in (found.metadata or {})
+
+
+def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
+    """Return the facts of a stamp, checked.
+
+    Raises:
+        DataError: if there is no stamp, or it is one of another kind or format.
+        MismatchError: if it belongs to another plan.
+    """
+    try:
+        facts = json.loads((found.metadata or {})[STAMP])
+        known = facts["format"] == FORMAT and facts["kind"] == kind and str.isalnum(facts["plan"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        known = False
+    if not known:
+        raise DataError(f"this does not hold {kind} of discreet, or of another format than {FORMAT}.")
+    check_same_plan({fingerprint, facts["plan"]})
+    return dict(facts)
+
+
+def to_arrow(mechanism: Mechanism, reports: Reports) -> pa.Table:
+    """Return reports as a table with `schema`."""
+    check_same_plan({mechanism.fingerprint, reports.fingerprint})
+    return report_table(reports, mechanism.columns)
+
+
+def from_arrow(mechanism: Mechanism, table: Any) -> Reports:
+    """Return the reports of a table, checked.
+
+    Raises:
+        DataError: if its columns are not those of the plan, or no device can have sent one of its rows.
+        MismatchError: if it belongs to another plan.
+    """
+    simulated = _checked(mechanism, table)
+    return checked_reports(mechanism, table.num_rows, _columns(mechanism, table), simulated=simulated)
+
+
+def sift_arrow(mechanism: Mechanism, table: Any) -> tuple[Reports, Counter[str]]:
+    """Return the valid reports of a table, and the number of invalid rows by flaw.
+
+    Raises:
+        DataError: if its columns are not those of the plan.
+        MismatchError: if it belongs to another plan.
+    """
+    simulated, left_out = _checked(mechanism, table), Counter[str]()
+    for column in mechanism.columns:
+        if pa.types.is_fixed_size_list(table.schema.field(column.name).type):
+            gaps = _gaps(table[column.name], column.width or 1)
+            left_out[GAP] += int(np.count_nonzero(gaps))
+            table = table.filter(flags_of(~gaps))
+    reports, others = sifted_reports(mechanism, table.num_rows, _columns(mechanism, table), simulated=simulated)
+    return reports, +(left_out + others)
+
+
+def check_schema(mechanism: Mechanism, found: pa.Schema) -> bool:
+    """Refuse a table that does not hold reports of this plan.
+
+    Returns:
+        Whether they say that they are simulated.
+
+    Raises:
+        DataError: if its columns are not those of the plan.
+        MismatchError: if it belongs to another plan.
+    """
+    facts = read_stamp(found, "reports", mechanism.fingerprint)
+    wanted = schema(mechanism)
+    if not found.equals(wanted):
+        names = ", ".join(f"{field.name}: {field.type}" for field in wanted)
+        raise DataError(
+            f"reports of this plan have the columns {names}; these have others, or other types (if another tool "
+            "rewrote them, pass --trust-plan or trust_plan=True)."
+        )
+    return bool(facts.get("simulated"))
+
+
+def _checked(mechanism: Mechanism, table: Any) -> bool:
+    """Return the columns of a table, after checks of its schema."""
+    simulated = check_schema(mechanism, table.schema)
+    # A damaged file may have lengths that lead out of it, and say that nothing is missing where something is.
+    table.validate(full=True)
+    return simulated
+
+
+def _columns(mechanism: Mechanism, table: Any) -> dict[str, Nullable]:
+    return {column.name: _nullable(column, table[column.name]) for column in mechanism.columns}
+
+
+def _gaps(lists: pa.ChunkedArray, width: int) -> BoolArray:
+    """Return the rows with a list that lacks an entry."""
+    found = np.zeros(len(lists), dtype=np.bool_)
+    inside = np.concatenate([~present(part.flatten()) for part in lists.chunks] or [found])
+    found[present(lists)] = inside.reshape(-1, width).any(axis=1)
+    return found
+
+
+def _nullable(column: Column, found: pa.ChunkedArray) -> Nullable:
+    whole = _one(found)
+    rows = present(whole)
+    if column.width is None:
+        entries = arrow_numbers(whole)
+    elif pa.types.is_fixed_size_binary(whole.type):
+        entries = rows_of_bytes(whole, column.width)
+    else:
+        members = whole.flatten()
+        if members.null_count:
+            raise DataError("a list of members holds nothing in some place; leave these reports out.")
+        # Arrow leaves the members of missing lists out itself.
+        return Nullable(rows, arrow_numbers(members).reshape(-1, column.width))
+    return Nullable(rows, entries[np.flatnonzero(rows)] if whole.null_count else entries)
+
+
+def _one(found: pa.ChunkedArray) -> pa.Array:
+    """Return a column in one chunk, without a copy if it is in one."""
+    if found.num_chunks == 1:
+        return found.chunk(0)
+    whole = found.combine_chunks()
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
+
+
+_BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)
+# No views of lists: casting them to lists, Arrow 26 loses the last one after a gap.
+_LISTS = (pa.types.is_list, pa.types.is_large_list)
+# Whole numbers below these are exact in 16, 32 and 64 bits; beyond, a float may stand for another number.
+_EXACT_BELOW = {16: 1 << 11, 32: 1 << 24, 64: 1 << 53}
+
+
+def is_bits(column: Column) -> bool:
+    """Return true if a column is a string of bytes."""
+    return column.width is not None and column.bound is None
+
+
+def check_untyped_schema(mechanism: Mechanism, found: pa.Schema) -> None:
+    """Refuse a table that cannot hold reports of this plan.
+
+    Raises:
+        DataError: if a column is missing, there twice or of another kind; it says which columns there should be.
+    """
+    columns = mechanism.columns
+    once = all(found.names.count(column.name) == 1 for column in columns)
+    if not once or not all(_fits(column, found.field(column.name).type) for column in columns):
+        wanted = ", ".join(f"{column.name} ({_kind(column)})" for column in columns)
+        raise DataError(f"reports of this plan have the columns {wanted}; these have others, or of another kind.")
+
+
+def _kind(column: Column) -> str:
+    if column.width is None:
+        return "integer"
+    return f"{column.width} bytes" if is_bits(column) else f"list of {column.width} integers"
+
+
+def _fits(column: Column, kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _fits(column, kind.value_type)
+    if pa.types.is_null(kind):
+        return True
+    if column.width is None:
+        return _holds_numbers(column, kind)
+    if is_bits(column):
+        fixed = pa.types.is_fixed_size_binary(kind) and kind.byte_width == column.width
+        return fixed or any(test(kind) for test in _BYTES)
+    fixed = pa.types.is_fixed_size_list(kind) and kind.list_size == column.width
+    return (fixed or any(test(kind) for test in _LISTS)) and _holds_numbers(column, kind.value_type)
+
+
+def _holds_numbers(column: Column, kind: pa.DataType) -> bool:
+    if pa.types.is_floating(kind):
+        return (column.bound or 0) <= _EXACT_BELOW[kind.bit_width]
+    return bool(pa.types.is_integer(kind) or pa.types.is_null(kind))
+
+
+def untyped_reports(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> Reports:
+    """Return the reports of a batch, checked.
+
+    Args:
+        mechanism: what they claim to come from.
+        batch: an Arrow batch with the mechanism's columns and perhaps others; see `check_untyped_schema`.
+        simulated: whether they say that they are simulated.
+
+    Raises:
+        FlawedRowsError: if no device can have sent one of them; it says how many of those with the first flaw, and
+            where they are.
+    """
+    return _checked_untyped(mechanism, _plain_columns(mechanism, batch), simulated=simulated)
+
+
+def _checked_untyped(mechanism: Mechanism, plain: pa.RecordBatch, *, simulated: bool) -> Reports:
+    columns = {column.name: _nullable_untyped(column, plain.column(column.name)) for column in mechanism.columns}
+    return checked_reports(mechanism, plain.num_rows, columns, simulated=simulated)
+
+
+def sift_untyped(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> tuple[Reports, Counter[str]]:
+    """Return the valid reports of a batch, and the number of invalid rows by flaw.
+
+    Arguments as for `untyped_reports`.
+    """
+    left_out: Counter[str] = Counter()
+    # Arrow chooses no rows of views.
+    plain = _plain_columns(mechanism, batch)
+    while True:
+        try:
+            return _checked_untyped(mechanism, plain, simulated=simulated), left_out
+        except FlawedRowsError as error:
+            keep = np.ones(plain.num_rows, dtype=np.bool_)
+            keep[error.rows] = False
+            left_out[error.what] += plain.num_rows - int(np.count_nonzero(keep))
+        plain = plain.filter(flags_of(keep))
+
+
+def _plain_columns(mechanism: Mechanism, batch: Any) -> pa.RecordBatch:
+    names = [column.name for column in mechanism.columns]
+    return pa.record_batch([_plain(column, batch.column(column.name)) for column in mechanism.columns], names=names)
+
+
+def _plain(column: Column, entries: pa.Array) -> pa.Array:
+    """Return a column in one of the few types that `_nullable` reads."""
+    if pa.types.is_dictionary(entries.type):
+        entries = entries.dictionary_decode()
+    kind = entries.type
+    if pa.types.is_null(kind):
+        plain = pa.int64() if column.width is None else pa.binary() if is_bits(column) else pa.list_(pa.int64())
+    elif pa.types.is_binary_view(kind):
+        plain = pa.large_binary()
+    else:
+        return entries
+    return entries.cast(plain)
+
+
+def _nullable_untyped(column: Column, entries: pa.Array) -> Nullable:
+    rows = present(entries)
+    dense = entries.drop_null() if entries.null_count else entries
+    if column.width is None:
+        return _numbers(rows, dense)
+    if is_bits(column):
+        return _bits(rows, dense, column.width)
+    return _lists(rows, dense, column.width)
+
+
+def _numbers(rows: BoolArray, dense: pa.Array) -> Nullable:
+    entries = arrow_numbers(dense)
+    if not pa.types.is_floating(dense.type):
+        return Nullable(rows, entries)
+    there = ~np.isnan(entries)
+    left, entries = rows.copy(), entries[there]
+    left[rows] = there
+    refuse_rows(left, ~_whole(entries), UNREADABLE)
+    return Nullable(left, entries.astype(np.int64))
+
+
+def _whole(arrow_numbers: AnyArray) -> BoolArray:
+    """Return ``(n,)`` booleans: the floats that are 64-bit integers."""
+    found: BoolArray = (np.trunc(arrow_numbers) == arrow_numbers) & (np.abs(arrow_numbers.astype(np.float64)) < 2.0**63)
+    return found
+
+
+def _bits(rows: BoolArray, dense: pa.Array, width: int) -> Nullable:
+    import pyarrow.compute as pc
+
+    if not pa.types.is_fixed_size_binary(dense.type):
+        refuse_rows(rows, arrow_numbers(pc.binary_length(dense)) != width, UNREADABLE)
+        dense = dense.cast(pa.binary(width))
+    return Nullable(rows, rows_of_bytes(dense, width))
+
+
+def _lists(rows: BoolArray, dense: pa.Array, width: int) -> Nullable:
+    import pyarrow.compute as pc
+
+    refuse_rows(rows, arrow_numbers(pc.list_value_length(dense)) != width, UNREADABLE)
+    items = dense.flatten()
+    refuse_rows(rows, np.any(absent(items).reshape(-1, width), axis=1), GAP)
+    if pa.types.is_null(items.type):
+        items = items.cast(pa.int64())
+    members = arrow_numbers(items)
+    if pa.types.is_floating(items.type):
+        refuse_rows(rows, np.any(~_whole(members).reshape(-1, width), axis=1), UNREADABLE)
+        members = members.astype(np.int64)
+    return Nullable(rows, members.reshape(-1, width))
+
+
+UNSTAMPED = (
+    "this does not say which plan its reports belong to (another tool may have rewritten it); if you know that all of "
+    "them are of this plan, pass --trust-plan (trust_plan=True), write them anew with 'discreet stamp', or give every "
+    "row the plan's fingerprint in a column 'plan'."
+)
+_NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form of a file of reports that another tool rewrote.
+
+    Attributes:
+        trusted: whether the plan is the caller's word alone.
+        named: whether a column ``plan`` holds the fingerprint in every row.
+        simulated: whether the stamp marks reports as simulated; None without a stamp.
+        marked: whether a column ``simulated`` marks every row.
+        extra: names of further columns, which are not read.
+    """
+
+    trusted: bool
+    named: bool
+    simulated: bool | None
+    marked: bool
+    extra: tuple[str, ...]
+
+    def names(self, mechanism: Mechanism) -> list[str]:
+        """Return the names of the columns to read."""
+        said = [(PLAN, self.named), (SIMULATED, self.marked)]
+        return [*(column.name for column in mechanism.columns), *(name for name, there in said if there)]
+
+
+def form_of(mechanism: Mechanism, found: pa.Schema, *, trust_plan: bool = False) -> Form | None:
+    """Return the form of a rewritten table; None for discreet's own format.
+
+    Raises:
+        DataError: if neither the file nor the caller states the plan, if the table differs from its stamp without
+            ``trust_plan``, or if it cannot hold reports of this plan.
+        MismatchError: if the stamp is of another plan, also with ``trust_plan``.
+    """
+    simulated = None
+    if is_stamped(found):
+        if found.equals(schema(mechanism)) or not trust_plan:
+            check_schema(mechanism, found)
+            return None
+        simulated = bool(read_stamp(found, "reports", mechanism.fingerprint).get("simulated"))
+    named, marked = PLAN in found.names, SIMULATED in found.names
+    if simulated is None and not named and not trust_plan:
+        raise DataError(UNSTAMPED)
+    check_untyped_schema(mechanism, found)
+    ours = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
+    _check_others(found, ours)
+    extra = tuple(name for name in found.names if name not in ours)
+    return Form(simulated is None and not named, named, simulated, marked, extra)
+
+
+def _check_others(found: pa.Schema, ours: set[str]) -> None:
+    refuse_clear(set(found.names) - ours)
+    if any(found.names.count(name) > 1 for name in (PLAN, SIMULATED)):
+        raise DataError(f"there must be one column {PLAN!r} and one column {SIMULATED!r} at most, got several.")
+    if SIMULATED in found.names and not _says_yes_or_no(found.field(SIMULATED).type):
+        raise DataError(f"a column {SIMULATED!r} must hold true or false; rename it if it means something else.")
+
+
+def refuse_clear(others: Collection[str]) -> None:
+    """Refuse a column of values in clear among the columns that are not read.
+
+    Raises:
+        DataError: if they are there: what is sensitive under another plan would be counted as if it were so here.
+    """
+    if CLEAR in others:
+        raise DataError(
+            f"reports of this plan tell no value in clear, so there must be no {CLEAR!r}; these are of another plan."
+        )
+
+
+def _says_yes_or_no(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_boolean(kind) or pa.types.is_null(kind))
+
+
+def rewritten_reports(
+    mechanism: Mechanism, batch: pa.RecordBatch, form: Form, *, sift: bool
+) -> tuple[Reports, Counter[str]]:
+    """Return the reports of a batch, and the number of rows left out by reason.
+
+    Args:
+        mechanism: what they claim to come from.
+        batch: the rows.
+        form: of their file.
+        sift: whether rows that no device can have sent are left out; else they are refused.
+
+    Raises:
+        DataError: if no device can have sent one of them and none is to be left out.
+        MismatchError: if a row is of another plan.
+    """
+    import pyarrow.compute as pc
+
+    # A damaged file may have lengths that lead out of it, and say that nothing is missing where something is.
+    batch.validate(full=True)
+    if form.named:
+        refuse_strange_rows(batch.column(PLAN), mechanism.fingerprint)
+    simulated = bool(form.simulated)
+    if form.marked and not pa.types.is_null(batch.column(SIMULATED).type):
+        simulated |= bool(pc.any(batch.column(SIMULATED)).as_py())
+    if sift:
+        return sift_untyped(mechanism, batch, simulated=simulated)
+    return untyped_reports(mechanism, batch, simulated=simulated), Counter()
+
+
+def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
+    """Refuse rows with another plan's fingerprint, or none.
+
+    Raises:
+        MismatchError: if there is one; it says how many, and never what they say.
+    """
+    import pyarrow.compute as pc
+
+    ours = 0
+    if not pa.types.is_null(plans.type):
+        text = plans.dictionary_decode() if pa.types.is_dictionary(plans.type) else plans
+        try:
+            ours = int(pc.sum(pc.equal(text.cast(pa.large_binary()), fingerprint.encode())).as_py() or 0)
+        except pa.ArrowException:
+            ours = 0
+    if ours < len(plans):
+        raise MismatchError(
+            f"the column {PLAN!r} must hold the fingerprint of the plan, {fingerprint[:12]}..., in every row; "
+            f"{len(plans) - ours} of {len(plans)} rows of a batch do not."
+        )
+
+
+def warn_of(forms: Mapping[File, Form], files: int, fingerprint: str, unread: Iterable[str] = ()) -> None:
+    """Warn once of what the caller vouches for, and of columns that are not read.
+
+    Args:
+        forms: of the files that are not as discreet writes them.
+        files: how many files there are in all.
+        fingerprint: of the plan.
+        unread: columns that are not read, beside those of the forms.
+    """
+    trusted = sum(form.trusted for form in forms.values())
+    unmarked = sum(form.simulated is None and not form.marked for form in forms.values())
+    extra = list(dict.fromkeys([*(name for form in forms.values() for name in form.extra), *unread]))
+    notes = []
+    if trusted:
+        notes.append(
+            f"{trusted} of {files} files: nothing in them says which plan their reports belong to; that it is "
+            f"{fingerprint[:12]} is the caller's word (trust_plan)."
+        )
+    if unmarked:
+        notes.append(
+            f"{unmarked} of {files} files: nothing in them says whether their reports are simulated; they count as "
+            "real."
+        )
+    if extra:
+        shown = ", ".join(repr(name[:40]) for name in extra[:_NAMES_SHOWN])
+        more = f" and {len(extra) - _NAMES_SHOWN} others" if len(extra) > _NAMES_SHOWN else ""
+        notes.append(f"Columns that reports of this plan do not have are not read: {shown}{more}.")
+    for note in notes:
+        warnings.warn(note, RewrittenFileWarning, stacklevel=2)
+
+
+# What a row group or a batch holds at most: readers check and keep it as a whole.
+_GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
+
+
+# Numbers below it go into a dictionary, whose indices are as short as noise can be.
+_FEW = 1 << 12
+
+
+def _packing(columns: Sequence[Column], public: Sequence[str]) -> dict[str, Any]:
+    """Return Parquet's options: a dictionary unless entries are random, compression where it makes columns shorter."""
+    if not columns:
+        return {"compression": "zstd"}
+    short = {column.name: column.width is None and (column.bound or _FEW + 1) <= _FEW for column in columns}
+    plain = {column.name: column.random or short[column.name] for column in columns}
+    return {
+        "compression": {name: "none" if is_plain else "zstd" for name, is_plain in plain.items()}
+        | dict.fromkeys(public, "zstd"),
+        "use_dictionary": [*(column.name for column in columns if not column.random), *public],
+    }
+
+
+class SealedTable:
+    """A new Parquet or Arrow file, sealed when it is closed.
+
+    Args:
+        path: the file, which exists.
+        schema: of its columns.
+        columns: those of reports, whose entries decide how a Parquet file packs them; None for counts.
+        into: what the bytes go into instead of the file.
+    """
+
+    def __init__(
+        self, path: Path, schema: pa.Schema, columns: Sequence[Column] = (), *, into: IO[bytes] | None = None
+    ) -> None:
+        self._file = SealingFile(path.open("wb") if into is None else into)
+        if ending(path) == ".parquet":
+            public = [name for name in schema.names if name not in {column.name for column in columns}]
+            self._writer = pq.ParquetWriter(self._file, schema, write_page_checksum=True, **_packing(columns, public))
+        else:
+            self._writer = pa.ipc.new_file(self._file, schema)
+
+    def write(self, mechanism: Mechanism, reports: Reports, public: pa.Table | None = None) -> None:
+        """Write a batch of reports, with the public columns beside them."""
+        each, table = sum(column.bytes for column in mechanism.columns), to_arrow(mechanism, reports)
+        if public is not None:
+            if public.num_rows != reports.n:
+                raise DataError(
+                    f"public columns must have {reports.n} rows, one for each report, got {public.num_rows}."
+                )
+            whole = public.combine_chunks()
+            for name in whole.column_names:
+                table = table.append_column(name, whole[name])
+        self.write_table(table, min(max(_GROUP_BYTES // each, 1), _GROUP_ROWS))
+
+    def write_table(self, table: pa.Table, rows: int = _GROUP_ROWS) -> None:
+        """Write a table of the file's schema, a stretch for so many rows."""
+        # A column in several chunks makes several batches of an Arrow file, each a stretch of its own.
+        for group in table.to_batches(rows):
+            self._writer.write_batch(group)
+            self._file.mark(group.num_rows)
+
+    def close(self, said: Mapping[bytes, bytes] = MappingProxyType({})) -> None:
+        """Write the footer and the seal; ``said`` is what the metadata of a Parquet file say besides."""
+        self._file.hold()
+        if said:
+            self._writer.add_key_value_metadata(said)
+        self._writer.close()
+        self._file.seal()
+        self._file.release()
+
+    def drop(self) -> None:
+        """Give the file up."""
+        self._file.release()

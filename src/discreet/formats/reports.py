@@ -1,0 +1,234 @@
+"""Reports in files: written whole or not at all, checked when they are read."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+
+from discreet.core.reports import Reports
+from discreet.errors import DataError, ParameterError
+from discreet.files import paths
+from discreet.files.paths import output_of, written_text
+from discreet.files.writing import replacing
+from discreet.formats import arrow, json_reports
+from discreet.formats.arrow import SealedTable
+from discreet.formats.sources import Survey, surveyed
+from discreet.mechanisms import Mechanism
+from discreet.tables.values import check_writable
+
+if TYPE_CHECKING:
+    from discreet.formats.plan import Plan
+
+Sources: TypeAlias = str | Path | Sequence[str | Path]
+"""Files and folders, on this machine or at URLs."""
+
+_BATCH = 1 << 18
+NO_FACTS: Mapping[str, Any] = MappingProxyType({})
+
+
+def write_reports(
+    path: str | Path,
+    mechanism: "Mechanism | Plan",
+    batches: Reports | Iterable[Reports],
+    *,
+    force: bool = False,
+    facts: Mapping[str, Any] = NO_FACTS,
+) -> int:
+    """Write reports as Parquet, Arrow IPC or JSON lines (see `suffixes`), batch by batch.
+
+    Args:
+        path: the file.
+        mechanism: what made the reports, or its plan.
+        batches: the reports.
+        force: whether a file that exists is replaced.
+        facts: what the file's metadata say besides; lines have none.
+
+    Returns:
+        How many were written.
+
+    Raises:
+        OutputExistsError: if the file exists and ``force`` is not set.
+        ParameterError: if reports are not kept under such a name.
+
+    Example:
+        >>> import discreet as dc
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     dc.write_reports(f"{folder}/reports.parquet", mechanism, mechanism.obfuscate(["yes", "no"]))
+        2
+    """
+    mechanism = _mechanism_of(mechanism)
+    parts = [batches] if isinstance(batches, Reports) else batches
+    schema_of = partial(arrow.schema, mechanism, facts=facts)
+    return write_batches(path, mechanism, ((reports, None) for reports in parts), schema_of, force=force)
+
+
+def write_beside(
+    path: str | Path,
+    mechanism: Mechanism,
+    batches: Iterable[tuple[Reports, pa.Table]],
+    public: pa.Schema,
+    *,
+    force: bool = False,
+) -> int:
+    """Write reports with public columns beside them, row for row, as Parquet or Arrow IPC; see `write_reports`.
+
+    Args:
+        path: the file.
+        mechanism: what made the reports.
+        batches: the reports, with a table of the public columns of as many rows.
+        public: the public columns, which the file's stamp names.
+        force: whether a file that exists is replaced.
+
+    Returns:
+        How many reports were written.
+
+    Raises:
+        DataError: if a table has other rows than reports are there.
+        OutputExistsError: if the file exists and ``force`` is not set.
+        ParameterError: if public columns are not kept in such a file, or one is named as reports' own are.
+    """
+    check_writable(public.names, mechanism, reports_ending(path))
+    return write_batches(path, mechanism, batches, partial(arrow.schema_beside, mechanism, public), force=force)
+
+
+def reports_ending(path: str | Path) -> str:
+    """Return the ending of a new file of reports.
+
+    Raises:
+        ParameterError: if reports are not kept under such a name.
+    """
+    return paths.checked_output(output_of(path, "reports"), paths.REPORTS, "reports")
+
+
+def write_batches(
+    path: str | Path,
+    mechanism: Mechanism,
+    batches: Iterable[tuple[Reports, pa.Table | None]],
+    schema_of: Callable[..., pa.Schema],
+    *,
+    force: bool,
+    last: Callable[[], Mapping[bytes, bytes]] = dict,
+) -> int:
+    """Write reports in the schema that ``schema_of(simulated=...)`` returns; as `write_beside`.
+
+    ``last`` returns what a Parquet file says besides, when all reports are written.
+    """
+    target, kind, written, simulated = output_of(path, "reports"), reports_ending(path), 0, False
+    with replacing(target, force=force) as beside:
+        sink: Any = None
+        try:
+            for reports, public in batches:
+                if sink is None:
+                    simulated = reports.simulated
+                    sink = _open(beside, kind, mechanism, schema_of(simulated=simulated))
+                if reports.simulated != simulated:
+                    raise DataError("simulated and real reports must not be written into one file; write two.")
+                sink.write(mechanism, reports, public)
+                written += reports.n
+            sink = sink or _open(beside, kind, mechanism, schema_of(simulated=False))
+            sink.close(last())
+        except BaseException:
+            if sink is not None:
+                sink.drop()
+            raise
+    return written
+
+
+class _LineSink:
+    def __init__(self, path: Path, *, compressed: bool) -> None:
+        self._open = ExitStack()
+        self._file = self._open.enter_context(written_text(path, compressed=compressed))
+
+    def write(self, mechanism: Mechanism, reports: Reports, _: None = None) -> None:
+        for line in json_reports.to_json(mechanism, reports):
+            self._file.write(line + "\n")
+
+    def close(self, _: Mapping[bytes, bytes]) -> None:
+        self._open.close()
+
+    def drop(self) -> None:
+        # What ended the writing is what is to be said, not that the text is not whole.
+        with suppress(Exception):
+            self._open.close()
+
+
+def _open(path: Path, kind: str, mechanism: Mechanism, schema: pa.Schema) -> SealedTable | _LineSink:
+    if kind in paths.LINES:
+        return _LineSink(path, compressed=kind != paths.LINES[0])
+    return SealedTable(path, schema, mechanism.columns)
+
+
+def _mechanism_of(given: "Mechanism | Plan") -> Mechanism:
+    from discreet.formats.plan import Plan
+
+    return given.mechanism() if isinstance(given, Plan) else given
+
+
+def read_reports(sources: Sources, mechanism: "Mechanism | Plan", *, trust_plan: bool = False) -> Reports:
+    """Return the reports of files, checked, in memory; of more than that, see `discreet.engines`.
+
+    Args:
+        sources: files of reports, and folders of them, on this machine or at URLs.
+        mechanism: what made the reports, or its plan.
+        trust_plan: whether the caller vouches for the plan of a file without a stamp, because another tool rewrote it;
+            a stamp of another plan is refused all the same (`discreet.formats.arrow`).
+
+    Raises:
+        DataError: if a file is missing, truncated, of another format, or holds what no device can send, or reports are
+            there twice.
+        MismatchError: if one belongs to another plan.
+        ParameterError: if there is a tally among them, or a file is named twice.
+
+    Example:
+        >>> import discreet as dc
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(100)), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     for day in ("monday", "tuesday"):
+        ...         reports = mechanism.obfuscate(range(100))
+        ...         written = dc.write_reports(f"{folder}/{day}.jsonl", mechanism, reports)
+        ...     dc.read_reports(folder, mechanism).n, dc.read_reports(f"{folder}/monday.jsonl", mechanism).n
+        (200, 100)
+    """
+    survey = _reports_alone(sources, _mechanism_of(mechanism), trust_plan=trust_plan)
+    reports = Reports.concatenate(_batches(survey, _BATCH))
+    return replace(reports, batches=survey.batches())
+
+
+def iterate_reports(
+    sources: Sources, mechanism: "Mechanism | Plan", *, batch: int = _BATCH, trust_plan: bool = False
+) -> Iterator[Reports]:
+    """Yield the reports of files batch by batch, at least one batch (perhaps empty); see `read_reports`.
+
+    Example:
+        >>> import discreet as dc
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_reports(f"{folder}/reports.arrow", mechanism, mechanism.obfuscate(["yes"] * 5))
+        ...     [reports.n for reports in iterate_reports(f"{folder}/reports.arrow", mechanism, batch=2)]
+        [2, 2, 1]
+    """
+    survey = _reports_alone(sources, _mechanism_of(mechanism), trust_plan=trust_plan)
+    yield from _batches(survey, batch)
+    survey.batches()
+
+
+def _reports_alone(sources: Sources, mechanism: Mechanism, *, trust_plan: bool) -> Survey:
+    survey = surveyed(mechanism, sources, trust_plan=trust_plan)
+    if survey.tallies:
+        raise ParameterError(f"reports are read, and {len(survey.tallies)} of the files are tallies; leave them out.")
+    return survey
+
+
+def _batches(survey: Survey, most: int) -> Iterator[Reports]:
+    for part in survey.parts:
+        for reports, _ in part.reports(most=most):
+            yield reports

@@ -1,0 +1,347 @@
+"""Sealed files, and their check.
+
+Sealed files: reports in canonical order, with nothing of their arrival and nothing beside them.
+
+One form and one writer, for files of reports as for the epochs of a collector: the same reports are the same bytes.
+
+Checks of sealed files: sorted, in canonical bytes, and saying of themselves what they are.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from io import RawIOBase
+from itertools import product
+from pathlib import Path
+from typing import IO, Any, cast
+
+import pyarrow as pa
+
+from discreet.core.checks import checked_whole
+from discreet.core.reports import COLLECTION, EPOCH, EPOCHS, NUMBER, SEALED, STAMP, Reports, batch_name, spelled
+from discreet.core.tally import MODULUS, digesting
+from discreet.errors import DataError
+from discreet.files.paths import File, checked, checked_output, file_of, output_of
+from discreet.files.reading import readable
+from discreet.files.stored import DIGEST_KEY, SCHEMA_KEY, StoredTable, look
+from discreet.files.writing import check_free
+from discreet.formats import arrow
+from discreet.formats.arrow import SealedTable
+from discreet.formats.reports import NO_FACTS, write_batches
+from discreet.formats.sealing import CanonicalOrder, OrderCheck, batch_rows
+from discreet.formats.sources import Partition
+from discreet.mechanisms import Mechanism
+
+SEALED_REPORTS = (".parquet",)
+"""How names of sealed files end: one form, so that the same reports are the same bytes."""
+
+LEAST = 2
+"""How many reports a sealed file holds at least, unless more are asked for: one report hides among no others."""
+
+
+def write_sealed(
+    path: str | Path,
+    mechanism: Mechanism,
+    batches: Reports | Iterable[Reports],
+    *,
+    least: int = LEAST,
+    force: bool = False,
+) -> int:
+    """Write reports in canonical order into a Parquet file that says nothing of their arrival.
+
+    The same reports give the same bytes, in whatever order and batches they come. One report per person is for the
+    caller to see to: reports bear no names.
+
+    Args:
+        path: the file.
+        mechanism: what made the reports.
+        batches: the reports, in any order.
+        least: how many there must be.
+        force: whether a file that exists is replaced.
+
+    Returns:
+        How many were written.
+
+    Raises:
+        DataError: if they are fewer than ``least``, or some are simulated and others are not.
+        MismatchError: if reports are of another plan.
+        OutputExistsError: if the file exists and ``force`` is not set.
+        ParameterError: if sealed reports are not kept under such a name.
+
+    Example:
+        >>> import discreet as dc
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     write_sealed(f"{folder}/sealed.parquet", mechanism, mechanism.obfuscate(["bus", "walk"] * 100))
+        200
+    """
+    checked_sealed(path, force=force)
+    with CanonicalOrder(mechanism) as order:
+        for batch in [batches] if isinstance(batches, Reports) else batches:
+            order.add(batch)
+        refuse_fewer(order.n, least)
+        return put_sealed(path, mechanism, order.batches(), order.n, force=force)
+
+
+def refuse_fewer(n: int, least: int) -> None:
+    """Refuse a batch of too few reports.
+
+    Raises:
+        DataError: if there are fewer.
+        ParameterError: if ``least`` is no whole number >= 1.
+    """
+    if n < checked_whole("least", least):
+        raise DataError(
+            f"a sealed batch must have at least {least} reports, got {n}; wait for more, or lower --least (least=...)."
+        )
+
+
+def checked_sealed(path: str | Path, *, force: bool) -> Path:
+    """Return the place of a new sealed file.
+
+    Raises:
+        OutputExistsError: if it exists and ``force`` is not set.
+        ParameterError: if it cannot be written, or sealed reports are not kept under such a name.
+    """
+    target = output_of(path, "sealed reports")
+    checked_output(target, SEALED_REPORTS, "sealed reports")
+    check_free(target, force=force)
+    return target
+
+
+def put_sealed(
+    path: str | Path,
+    mechanism: Mechanism,
+    batches: Iterable[Reports],
+    n: int,
+    *,
+    force: bool = False,
+    facts: Mapping[str, Any] = NO_FACTS,
+) -> int:
+    """Write reports that are in canonical order into a sealed file, whose metadata say so, how many, and their digest.
+
+    Args:
+        path: the file, Parquet.
+        mechanism: what made the reports.
+        batches: the reports, in the batches of `CanonicalOrder.batches`.
+        n: how many there are.
+        force: whether a file that exists is replaced.
+        facts: what the metadata say besides.
+
+    Returns:
+        How many were written.
+
+    Raises:
+        DataError: if they are not as many; then there is no file.
+    """
+    said, written, digest, digests = {**facts, SEALED: True, NUMBER: n}, 0, 0, digesting(mechanism)
+
+    def passed() -> Iterator[tuple[Reports, None]]:
+        nonlocal written, digest
+        for batch in batches:
+            yield batch, None
+            written, digest = written + batch.n, digest + digests.of(batch)
+        if written != n:
+            raise DataError("the rows changed while they were read; leave the files alone and start again.")
+
+    def last() -> dict[bytes, bytes]:
+        return {DIGEST_KEY: spelled(digest % MODULUS).encode()}
+
+    schema_of = partial(arrow.schema, mechanism, facts=said)
+    return write_batches(path, mechanism, passed(), schema_of, force=force, last=last)
+
+
+_AGAIN = "seal the reports again with 'discreet seal'"
+_WRITER = re.compile(r"parquet-cpp-arrow version [0-9]{1,4}(\.[0-9]{1,4}){2}")
+_NAMES_SHOWN = 5
+
+
+class UnsealedError(DataError):
+    """A file of reports that can be read and is not sealed."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedFile:
+    """A sealed file that was checked.
+
+    Attributes:
+        path: the file.
+        n: number of reports.
+        simulated: whether they are simulated.
+        compared: whether its bytes were compared with those that its reports give. They are not if another version of
+            Arrow wrote the file, as its bytes are others then.
+        writer: what wrote the file, as it says itself.
+    """
+
+    path: File
+    n: int
+    simulated: bool
+    compared: bool
+    writer: str
+
+
+def check_sealed(source: str | File, mechanism: Mechanism) -> SealedFile:
+    """Return the facts of a sealed file, after checks of every byte.
+
+    Its reports must be ones that devices can send, in canonical order, as many as its metadata say; and its bytes must
+    be those that these reports give, whatever order they came in: dictionaries, pages, statistics and all else.
+
+    Args:
+        source: the file, here or at a URL.
+        mechanism: what made the reports.
+
+    Raises:
+        DataError: if it is damaged, or holds what no device can send.
+        MismatchError: if it belongs to another plan.
+        ParameterError: if sealed reports are not kept under such a name.
+        UnsealedError: if it is not sealed, not sorted, or has other bytes; it says which, never what reports say.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.formats.sealed_files import write_sealed
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_sealed(f"{folder}/sealed.parquet", mechanism, mechanism.obfuscate(["bus"] * 100))
+        ...     check_sealed(f"{folder}/sealed.parquet", mechanism).n
+        100
+    """
+    path = file_of(source)
+    checked(path, SEALED_REPORTS, "sealed reports")
+    with readable(path):
+        table = look(path)
+        facts = _facts(table, mechanism)
+        writer = str(table.metadata.created_by)
+        compared = writer == f"parquet-cpp-arrow version {pa.cpp_version}"
+        with path.open("rb") as file:
+            original = _Comparing(file)
+            _rewrite(Partition(path, mechanism, (), 0, table.state, table), facts, original)
+            if compared and not original.same:
+                raise UnsealedError(
+                    "its reports are sorted, but its bytes are others than these reports give, and may show in which "
+                    f"order they came; {_AGAIN}."
+                )
+        return SealedFile(path, int(facts[NUMBER]), bool(facts["simulated"]), compared, writer)
+
+
+def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
+    """Return the facts of the stamp, after checks of what the file says of itself."""
+    if not arrow.is_stamped(table.schema):
+        raise UnsealedError(f"another tool wrote this file, so that it says nothing of being sealed; {_AGAIN}.")
+    facts = arrow.read_stamp(table.schema, "reports", mechanism.fingerprint)
+    own = [column.name for column in mechanism.columns]
+    if beside := [name for name in table.schema.names if name not in own]:
+        shown = ", ".join(repr(name[:40]) for name in beside[:_NAMES_SHOWN])
+        raise UnsealedError(f"a sealed file must hold nothing beside the reports, got the columns {shown}; {_AGAIN}.")
+    if facts.get(SEALED) is not True:
+        raise UnsealedError(f"its metadata do not say that it is sealed; {_AGAIN}.")
+    if table.seal is None:
+        raise UnsealedError(f"it has no checksums, as another tool rewrote it; {_AGAIN}.")
+    n = sum(table.rows)
+    if type(facts.get(NUMBER)) is not int or facts[NUMBER] != n:
+        raise UnsealedError(
+            f"its metadata must say how many reports it holds, {n}, and they say something else; {_AGAIN}."
+        )
+    full = batch_rows(mechanism)
+    if [*table.rows] != [full] * (n // full) + [n % full] * (n % full > 0):
+        raise UnsealedError(f"its row groups must hold {full} reports each, but for the last, and do not; {_AGAIN}.")
+    arrow.check_schema(mechanism, table.schema)
+    _refuse_more(table, mechanism, facts)
+    return facts
+
+
+def _refuse_more(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any]) -> None:
+    """Refuse metadata that say anything but the known fields in their known forms, letter by letter."""
+    wanted = _schema(mechanism, facts)
+    known = {SCHEMA_KEY, STAMP} | {DIGEST_KEY} & {*table.beside}
+    said = [
+        ("the stamp", table.schema.metadata != wanted.metadata),
+        ("the schema", not _is_schema(table.metadata.metadata.get(SCHEMA_KEY), wanted)),
+        ("other entries", {*table.metadata.metadata} != known),
+        ("columns", any(field.metadata for field in table.schema) or _notes(table.metadata)),
+        ("the name of the writer", _WRITER.fullmatch(table.metadata.created_by) is None),
+    ]
+    if more := [where for where, wrong in said if wrong]:
+        raise UnsealedError(f"its metadata say more than those of a sealed file, in {', '.join(more)}; {_AGAIN}.")
+
+
+def _schema(mechanism: Mechanism, facts: Mapping[str, Any]) -> pa.Schema:
+    """Return the schema of a sealed file with the facts that it may have; of a collection if they are of the form."""
+    names = [name for name in (COLLECTION, EPOCH, EPOCHS) if name in facts] if batch_name(facts) else []
+    said = {name: facts[name] for name in (*names, SEALED, NUMBER)}
+    return arrow.schema(mechanism, simulated=facts.get("simulated") is True, facts=said)
+
+
+def _is_schema(written: bytes | None, wanted: pa.Schema) -> bool:
+    """Return true if this is a schema as Parquet files keep it, with nothing beside."""
+    try:
+        found = pa.ipc.read_schema(pa.py_buffer(b64decode(written or b"", validate=True)))
+    except (ValueError, pa.ArrowException, OSError):
+        return False
+    return bool(found.equals(wanted, check_metadata=True))
+
+
+def _notes(metadata: Any) -> bool:
+    """Return true if the metadata of a column in a row group say anything of their own."""
+    places = product(range(metadata.num_row_groups), range(metadata.num_columns))
+    return any(metadata.row_group(group).column(column).metadata for group, column in places)
+
+
+def _groups(whole: Partition) -> Iterator[Reports]:
+    for group, rows in enumerate([] if whole.table is None else whole.table.rows):
+        part = replace(whole, groups=(group,), rows=rows)
+        yield Reports.concatenate(reports for reports, _ in part.reports(most=rows))
+
+
+def _rewrite(whole: Partition, facts: Mapping[str, Any], sink: "_Comparing") -> None:
+    """Write a file's reports as they are sealed, after checks of their order."""
+    mechanism, check, found = whole.mechanism, OrderCheck(whole.mechanism), 0
+    schema, said = _schema(mechanism, facts), {} if whole.table is None else whole.table.beside
+    made = SealedTable(Path("sealed.parquet"), schema, mechanism.columns, into=cast(IO[bytes], sink))
+    try:
+        for reports in _groups(whole):
+            check.add(reports)
+            if check.misplaced is not None:
+                raise UnsealedError(
+                    f"its reports must be in canonical order, and row {check.misplaced} belongs before an earlier one; "
+                    f"{_AGAIN}."
+                )
+            made.write(mechanism, reports)
+            found += digesting(mechanism).of(reports)
+        if said not in ({}, {DIGEST_KEY: spelled(found % MODULUS).encode()}):
+            raise UnsealedError(
+                f"its digest must be {spelled(found % MODULUS)}, that of its reports, and is not; {_AGAIN}."
+            )
+        made.close(said)
+    finally:
+        made.drop()
+    sink.end()
+
+
+class _Comparing(RawIOBase):
+    """A file that keeps nothing of what is written into it, and compares it with another one.
+
+    Attributes:
+        same: whether all bytes were the same so far.
+    """
+
+    def __init__(self, file: Any) -> None:
+        self._original = file
+        self.same = True
+
+    def writable(self) -> bool:
+        """Return true: it is written to."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Compare the next bytes."""
+        written = bytes(data)
+        self.same = self.same and self._original.read(len(written)) == written
+        return len(written)
+
+    def end(self) -> None:
+        """Compare the ends."""
+        self.same = self.same and not self._original.read(1)

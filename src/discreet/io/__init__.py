@@ -1,1 +1,0 @@
-"""Files and the wire format: plans, values, reports and tallies."""

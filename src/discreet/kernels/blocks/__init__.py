@@ -1,1 +1,0 @@
-"""Kernels of blocks: counting, and products with membership matrices."""

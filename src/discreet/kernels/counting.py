@@ -1,0 +1,361 @@
+"""Counting blocks by NumPy, or by compiled kernels where there is enough to do.
+
+Counts of symbols and of packed bits: by NumPy, or compiled where that pays (`discreet.kernels.startup`).
+
+Counts of symbols and of packed bits by group: by NumPy, or compiled where that pays (`discreet.kernels.startup`).
+
+Subsets as marks in words: changed at random places, and listed; by NumPy, or compiled where that pays.
+
+Marks have shape ``(m, lanes)``: bit p % 64 of word p // 64 of a row is set if place p is in its subset. Both forms give
+the same, bit for bit.
+
+The fast Walsh-Hadamard transform.
+"""
+
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.startup import pays
+
+# What NumPy takes longer than a compiled kernel, per symbol and per byte of bits; and per symbol where there are more
+# counts than fit into the second-level cache, as it waits for each, and keeps other threads from counting meanwhile.
+_SYMBOL_SECONDS, _BYTE_SECONDS = 1e-9, 1e-9
+_FAR_SECONDS, _NEAR = 8e-9, 1 << 17
+# Symbols counted at a time, whose 64-bit copies stay in the cache; and up to how many counts NumPy's `bincount` is
+# faster than adding one by one.
+_SYMBOLS, _FEW = 1 << 16, 1 << 14
+# Bytes of bits added up at a time: their sums stay in the cache.
+_BYTES = 1 << 20
+
+
+def count_symbols(symbols: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
+    """Return the number of occurrences of each symbol.
+
+    Args:
+        symbols: integers of any width and shape; those outside 0..size-1 are ignored.
+        size: the number of different symbols.
+
+    Returns:
+        Counts, shape ``(size,)``.
+
+    Raises:
+        ValueError: If the symbols are not integers.
+    """
+    counts = np.zeros(size, np.int64)
+    add_symbols(symbols, counts)
+    return counts
+
+
+def add_symbols(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None:
+    """Add the number of occurrences of each symbol to counts, so that batches share one array of counts.
+
+    Args:
+        symbols: integers of any width and shape; those outside 0..size-1 are ignored.
+        counts: shape ``(size,)``; changed in place.
+
+    Raises:
+        ValueError: If the symbols are not integers.
+    """
+    if symbols.dtype.kind not in "ui":
+        raise ValueError(f"symbols must be integers, got {symbols.dtype}.")
+    flat = np.ascontiguousarray(symbols).reshape(-1)
+    if pays((_SYMBOL_SECONDS if counts.size <= _NEAR else _FAR_SECONDS) * flat.size):
+        from discreet.kernels import symbols as compiled
+
+        compiled.add_symbols(flat, counts)
+        return
+    for start in range(0, flat.size, _SYMBOLS):
+        _add(flat[start : start + _SYMBOLS], counts)
+
+
+def _add(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None:
+    size = counts.size
+    if symbols.min() < 0 or symbols.max() >= size:
+        symbols = symbols[(symbols >= 0) & (symbols < size)]
+    places = symbols.astype(np.int64, copy=False)
+    if size <= _FEW:
+        counts += np.bincount(places, minlength=size)
+    else:
+        np.add.at(counts, places, 1)
+
+
+def count_columns(rows: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
+    """Return the number of ones in every column of packed bits; see `discreet.kernels.bits`.
+
+    Args:
+        rows: packed reports, shape ``(m, ceil(v/8))``.
+        size: v, the number of columns.
+
+    Returns:
+        Counts, shape ``(v,)``.
+
+    Raises:
+        ValueError: If the rows do not have ceil(v/8) bytes.
+    """
+    if pays(_BYTE_SECONDS * rows.size):
+        from discreet.kernels import bits as compiled
+
+        return compiled.count_columns(rows, size)
+    rows = checked_rows(rows, size)
+    width = rows.shape[1]
+    counts = np.zeros(8 * width, np.int64)
+    if not rows.size:
+        return counts[:size]
+    step = 1 << max((_BYTES // width).bit_length() - 1, 3)
+    for start in range(0, len(rows), step):
+        counts += _column_sums(rows[start : start + step])
+    return counts[:size]
+
+
+def checked_rows(rows: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
+    """Return packed reports of ``size`` bits, rows one after the other.
+
+    Raises:
+        ValueError: If the rows do not have ceil(v/8) bytes.
+    """
+    width = -(-size // 8)
+    if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != width:
+        raise ValueError(
+            f"rows of {size} bits must be uint8 with shape (m, {width}), got {rows.dtype} with shape {rows.shape}."
+        )
+    return np.ascontiguousarray(rows)
+
+
+def _column_sums(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the ``(8 width,)`` sums of bits."""
+    count, width = rows.shape
+    whole = 1 << max((count - 1).bit_length(), 3)
+    if whole > count:
+        rows = np.concatenate([rows, np.zeros((whole - count, width), np.uint8)])
+    # Eight rows side by side are whole 64-bit words; they are numbers of one binary digit each, added by halves.
+    digits = np.ascontiguousarray(rows).reshape(-1).view(np.uint64).reshape(1, whole // 8, width)
+    while digits.shape[1] > 1:
+        digits = _sums_of_halves(digits)
+    bits = np.unpackbits(digits.view(np.uint8).reshape(len(digits), 8, width), axis=2, bitorder="little")
+    weights = 1 << np.arange(len(digits))
+    found: NDArray[np.int64] = weights @ bits.sum(axis=1, dtype=np.int64)
+    return found
+
+
+def _sums_of_halves(digits: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the sums of the first half of numbers and the second, one digit longer.
+
+    Args:
+        digits: ``(digits, numbers, width)`` words: bit u of word [p, i, j] is digit p of the i-th number of its column.
+    """
+    half = digits.shape[1] // 2
+    first, second = digits[:, :half], digits[:, half:]
+    sums = np.empty((len(digits) + 1, half, digits.shape[2]), np.uint64)
+    np.bitwise_xor(first[0], second[0], out=sums[0])
+    carry = first[0] & second[0]
+    for place in range(1, len(digits)):
+        odd = first[place] ^ second[place]
+        np.bitwise_xor(odd, carry, out=sums[place])
+        odd &= carry
+        np.bitwise_and(first[place], second[place], out=carry)
+        carry |= odd
+    sums[-1] = carry
+    return sums
+
+
+# What NumPy takes longer than a compiled kernel: per code, per symbol and per report of bits.
+_CODE_SECONDS, _GROUPED_SECONDS, _REPORT_SECONDS = 7e-9, 2e-8, 2e-7
+# Symbols whose places are listed at a time.
+_GROUPED_SYMBOLS = 1 << 16
+_SHORT = 1 << 16
+
+
+def chosen(table: NDArray[np.int32], codes: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
+    """Return the entries of a table at codes: the groups of reports whose labels are numbered.
+
+    Args:
+        table: shape ``(labels,)``.
+        codes: shape ``(m,)``, integers in 0..labels-1.
+    """
+    if pays(_CODE_SECONDS * codes.size):
+        from discreet.kernels import symbols as compiled
+
+        return compiled.chosen(table, codes)
+    found: NDArray[np.int32] = table[codes]
+    return found
+
+
+def parted(groups: NDArray[np.int32], told: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the groups of the reports with a mark, and of those without, in order.
+
+    Args:
+        groups: shape ``(m,)``.
+        told: shape ``(m,)``, the marks.
+    """
+    if pays(_CODE_SECONDS * groups.size):
+        from discreet.kernels import symbols as compiled
+
+        return compiled.parted(groups, told)
+    return groups.compress(told), groups.compress(~told)
+
+
+def add_grouped_symbols(
+    symbols: NDArray[np.integer[Any]], groups: NDArray[np.int32], counts: NDArray[np.int64]
+) -> None:
+    """Add the number of occurrences of each symbol in each group to counts.
+
+    Args:
+        symbols: integers of any width, shape ``(m,)`` or ``(m, k)``; those outside 0..size-1 are ignored.
+        groups: shape ``(m,)``, rows of the counts, all of them there.
+        counts: shape ``(groups, size)``, contiguous; changed in place.
+
+    Raises:
+        ValueError: If the symbols are not integers.
+    """
+    if symbols.dtype.kind not in "ui":
+        raise ValueError(f"symbols must be integers, got {symbols.dtype}.")
+    if not symbols.size:
+        # Without any, how many a report has is not known.
+        return
+    rows = np.ascontiguousarray(symbols).reshape(len(symbols), -1)
+    if pays(_GROUPED_SECONDS * rows.size):
+        from discreet.kernels import symbols as compiled
+
+        if rows.shape[1] == 1:
+            compiled.add_grouped(rows[:, 0], groups, counts)
+        else:
+            compiled.add_lists(rows, groups, counts)
+        return
+    flat, size = counts.reshape(-1), counts.shape[1]
+    step = max(_GROUPED_SYMBOLS // max(rows.shape[1], 1), 1)
+    for start in range(0, len(rows), step):
+        piece = rows[start : start + step].astype(np.int64)
+        places = groups[start : start + step, None].astype(np.int64) * size + piece
+        np.add.at(flat, places[(piece >= 0) & (piece < size)], 1)
+
+
+def add_bits(bits: NDArray[np.uint8], groups: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
+    """Add the number of ones in every column of packed bits of each group to counts.
+
+    Args:
+        bits: packed reports, shape ``(m, ceil(v/8))``; see `discreet.kernels.bits`.
+        groups: shape ``(m,)``, rows of the counts, all of them there.
+        counts: shape ``(groups, v)``, contiguous; changed in place.
+
+    Raises:
+        ValueError: If the rows do not have ceil(v/8) bytes.
+    """
+    rows, size = checked_rows(bits, counts.shape[1]), counts.shape[1]
+    if pays(_REPORT_SECONDS * len(rows)):
+        from discreet.kernels import symbols as compiled
+
+        compiled.add_bits(rows, groups, counts)
+        return
+    order, runs = runs_of(groups)
+    rows = rows[order]
+    for group, start, stop in runs:
+        counts[group] += count_columns(rows[start:stop], size)
+
+
+def runs_of(groups: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], list[tuple[int, int, int]]]:
+    """Return the order that sorts rows by group, and start and stop in it of each group that occurs.
+
+    Args:
+        groups: shape ``(m,)``, at least 0.
+    """
+    # Numbers of 16 bits are sorted by counting.
+    order = np.argsort(groups.astype(np.uint16) if groups.max(initial=0) < _SHORT else groups, kind="stable")
+    sizes = np.bincount(groups)
+    there = np.flatnonzero(sizes)
+    stops = np.cumsum(sizes[there])
+    return order, list(zip(there.tolist(), (stops - sizes[there]).tolist(), stops.tolist(), strict=True))
+
+
+# What NumPy takes longer than a compiled kernel, for each place of the two functions.
+_PLACE_SECONDS, _MEMBER_SECONDS = 1e-8, 2e-9
+# Bytes of marks that are listed at a time: 64-bit places of them stay in the cache.
+_MARKS = 1 << 17
+
+
+def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Set or clear drawn places, one after the other, until every subset has the members that it should have.
+
+    Args:
+        marks: shape ``(m, lanes)``; changed in place.
+        places: shape ``(m, r)``, r at most 128: a row's are tried in this order, and those that are as they should be
+            are skipped.
+        missing: shape ``(m,)``: how many to set; how many to clear, if negative.
+
+    Returns:
+        What is still missing, shape ``(m,)``.
+    """
+    if pays(_PLACE_SECONDS * places.size):
+        from discreet.kernels import bits as compiled
+
+        counted = missing.copy()
+        compiled.repair(marks, places, counted)
+        return counted
+    bits, want = np.unpackbits(marks.view(np.uint8), axis=1, bitorder="little"), (missing > 0)[:, None]
+    flat = bits.reshape(-1)
+    at = places + (np.arange(len(bits)) * bits.shape[1])[:, None]
+    numbers = np.broadcast_to(np.arange(at.shape[1], dtype=np.uint8), at.shape)
+    first = np.full(len(flat), 255, dtype=np.uint8)
+    np.minimum.at(first, at.reshape(-1), numbers.reshape(-1))
+    # A place that is drawn again was changed before.
+    changes = (flat[at] != want) & (first[at] == numbers)
+    changes &= np.cumsum(changes, axis=1, dtype=np.uint8) <= np.abs(missing)[:, None]
+    flat[at[changes]] ^= np.uint8(1)
+    marks[:] = np.packbits(bits, axis=1, bitorder="little").view(np.uint64)
+    left: NDArray[np.int64] = missing - np.where(want, 1, -1)[:, 0] * changes.sum(axis=1)
+    return left
+
+
+def list_members(marks: NDArray[np.uint64], out: NDArray[np.unsignedinteger]) -> None:
+    """List the places that are set.
+
+    Args:
+        marks: shape ``(m, lanes)``, k set in each row.
+        out: shape ``(m, k)``, to be filled: each row ascends.
+    """
+    if pays(_MEMBER_SECONDS * out.size):
+        from discreet.kernels import bits as compiled
+
+        compiled.list_members(marks, out)
+        return
+    places = 64 * marks.shape[1]
+    step = max(_MARKS // places, 1)
+    for start in range(0, len(marks), step):
+        rows = slice(start, start + step)
+        bits = np.unpackbits(marks[rows].view(np.uint8), axis=1, bitorder="little")
+        # Of booleans: of bytes it takes ten times longer.
+        listed = np.flatnonzero(bits.view(np.bool_)).reshape(len(bits), out.shape[1])
+        listed -= (np.arange(len(bits)) * places)[:, None]
+        out[rows] = listed
+
+
+_Number = TypeVar("_Number", np.int64, np.float64)
+
+
+def walsh_hadamard(values: NDArray[_Number]) -> NDArray[_Number]:
+    """Return the product of Sylvester's Hadamard matrix, not normalised, and a vector.
+
+    Entry (i, j) of the matrix is (-1)^popcount(i & j). V log V additions.
+
+    Args:
+        values: shape ``(V,)``, V a power of two; int64 or float64.
+
+    Returns:
+        A new array, shape ``(V,)``, same type.
+
+    Raises:
+        ValueError: If V is not a power of two.
+    """
+    size = values.size
+    if values.ndim != 1 or size == 0 or size & (size - 1):
+        raise ValueError(f"the length must be a power of two, got shape {values.shape}.")
+    current, following = values.copy(), np.empty_like(values)
+    # Each stage combines the lowest index bit and rotates it to the top, so that every
+    # write is contiguous; after log V stages the order is the original one.
+    for _ in range(size.bit_length() - 1):
+        even, odd = current[0::2], current[1::2]
+        np.add(even, odd, out=following[: size // 2])
+        np.subtract(even, odd, out=following[size // 2 :])
+        current, following = following, current
+    return current

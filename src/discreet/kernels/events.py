@@ -1,0 +1,580 @@
+"""Compiled kernels of events: numbered, ordered, counted.
+
+Numbers of names in the order of first occurrence, a batch at a time.
+
+A table has a power of two of slots, and the names in the order of their numbers; the search for a name starts at the
+slot of its hash. A kernel stops when a table is full, and continues after the table has been enlarged.
+
+Rows of events in one array: grouping, ordering and copying.
+
+Row i of an array is ``array[offsets[i]:offsets[i + 1]]``; ``offsets`` has shape ``(rows + 1,)``.
+
+An inverted index: for every feature its owners.
+
+Transitions of traces as integer keys, and the counts of keys in each row.
+
+Rows are those of `events`: row i of an array is ``array[offsets[i]:offsets[i + 1]]``.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.arrays import frozen
+from discreet.errors import DataError
+from discreet.kernels.compiling import compiled
+from discreet.kernels.parallel import map_blocks
+
+_Ints = NDArray[np.int64]
+_Numbers = NDArray[np.int32]
+_Bytes = NDArray[np.uint8]
+
+ABSENT = -1
+"""The number of a name that is not in the table, and what an empty slot holds."""
+
+SMALLEST = 1 << 10
+"""Slots of a table at first."""
+
+_MOST = 1 << 31
+_NAMES_PER_TASK = 1 << 20
+# 2^64 divided by the golden ratio: neighbours end up far from each other.
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+# Start and factor of FNV-1a, a hash of bytes in order.
+_HASH_START, _HASH_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
+# A slot of text holds 31 bits of the hash above the number, so that other names are rarely looked at.
+_TAG, _NUMBER = np.uint64(0x7FFFFFFF), np.int64(0xFFFFFFFF)
+
+
+def room(slots: int) -> int:
+    """Return the number of names that a number of slots has room for: a quarter stays empty, for short searches.
+
+    Raises:
+        DataError: if numbers would no longer fit into 32 signed bits.
+    """
+    if slots > _MOST:
+        raise DataError(f"at most {room(_MOST)} different users, events or steps are taken.")
+    return slots * 3 // 4
+
+
+FIRST_ROOM = room(SMALLEST)
+"""The room of a new table."""
+
+
+def widened(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
+    """Return a larger array that begins with the used part of another one."""
+    wider: NDArray[Any] = np.empty(size, array.dtype)
+    wider[:used] = array[:used]
+    return wider
+
+
+@dataclass(slots=True, eq=False)
+class KeyTable:
+    """A table of integers and their numbers: 8 bytes each, and 5 to 11 for the search.
+
+    Attributes:
+        size: number of different integers.
+    """
+
+    size: int = field(default=0, init=False)
+    _slots: _Numbers = field(default_factory=lambda: np.full(SMALLEST, ABSENT, np.int32), init=False, repr=False)
+    _keys: _Ints = field(default_factory=lambda: np.empty(FIRST_ROOM, np.int64), init=False, repr=False)
+
+    def number(self, keys: _Ints) -> _Numbers:
+        """Return the ``(m,)`` numbers of ``(m,)`` keys, after adding new ones."""
+        numbers, done = np.empty(keys.size, np.int32), 0
+        while True:
+            more, self.size = _number(keys[done:], self._slots, self._keys, self.size, numbers[done:])
+            done += more
+            if done == keys.size:
+                return numbers
+            self._grow()
+
+    def _grow(self) -> None:
+        slots = 2 * self._slots.size
+        self._keys = widened(self._keys, self.size, room(slots))
+        self._slots = np.full(slots, ABSENT, np.int32)
+        _refill(self._slots, self._keys[: self.size])
+
+    def find(self, keys: _Ints, *, threads: int | None = None) -> _Numbers:
+        """Return the ``(m,)`` numbers of keys, `ABSENT` for those that are not in the table."""
+        numbers = np.empty(keys.size, np.int32)
+
+        def find(start: int, stop: int) -> None:
+            _find(keys[start:stop], self._slots, self._keys, numbers[start:stop])
+
+        map_blocks(find, keys.size, block=_NAMES_PER_TASK, threads=threads)
+        return numbers
+
+    def column(self) -> _Ints:
+        """Return the ``(size,)`` keys in the order of their numbers."""
+        return self._keys[: self.size]
+
+
+def number_texts(
+    texts: tuple[_Ints, _Bytes], slots: _Ints, names: tuple[_Ints, _Bytes], size: int, numbers: _Numbers
+) -> tuple[int, int]:
+    """Write the numbers of texts, new ones from ``size`` on.
+
+    Args:
+        texts: offsets ``(m + 1,)`` and the bytes of all texts.
+        slots: at least 4/3 as many as names have room; -1 where empty, else bits of the hash and the number.
+        names: those known: offsets, with room for more, and bytes, with room for more.
+        size: how many are known.
+        numbers: shape ``(m,)``, where they go.
+
+    Returns:
+        How many texts were numbered before the room was full, and how many names are known now.
+    """
+    # Arrays that may be written and arrays that may not would be several kernels.
+    done, known = _number_texts(frozen(texts[0]), frozen(texts[1]), slots, *names, size, numbers)
+    return int(done), int(known)
+
+
+def refill_texts(slots: _Ints, old: _Ints) -> None:
+    """Fill empty slots, at most 2^31, with the content of others."""
+    _refill_texts(slots, old)
+
+
+def number_entries(indices: NDArray[np.integer[Any]], size: int) -> tuple[_Numbers, _Numbers]:
+    """Return the entries of a dictionary in the order in which rows name them, with the rows' numbers.
+
+    Args:
+        indices: shape ``(m,)``, in 0..size - 1.
+        size: how many entries there are.
+
+    Returns:
+        ``(k,)`` the entries that some row names, as they come, and the ``(m,)`` numbers of the rows.
+    """
+    ranks, entries = np.full(size, ABSENT, np.int32), np.empty(min(size, indices.size), np.int32)
+    numbers = np.empty(indices.size, np.int32)
+    return entries[: _number_entries(indices, ranks, entries, numbers)], numbers
+
+
+@compiled()
+def _slot(value: int, slots: _Numbers, names: _Ints) -> Any:
+    mask = np.uint64(slots.size - 1)
+    mixed = np.uint64(value) * _MULTIPLIER
+    slot = (mixed ^ (mixed >> np.uint64(32))) & mask
+    while slots[slot] != ABSENT and names[slots[slot]] != value:
+        slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@compiled()
+def _number(values: _Ints, slots: _Numbers, names: _Ints, size: int, numbers: _Numbers) -> Any:
+    for i in range(values.size):
+        slot = _slot(values[i], slots, names)
+        if slots[slot] == ABSENT:
+            if size == names.size:
+                return i, size
+            slots[slot] = size
+            names[size] = values[i]
+            size += 1
+        numbers[i] = slots[slot]
+    return values.size, size
+
+
+@compiled()
+def _find(keys: _Ints, slots: _Numbers, names: _Ints, numbers: _Numbers) -> None:
+    for i in range(keys.size):
+        numbers[i] = slots[_slot(keys[i], slots, names)]
+
+
+@compiled()
+def _refill(slots: _Numbers, names: _Ints) -> None:
+    for i in range(names.size):
+        slots[_slot(names[i], slots, names)] = i
+
+
+@compiled()
+def _tag(text: _Bytes) -> Any:
+    mixed = _HASH_START
+    for byte in text:
+        mixed = (mixed ^ np.uint64(byte)) * _HASH_FACTOR
+    mixed *= _MULTIPLIER
+    return (mixed >> np.uint64(32)) & _TAG
+
+
+@compiled()
+def _same(text: _Bytes, other: _Bytes) -> bool:
+    if text.size != other.size:
+        return False
+    i = 0
+    while i < text.size and text[i] == other[i]:
+        i += 1
+    return i == text.size
+
+
+@compiled()
+def _number_texts(
+    offsets: _Ints, bytes_: _Bytes, slots: _Ints, starts: _Ints, letters: _Bytes, size: int, numbers: _Numbers
+) -> Any:
+    mask = np.uint64(slots.size - 1)
+    for i in range(offsets.size - 1):
+        text = bytes_[offsets[i] : offsets[i + 1]]
+        tag = _tag(text)
+        slot = tag & mask
+        while slots[slot] != ABSENT:
+            if np.uint64(slots[slot] >> 32) == tag:
+                number = slots[slot] & _NUMBER
+                if _same(text, letters[starts[number] : starts[number + 1]]):
+                    break
+            slot = (slot + np.uint64(1)) & mask
+        if slots[slot] == ABSENT:
+            stop = starts[size] + text.size
+            if size == starts.size - 1 or stop > letters.size:
+                return i, size
+            for k in range(text.size):
+                letters[starts[size] + k] = text[k]
+            slots[slot] = np.int64(tag << np.uint64(32)) | size
+            size += 1
+            starts[size] = stop
+        numbers[i] = slots[slot] & _NUMBER
+    return offsets.size - 1, size
+
+
+@compiled()
+def _refill_texts(slots: _Ints, old: _Ints) -> None:
+    mask = np.uint64(slots.size - 1)
+    for entry in old:
+        if entry != ABSENT:
+            slot = np.uint64(entry >> 32) & mask
+            while slots[slot] != ABSENT:
+                slot = (slot + np.uint64(1)) & mask
+            slots[slot] = entry
+
+
+@compiled()
+def _number_entries(indices: NDArray[np.integer[Any]], ranks: _Numbers, entries: _Numbers, numbers: _Numbers) -> int:
+    size = 0
+    for i in range(indices.size):
+        entry = indices[i]
+        if ranks[entry] == ABSENT:
+            ranks[entry] = size
+            entries[size] = entry
+            size += 1
+        numbers[i] = ranks[entry]
+    return size
+
+
+_Integers = NDArray[np.integer[Any]]
+
+_MOST_TASKS = 32
+SHORT_ROW = 48
+"""Events up to which a row is sorted by insertion, which is faster; most rows are short."""
+
+
+def group(owners: _Integers, size: int) -> tuple[_Ints, _Integers]:
+    """Return the places of each owner, in order.
+
+    Args:
+        owners: shape ``(m,)``, in 0..size - 1.
+        size: how many owners there are.
+
+    Returns:
+        ``(size + 1,)`` offsets and ``(m,)`` places, int32 where that suffices.
+    """
+    offsets = np.zeros(size + 1, np.int64)
+    _count_owners(owners, offsets)
+    narrow = owners.size < 1 << 31
+    places: _Integers = np.empty(owners.size, np.int32) if narrow else np.empty(owners.size, np.int64)
+    _scatter(owners, np.cumsum(offsets, out=offsets)[:-1].copy(), places)
+    return offsets, places
+
+
+def order_rows(offsets: _Ints, places: _Integers, times: NDArray[Any]) -> None:
+    """Sort the places of each row by time, in place; places of equal times keep their order.
+
+    Args:
+        offsets: shape ``(rows + 1,)``.
+        places: shape ``(m,)``.
+        times: shape ``(m,)``, by place.
+    """
+    # Arrays that may be written and arrays that may not would be two kernels.
+    whens = frozen(times)
+
+    def order(start: int, stop: int) -> None:
+        _order(offsets, places, whens, start, stop)
+
+    rows = offsets.size - 1
+    map_blocks(order, rows, block=rows_per_task(rows))
+
+
+def order_events(offsets: _Ints, events: _Integers, times: NDArray[Any]) -> None:
+    """Sort the events of each row by time, and the times with them, in place; those of equal times keep their order.
+
+    Args:
+        offsets: shape ``(rows + 1,)``.
+        events: shape ``(m,)``.
+        times: shape ``(m,)``.
+    """
+
+    def order(start: int, stop: int) -> None:
+        _order_events(offsets, events, times, start, stop)
+
+    rows = offsets.size - 1
+    map_blocks(order, rows, block=rows_per_task(rows))
+
+
+def copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints) -> NDArray[Any]:
+    """Return rows, or parts of them, one after the other.
+
+    Args:
+        array: shape ``(m,)``.
+        starts: shape ``(rows,)``, where each begins in the array.
+        offsets: shape ``(rows + 1,)``, where each is to begin.
+
+    Returns:
+        The rows, shape ``(offsets[-1],)``.
+    """
+    rows: NDArray[Any] = np.empty(offsets[-1], array.dtype)
+    _copy_rows(array, starts, offsets, rows)
+    return rows
+
+
+def take_places(owners: _Integers, next_place: _Ints, stops: _Ints, places: _Ints) -> bool:
+    """Assign the next places of their rows to events.
+
+    Args:
+        owners: shape ``(m,)``, the row of each event.
+        next_place: shape ``(rows,)``, the first free place of each row; moved on.
+        stops: shape ``(rows,)``, where each row ends.
+        places: shape ``(m,)``, where the result goes.
+
+    Returns:
+        Whether every event had a place.
+    """
+    return bool(_take_places(owners, next_place, stops, places))
+
+
+def rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any]) -> bool:
+    """Return true if no event is earlier than one before it in its row.
+
+    Args:
+        owners: shape ``(m,)``, the row of each event.
+        times: shape ``(m,)``.
+        latest: shape ``(rows,)``, the latest time of each row before; moved on as far as times rise.
+    """
+    return bool(_rises_in_rows(owners, times, latest))
+
+
+def rows_per_task(rows: int) -> int:
+    """Return the number of rows per task; it does not depend on the threads."""
+    return max(-(-rows // _MOST_TASKS), 1)
+
+
+@compiled()
+def _count_owners(owners: _Integers, offsets: _Ints) -> None:
+    for owner in owners:
+        offsets[owner + 1] += 1
+
+
+@compiled()
+def _scatter(owners: _Integers, next_place: _Ints, places: _Integers) -> None:
+    for i in range(owners.size):
+        places[next_place[owners[i]]] = i
+        next_place[owners[i]] += 1
+
+
+@compiled()
+def _order(offsets: _Ints, places: _Integers, times: NDArray[Any], start: int, stop: int) -> None:
+    for row in range(start, stop):
+        part = places[offsets[row] : offsets[row + 1]]
+        ordered = True
+        for i in range(1, part.size):
+            if times[part[i]] < times[part[i - 1]]:
+                ordered = False
+                break
+        if not ordered:
+            unsorted, order = part.copy(), np.argsort(times[part], kind="mergesort")
+            for i in range(order.size):
+                part[i] = unsorted[order[i]]
+
+
+@compiled()
+def _order_events(offsets: _Ints, events: _Integers, times: NDArray[Any], start: int, stop: int) -> None:
+    for row in range(start, stop):
+        when, what = times[offsets[row] : offsets[row + 1]], events[offsets[row] : offsets[row + 1]]
+        if when.size > SHORT_ROW:
+            early, before, order = when.copy(), what.copy(), np.argsort(when, kind="mergesort")
+            for i in range(order.size):
+                when[i], what[i] = early[order[i]], before[order[i]]
+            continue
+        for i in range(1, when.size):
+            time, event, j = when[i], what[i], i
+            while j > 0 and when[j - 1] > time:
+                when[j], what[j] = when[j - 1], what[j - 1]
+                j -= 1
+            when[j], what[j] = time, event
+
+
+@compiled()
+def _copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints, rows: NDArray[Any]) -> None:
+    for row in range(starts.size):
+        # In a loop: most rows are short, and a slice costs more than what it copies.
+        shift = starts[row] - offsets[row]
+        for i in range(offsets[row], offsets[row + 1]):
+            rows[i] = array[i + shift]
+
+
+@compiled()
+def _take_places(owners: _Integers, next_place: _Ints, stops: _Ints, places: _Ints) -> bool:
+    for i in range(owners.size):
+        owner = owners[i]
+        if next_place[owner] >= stops[owner]:
+            return False
+        places[i] = next_place[owner]
+        next_place[owner] += 1
+    return True
+
+
+@compiled()
+def _rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any]) -> bool:
+    for i in range(owners.size):
+        if times[i] < latest[owners[i]]:
+            return False
+        latest[owners[i]] = times[i]
+    return True
+
+
+def invert(
+    size: int, entries: list[tuple[_Ints, _Numbers, NDArray[np.integer[Any]]]], dtype: type = np.int32
+) -> tuple[_Ints, _Numbers, NDArray[np.integer[Any]]]:
+    """Return the owners of every feature, with their weights.
+
+    Args:
+        size: how many features there are.
+        entries: groups of offsets ``(rows + 1,)``, features ``(m,)`` and weights ``(m,)``; row i belongs to owner
+            i. `ABSENT` features and weights of 0 are left out. No feature may be in two of the groups.
+        dtype: the type of the weights.
+
+    Returns:
+        ``(size + 1,)`` offsets, owners, ascending for each feature, and weights.
+    """
+    offsets = np.zeros(size + 1, np.int64)
+    for _, features, weights in entries:
+        _count_features(features, weights, offsets)
+    np.cumsum(offsets, out=offsets)
+    owners, kept, place = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], dtype), offsets[:-1].copy()
+    for rows, features, weights in entries:
+        _scatter_features(rows, features, weights, place, (owners, kept))
+    return offsets, owners, kept
+
+
+@compiled()
+def _count_features(features: _Numbers, weights: NDArray[np.integer[Any]], offsets: _Ints) -> None:
+    for i in range(features.size):
+        if features[i] != ABSENT and weights[i] != 0:
+            offsets[features[i] + 1] += 1
+
+
+@compiled()
+def _scatter_features(
+    rows: _Ints, features: _Numbers, weights: NDArray[np.integer[Any]], place: _Ints, out: Any
+) -> None:
+    owners, kept = out
+    for row in range(rows.size - 1):
+        for i in range(rows[row], rows[row + 1]):
+            feature = features[i]
+            if feature != ABSENT and weights[i] != 0:
+                owners[place[feature]] = row
+                kept[place[feature]] = weights[i]
+                place[feature] += 1
+
+
+NOTHING = -1
+"""A key that does not count."""
+
+
+def transitions(offsets: _Ints, events: _Integers, size: int, *, start: bool) -> _Ints:
+    """Return keys of the first event of each row, and of every step from one event to the next.
+
+    The first event x has the key x, the step from x to y the key (x + 1) * size + y.
+
+    Args:
+        offsets: shape ``(rows + 1,)``.
+        events: shape ``(m,)``, in 0..size - 1.
+        size: how many different events there are; below 2^31.
+        start: whether the first event counts; otherwise its key is `NOTHING`.
+
+    Returns:
+        Keys, shape ``(m,)``.
+    """
+    keys = np.empty(events.size, np.int64)
+    _transitions(offsets, events, size, start, keys)
+    return keys
+
+
+def count_keys(offsets: _Ints, keys: _Ints) -> tuple[_Ints, _Ints, NDArray[np.int32]]:
+    """Return the different keys of each row with their counts.
+
+    Args:
+        offsets: shape ``(rows + 1,)``.
+        keys: shape ``(m,)``; taken over, and sorted within each row. `NOTHING` does not count.
+
+    Returns:
+        ``(rows + 1,)`` offsets of the result, its keys, ascending in each row, and how often each came.
+    """
+    counts, found = np.empty(keys.size, np.int32), np.zeros(offsets.size, np.int64)
+
+    def count(start: int, stop: int) -> None:
+        _count_keys(offsets, keys, counts, found, (start, stop))
+
+    rows = offsets.size - 1
+    map_blocks(count, rows, block=rows_per_task(rows))
+    packed = np.cumsum(found)
+    _pack(offsets, packed, keys, counts)
+    return packed, keys[: packed[-1]].copy(), counts[: packed[-1]].copy()
+
+
+@compiled()
+def _transitions(offsets: _Ints, events: _Integers, size: int, start: bool, keys: _Ints) -> None:
+    for row in range(offsets.size - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            if i > offsets[row]:
+                keys[i] = (np.int64(events[i - 1]) + 1) * size + events[i]
+            else:
+                keys[i] = np.int64(events[i]) if start else NOTHING
+
+
+@compiled()
+def _sort(keys: _Ints) -> None:
+    if keys.size > SHORT_ROW:
+        keys.sort()
+        return
+    for i in range(1, keys.size):
+        key, j = keys[i], i
+        while j > 0 and keys[j - 1] > key:
+            keys[j] = keys[j - 1]
+            j -= 1
+        keys[j] = key
+
+
+@compiled()
+def _count_keys(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], found: _Ints, rows: Any) -> None:
+    for row in range(rows[0], rows[1]):
+        part, many = keys[offsets[row] : offsets[row + 1]], counts[offsets[row] : offsets[row + 1]]
+        _sort(part)
+        different = 0
+        for i in range(part.size):
+            if part[i] == NOTHING:
+                continue
+            if different and part[different - 1] == part[i]:
+                many[different - 1] += 1
+            else:
+                part[different] = part[i]
+                many[different] = 1
+                different += 1
+        found[row + 1] = different
+
+
+@compiled()
+def _pack(offsets: _Ints, packed: _Ints, keys: _Ints, counts: NDArray[np.int32]) -> None:
+    # Rows only move towards the front, so none is written over before it has moved.
+    for row in range(offsets.size - 1):
+        shift = offsets[row] - packed[row]
+        for i in range(packed[row], packed[row + 1]):
+            keys[i] = keys[i + shift]
+            counts[i] = counts[i + shift]

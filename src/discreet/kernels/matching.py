@@ -1,0 +1,494 @@
+"""Compiled kernels that match traces: scores of all pairs, counted and searched.
+
+An index of thresholds: cells of a scale, and the first threshold of each.
+
+Compiled kernels of scores: one probe at a time, its weighted features summed over the candidates that own them.
+
+They take the arrays of a `matching.Problem` in the order of its ``parts``, and room for one task.
+
+Scores of every probe for every candidate, computed one probe at a time and never stored.
+
+The *index* of the candidates lists, for every feature, its owners and their weights. A *probe* lists features and
+counts. The score of a probe for a candidate, in integers, is
+
+    constant[probe] + sum over its features of count[probe, feature] * weight[candidate, feature],
+
+so a candidate who has none of the probe's features scores its constant, the *floor*, and all of these are counted at
+once. Weights and counts are at least 1.
+
+Reports are matched by likelihood: the features of one *report* are the values in its block, the weights are a
+candidate's visits to them, and the sum t of these scores ln(1 + contrast t / total), total the candidate's visits, or
+ln(t / total / floor) for a report in clear (contrast 0), in units. A probe is then several reports, whose scores add
+up.
+
+The probability that each probe's own candidate scores best, from comparisons with that score alone.
+
+One guess depends only on whether any candidate scores more than the probe's own one, and on the number with the same
+score. As weights are positive, a probe is decided as soon as a candidate's partial sum exceeds the own candidate's
+score, and the rest of it is skipped.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import log, log1p
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.compiling import compiled
+from discreet.kernels.parallel import map_blocks
+
+_Ints = NDArray[np.int64]
+_Numbers = NDArray[np.integer[Any]]
+
+SHIFT_BITS = 6
+"""A coarse cell is its first fine cell and, in so many lowest bits, by how many bits the fine ones are narrower."""
+
+_COARSE_BITS = 12
+_CELLS_PER_THRESHOLD = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """Thresholds with an index for the search of a score among them.
+
+    Coarse cells are equally wide, and each is cut into fine ones in proportion to its thresholds, since scores may
+    crowd anywhere: log-likelihoods at one end, likelihood ratios at the other.
+
+    Attributes:
+        thresholds: ``(k + 1,)``; the last one is an upper bound on scores.
+        ends: the first and the last threshold.
+        first: index of the first threshold at or after the start of each fine cell, and one entry more.
+        coarse: ``(c,)`` the first fine cell of each coarse one, and the number of bits by which fine ones are narrower.
+        shift: binary logarithm of the width of a coarse cell.
+    """
+
+    thresholds: _Ints
+    ends: tuple[int, int]
+    first: _Numbers
+    coarse: _Ints
+    shift: int
+
+    @classmethod
+    def of(cls, thresholds: _Ints) -> "Bins":
+        """Return the index of ``(k,)`` ascending thresholds."""
+        closed = np.append(thresholds, np.iinfo(np.int64).max)
+        if not thresholds.size:
+            return cls(closed, (0, 0), np.zeros(2, np.int32), np.zeros(1, np.int64), 0)
+        above = thresholds - thresholds[0]
+        shift = max(int(above[-1]).bit_length() - _COARSE_BITS, 0)
+        inside = np.bincount(above >> shift)
+        # bit_length of how many fine cells there should be, which are not narrower than 1.
+        bits = np.minimum(np.ceil(np.log2(np.maximum(_CELLS_PER_THRESHOLD * inside, 1))).astype(np.int64), shift)
+        starts = np.concatenate([[0], np.cumsum(1 << bits)])
+        fine = np.arange(starts[-1]) - np.repeat(starts[:-1], 1 << bits)
+        begins = np.repeat(np.arange(inside.size) << shift, 1 << bits) + (fine << np.repeat(shift - bits, 1 << bits))
+        first = np.append(np.searchsorted(above, begins), thresholds.size).astype(np.int32)
+        ends = int(thresholds[0]), int(thresholds[-1])
+        return cls(closed, ends, first, starts[:-1] << SHIFT_BITS | (shift - bits), shift)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The arrays in the order in which kernels take them."""
+        return self.thresholds, self.ends, self.first, self.coarse, self.shift
+
+
+_Floats = NDArray[np.float64]
+
+# With more additions than one for so many candidates, all sums are gone through; with fewer, a list of those begun.
+_CROWDED = 2
+_EVERYBODY = -1
+
+
+@compiled()
+def locate(scores: _Ints, found: int, bins: Any, places: _Numbers) -> None:
+    """Return, for each score, twice the number of thresholds below it, plus 1 if it is one.
+
+    In one piece for all of them: a call per score, of a function that takes arrays, would cost more than the search.
+    Without a branch where a cell has at most one threshold, and unsigned, which spares the check for negative indices.
+    """
+    thresholds, (least, most), first, coarse, shift = bins
+    for i in range(found):
+        score = scores[i]
+        above = min(max(score, least), most) - least
+        wide = above >> shift
+        begin = coarse[np.uint64(wide)]
+        cell = np.uint64((begin >> SHIFT_BITS) + ((above - (wide << shift)) >> (begin & ((1 << SHIFT_BITS) - 1))))
+        low = np.uint64(first[cell])
+        low += np.uint64(thresholds[low] < score)
+        if thresholds[low] < score:
+            high = np.uint64(first[cell + np.uint64(1)])
+            while low < high:
+                middle = (low + high) >> np.uint64(1)
+                if thresholds[middle] < score:
+                    low = middle + np.uint64(1)
+                else:
+                    high = middle
+        places[i] = np.uint64(2) * low + np.uint64(thresholds[low] == score)
+
+
+@compiled()
+def _add_row(index: Any, queries: Any, row: int, sums: _Ints, touched: _Numbers) -> int:
+    """Add the weighted features of one row to their owners' sums; return the number of owners with a first entry."""
+    offsets, owners, weights = index
+    rows, features, counts = queries
+    found = 0
+    for q in range(rows[row], rows[row + 1]):
+        feature = features[q]
+        count = np.int64(counts[q])
+        for i in range(offsets[feature], offsets[feature + 1]):
+            owner = owners[i]
+            before = sums[owner]
+            # Always written, kept only if new: without a branch.
+            touched[found] = owner
+            found += before == 0
+            sums[owner] = before + count * weights[i]
+    return found
+
+
+@compiled()
+def _worth(seen: int, total: int, contrast: float, floor: float, scale: float) -> int:
+    share = seen / total
+    if contrast > 0.0:
+        return round(log1p(contrast * share) * scale)
+    # As a difference of rounded numbers, so that the floor cancels exactly.
+    return round(log(max(share, floor)) * scale) - round(log(floor) * scale)
+
+
+@compiled()
+def _add_reports(parts: Any, probe: int, room: Any) -> int:
+    _, index, queries, worth = parts
+    reports, contrasts, totals, floor, scale = worth
+    sums, touched, seen, here = room[:4]
+    found = 0
+    for report in range(reports[probe], reports[probe + 1]):
+        for i in range(_add_row(index, queries, report, seen, here)):
+            owner = here[i]
+            gain = _worth(seen[owner], totals[owner], contrasts[report], floor, scale)
+            seen[owner] = 0
+            if gain > 0:
+                touched[found] = owner
+                found += sums[owner] == 0
+                sums[owner] += gain
+    return found
+
+
+@compiled()
+def _add_probe(parts: Any, probe: int, room: Any) -> int:
+    if parts[3][0].size:
+        return _add_reports(parts, probe, room)
+    return _add_row(parts[1], parts[2], probe, room[0], room[1])
+
+
+@compiled()
+def _add_crowd(parts: Any, probe: int, room: Any) -> int:
+    """Add one probe's weights; return the number of listed candidates, or `_EVERYBODY` if most have some."""
+    offsets, owners, weights = parts[1]
+    rows, features, counts = parts[2]
+    sums, additions = room[0], 0
+    if not parts[3][0].size:
+        for q in range(rows[probe], rows[probe + 1]):
+            additions += offsets[features[q] + 1] - offsets[features[q]]
+    if additions * _CROWDED < sums.size:
+        return _add_probe(parts, probe, room)
+    for q in range(rows[probe], rows[probe + 1]):
+        feature, count = features[q], np.int64(counts[q])
+        for i in range(offsets[feature], offsets[feature + 1]):
+            # Unsigned: it spares the check for negative indices.
+            sums[np.uint32(owners[np.uint64(i)])] += count * weights[np.uint64(i)]
+    return _EVERYBODY
+
+
+@compiled()
+def _take(room: Any, found: int, floor: int) -> int:
+    """Write the scores of candidates with a sum, then the floor; clear the sums; return the number of scores.
+
+    Args:
+        room: of the task.
+        found: as many are listed, or `_EVERYBODY`.
+        floor: of the probe.
+    """
+    sums, touched, scores = room[0], room[1], room[5]
+    taken = 0
+    if found == _EVERYBODY:
+        for i in range(sums.size):
+            scores[taken] = floor + sums[i]
+            taken += sums[i] > 0
+            sums[i] = 0
+    else:
+        for i in range(found):
+            scores[taken] = floor + sums[touched[i]]
+            taken += sums[touched[i]] > 0
+            sums[touched[i]] = 0
+    scores[taken] = floor
+    return taken
+
+
+@compiled()
+def _room(candidates: int) -> Any:
+    # One place more than there are candidates: the last one written may be thrown away.
+    sums, touched, places = (
+        np.zeros(candidates, np.int64),
+        np.empty(candidates + 1, np.int32),
+        np.empty(candidates + 1, np.int32),
+    )
+    seen, here, scores = (
+        np.zeros(candidates, np.int64),
+        np.empty(candidates + 1, np.int32),
+        np.empty(candidates + 1, np.int64),
+    )
+    return sums, touched, seen, here, places, scores
+
+
+@compiled()
+def rank_probes(parts: Any, people: Any, bins: Any, rows: Any, out: Any) -> None:
+    """Rank the probes' own candidates, and count the scores of all others by bin."""
+    users, candidates, genuine = people
+    greater, ties, counts = out
+    room = _room(candidates)
+    sums, places, scores = room[0], room[4], room[5]
+    for probe in range(rows[0], rows[1]):
+        found, own, floor = _add_crowd(parts, probe, room), genuine[probe], parts[0][probe]
+        # Oneself is nobody else: gains nothing, and is not among the rest either.
+        sums[users[probe]], above, equal = 0, 0, 1
+        others = _take(room, found, floor)
+        locate(scores, others + 1, bins, places)
+        for i in range(others):
+            above += scores[i] > own
+            equal += scores[i] == own
+            counts[np.uint32(places[i])] += 1
+        rest = candidates - 1 - others
+        counts[places[others]] += rest
+        greater[probe] = above + rest * (floor > own)
+        ties[probe] = equal + rest * (floor == own)
+
+
+@compiled()
+def _sum_of_pair(index: Any, queries: Any, row: int, owner: int) -> int:
+    offsets, owners, weights = index
+    rows, features, counts = queries
+    total = 0
+    for q in range(rows[row], rows[row + 1]):
+        feature = features[q]
+        low, high = offsets[feature], offsets[feature + 1]
+        while low < high:
+            middle = (low + high) >> 1
+            if owners[middle] < owner:
+                low = middle + 1
+            else:
+                high = middle
+        if low < offsets[feature + 1] and owners[low] == owner:
+            total += counts[q] * np.int64(weights[low])
+    return total
+
+
+@compiled()
+def score_pairs(parts: Any, probes: _Ints, owners: _Ints, scores: _Ints) -> None:
+    """Write the scores of pairs of a probe and a candidate."""
+    constants, index, queries, worth = parts
+    reports, contrasts, totals, floor, scale = worth
+    for i in range(probes.size):
+        probe, owner = probes[i], owners[i]
+        scores[i] = constants[probe]
+        if not reports.size:
+            scores[i] += _sum_of_pair(index, queries, probe, owner)
+            continue
+        for report in range(reports[probe], reports[probe + 1]):
+            seen = _sum_of_pair(index, queries, report, owner)
+            if seen:
+                scores[i] += max(_worth(seen, totals[owner], contrasts[report], floor, scale), 0)
+
+
+# A task has sums and counts of its own, so there are few of them; their number does not depend on the threads.
+_MOST_TASKS = 64
+_LEAST_ROWS = 64
+
+
+def _none(dtype: type) -> Callable[[], NDArray[Any]]:
+    return lambda: np.empty(0, dtype)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """A matching problem in integers: probes, candidates and their features.
+
+    Attributes:
+        users: ``(m,)`` the candidate whose probe it is.
+        candidates: n.
+        constants: ``(m,)`` the floor of each probe.
+        index: offsets ``(features + 1,)``, owners int32, ascending for each feature, and weights.
+        queries: offsets ``(m + 1,)`` (or one row per report), features int32, and counts.
+        reports: offsets ``(m + 1,)`` of each probe's reports; empty if scores are plain sums.
+        contrasts: one per report; see the module.
+        totals: ``(n,)`` events known of each candidate; with reports only.
+        floor: the least probability; with reports only.
+        scale: units per nat; with reports only.
+    """
+
+    users: _Ints
+    candidates: int
+    constants: _Ints
+    index: tuple[_Ints, _Numbers, _Numbers]
+    queries: tuple[_Ints, _Numbers, _Numbers]
+    reports: _Ints = field(default_factory=_none(np.int64))
+    contrasts: _Floats = field(default_factory=_none(np.float64))
+    totals: _Ints = field(default_factory=_none(np.int64))
+    floor: float = 1.0
+    scale: float = 1.0
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The arrays in the order in which kernels take them."""
+        worth = self.reports, self.contrasts, self.totals, self.floor, self.scale
+        return self.constants, self.index, self.queries, worth
+
+
+def scores_of_pairs(problem: Problem, probes: _Ints, owners: _Ints, *, threads: int | None = None) -> _Ints:
+    """Return the scores of pairs of a probe and a candidate.
+
+    Args:
+        problem: probes and candidates.
+        probes: shape ``(k,)``.
+        owners: shape ``(k,)``, candidates.
+        threads: as in `map_blocks`.
+
+    Returns:
+        Scores, shape ``(k,)``.
+    """
+    scores = np.empty(probes.size, np.int64)
+
+    def score(start: int, stop: int) -> None:
+        score_pairs(problem.parts, probes[start:stop], owners[start:stop], scores[start:stop])
+
+    map_blocks(score, probes.size, block=rows_per_task(probes.size), threads=threads)
+    return scores
+
+
+def genuine_scores(problem: Problem, *, threads: int | None = None) -> _Ints:
+    """Return the ``(m,)`` scores of the probes for their own candidates."""
+    return scores_of_pairs(problem, np.arange(problem.users.size), problem.users, threads=threads)
+
+
+def rank(
+    problem: Problem, genuine: _Ints, thresholds: _Ints, *, threads: int | None = None
+) -> tuple[_Ints, _Ints, _Ints]:
+    """Return the ranks of the probes' own candidates, and counts of the other candidates' scores.
+
+    Args:
+        problem: probes and candidates.
+        genuine: ``(m,)`` the score of each probe for its own candidate.
+        thresholds: ``(k,)`` different scores, ascending.
+        threads: as in `map_blocks`.
+
+    Returns:
+        ``(m,)`` how many others score more, ``(m,)`` how many score the same, oneself included, and ``(2 k + 1,)``
+        counts of the other candidates' scores: below the first threshold, equal to it, between it and the second,
+        and so on.
+    """
+    bins, people = Bins.of(thresholds).parts, (problem.users, problem.candidates, genuine)
+    greater, ties = np.empty(genuine.size, np.int64), np.empty(genuine.size, np.int64)
+    total, lock = np.zeros(2 * thresholds.size + 1, np.int64), threading.Lock()
+
+    def work(start: int, stop: int) -> None:
+        counts = np.zeros_like(total)
+        rank_probes(problem.parts, people, bins, (start, stop), (greater, ties, counts))
+        with lock:
+            # Integers: the order of the tasks does not matter.
+            np.add(total, counts, out=total)
+
+    map_blocks(work, genuine.size, block=rows_per_task(genuine.size), threads=threads)
+    return greater, ties, total
+
+
+def rows_per_task(rows: int) -> int:
+    """Return the number of probes per task; it does not depend on the threads."""
+    return max(-(-rows // _MOST_TASKS), _LEAST_ROWS)
+
+
+# With more additions than one for so many candidates, all sums are gone through; with fewer, a list of those begun.
+_CROWDED_ROWS = 8
+
+
+def chances_of_own(problem: Problem, genuine: _Ints, *, threads: int | None = None) -> _Floats:
+    """Return the probability that each probe's own candidate is named in one guess, ties broken at random.
+
+    Args:
+        problem: probes and candidates; scores are plain sums, not worths of reports.
+        genuine: ``(m,)`` the score of each probe for its own candidate.
+        threads: as in `map_blocks`.
+
+    Returns:
+        Probabilities, shape ``(m,)``: 0 where somebody scores more, else 1 over how many score as much.
+    """
+    chances, gains = np.empty(genuine.size), genuine - problem.constants
+
+    def work(start: int, stop: int) -> None:
+        _name(problem.index, problem.queries, (problem.candidates, gains), (start, stop), chances)
+
+    map_blocks(work, genuine.size, block=rows_per_task(genuine.size), threads=threads)
+    return chances
+
+
+@compiled()
+def _name(index: Any, queries: Any, people: Any, rows: Any, chances: _Floats) -> None:
+    candidates, gains = people
+    sums, touched = np.zeros(candidates, np.int64), np.empty(candidates + 1, np.int32)
+    for probe in range(rows[0], rows[1]):
+        additions = 0
+        for q in range(queries[0][probe], queries[0][probe + 1]):
+            additions += index[0][queries[1][q] + 1] - index[0][queries[1][q]]
+        if additions * _CROWDED_ROWS >= candidates:
+            chances[probe] = _among_all(index, queries, probe, gains[probe], sums)
+        else:
+            chances[probe] = _among_touched(index, queries, probe, gains[probe], (sums, touched))
+
+
+@compiled()
+def _among_all(index: Any, queries: Any, probe: int, gain: int, sums: _Ints) -> float:
+    offsets, owners, weights = index
+    rows, features, counts = queries
+    ties, beaten = 0, False
+    for q in range(rows[probe], rows[probe + 1]):
+        feature, count = features[q], np.int64(counts[q])
+        for i in range(offsets[feature], offsets[feature + 1]):
+            # Unsigned: it spares the check for negative indices.
+            owner = np.uint32(owners[np.uint64(i)])
+            after = sums[owner] + count * weights[np.uint64(i)]
+            sums[owner] = after
+            beaten |= after > gain
+        if beaten:
+            break
+    for i in range(sums.size):
+        ties += sums[i] == gain
+        sums[i] = 0
+    return 0.0 if beaten else 1.0 / ties
+
+
+@compiled()
+def _among_touched(index: Any, queries: Any, probe: int, gain: int, room: Any) -> float:
+    offsets, owners, weights = index
+    rows, features, counts = queries
+    sums, touched = room
+    found, ties, beaten = 0, 0, False
+    for q in range(rows[probe], rows[probe + 1]):
+        feature, count = features[q], np.int64(counts[q])
+        for i in range(offsets[feature], offsets[feature + 1]):
+            owner = owners[i]
+            before = sums[owner]
+            after = before + count * weights[i]
+            # Always written, kept only if new: without a branch.
+            touched[found] = owner
+            found += before == 0
+            sums[owner] = after
+            beaten |= after > gain
+        if beaten:
+            break
+    for i in range(found):
+        ties += sums[touched[i]] == gain
+        sums[touched[i]] = 0
+    if beaten:
+        return 0.0
+    # Whoever shares nothing gained nothing.
+    return 1.0 / (ties if gain > 0 else sums.size - found)

@@ -1,1 +1,0 @@
-"""Kernels of traces: numbering and counting of events, and scores of every probe for every candidate."""

@@ -1,0 +1,1 @@
+"""Charts, curves, and templates of pages."""

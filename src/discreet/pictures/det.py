@@ -1,0 +1,180 @@
+"""Detection error trade-off on normal-deviate axes [Martin et al. 1997], and success against the length of the list."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.extras import optional
+from discreet.pictures.charts import self_contained
+from discreet.pictures.curves import COLOURS
+
+_TICKS = (1e-6, 1e-5, 1e-4, 1e-3, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
+_LEAST, _MOST = 1e-7, 0.9999
+_STEPS = 1500
+_SIZE = 380
+_DIAGONAL = "equal rates"
+_CHANCE = "guessing"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DetLine:
+    """The line of one DET curve.
+
+    Attributes:
+        name: in the legend.
+        far: ``(b,)`` false acceptance rates, falling.
+        frr: ``(b,)`` false rejection rates, rising.
+        equal: where they are equal.
+    """
+
+    name: str
+    far: FloatArray
+    frr: FloatArray
+    equal: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankLines:
+    """The line of one rank curve, with its interval.
+
+    Attributes:
+        name: in the legend.
+        points: list length, probability, lower and upper limit.
+        level: confidence of the limits.
+    """
+
+    name: str
+    points: Sequence[tuple[int, float, float, float]]
+    level: float
+
+
+def deviate(rate: float) -> float:
+    """Return the normal deviate of a rate, its axis's scale; rates of 0 and 1 lie at the ends of the axis."""
+    return NormalDist().inv_cdf(min(max(rate, _LEAST), _MOST))
+
+
+@self_contained
+def det_chart(lines: Sequence[DetLine], *, title: str = "Detection error trade-off") -> Any:
+    """Return a chart of false rejection against false acceptance.
+
+    Args:
+        lines: at least one; of each is drawn what lies strictly between the rates 0 and 1, which have no deviate.
+        title: above the chart.
+
+    Returns:
+        an Altair layer chart.
+    """
+    alt = optional("altair")
+    records = [record for line in lines for record in _records(line)]
+    ends = [_domain([record[axis] for record in records]) for axis in ("x", "y")]
+    x, y = (
+        alt.X("x:Q").scale(domain=ends[0], nice=False).axis(_axis(alt, ends[0])).title("false acceptance rate"),
+        alt.Y("y:Q").scale(domain=ends[1], nice=False).axis(_axis(alt, ends[1])).title("false rejection rate"),
+    )
+    names = [line.name for line in lines]
+    colour = _colour(alt, names)
+    tips = [alt.Tooltip("name:N"), *(alt.Tooltip(f"{rate}:Q", format=".3%") for rate in ("far", "frr"))]
+    curve = alt.Chart(alt.Data(values=records)).mark_line(strokeWidth=2, clip=True)
+    marks = [{"name": line.name, "x": deviate(line.equal), "y": deviate(line.equal)} for line in lines]
+    point = alt.Chart(alt.Data(values=marks)).mark_point(filled=True, size=55, opacity=1, clip=True)
+    layers = [
+        _diagonal(alt, ends).encode(x=x, y=y),
+        curve.encode(x=x, y=y, color=colour, tooltip=tips, order="place:Q"),
+        point.encode(x=x, y=y, color=colour),
+    ]
+    told = "; ".join(f"{line.name} {line.equal:.2%}" for line in lines) if len(lines) <= 3 else ""
+    subtitle = f"dots: equal error rate{f' ({told})' if told else ''}; dashed: {_DIAGONAL}"
+    heading = alt.TitleParams(title, subtitle=subtitle, anchor="start", fontSize=14, subtitleFontSize=11)
+    return alt.layer(*layers).properties(width=_SIZE, height=_SIZE, title=heading)
+
+
+def _records(line: DetLine) -> list[dict[str, Any]]:
+    """Return the corners of a curve, thinned to visible distances."""
+    inside = np.flatnonzero((line.far > 0) & (line.far < 1) & (line.frr > 0) & (line.frr < 1))
+    if not len(inside):
+        # Nothing but corners, which lie at the ends of the axes.
+        inside = np.arange(len(line.far))
+    xs = np.array([deviate(rate) for rate in line.far[inside].tolist()])
+    ys = np.array([deviate(rate) for rate in line.frr[inside].tolist()])
+    # Evenly along both axes, as steps are fine in the middle and wide at the ends.
+    travelled = np.cumsum(np.abs(np.diff(xs, prepend=xs[:1])) + np.abs(np.diff(ys, prepend=ys[:1])))
+    kept = inside
+    if len(inside) > _STEPS:
+        places = np.unique(np.searchsorted(travelled, np.linspace(0, travelled[-1], _STEPS)))
+        xs, ys, kept = xs[places], ys[places], inside[places]
+    points = zip(xs.tolist(), ys.tolist(), line.far[kept].tolist(), line.frr[kept].tolist(), strict=True)
+    return [
+        {"name": line.name, "place": place, "x": x, "y": y, "far": far, "frr": frr}
+        for place, (x, y, far, frr) in enumerate(points)
+    ]
+
+
+def _domain(drawn: Sequence[float]) -> list[float]:
+    """Return the ends of an axis: ticks around the lines, at least from 1% to 60%."""
+    low, high = min([*drawn, deviate(0.01)]), max([*drawn, deviate(0.6)])
+    below = [deviate(tick) for tick in _TICKS if deviate(tick) <= low]
+    above = [deviate(tick) for tick in _TICKS if deviate(tick) >= high]
+    return [max(below, default=deviate(_LEAST)), min(above, default=deviate(_MOST))]
+
+
+def _axis(alt: Any, ends: Sequence[float]) -> Any:
+    shown = [tick for tick in _TICKS if ends[0] <= deviate(tick) <= ends[1]]
+    # A chain of comparisons: a table would need the very digits of the deviates as keys.
+    label = "".join(f"abs(datum.value - {deviate(tick):.9f}) < 1e-6 ? '{tick * 100:g}%' : " for tick in shown) + "''"
+    return alt.Axis(values=[deviate(tick) for tick in shown], labelExpr=label, labelOverlap=True, gridColor="#e6e6e6")
+
+
+def _diagonal(alt: Any, ends: Sequence[Sequence[float]]) -> Any:
+    low, high = max(one[0] for one in ends), min(one[1] for one in ends)
+    values = [{"x": place, "y": place} for place in (low, high)]
+    return alt.Chart(alt.Data(values=values)).mark_line(strokeDash=[4, 4], color="#999", strokeWidth=1)
+
+
+def _colour(alt: Any, names: Sequence[str]) -> Any:
+    colours = [COLOURS[place % len(COLOURS)] for place in range(len(names))]
+    legend = alt.Legend(title=None, orient="right", labelFontSize=12) if len(names) > 1 else None
+    return alt.Color("name:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
+
+
+@self_contained
+def rank_chart(lines: Sequence[RankLines], *, users: int | None = None, title: str = "Among the k best") -> Any:
+    """Return a chart of the probability that the right user is among the k best, against k.
+
+    Args:
+        lines: at least one.
+        users: size of the gallery, for the line of guessing; None for none.
+        title: above the chart.
+
+    Returns:
+        an Altair layer chart.
+    """
+    alt = optional("altair")
+    fields = ("k", "value", "low", "high")
+    records: list[dict[str, Any]] = [
+        {"name": line.name, **dict(zip(fields, point, strict=True))} for line in lines for point in line.points
+    ]
+    names, last = [line.name for line in lines], max(record["k"] for record in records)
+    if users:
+        ks = sorted({record["k"] for record in records})
+        chance = [{"name": _CHANCE, "k": k, "value": min(k / users, 1.0)} for k in ks]
+    x = alt.X("k:Q").scale(type="log", domain=[1, max(last, 2)], nice=False)
+    x = x.axis(alt.Axis(format="~s", tickCount=6)).title("k, the length of the list")
+    y = alt.Y("value:Q").scale(domain=[0, 1]).axis(alt.Axis(format="~%")).title("right user among the k best")
+    colour = _colour(alt, names)
+    tips = [alt.Tooltip("name:N"), alt.Tooltip("k:Q"), alt.Tooltip("value:Q", format=".3%")]
+    base = alt.Chart(alt.Data(values=records))
+    layers = [
+        base.mark_rule(opacity=0.5, strokeWidth=2).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
+        base.mark_line(point=alt.OverlayMarkDef(size=30)).encode(x=x, y=y, color=colour, tooltip=tips),
+    ]
+    if users:
+        guessing = alt.Chart(alt.Data(values=chance)).mark_line(strokeDash=[4, 4], color="#999", strokeWidth=1)
+        layers.insert(0, guessing.encode(x=x, y=y))
+    levels = " or ".join(f"{level * 100:g}%" for level in sorted({line.level for line in lines}))
+    told = f"bars: {levels} confidence intervals" + (f"; dashed: {_CHANCE} among {users:,}" if users else "")
+    heading = alt.TitleParams(title, subtitle=told, anchor="start", fontSize=14, subtitleFontSize=11)
+    return alt.layer(*layers).properties(width=_SIZE, height=_SIZE * 3 // 4, title=heading)

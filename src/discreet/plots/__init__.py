@@ -1,1 +1,0 @@
-"""Plots: curves, bars, maps, comparisons, DET and rank curves."""

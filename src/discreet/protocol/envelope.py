@@ -1,0 +1,321 @@
+"""Signed envelopes.
+
+Refusals of collections, one class for each reason; a class's ``code`` names it in every language.
+
+Envelopes: the bytes of a document with Ed25519 signatures over them.
+
+    {"document": "<base64>", "signatures": [{"key": "<base64, 32 bytes>", "signature": "<base64, 64 bytes>"}]}
+
+A signature is over the line ``discreet collection 1``, a line feed, and the bytes of the document. It is checked over
+the bytes as they came, before they are parsed; nobody writes a document anew to check it.
+"""
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+from discreet.errors import DataError, ParameterError
+
+
+class CollectionError(DataError):
+    """A collection that is refused; nothing of it is kept.
+
+    Attributes:
+        code: the reason, one word, the same in every language.
+    """
+
+    code: ClassVar[str] = "collection"
+
+
+class SizeError(CollectionError):
+    """The envelope or its document is too large."""
+
+    code = "size"
+
+
+class EnvelopeError(CollectionError):
+    """This is no envelope: no JSON, other fields, or base64 that nobody writes."""
+
+    code = "envelope"
+
+
+class UntrustedError(CollectionError):
+    """No trusted key has signed the document."""
+
+    code = "untrusted"
+
+
+class SignatureError(CollectionError):
+    """The signature of a trusted key is not one of this document."""
+
+    code = "signature"
+
+
+class FormatError(CollectionError):
+    """The document is in a format that this version does not know."""
+
+    code = "format"
+
+
+class FieldError(CollectionError):
+    """A field of the document is missing, unknown, of another type or out of range."""
+
+    code = "field"
+
+
+class RollbackError(CollectionError):
+    """A higher version of this name was seen before."""
+
+    code = "rollback"
+
+
+class EquivocationError(CollectionError):
+    """Another document of this name and version was seen before."""
+
+    code = "equivocation"
+
+
+class PromiseError(CollectionError):
+    """The sampler's integers keep no promise, or a weaker one than the document states."""
+
+    code = "promise"
+
+
+class LawError(CollectionError):
+    """The sampler's block law is unknown here: of a later version, or of a package that is not installed."""
+
+    code = "law"
+
+
+class CapError(CollectionError):
+    """A report costs more than the application allows."""
+
+    code = "cap"
+
+
+class LifetimeError(CollectionError):
+    """The collection asks for more in all, or in one epoch, than the application allows."""
+
+    code = "lifetime"
+
+
+class PlanError(CollectionError):
+    """The plan in the document is malformed, or is not the one that the sampler was made for."""
+
+    code = "plan"
+
+
+class RebuiltError(CollectionError):
+    """The mechanism that the plan describes has another sampler or another fingerprint."""
+
+    code = "rebuilt"
+
+
+class SimulatedError(CollectionError):
+    """A simulated collection met a device for people, or a device of a simulation met a real collection."""
+
+    code = "simulated"
+
+
+REFUSALS: tuple[type[CollectionError], ...] = (
+    SizeError,
+    EnvelopeError,
+    UntrustedError,
+    SignatureError,
+    FormatError,
+    FieldError,
+    RollbackError,
+    EquivocationError,
+    PromiseError,
+    LawError,
+    CapError,
+    LifetimeError,
+    PlanError,
+    RebuiltError,
+    SimulatedError,
+)
+"""Every reason for which a collection is refused."""
+
+
+MEDIA_TYPE = "application/vnd.discreet.collection+json"
+MOST_BYTES = 1 << 20
+"""Largest document, in bytes."""
+MOST_ENVELOPE_BYTES = 3 << 19
+"""Largest envelope, in bytes."""
+KEY_BYTES, SIGNATURE_BYTES = 32, 64
+
+_SIGNED = b"discreet collection 1\n"
+_MOST_SIGNATURES = 16
+_LARGEST = (1 << 53) - 1
+
+
+def document_bytes(document: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a document: UTF-8 JSON, sorted keys, no spaces.
+
+    Raises:
+        ParameterError: if it holds what not every language reads alike: an integer beyond 2^53 - 1, a number that is
+            not finite, half of a character; or is larger than 1 MiB.
+    """
+    _refuse_large_integers(document)
+    try:
+        spelled = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+        written = spelled.encode()
+    except ValueError:
+        raise ParameterError("a collection must hold finite numbers and whole characters, and it does not.") from None
+    if len(written) > MOST_BYTES:
+        raise ParameterError(
+            f"a collection must have at most {MOST_BYTES} bytes, got {len(written)}; shorten labels or take a range."
+        )
+    return written
+
+
+def _refuse_large_integers(said: Any) -> None:
+    if type(said) is int and abs(said) > _LARGEST:
+        raise ParameterError("integers of a collection must lie within 2^53 - 1, which every language reads alike.")
+    if isinstance(said, Mapping):
+        said = list(said.values())
+    if isinstance(said, list | tuple):
+        for one in said:
+            _refuse_large_integers(one)
+
+
+def parsed(written: bytes) -> Any:
+    """Return the value of strict JSON in UTF-8.
+
+    Raises:
+        ValueError: if it is none, has a key twice, ``NaN`` or half of a character, or is nested too deeply.
+    """
+    try:
+        said = json.loads(written.decode(), object_pairs_hook=_once, parse_constant=_refused)
+        if b"\\u" in written:
+            json.dumps(said, ensure_ascii=False).encode()
+    except (RecursionError, UnicodeError):
+        raise ValueError("this is no JSON") from None
+    return said
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a key is there twice")
+    return made
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is no number")
+
+
+def signed(document: bytes, keys: Sequence[Ed25519PrivateKey]) -> bytes:
+    """Return the envelope of a document, signed with every key.
+
+    Raises:
+        ParameterError: if there is no key, or there are more than 16.
+    """
+    if not 1 <= len(keys) <= _MOST_SIGNATURES:
+        raise ParameterError(f"a collection must be signed with 1 to {_MOST_SIGNATURES} keys, got {len(keys)}.")
+    made = [(public_key(key), key.sign(_SIGNED + document)) for key in keys]
+    signatures = [{"key": _base64(key), "signature": _base64(signature)} for key, signature in made]
+    return json.dumps({"document": _base64(document), "signatures": signatures}, separators=(",", ":")).encode()
+
+
+def public_key(key: Ed25519PrivateKey) -> bytes:
+    """Return the public half of a key, 32 bytes."""
+    return key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+
+def opened(envelope: bytes, trust: Sequence[bytes]) -> bytes:
+    """Return the bytes of a document that a trusted key has signed.
+
+    Args:
+        envelope: as it came.
+        trust: public keys, 32 bytes each, pinned by the application.
+
+    Raises:
+        ParameterError: if these are no bytes, or ``trust`` is no list of such keys.
+        SizeError: if the envelope or the document is too large.
+        EnvelopeError: if this is no envelope.
+        UntrustedError: if no trusted key has signed.
+        SignatureError: if a trusted key has signed something else.
+    """
+    pinned = checked_trust(trust)
+    if not isinstance(envelope, bytes):
+        raise ParameterError(f"an envelope must be bytes, as it came, got {type(envelope).__name__}.")
+    if len(envelope) > MOST_ENVELOPE_BYTES:
+        raise SizeError(f"an envelope must have at most {MOST_ENVELOPE_BYTES} bytes, got {len(envelope)}.")
+    document, signatures = _contents(envelope)
+    if len(document) > MOST_BYTES:
+        raise SizeError(f"a collection must have at most {MOST_BYTES} bytes, got {len(document)}.")
+    trusted = [(key, signature) for key, signature in signatures if key in pinned]
+    if not trusted:
+        raise UntrustedError(
+            f"the collection must be signed by one of the {len(pinned)} trusted keys, and it is not; it is another's, "
+            "or the key has changed and the application must be told so."
+        )
+    for key, signature in trusted:
+        try:
+            Ed25519PublicKey.from_public_bytes(key).verify(signature, _SIGNED + document)
+        except (InvalidSignature, ValueError):
+            raise SignatureError(
+                "the signature of a trusted key must be one of this document, and it is not; the document was altered."
+            ) from None
+    return document
+
+
+def signers(envelope: bytes) -> list[bytes]:
+    """Return the public keys that an envelope names; that they have signed it is not checked.
+
+    Raises:
+        EnvelopeError: if this is no envelope.
+    """
+    return [key for key, _ in _contents(envelope)[1]]
+
+
+def checked_trust(trust: Any) -> frozenset[bytes]:
+    """Return trusted keys, or refuse what is none.
+
+    Raises:
+        ParameterError: if there is none, or one has not 32 bytes.
+    """
+    keys = list(trust) if isinstance(trust, list | tuple | set | frozenset) else []
+    if not keys or not all(isinstance(key, bytes) and len(key) == KEY_BYTES for key in keys):
+        raise ParameterError(f"trust must be a list of public keys, {KEY_BYTES} bytes each, at least one.")
+    return frozenset(keys)
+
+
+def _contents(envelope: bytes) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    try:
+        said = parsed(envelope)
+        document, signatures = _fields(said, "document", "signatures")
+        if not isinstance(signatures, list) or not 1 <= len(signatures) <= _MOST_SIGNATURES:
+            raise ValueError("signatures are missing")
+        pairs = [_fields(one, "key", "signature") for one in signatures]
+        return _bytes(document), [(_bytes(key, KEY_BYTES), _bytes(value, SIGNATURE_BYTES)) for key, value in pairs]
+    except ValueError:
+        raise EnvelopeError(
+            "an envelope must be JSON with a document and its signatures, in base64, and nothing else, and this is not."
+        ) from None
+
+
+def _fields(said: Any, *names: str) -> tuple[Any, ...]:
+    if not isinstance(said, dict) or set(said) != set(names):
+        raise ValueError("other fields")
+    return tuple(said[name] for name in names)
+
+
+def _bytes(text: Any, length: int | None = None) -> bytes:
+    """Return the bytes of canonical base64, as `_base64` writes it; of another form one document had many envelopes."""
+    if not isinstance(text, str):
+        raise ValueError("no text")
+    found = b64decode(text.encode("ascii"), validate=True)
+    if _base64(found) != text or (length is not None and len(found) != length):
+        raise ValueError("not as it is written")
+    return found
+
+
+def _base64(data: bytes) -> str:
+    return b64encode(data).decode()

@@ -1,0 +1,261 @@
+"""Samplers: the integers from which a device draws a report, without the plan and without epsilon.
+
+    {"size": |Z|, "sensitive": [[start, stop], ...], "truth": "S", "clear_blocks": false, "law": {...}}
+
+``sensitive`` lists half-open ranges of codes, as long as they can be, ascending; ``law`` is the block law's
+description, spelled out. What may pass 2^53 is a decimal text. The promise follows from these integers alone, so that
+whoever holds a sampler can check it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.core.checks import is_whole, shown
+from discreet.core.random import WORD_RANGE, RandomSource, likelihood_ratio, logarithm
+from discreet.core.reports import CLEAR, Column, smallest_unsigned
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms import law_of, spelled_out
+from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.given import as_blocks, as_personalized
+from discreet.mechanisms.obfuscation import obfuscated
+from discreet.mechanisms.registry import UnknownLawError
+from discreet.mechanisms.translates import SetTranslates
+from discreet.protocol.frames import LARGEST_RECORD, RecordCodec
+
+_LARGEST_SIZE = (1 << 31) - 1
+# Laws that mark the values that a block has: a byte for each, on every device, whatever asks for it.
+_MARKING, _MOST_MARKS = ("subsets", "mixed subsets"), 1 << 22
+_FIELDS = ("size", "sensitive", "truth", "clear_blocks", "law")
+
+
+class SamplerError(DataError):
+    """A sampler that no device may use."""
+
+
+class UnknownSamplerError(SamplerError):
+    """A sampler of a block law that is unknown here, so that nobody can say what it promises."""
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """The integers from which a device draws.
+
+    Attributes:
+        size: |Z|, the number of codes, those of bots among them.
+        sensitive: half-open ranges of sensitive codes, ascending, with gaps between them.
+        truth: S; the truth is told with probability S / 2^64.
+        clear_blocks: whether reports in clear carry a block of noise too.
+        law: the block law's description, spelled out.
+
+    Raises:
+        SamplerError: if they are not such, or protect nobody.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(100), sensitive=[3, 4, 50]), epsilon=1.0)
+        >>> sampler = Sampler.of(mechanism)
+        >>> sampler.sensitive, sampler.law, round(sampler.realised, 9)
+        (((3, 5), (50, 51)), {'law': 'singletons', 'size': 3}, 1.0)
+        >>> Sampler.parse(sampler.document()) == sampler
+        True
+        >>> len(sampler.record(3, dc.SecureRandom()))
+        2
+    """
+
+    size: int
+    sensitive: tuple[tuple[int, int], ...]
+    truth: int
+    clear_blocks: bool
+    law: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        """Refuse what is no sampler."""
+        if not _is_int(self.size, 1, _LARGEST_SIZE):
+            raise SamplerError(f"a sampler's size must be an integer in 1..{_LARGEST_SIZE}, got {shown(self.size)}.")
+        _check_ranges(self.sensitive, self.size)
+        if not _is_int(self.truth, 1, WORD_RANGE - 1):
+            raise SamplerError("a sampler's truth must be an integer in 1..2^64 - 1; otherwise nobody is protected.")
+        if not isinstance(self.clear_blocks, bool):
+            raise SamplerError(f"a sampler's clear_blocks must be true or false, got {shown(self.clear_blocks)}.")
+        self._check_law()
+
+    def _check_law(self) -> None:
+        count, law = self.sensitive_count, self.block_law
+        if law.size != count:
+            raise SamplerError(f"a sampler's law must be over its {count} sensitive codes, got size {law.size}.")
+        if self.law["law"] in _MARKING and count > _MOST_MARKS:
+            raise SamplerError(f"a subset on a device must be of at most {_MOST_MARKS} sensitive codes, got {count}.")
+        is_set = self.law["law"] == SetTranslates.kind
+        if self.clear_blocks and (is_set or law.inclusions != law.conditional_inclusions):
+            raise SamplerError("clear_blocks needs a law whose values are in a block independently.")
+        if self.codec.width > LARGEST_RECORD:
+            raise SamplerError(f"a record must have at most {LARGEST_RECORD} bytes, got {self.codec.width}.")
+
+    @classmethod
+    def of(cls, mechanism: object) -> "Sampler":
+        """Return the sampler of a block mechanism, or of a personalized one's common mechanism.
+
+        Raises:
+            SamplerError: if it is another mechanism, which no device can run, or protects nobody.
+        """
+        personalized = as_personalized(mechanism)
+        blocks = as_blocks(mechanism if personalized is None else personalized.common)
+        if blocks is None:
+            raise SamplerError(f"only block mechanisms run on devices, got {type(mechanism).__name__}.")
+        domain, law = blocks.domain, _spelled(blocks.law)
+        return cls(domain.size, _ranges(domain.sensitive), blocks.threshold, blocks.clear_blocks, law)
+
+    @classmethod
+    def parse(cls, document: Any) -> "Sampler":
+        """Return the sampler of a JSON object, strictly.
+
+        Raises:
+            SamplerError: if it is none, or written differently from `document`.
+        """
+        if not isinstance(document, dict) or set(document) != set(_FIELDS):
+            raise SamplerError(f"a sampler must be an object of {', '.join(_FIELDS)}, and nothing else.")
+        listed, truth = document["sensitive"], document["truth"]
+        pairs = isinstance(listed, list) and all(isinstance(one, list) and len(one) == 2 for one in listed)
+        if not pairs:
+            raise SamplerError("a sampler's sensitive codes must be a list of ranges, each of two integers.")
+        if not isinstance(truth, str) or not truth.isascii() or not truth.isdecimal() or len(truth) > 20:
+            raise SamplerError("a sampler's truth must be an integer as decimal text.")
+        ranges = tuple((start, stop) for start, stop in listed)
+        made = cls(document["size"], ranges, int(truth), document["clear_blocks"], document["law"])
+        if made.document()["truth"] != truth:
+            raise SamplerError("a sampler's truth must be an integer as decimal text without leading zeros.")
+        return made
+
+    def document(self) -> dict[str, Any]:
+        """Return the sampler as values of JSON."""
+        return {
+            "size": self.size,
+            "sensitive": [list(one) for one in self.sensitive],
+            "truth": str(self.truth),
+            "clear_blocks": self.clear_blocks,
+            "law": _spelled(self.block_law),
+        }
+
+    @cached_property
+    def sensitive_count(self) -> int:
+        """|Z_S|."""
+        return sum(stop - start for start, stop in self.sensitive)
+
+    @cached_property
+    def block_law(self) -> BlockLaw:
+        """The block law.
+
+        Raises:
+            SamplerError: if its description is none.
+        """
+        try:
+            return law_of(self.law)
+        except UnknownLawError as error:
+            raise UnknownSamplerError(str(error)) from None
+        except ParameterError as error:
+            raise SamplerError(str(error)) from None
+
+    @cached_property
+    def realised(self) -> float:
+        """Epsilon, the largest of any value's, in nats: from the integers alone, rounded up."""
+        return max(logarithm(likelihood_ratio(self.truth, pi)) for pi in self.block_law.inclusions)
+
+    @cached_property
+    def codec(self) -> RecordCodec:
+        """The form of its records."""
+        in_clear = Column(CLEAR, smallest_unsigned(self.size), bound=self.size)
+        columns = (in_clear, *self.block_law.columns) if self.sensitive_count < self.size else self.block_law.columns
+        return RecordCodec(columns, self.clear_blocks)
+
+    def record(self, code: int, random: RandomSource) -> bytes:
+        """Draw the report on one value.
+
+        Words are taken in the order in which `BlockMechanism.obfuscate_codes` takes them for one value.
+
+        Args:
+            code: of the value, 0..size - 1.
+            random: the words, as they come: a source of another author's must have passed
+                `discreet.core.random.checked_source`.
+
+        Returns:
+            W bytes.
+
+        Raises:
+            SamplerError: if the code is none; it is not quoted.
+        """
+        if not is_whole(code) or not 0 <= int(code) < self.size:
+            raise SamplerError(f"a code must be an integer in 0..{self.size - 1}.")
+        reports = obfuscated(self._sampling, np.array([int(code)]), random)
+        return self.codec.encode(reports).tobytes()
+
+    @cached_property
+    def _sampling(self) -> "_Sampling":
+        codes = _Codes(self.size, self.size - self.sensitive_count, self.sensitive)
+        return _Sampling(self.clear_blocks, codes, self.block_law, self.truth, self.block_law.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampling:
+    """The part of a mechanism that `obfuscated` needs."""
+
+    clear_blocks: bool
+    domain: "_Codes"
+    law: BlockLaw
+    threshold: int
+    block_columns: tuple[Column, ...]
+    # Its reports become records at once, which bear no plan.
+    fingerprint: str = "sampler"
+
+
+class _Codes:
+    """Ranks of codes from ranges: a device of ten million values keeps no column of them."""
+
+    def __init__(self, size: int, clear_count: int, sensitive: tuple[tuple[int, int], ...]) -> None:
+        self.size, self.clear_count = size, clear_count
+        self._starts, self._stops = np.array(sensitive, dtype=np.int64).T
+        self._before = np.cumsum(self._stops - self._starts) - (self._stops - self._starts)
+
+    @property
+    def slots(self) -> "_Codes | None":
+        """Itself, as a table of ranks; None if all codes are sensitive."""
+        return self if self.clear_count else None
+
+    def __getitem__(self, codes: IntArray) -> IntArray:
+        """Return the ranks of sensitive codes, and -1 for others."""
+        place = np.maximum(np.searchsorted(self._starts, codes, side="right") - 1, 0)
+        inside = (codes >= self._starts[place]) & (codes < self._stops[place])
+        ranks: IntArray = np.where(inside, self._before[place] + codes - self._starts[place], -1)
+        return ranks
+
+
+def _is_int(number: object, least: int, most: int) -> bool:
+    return type(number) is int and least <= number <= most
+
+
+def _check_ranges(ranges: tuple[tuple[int, int], ...], size: int) -> None:
+    """Refuse ranges that are not within the codes, ascending and apart."""
+    last = -1
+    for start, stop in ranges:
+        if not _is_int(start, last + 1, size) or not _is_int(stop, start + 1, size):
+            raise SamplerError("a sampler's sensitive codes must be ranges within its size, ascending, with gaps.")
+        last = stop
+    if not ranges:
+        raise SamplerError("a sampler must have a sensitive code; otherwise nobody is protected.")
+
+
+def _ranges(sensitive: BoolArray) -> tuple[tuple[int, int], ...]:
+    """Return the half-open ranges of sensitive codes."""
+    edges: AnyArray = np.flatnonzero(np.diff(np.concatenate([[False], sensitive, [False]]).astype(np.int8)))
+    return tuple((int(start), int(stop)) for start, stop in edges.reshape(-1, 2))
+
+
+def _spelled(law: BlockLaw) -> dict[str, Any]:
+    try:
+        return spelled_out(law)
+    except ParameterError as error:
+        raise SamplerError(str(error)) from None

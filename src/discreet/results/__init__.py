@@ -1,0 +1,1 @@
+"""Results of estimators: estimates with their limits, functionals, comparisons, regressions."""

@@ -1,0 +1,452 @@
+"""The estimate: a table of frequencies with the errors of the method that made it.
+
+Arrays that are worked out when they are first asked for.
+
+The intervals of an estimate: clipped, not clipped, and where its frequencies lie outside.
+
+Estimates of a distribution, with the errors of their estimator.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
+from discreet.core.checks import checked_level, checked_whole
+from discreet.core.domain import Domain
+from discreet.core.labels import Grid, IntegerRange, Integers
+from discreet.core.result_table import Cells, ResultTable, table_cells
+from discreet.errors import DiscreetError, ParameterError
+from discreet.pictures.charts import Map, Panel, frequency_chart, map_chart
+from discreet.results.functionals import Functionals, Quantity
+from discreet.theory.binomial import DEFAULT_LEVEL, Ends
+from discreet.theory.covariance import Covariance
+from discreet.theory.limits import ConfidenceLimits, StatedLimits
+
+if TYPE_CHECKING:
+    from discreet.core.domain import Domain
+
+
+class Deferred:
+    """An array that is worked out once, when it is first asked for; pickled, it is what it was worked out to.
+
+    Args:
+        make: a function that works it out.
+    """
+
+    def __init__(self, make: Callable[[], FloatArray]) -> None:
+        self._make = make
+
+    @cached_property
+    def value(self) -> FloatArray:
+        """The array, read-only."""
+        return frozen(self._make())
+
+    def __reduce__(self) -> Any:
+        """Return the parts of a pickle: the array."""
+        return _same, (self.value,)
+
+
+def _same(array: FloatArray) -> FloatArray:
+    return array
+
+
+# Values that are named where a method contradicts the reports.
+_NAMED = 5
+# Of an interval's width: a frequency at its end is not outside.
+_ROUNDING = 1e-9
+
+
+class StatedIntervals:
+    """The confidence intervals of an estimate, whatever its method."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        domain: Domain
+        frequencies: FloatArray
+        method: str
+        intervals: ConfidenceLimits | None
+
+        @property
+        def standard_errors(self) -> FloatArray:
+            """``(|X|,)`` standard errors."""
+            ...
+
+    def interval(
+        self, level: float = DEFAULT_LEVEL, simultaneous: bool = False, *, shown: int | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return confidence intervals for the true frequencies.
+
+        An interval belongs to the reports and the value, not to the method: it holds every share under which the count
+        of the value is not surprising, by exact binomial tails where the count is binomial, else corrected for
+        skewness. ``mle`` and ``em`` have shorter ones from whole reports. A biased method's frequency may lie outside;
+        see `contradicted`.
+
+        Args:
+            level: confidence, in (0, 1).
+            simultaneous: whether all |X| intervals hold at once with this confidence (Sidak).
+            shown: how many values are chosen by their estimates, as the most frequent ones are: on average at most
+                1 - level of the chosen intervals miss [Benjamini and Yekutieli 2005]. None for values that were chosen
+                without a look at the estimates, of which pointwise intervals hold.
+
+        Returns:
+            Lower and upper ends, each ``(|X|,)``, within [0, 1]; never equal where anything is unknown.
+
+        Raises:
+            ParameterError: if the level is not in (0, 1), or shown is no whole number from 1.
+        """
+        low, high = self.limits(level, simultaneous, shown=shown)
+        return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+    def limits(self, level: float = DEFAULT_LEVEL, simultaneous: bool = False, *, shown: int | None = None) -> Ends:
+        """Return the ends of `interval` before they are clipped to [0, 1]; differences of estimates need these.
+
+        Args:
+            level: confidence, in (0, 1).
+            simultaneous: as for `interval`.
+            shown: as for `interval`.
+
+        Raises:
+            ParameterError: as for `interval`.
+        """
+        level = checked_level(level)
+        chosen = None if shown is None else checked_whole("shown", shown, 1)
+        return self._limits.limits(level, simultaneous=simultaneous, shown=chosen)
+
+    @property
+    def centre(self) -> FloatArray:
+        """``(|X|,)`` nearly unbiased estimates that `limits` lie around, whatever the method is."""
+        return self._limits.centre
+
+    @property
+    def remark(self) -> str:
+        """A sentence on where the intervals come from, if not from where the method says; empty otherwise."""
+        return self._limits.remark
+
+    def variances(self, at: float) -> FloatArray:
+        """Return the ``(|X|,)`` variances of `centre` where all of the true frequencies are ``at``, 0 or 1."""
+        return self._limits.variances(at)
+
+    @property
+    def _limits(self) -> ConfidenceLimits:
+        return self.intervals or StatedLimits(self.frequencies, self.standard_errors**2)
+
+    def contradicted(
+        self, level: float = DEFAULT_LEVEL, simultaneous: bool = False, *, shown: int | None = None
+    ) -> BoolArray:
+        """Return ``(|X|,)`` booleans: true where a frequency lies outside its interval.
+
+        There the method contradicts the reports: it states a share under which they would be surprising.
+
+        Args:
+            level: confidence, in (0, 1).
+            simultaneous: as for `interval`.
+            shown: as for `interval`.
+
+        Raises:
+            ParameterError: as for `interval`.
+        """
+        low, high = self.interval(level, simultaneous, shown=shown)
+        lowest, highest = self.limits(level, simultaneous, shown=shown)
+        slack = _ROUNDING * (high - low)
+        outside: BoolArray = (self.frequencies < np.minimum(low, lowest) - slack) | (
+            self.frequencies > np.maximum(high, highest) + slack
+        )
+        return outside
+
+    def contradiction(self, level: float | None = None, *, simultaneous: bool = False, shown: int | None = None) -> str:
+        """Return a sentence that names values where the method contradicts the reports; empty if there are none."""
+        outside = self.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous, shown=shown)
+        where = np.flatnonzero(outside)
+        if not len(where):
+            return ""
+        named = self.domain.names(where[:_NAMED])
+        more = [f"{len(where) - _NAMED:,} more values"] if len(where) > _NAMED else []
+        reason = f"Method {self.method} contradicts the reports here, its frequencies lie outside their intervals"
+        if self.method.startswith("linear"):
+            reason = "Unbiased estimates need not be shares, which sum to 1; these lie outside their intervals"
+        return f"{reason}: {', '.join([*named, *more])}."
+
+
+# Rows that are shown of an estimate: all of so many, or the most frequent.
+_SHOWN = 12
+
+
+class ValueEstimate(NamedTuple):
+    """The estimate of one value.
+
+    Attributes:
+        value: its name.
+        sensitive: whether it is.
+        frequency: its estimated share.
+        standard_error: of that.
+        lower: end of the interval at 95%.
+        upper: the other end.
+    """
+
+    value: str
+    sensitive: bool
+    frequency: float
+    standard_error: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Estimate(StatedIntervals, Functionals, ResultTable):
+    """The estimated frequencies of a domain's values, with their errors.
+
+    Attributes:
+        domain: the values.
+        frequencies: ``(|X|,)`` estimates; an unbiased one may be negative.
+        errors: what `standard_errors` are, or follows when they are first asked for.
+        n: number of reports.
+        method: how they were estimated.
+        fingerprint: marks the plan.
+        gap: how far the log-likelihood may be from its maximum, in nats per report; None if that was not the aim.
+        passes: how many times the reports were gone through; None if only the tally was used.
+        simulated: whether any report was simulated.
+        intervals: the confidence intervals that the data give; None for those of the standard errors.
+        spread: the covariance of the unbiased estimates from the same reports, whatever the method is; None where it
+            is not known.
+        publication: what it tells of a person, a `discreet.privacy.publication.Publication`; None where nobody has said
+            from what, and how often, it was made.
+        people: the tallies behind it, `discreet.estimators.strata.Strata`, by which comparisons recognise and test
+            its people; None where there are none.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=2.0)
+        >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
+        >>> estimate = dc.estimate(mechanism, reports)
+        >>> estimate.frequencies.round(2).tolist(), estimate.standard_errors.round(2).tolist()
+        ([0.59, 0.4, 0.0], [0.02, 0.02, 0.01])
+        >>> low, high = estimate.interval(0.95)
+        >>> [f"{a:.2f} to {b:.2f}" for a, b in zip(low, high, strict=True)]
+        ['0.55 to 0.64', '0.36 to 0.45', '0.00 to 0.03']
+
+        It is a table: printed, by value, and for whatever reads Arrow.
+
+        >>> estimate
+        Estimate(linear, n=1000, 3 values, simulated)
+          value             frequency  standard error   lower   upper
+          bus    sensitive     0.5944          0.0232  0.5489  0.6399
+          car    sensitive     0.4019          0.0226  0.3582  0.4466
+          walk   sensitive     0.0037          0.0145  0.0000  0.0337
+        >>> round(estimate["bus"].frequency, 2), [one.value for one in estimate.top(2)]
+        (0.59, ['bus', 'car'])
+    """
+
+    domain: Domain
+    frequencies: FloatArray
+    errors: FloatArray | Deferred
+    n: int
+    method: str
+    fingerprint: str
+    gap: float | None = None
+    passes: float | None = None
+    simulated: bool = False
+    intervals: ConfidenceLimits | None = field(default=None)
+    spread: Covariance | None = None
+    publication: Any = None
+    people: Any = None
+
+    def __post_init__(self) -> None:
+        """Make the numbers read-only."""
+        object.__setattr__(self, "frequencies", frozen(self.frequencies))
+        if not isinstance(self.errors, Deferred):
+            object.__setattr__(self, "errors", frozen(self.errors))
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """``(|X|,)`` estimated standard deviations of the estimates.
+
+        Those of ``mle`` and ``em`` are of the one-step estimates from the same reports, which are unbiased.
+        """
+        return self.errors.value if isinstance(self.errors, Deferred) else self.errors
+
+    @property
+    def heading(self) -> str:
+        """Method, number of reports and number of values, in a line."""
+        gap = "" if self.gap is None else f", gap={self.gap:.1e}"
+        marks = ", simulated" if self.simulated else ""
+        return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks})"
+
+    def _shown(self) -> tuple[Cells, str]:
+        """Return the rows that are shown, all or the most frequent, and a sentence on the others."""
+        left = self.domain.size - _SHOWN
+        codes = self.chosen(_SHOWN) if left > 0 else np.arange(self.domain.size)
+        columns = {name: column[codes] for name, column in self._numbers(None, shown=len(codes)).items()}
+        below = f"and {left:,} less frequent values; to_arrow, to_pandas and to_polars return all" if left > 0 else ""
+        notes = [below, self.selected(len(codes)), self.contradiction(shown=len(codes)), self.remark]
+        return table_cells(self.domain.names(codes), columns), "\n".join(filter(None, notes))
+
+    def chosen(self, count: int) -> IntArray:
+        """Return the codes of the ``count`` most frequent values as a table shows them: labels with an order in it."""
+        codes = self.largest(count)
+        return np.sort(codes) if isinstance(self.domain.space, Integers | IntegerRange) else codes
+
+    def selected(self, count: int, level: float | None = None, *, simultaneous: bool = False) -> str:
+        """Return a sentence on intervals of the most frequent values, and on noise; empty if all values are shown.
+
+        Args:
+            count: how many values are shown.
+            level: confidence of the intervals; None for 0.95.
+            simultaneous: whether all intervals hold at once.
+
+        Raises:
+            ParameterError: as for `interval`.
+        """
+        size = self.domain.size
+        if count >= size:
+            return ""
+        confidence = DEFAULT_LEVEL if level is None else level
+        above = int(np.count_nonzero(self.interval(confidence, simultaneous=True)[0] > 0))
+        chosen = "" if simultaneous else f"Intervals allow for the choice of the {count:,} largest of {size:,} values. "
+        noun = "1 value is" if above == 1 else f"{above:,} values are" if above else "No value is"
+        others = "the others" if above else "each of them"
+        return f"{chosen}{noun} above 0 with {confidence * 100:g}% confidence, all at once; {others} may be noise."
+
+    def __len__(self) -> int:
+        return self.domain.size
+
+    def __iter__(self) -> Iterator["ValueEstimate"]:
+        return iter(self._shares(np.arange(self.domain.size)))
+
+    def __getitem__(self, value: Any) -> "ValueEstimate":
+        """Return the estimate of one value.
+
+        Args:
+            value: as the domain has it; for products a tuple, for grids a (lat, lon) pair.
+
+        Raises:
+            KeyError: if it is not in the domain; it is not quoted.
+        """
+        try:
+            codes = self.domain.encode([value])
+        except DiscreetError:
+            raise KeyError("this value is not in the domain") from None
+        return self._shares(codes)[0]
+
+    def top(self, count: int = 10) -> list["ValueEstimate"]:
+        """Return the estimates of the most frequent values, in falling order; intervals hold for such a selection."""
+        return self._shares(self.largest(count), chosen=True)
+
+    def counts(self) -> FloatArray:
+        """Return the ``(|X|,)`` estimated numbers of people, among those who reported: n times the frequencies."""
+        return self.n * self.frequencies
+
+    def sensitive_share(self) -> Quantity:
+        """Return p(X_S), the share of people whose value is sensitive: what those in clear leave of 1.
+
+        Reports in clear are counted, so that the interval is of a binomial count where people have no weights.
+
+        Raises:
+            ParameterError: if every value is sensitive, or none: then the share is 1, or 0, and known.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.UnaryEncoding(dc.Domain(["flu", "none"], sensitive=["flu"]), epsilon=1.0)
+            >>> reports = mechanism.obfuscate(["flu"] * 300 + ["none"] * 700, random=dc.SeededRandom(1))
+            >>> share = dc.estimate(mechanism, reports).sensitive_share()
+            >>> [round(end, 3) for end in share.interval()]
+            [0.242, 0.382]
+        """
+        if self.domain.sensitive_count in (0, self.domain.size):
+            which = "no value is" if self.domain.sensitive_count == 0 else "every value is"
+            raise ParameterError(f"the sensitive share is known where {which} sensitive; there is nothing to estimate.")
+        others = self.total(~self.domain.sensitive)
+        facts = "share of sensitive values", 1 - others.estimate, others.standard_error
+        return Quantity(*facts, partial(_left_of, others.bounds), (0, 1), others.facts)
+
+    def _shares(self, codes: IntArray, *, chosen: bool = False) -> list["ValueEstimate"]:
+        columns = self._numbers(None, shown=max(len(codes), 1) if chosen else None)
+        numbers = [columns[name][codes].tolist() for name in ValueEstimate._fields[1:]]
+        return [ValueEstimate(*row) for row in zip(self.domain.names(codes), *numbers, strict=True)]
+
+    def columns(
+        self, level: float | None = None, *, simultaneous: bool = False, shown: int | None = None
+    ) -> dict[str, AnyArray]:
+        """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper.
+
+        An attribute that bears one of these names itself is called label_... here.
+
+        Args:
+            level: confidence of the intervals; None for 0.95.
+            simultaneous: as for `interval`.
+            shown: as for `interval`.
+
+        Raises:
+            ParameterError: as for `interval`.
+        """
+        columns = self._numbers(level, simultaneous=simultaneous, shown=shown)
+        taken = {*columns, "lower", "upper"}
+        labels = {f"label_{name}" if name in taken else name: column for name, column in self.domain.table().items()}
+        return labels | columns
+
+    def _numbers(
+        self, level: float | None, *, simultaneous: bool = False, shown: int | None = None
+    ) -> dict[str, AnyArray]:
+        columns = {
+            "sensitive": self.domain.sensitive,
+            "frequency": self.frequencies,
+            "standard_error": self.standard_errors,
+        }
+        ends = self.interval(DEFAULT_LEVEL if level is None else level, simultaneous=simultaneous, shown=shown)
+        return columns | dict(zip(("lower", "upper"), ends, strict=True))
+
+    def plot(
+        self, level: float | None = None, *, simultaneous: bool = False, truth: Any = None, largest: int = 40
+    ) -> Any:
+        """Return an Altair chart of frequencies with their intervals; sensitive values are marked.
+
+        Args:
+            level: confidence of the intervals; None for 0.95.
+            simultaneous: as for `interval`.
+            truth: ``(|X|,)`` true frequencies to be drawn too, where they are known.
+            largest: how many values to draw, those with the largest frequencies; intervals hold for this selection.
+        """
+        title = f"Estimated shares: {self.n:,} reports, method {self.method}"
+        codes = self.chosen(largest) if truth is None else self.largest(largest, truth)
+        return frequency_chart(self.panel(title, codes, level=level, simultaneous=simultaneous, truth=truth))
+
+    def map(self) -> Any:
+        """Return an Altair map of the shares, for the domain of a grid; sensitive regions are framed.
+
+        Raises:
+            ParameterError: if the domain is no grid.
+            MissingExtraError: if Altair is missing.
+        """
+        if not isinstance(self.domain.space, Grid):
+            raise ParameterError(f"a map needs the domain of a grid, got {self.domain!r}; use plot for other values.")
+        sensitive = self.domain.sensitive if self.domain.clear_count else None
+        one = Map(f"{self.method}, n={self.n:,}", self.domain.table(), self.frequencies, sensitive)
+        marks = "" if sensitive is None else "; framed: sensitive"
+        return map_chart([one], title=f"Estimated shares of people{marks}", across=1)
+
+    def largest(self, count: int, truth: Any = None) -> IntArray:
+        """Return the codes of the ``count`` most frequent values, by the truth if it is passed, in falling order."""
+        ranked = self.frequencies if truth is None else np.asarray(truth)
+        return np.argsort(-ranked, kind="stable")[: checked_whole("count", count, 0)]
+
+    def panel(
+        self, title: str, codes: IntArray, *, level: float | None = None, simultaneous: bool = False, truth: Any = None
+    ) -> Panel:
+        """Return the contents of a chart of these values, which are the most frequent ones, by the truth if passed."""
+        # A choice by the truth is none by the estimates.
+        shown = len(codes) if truth is None and 0 < len(codes) < self.domain.size else None
+        every = self.columns(level, simultaneous=simultaneous, shown=shown)
+        columns = {name: column[codes] for name, column in every.items()}
+        known = None if truth is None else np.asarray(truth, dtype=np.float64)[codes]
+        confidence = DEFAULT_LEVEL if level is None else level
+        return Panel(title, self.domain.names(codes), columns, known, confidence, simultaneous, shown)
+
+
+def _left_of(bounds: Callable[[float], tuple[float, float]], alpha: float) -> tuple[float, float]:
+    """Return the limits of what is left of 1."""
+    low, high = bounds(alpha)
+    return 1 - high, 1 - low

@@ -1,0 +1,244 @@
+"""Estimates by group: a mapping from groups to estimates, which is a table itself."""
+
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray
+from discreet.core.domain import Domain
+from discreet.core.result_table import Cells, ResultTable
+from discreet.pictures.charts import small_multiples
+from discreet.results.estimate import Estimate
+from discreet.theory.binomial import DEFAULT_LEVEL
+
+# Rows and columns that are shown: the largest groups, and the most frequent values.
+_GROUPS, _VALUES = 12, 4
+# Numbers of a column of groups that are worked out at a time: what is in between is some 20 times as much.
+_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EstimatesOnDemand(Mapping[Any, Estimate]):
+    """The estimates of groups, each made when it is first asked for; a table of all needs none of them.
+
+    Attributes:
+        sizes: number of reports of each group, by label.
+        make: a function that returns the estimate of one group.
+        stacked: a function that returns that of g groups in rows: frequencies, errors and limits are ``(g, |X|)``.
+        made: those that were asked for.
+    """
+
+    sizes: Mapping[Any, int]
+    make: Callable[[Any], Estimate]
+    stacked: Callable[[Sequence[Any]], Estimate]
+    made: dict[Any, Estimate] = field(default_factory=dict)
+
+    def __getitem__(self, group: Any) -> Estimate:
+        if group not in self.made and group in self.sizes:
+            self.made[group] = self.make(group)
+        return self.made[group]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.sizes)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __contains__(self, group: object) -> bool:
+        return group in self.sizes
+
+    def stacks(self, size: int) -> Iterator[Estimate]:
+        """Yield the estimates of all groups, as many at a time as a column of this many values allows."""
+        labels, step = list(self.sizes), max(_AT_ONCE // size, 1)
+        yield from (self.stacked(labels[start : start + step]) for start in range(0, len(labels), step))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class GroupedEstimate(ResultTable):
+    """The estimates of groups of people, by the label of the group, and that of all of them.
+
+    It has the methods of a mapping, and is none to libraries of tables, which would not see the columns then.
+
+    Attributes:
+        names: of the columns that make the groups; empty for one without a name.
+        estimates: by label; by tuples of labels where there are several columns.
+        overall: the estimate of everybody; weighted by known shares of the groups where these were passed.
+        minimum: people in the smallest group that is estimated.
+        left_out: ``(groups, people)`` left out because a group had fewer; all of them are in ``overall``.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=2.0)
+        >>> values, regions = ["bus"] * 600 + ["car"] * 400, ["north"] * 500 + ["south"] * 500
+        >>> reports = mechanism.obfuscate(values, random=dc.SeededRandom(1))
+        >>> grouped = dc.estimate(mechanism, reports, groups=regions)
+        >>> list(grouped), round(grouped["south"]["car"].frequency, 2)
+        (['north', 'south'], 0.8)
+        >>> grouped
+        GroupedEstimate(linear, n=1000, 2 groups, 3 values, simulated)
+          group        n                   bus                  car                 walk
+          north      500    1.00 (0.95 - 1.00)  -0.00 (0.00 - 0.04)  -0.00 (0.00 - 0.04)
+          south      500    0.19 (0.14 - 0.24)   0.80 (0.74 - 0.86)   0.01 (0.00 - 0.05)
+          everybody  1,000  0.59 (0.55 - 0.64)   0.40 (0.36 - 0.45)   0.00 (0.00 - 0.03)
+    """
+
+    names: tuple[str, ...]
+    estimates: Mapping[Any, Estimate]
+    overall: Estimate
+    minimum: int
+    left_out: tuple[int, int] = (0, 0)
+
+    def __getitem__(self, group: Any) -> Estimate:
+        """Return the estimate of one group.
+
+        Raises:
+            KeyError: if there is none of this label; the message lists those that there are.
+        """
+        if group not in self.estimates:
+            known = ", ".join(str(label)[:40] for label in list(self.estimates)[:_GROUPS])
+            raise KeyError(f"no group of this name was estimated; there are {known}")
+        return self.estimates[group]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def __contains__(self, group: object) -> bool:
+        return group in self.estimates
+
+    def keys(self) -> KeysView[Any]:
+        """Return the labels of the groups."""
+        return self.estimates.keys()
+
+    def values(self) -> ValuesView[Estimate]:
+        """Return the estimates, in the order of the labels."""
+        return self.estimates.values()
+
+    def items(self) -> ItemsView[Any, Estimate]:
+        """Return the labels with their estimates."""
+        return self.estimates.items()
+
+    @property
+    def sizes(self) -> Mapping[Any, int]:
+        """The number of reports of each group, by its label."""
+        if isinstance(self.estimates, EstimatesOnDemand):
+            return self.estimates.sizes
+        return {label: one.n for label, one in self.estimates.items()}
+
+    def largest(self, count: int) -> list[Any]:
+        """Return the labels of the ``count`` groups with most reports, in falling order."""
+        sizes = self.sizes
+        return sorted(sizes, key=lambda label: -sizes[label])[:count]
+
+    @property
+    def domain(self) -> Domain:
+        """The values."""
+        return self.overall.domain
+
+    @property
+    def heading(self) -> str:
+        """Method, number of reports, of groups and of values, in a line."""
+        one, marks = next(iter(self.estimates.values())), ", simulated" if self.overall.simulated else ""
+        sizes = f"n={self.overall.n}, {len(self)} groups, {self.domain.size} values"
+        return f"GroupedEstimate({one.method}, {sizes}{marks})"
+
+    def _shown(self) -> tuple[Cells, str]:
+        """Return the rows that are shown, the largest groups with the most frequent values, and a sentence below."""
+        labels = self.largest(_GROUPS)
+        codes = self.overall.chosen(_VALUES)
+        sizes = [f"{self.estimates[label].n:,}" for label in labels]
+        wide = max(map(len, [*sizes, "n"]))
+        cells = [["group", "n".rjust(wide), *self.domain.names(codes)]]
+        for label, size in zip(labels, sizes, strict=True):
+            cells.append([spelled(label), size.rjust(wide), *_numbers(self.estimates[label], codes)])
+        cells.append(["everybody", f"{self.overall.n:,}".rjust(wide), *_numbers(self.overall, codes)])
+        return cells, " ".join(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        """Yield sentences on what is not shown."""
+        groups, values = len(self) - _GROUPS, self.domain.size - _VALUES
+        hidden = [f"{groups:,} smaller groups" if groups > 0 else "", f"{values:,} values" if values > 0 else ""]
+        if any(hidden):
+            yield f"and {' and '.join(filter(None, hidden))} more; to_pandas, to_polars and to_arrow return all."
+        if values > 0:
+            yield self.overall.selected(_VALUES)
+        if self.left_out[0]:
+            groups, people = self.left_out
+            yield f"{groups:,} groups with fewer than {self.minimum} reports are left out ({people:,} reports)."
+
+    def columns(self, level: float | None = None, *, simultaneous: bool = False) -> dict[str, AnyArray]:
+        """Return named columns: the group's labels, n, and `Estimate.columns`, a row for each group and value.
+
+        A column of groups that has the name of another one is called group_... here.
+
+        Args:
+            level: confidence of the intervals; None for 0.95.
+            simultaneous: as for `Estimate.interval`, within each group.
+        """
+        own, rows = self.estimates, self.domain.size
+        stacks = own.stacks(rows) if isinstance(own, EstimatesOnDemand) else own.values()
+        parts = []
+        for one in stacks:
+            columns, shape = one.columns(level, simultaneous=simultaneous), one.frequencies.shape
+            parts.append({name: np.broadcast_to(column, shape).reshape(-1) for name, column in columns.items()})
+        whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        keys = {name: np.repeat(column, rows) for name, column in self._keys().items()}
+        taken = {*whole, "n"}
+        named = {f"group_{name}" if name in taken else name: column for name, column in keys.items()}
+        return {**named, "n": np.repeat(list(self.sizes.values()), rows), **whole}
+
+    def _keys(self) -> dict[str, AnyArray]:
+        """Return a column of labels for each column of groups."""
+        several = len(self.names) > 1
+        names = self.names or ("group",)
+        parts = zip(*self.estimates, strict=True) if several else [list(self.estimates)]
+        return {name: label_column(list(labels)) for name, labels in zip(names, parts, strict=True)}
+
+    def plot(self, level: float | None = None, *, largest: int = 12, groups: int = 12) -> Any:
+        """Return an Altair chart with a panel for each group, all on one axis; sensitive values are marked.
+
+        Args:
+            level: confidence of the intervals; None for 0.95.
+            largest: how many values to draw, those most frequent among everybody.
+            groups: how many groups to draw, those with most reports.
+        """
+        codes = self.overall.chosen(largest)
+        largest_groups = set(self.largest(groups))
+        chosen = [label for label in self.estimates if label in largest_groups]
+        panels = [
+            self.estimates[label].panel(f"{spelled(label)}\n{self.estimates[label].n:,} reports", codes, level=level)
+            for label in chosen
+        ]
+        confidence = DEFAULT_LEVEL if level is None else level
+        method = self.estimates[chosen[0]].method
+        title = (
+            f"Estimated shares by group: {self.overall.n:,} reports, method {method}, {confidence * 100:g}% intervals"
+        )
+        return small_multiples(panels, title)
+
+
+def spelled(label: Any) -> str:
+    """Return the label of a group as text; of several columns, their labels with commas."""
+    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def label_column(labels: list[Any]) -> AnyArray:
+    """Return labels as a column of text, of integers, or of true and false."""
+    if all(isinstance(label, bool) for label in labels):
+        return np.array(labels, dtype=np.bool_)
+    if all(isinstance(label, int) for label in labels):
+        return np.array(labels, dtype=np.int64)
+    return np.array([str(label) for label in labels], dtype=np.dtypes.StringDType())
+
+
+def _numbers(found: Estimate, codes: AnyArray) -> list[str]:
+    """Return frequencies of the most frequent values with their intervals, where there are any, as they are shown."""
+    columns = found.columns(shown=max(len(codes), 1))
+    if "lower" not in columns:
+        return [f"{frequency:.2f}" for frequency in found.frequencies[codes]]
+    ends = zip(found.frequencies[codes], columns["lower"][codes], columns["upper"][codes], strict=True)
+    return [f"{frequency:.2f} ({low:.2f} - {high:.2f})" for frequency, low, high in ends]

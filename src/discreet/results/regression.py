@@ -1,0 +1,240 @@
+"""Regressions: coefficients of covariates for each value, with errors and tests; a table."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, FloatArray
+from discreet.core.checks import checked_level
+from discreet.core.result_table import Cells, ResultTable, spelled_p_value
+from discreet.theory.binomial import DEFAULT_LEVEL
+
+_SHOWN = 24
+# As many degrees of freedom as make Student's distribution the normal one.
+_NORMAL = 1e12
+# Degrees of freedom below which the result says so, and values that it names then.
+_FEW, _NAMED = 10, 5
+# Columns of odds ratios, and those of log odds that they are made of.
+_RATIOS = {"odds_ratio": "coefficient", "odds_lower": "lower", "odds_upper": "upper"}
+
+
+class Coefficient(NamedTuple):
+    """One coefficient.
+
+    Attributes:
+        value: of the domain.
+        covariate: its name; ``"intercept"`` for the constant.
+        coefficient: the estimate.
+        standard_error: of it.
+        lower: end of the interval.
+        upper: the other end.
+        p_value: of the test that it is 0.
+    """
+
+    value: str
+    covariate: str
+    coefficient: float
+    standard_error: float
+    lower: float
+    upper: float
+    p_value: float
+
+
+class PredictedShare(NamedTuple):
+    """The share of a value among people with certain covariates.
+
+    Attributes:
+        row: of the covariates.
+        value: of the domain.
+        share: the estimate; of a linear regression it may lie outside of 0 to 1.
+        lower: end of the interval.
+        upper: the other end.
+    """
+
+    row: int
+    value: str
+    share: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Regression(ResultTable):
+    """The coefficients of public covariates in the shares of values.
+
+    Attributes:
+        method: ``"linear"``: a coefficient is the change of a share per unit; ``"logistic"``: of its log odds against
+            the value `baseline`.
+        values: names of the values.
+        covariates: names, the intercept first.
+        coefficients: ``(m, k)``, a row per value.
+        standard_errors: ``(m, k)``.
+        n: number of reports.
+        baseline: of log odds; None for shares.
+        degrees: ``(m, k)`` degrees of freedom of the errors, by which intervals and tests are Student's; None for
+            normal ones. About twice the number of reports that an error rests on, where these are few.
+        starts: log-likelihoods that the starts of the search ended at, the best first; empty for shares.
+        simulated: whether any report was simulated.
+        covariance: of the coefficients: ``(m, k, k)`` for each value, or ``(m, k, m, k)`` of log odds.
+        undetermined: ``(m, k)`` booleans: log odds that the reports alone do not determine, so that the likelihood was
+            penalised; None if there are none.
+        design: how covariates are read, a `discreet.estimators.regression.CovariateDesign`.
+    """
+
+    method: Literal["linear", "logistic"]
+    values: tuple[str, ...]
+    covariates: tuple[str, ...]
+    coefficients: FloatArray
+    standard_errors: FloatArray
+    n: int
+    baseline: str | None = None
+    degrees: FloatArray | None = None
+    starts: tuple[float, ...] = ()
+    simulated: bool = False
+    covariance: Any = None
+    undetermined: BoolArray | None = None
+    design: Any = None
+
+    @property
+    def penalty(self) -> str | None:
+        """The sentence on coefficients that the reports do not determine, if there are some."""
+        if self.undetermined is None or not self.undetermined.any():
+            return None
+        where = np.argwhere(self.undetermined).tolist()
+        named = [f"{self.values[row]} on {self.covariates[column]}" for row, column in where]
+        shown = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+        return (
+            f"The reports alone do not determine {shown}: some share is fitted best by 0. So the likelihood was "
+            "penalised [Firth 1993], and errors reach as far as the reports allow; merge labels or values for shorter "
+            "intervals."
+        )
+
+    @property
+    def disagreement(self) -> str | None:
+        """The sentence on starts that ended elsewhere, if some did."""
+        apart = sum(self.starts[0] - one > 0.01 for one in self.starts) if self.starts else 0
+        if not apart:
+            return None
+        return (
+            f"{apart} of {len(self.starts)} starts of the search ended at a lower likelihood than the best, which is "
+            "shown; others may be better still."
+        )
+
+    @property
+    def scarcity(self) -> str | None:
+        """The sentence on values whose errors rest on few reports, if there are some."""
+        if self.degrees is None:
+            return None
+        few = [name for name, own in zip(self.values, self.degrees, strict=True) if not own.min() >= _FEW]
+        if not few:
+            return None
+        shown = ", ".join(few[:_NAMED]) + (f" and {len(few) - _NAMED} more" if len(few) > _NAMED else "")
+        return (
+            f"The errors of {shown} rest on fewer than {_FEW // 2} reports, so that their intervals may hold less "
+            "often than they say."
+        )
+
+    @property
+    def remark(self) -> str | None:
+        """The sentences on the search and on scarce values; None if there are none."""
+        return " ".join(filter(None, [self.penalty, self.disagreement, self.scarcity])) or None
+
+    @property
+    def heading(self) -> str:
+        """Method and sizes, in a line."""
+        base = "" if self.baseline is None else f", against {self.baseline}"
+        marks = ", simulated" if self.simulated else ""
+        return f"Regression({self.method}{base}, n={self.n}, {len(self.values)} values{marks})"
+
+    def _shown(self) -> tuple[Cells, str]:
+        rows = self.rows()
+        heading = [name.replace("_", " ") for name in Coefficient._fields]
+        cells = [
+            [one.value, one.covariate, *(f"{number:.4f}" for number in one[2:-1]), spelled_p_value(one.p_value)]
+            for one in rows
+        ]
+        left = len(rows) - _SHOWN
+        below = [f"and {left} coefficients more; to_pandas, to_polars and to_arrow return all."] if left > 0 else []
+        return [heading, *cells[:_SHOWN]], " ".join([*below, *filter(None, [self.remark])])
+
+    def rows(self, level: float = DEFAULT_LEVEL) -> list[Coefficient]:
+        """Return the coefficients, by value and covariate, with intervals at a level."""
+        columns = self.columns(level)
+        fields = (columns[name].tolist() for name in Coefficient._fields)
+        return [Coefficient(*row) for row in zip(*fields, strict=True)]
+
+    def predict(self, covariates: Any, level: float = DEFAULT_LEVEL) -> list[PredictedShare]:
+        """Return the shares of the values among people with certain covariates, with intervals.
+
+        Args:
+            covariates: a table or a mapping with the columns of the regression, a row for each kind of people.
+            level: confidence of the intervals, each by itself.
+
+        Raises:
+            DataError: if a column is not there, or has labels that the regression has not seen.
+            ParameterError: if the level is not in (0, 1).
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.RandomizedResponse(dc.Domain(["poor", "other"]), epsilon=2.0)
+            >>> reports = mechanism.obfuscate(["poor", "poor", "other", "other"] * 500, random=dc.SeededRandom(1))
+            >>> fit = dc.regress(mechanism, reports, {"age": [20, 60, 20, 80] * 500}, method="logistic")
+            >>> [(one.value, one.row, round(one.share, 2)) for one in fit.predict({"age": [20, 80]})]
+            [('other', 0, 0.41), ('other', 1, 0.61), ('poor', 0, 0.59), ('poor', 1, 0.39)]
+        """
+        from scipy.special import expit, logit, stdtrit
+
+        rows, q = self.design.matrix(covariates), (1 + checked_level(level)) / 2
+        scores = rows @ self.coefficients.T
+        if self.baseline is None:
+            names, shares = self.values, scores
+            degrees = np.full(len(names), _NORMAL) if self.degrees is None else self.degrees.min(axis=1)
+            away = stdtrit(degrees, q) * np.sqrt(np.einsum("rj,mjl,rl->rm", rows, self.covariance, rows))
+            lower, upper = shares - away, shares + away
+        else:
+            names = (*self.values, self.baseline)
+            odds = np.exp(np.column_stack([scores, np.zeros(len(rows))]) - np.maximum(scores.max(axis=1), 0)[:, None])
+            shares = odds / odds.sum(axis=1, keepdims=True)
+            # The log odds of a share against all others change with the score of b by ((x == b) - p_b) / (1 - p_x).
+            turns = np.eye(len(names))[:, :-1] - shares[:, None, :-1]
+            turns /= np.maximum(1 - shares, 1e-300)[:, :, None]
+            spread = np.einsum("rj,bjcl,rl->rbc", rows, self.covariance, rows)
+            variances = np.einsum("rxb,rbc,rxc->rx", turns, spread, turns)
+            away = stdtrit(_NORMAL, q) * np.sqrt(np.maximum(variances, 0))
+            lower, upper = expit(logit(shares) - away), expit(logit(shares) + away)
+        columns = (one.T.tolist() for one in (shares, lower, upper))
+        by_value = zip(names, *columns, strict=True)
+        return [
+            PredictedShare(row, name, *numbers)
+            for name, *each in by_value
+            for row, numbers in enumerate(zip(*each, strict=True))
+        ]
+
+    def columns(self, level: float = DEFAULT_LEVEL) -> dict[str, AnyArray]:
+        """Return named columns: those of `Coefficient`, and of log odds odds_ratio, odds_lower and odds_upper too.
+
+        Raises:
+            ParameterError: if the level is not in (0, 1).
+        """
+        from scipy.special import stdtr, stdtrit
+
+        degrees = np.full(self.coefficients.shape, _NORMAL) if self.degrees is None else self.degrees
+        away = stdtrit(degrees, (1 + checked_level(level)) / 2) * self.standard_errors
+        texts = np.dtypes.StringDType()
+        scores = np.abs(self.coefficients) / self.standard_errors
+        columns: dict[str, AnyArray] = {
+            "value": np.repeat(np.array(self.values, dtype=texts), len(self.covariates)),
+            "covariate": np.tile(np.array(self.covariates, dtype=texts), len(self.values)),
+            "coefficient": self.coefficients.ravel(),
+            "standard_error": self.standard_errors.ravel(),
+            "lower": (self.coefficients - away).ravel(),
+            "upper": (self.coefficients + away).ravel(),
+            "p_value": (2 * stdtr(degrees, -scores)).ravel(),
+        }
+        if self.baseline is None:
+            return columns
+        # An end beyond what a float holds is infinite.
+        with np.errstate(over="ignore"):
+            ratios = {name: np.exp(columns[of]) for name, of in _RATIOS.items()}
+        return columns | ratios

@@ -1,0 +1,1 @@
+"""People's tables, read by Arrow: values, labels, groups, events, scores."""

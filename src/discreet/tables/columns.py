@@ -1,0 +1,248 @@
+"""Columns of people's tables, read as the type that is asked for.
+
+Tables of people's values in files: Parquet, Arrow, CSV or JSON lines.
+
+The caller states the types of the columns, and the cells of CSV are read in these types; see `discreet.tables.text`.
+
+Tables of a matcher's scores, a row per pair of a probe and a template, as a matrix.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.arrays import FloatArray
+from discreet.core import columns
+from discreet.core.domain import Domain
+from discreet.core.traces import numbered
+from discreet.errors import DataError, ParameterError
+from discreet.files.paths import file_of
+from discreet.files.reading import Piped, Source, readable
+from discreet.tables.scan import Chosen, is_text, scan, whole_table
+from discreet.tables.text import ANYTHING, LISTED, NUMBERS, Cells, cells_of, columns_of, from_typed
+
+_MOST_NAMES = 30
+
+
+def read_table(path: str | Source) -> Any:
+    """Return a table; the cells of a CSV file decide their types.
+
+    Raises:
+        DataError: if the file is missing, broken or of an unknown kind.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> table = read_table(files("discreet") / "examples" / "checkins.csv")
+        >>> table.column_names
+        ['user', 'place', 'day']
+    """
+    return whole_table(as_source(path))
+
+
+def read_columns(path: str | Source, chosen: Chosen, wanted: Sequence[str] = ()) -> Any:
+    """Return some columns of a table, in the types of their cells.
+
+    Args:
+        path: the table.
+        chosen: which columns.
+        wanted: names that should be among the table's, as far as they are known.
+
+    Raises:
+        DataError: if the file is missing, broken or of an unknown kind, a column is not there just once, or cells of
+            a CSV file are not what they are to be read as; it names the file.
+    """
+    source = as_source(path)
+    found = scan(source, checked_columns(chosen), wanted)
+    with readable(source):
+        table = found.whole()
+        if is_text(source):
+            return table
+        return pa.table({name: from_typed(table[name], cells) for name, cells in found.asked.items()})
+
+
+def as_source(path: str | Source) -> Source:
+    """Return a source of a table."""
+    return path if isinstance(path, Piped) else file_of(path)
+
+
+def checked_columns(chosen: Chosen) -> Chosen:
+    """Return a choice of columns that refuses those that are not there just once."""
+
+    def checked(names: Sequence[str]) -> Mapping[str, Cells]:
+        asked = chosen(names)
+        for name in asked:
+            check_once(name, names)
+        return asked
+
+    return checked
+
+
+def check_once(name: str, names: Sequence[str]) -> None:
+    """Refuse a column that does not occur exactly once; the other columns are listed.
+
+    Raises:
+        DataError: if it is so.
+    """
+    if names.count(name) != 1:
+        what = f"there are {names.count(name)} columns" if name in names else "there is no column"
+        raise DataError(f"{what} {name!r}; the table has {shown(names)}.")
+
+
+def shown(names: Sequence[str]) -> str:
+    """Return the names of columns for a message, unless they look like values of a table without a header."""
+    if any(is_number(name) for name in names):
+        return f"{len(names)} columns whose names look like values: its first line must name the columns"
+    listed = [name if name and name.isprintable() else repr(name) for name in names[:_MOST_NAMES]]
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"{', '.join(listed)}{more}"
+
+
+def is_number(name: str) -> bool:
+    """Return true if the name of a column looks like a number."""
+    return name.strip().lstrip("+-").replace(".", "", 1).replace(",", "", 1).isdecimal()
+
+
+def read_distribution(path: str | Path, domain: Domain) -> FloatArray:
+    """Return background knowledge: ``(|X|,)`` probabilities, 0 for values that are not listed.
+
+    Args:
+        path: a table with the columns label and probability; for a product or a grid, with the columns of its values
+            instead of label.
+        domain: the domain.
+
+    Raises:
+        DataError: if a column is not there, or a value is not in the domain; it names the file.
+        ParameterError: if this is no distribution; it names the file.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> from pyarrow import csv
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     csv.write_csv(pa.table({"label": ["yes", "no"], "probability": [0.7, 0.3]}), f"{folder}/p.csv")
+        ...     read_distribution(f"{folder}/p.csv", Domain(["yes", "no"])).tolist()
+        [0.7, 0.3]
+    """
+    spread = columns_of(domain)
+    asked = {**(spread or {"label": cells_of(domain.space)}), "probability": NUMBERS}
+    table = read_columns(path, lambda _: asked, list(asked))
+    with readable(Path(path)):
+        shares = table["probability"]
+        gone = columns.absent(shares)
+        if gone.any():
+            rows = np.flatnonzero(gone)
+            raise DataError(columns.missing_message(len(rows), len(gone), int(rows[0]), "probabilities"))
+        return domain.distribution(table if spread else table["label"], shares)
+
+
+def read_labels(path: str | Path, label: str, sensitive: str | None) -> tuple[Any, Any]:
+    """Return the labels of a domain, and the marks of sensitive ones, from columns of a table.
+
+    Labels in a CSV file are integers if all are written as integers are (20 or 20.0, not 020); otherwise text.
+
+    Returns:
+        The labels and the ``(|X|,)`` booleans (None if no column says it).
+
+    Raises:
+        DataError: if a column is not there.
+        ParameterError: if a column is not of its kind.
+    """
+    asked = {label: LISTED} | ({} if sensitive is None else {sensitive: ANYTHING})
+    table = read_columns(path, lambda _: asked, list(asked))
+    labels = _plain_integers(table[label]) if is_text(Path(path)) else table[label]
+    if sensitive is None:
+        return labels, None
+    marks = table[sensitive]
+    if marks.type != pa.bool_() or marks.null_count:
+        raise ParameterError(f"{path}: column {sensitive!r} must hold true or false in every row, got {marks.type}.")
+    return labels, marks.to_numpy()
+
+
+def _plain_integers(labels: Any) -> Any:
+    import pyarrow.compute as pc
+
+    plain = pc.match_substring_regex(labels, r"^(0|-?[1-9][0-9]{0,17})(\.0+)?$")
+    if not len(labels) or not pc.all(plain, skip_nulls=False).as_py():
+        return labels
+    return pc.replace_substring_regex(labels, r"\.0+$", "").cast(pa.int64())
+
+
+def read_scores(
+    path: str | Path, score: str, *, probe: str = "row", template: str = "col", failed: float | None = None
+) -> FloatArray:
+    """Return the scores of a table as a matrix, for `discreet.risk.scores.biometric`.
+
+    Args:
+        path: a table with a row for each pair of a probe and a template.
+        score: column of scores.
+        probe: column that says whose probe it is.
+        template: column that says whose template it is.
+        failed: what stands for no score, besides NaN; None if there always is one.
+
+    Returns:
+        ``(n, n)`` scores, a row per probe and a column per template, users in the order of the probes.
+
+    Raises:
+        ParameterError: if a column is not there.
+        DataError: if a pair is missing or there twice, or a score is no finite number and not ``failed``.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     table = Path(folder) / "scores.csv"
+        ...     rows = ["row,col,face", "b,a,0.1", "b,b,0.9", "a,a,0.8", "a,b,0.2"]
+        ...     _ = table.write_text(chr(10).join(rows))
+        ...     read_scores(table, "face").tolist()
+        [[0.9, 0.1], [0.2, 0.8]]
+    """
+    matrix = _matrix(read_table(path), probe, template, score)
+    _refuse_missing(matrix, failed)
+    return matrix
+
+
+def _matrix(table: Any, probe: str, template: str, score: str) -> FloatArray:
+    for name in (probe, template, score):
+        if name not in table.column_names:
+            raise ParameterError(f"there is no column {name!r}; the table has {', '.join(table.column_names)}.")
+    (rows, n), (columns, m) = (numbered(table[name], name) for name in (probe, template))
+    same = np.asarray(table[probe].combine_chunks().unique()).tolist()
+    order = {name: place for place, name in enumerate(same)}
+    names = np.asarray(table[template].combine_chunks().unique()).tolist()
+    if n != m or len(table) != n * n or set(same) != set(names):
+        raise DataError(
+            f"there must be a score of every one of n probes for each of as many templates, got {len(table)}."
+        )
+    places = np.array([order[name] for name in names])[columns]
+    if len(np.unique(rows.astype(np.int64) * n + places)) != n * n:
+        raise DataError("some pairs of a probe and a template are there twice, and others not at all.")
+    matrix = np.empty((n, n))
+    matrix[rows, places] = _numbers(table[score])
+    return matrix
+
+
+def _numbers(column: Any) -> FloatArray:
+    """Return ``(m,)`` scores; nan where one is missing."""
+    kind = column.type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise DataError(f"scores must be numbers, got a column of {kind}; choose another with --score.")
+    numbers: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()
+    return numbers
+
+
+def _refuse_missing(matrix: FloatArray, failed: float | None) -> None:
+    """Refuse scores that are no finite numbers, other than those that ``--failed`` names."""
+    infinite = int(np.isinf(matrix[matrix != failed] if failed is not None else matrix).sum())
+    if infinite:
+        raise DataError(
+            f"{infinite} of {matrix.size} scores are infinite; if these mean that there is no score, say so with "
+            "--failed inf (or -inf)."
+        )
+    missing = int(np.isnan(matrix).sum())
+    if missing and failed is None:
+        raise DataError(
+            f"{missing} of {matrix.size} scores are missing; with --failed nan the users whom these are about are left "
+            "out, and counted."
+        )

@@ -1,0 +1,494 @@
+"""Labels that a column's values get: seen, counted, cut into ranges.
+
+Cuts: numbers and dates of a table stand for the label of the range that they are in.
+
+Dates are compared as they are spelled, from the year on (2026-03-01T12:00): a cut may be a year, a month or a day.
+
+Labels of a plan from a column of a table: those found often enough, or a list that is compared with the table.
+
+A plan is public. A label that is read from people's data tells that somebody has this value, so a label that few rows
+hold is not proposed, and a column with mostly different values, such as names or e-mails, is refused.
+"""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import pairwise
+from math import ceil, floor, inf, isfinite, log10
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.checks import checked_whole
+from discreet.core.domain import Domain
+from discreet.core.labels import LabelSpace, Product, Texts
+from discreet.errors import DataError, ParameterError
+from discreet.files.paths import File
+from discreet.files.reading import Source, readable
+from discreet.tables.columns import checked_columns, is_number, shown
+from discreet.tables.scan import is_text, scan, table_files
+from discreet.tables.text import NUMBERS, SPELLINGS, Cells, Kind
+
+Cut: TypeAlias = float | str
+Cuts: TypeAlias = list[Cut] | dict[str, list[Cut]]
+"""Where ranges begin, ascending: all numbers, or all dates; of a product, by attribute."""
+
+DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?)?)?)?", re.ASCII)
+"""A date from the year on, perhaps with a time."""
+
+
+def labels_of_cuts(cuts: Sequence[Cut]) -> list[str]:
+    """Return a label for each range: those below the first cut, between two, and from the last on.
+
+    Example:
+        >>> labels_of_cuts([20, 30, 31])
+        ['19 and below', '20 to 29', '30', '31 and above']
+        >>> labels_of_cuts([0.5, 2.0]), labels_of_cuts(["2025"])
+        (['below 0.5', '0.5 to below 2', '2 and above'], ['before 2025', 'from 2025'])
+    """
+    first, last = cuts[0], cuts[-1]
+    if isinstance(first, str):
+        return [f"before {first}", *(f"{low} to before {high}" for low, high in pairwise(cuts)), f"from {last}"]
+    if all(isinstance(cut, int) for cut in cuts):
+        whole = [int(cut) for cut in cuts]
+        inner = [f"{low}" if high == low + 1 else f"{low} to {high - 1}" for low, high in pairwise(whole)]
+        return [f"{whole[0] - 1} and below", *inner, f"{whole[-1]} and above"]
+    inner = [f"{low:.12g} to below {high:.12g}" for low, high in pairwise(cuts)]
+    return [f"below {first:.12g}", *inner, f"{last:.12g} and above"]
+
+
+def cells_of_cuts(cuts: Sequence[Cut]) -> Cells:
+    """Return the reading of a column that is cut."""
+    return Cells(Kind.TEXT) if isinstance(cuts[0], str) else NUMBERS
+
+
+def check_cuts(domain: Domain, cuts: Cuts) -> None:
+    """Refuse cuts that are not those of a domain's labels.
+
+    Raises:
+        ParameterError: if they are not ascending, not one less than the labels, or of an attribute that is not there.
+    """
+    for name, some in _by_attribute(cuts).items():
+        space = _space(domain, name)
+        if not isinstance(space, Texts) or space.size != len(some) + 1:
+            where = f" of {name!r}" if name else ""
+            raise ParameterError(
+                f"cuts must be one fewer than the labels{where}, which are texts, in the order of the ranges."
+            )
+        check_ascending(some)
+
+
+def check_ascending(cuts: Sequence[Cut]) -> None:
+    """Refuse cuts that are not ascending; errors as for `check_cuts`."""
+    dates = [isinstance(cut, str) and DATE.fullmatch(cut) is not None for cut in cuts]
+    numbers = [not isinstance(cut, str) and np.isfinite(cut) for cut in cuts]
+    if not (cuts and (all(dates) or all(numbers)) and all(low < high for low, high in pairwise(cuts))):  # type: ignore[operator]
+        raise ParameterError(
+            "cuts must be ascending, all of them numbers, or dates such as 2026, 2026-07 or 2026-07-31."
+        )
+
+
+def _by_attribute(cuts: Cuts) -> Mapping[str, list[Cut]]:
+    return cuts if isinstance(cuts, dict) else {"": cuts}
+
+
+def _space(domain: Domain, name: str) -> LabelSpace | None:
+    space = domain.space
+    return space.attributes.get(name) if isinstance(space, Product) else None if name else space
+
+
+def cells_with_cuts(cells: Mapping[str, Cells], cuts: Cuts | None) -> dict[str, Cells]:
+    """Return the reading of the columns of values, where some are cut."""
+    if not isinstance(cuts, dict):
+        return dict(cells) if cuts is None else dict.fromkeys(cells, cells_of_cuts(cuts))
+    return {**cells, **{name: cells_of_cuts(some) for name, some in cuts.items()}}
+
+
+def cut(values: Any, cuts: Cuts | None, domain: Domain) -> Any:
+    """Return a column or a table of values with labels in the place of what is cut; missing values stay missing.
+
+    Raises:
+        DataError: if a column holds neither numbers nor dates, as its cuts are.
+    """
+    if cuts is None:
+        return values
+    if not isinstance(cuts, dict):
+        return _cut("values", values, cuts, domain.space)
+    columns = {name: values[name] for name in values.column_names}
+    named = {name: _cut(f"column {name!r}", columns[name], some, _space(domain, name)) for name, some in cuts.items()}
+    return pa.table(columns | named)
+
+
+def _cut(what: str, column: Any, cuts: list[Cut], space: Any) -> Any:
+    import pyarrow.compute as pc
+
+    dated = isinstance(cuts[0], str)
+    try:
+        read = column.cast(pa.string() if dated else pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(
+            f"{what} must be {'dates' if dated else 'numbers'}, as its cuts are; got {column.type}."
+        ) from None
+    if dated:
+        read = pc.utf8_trim_whitespace(read)
+        fits = pc.match_substring_regex(read, f"^({DATE.pattern})$").fill_null(True)
+        wrong = np.flatnonzero(~np.asarray(fits))
+        if len(wrong):
+            raise DataError(f"{len(wrong)} of {len(read)} {what} are no dates as 2026-07-31 is; write them so.")
+    else:
+        read = pc.if_else(pc.is_nan(read), pa.scalar(None, pa.float64()), read)
+    # A date with a time is after its day, and both are after its month.
+    above = [pc.greater_equal(read, pa.scalar(one, read.type)).cast(pa.int64()) for one in cuts]
+    places = above[0]
+    for one in above[1:]:
+        places = pc.add(places, one)
+    return pc.take(pa.array(space.labels.tolist(), pa.string()), places)
+
+
+LEAST = 20
+"""The fewest rows that hold a label, for it to be proposed."""
+MOST_LABELS = 1000
+_MOST_DIFFERENT = 100_000
+INTEGERS, NUMBER_LABELS, DATES, TEXT, _CELLS = "integers", "numbers", "dates", "text", "cells"
+_CUT = (INTEGERS, NUMBER_LABELS, DATES)
+KINDS = (*_CUT, TEXT)
+# Ranges of a proposal: about as many of numbers, and at least and at most of dates.
+_RANGES, _FEW_DATES, _MOST_DATES = 8, 3, 12
+# So many integers, each of them once, are numbers of people.
+_IDS = 200
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?", re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", re.ASCII)
+
+Label = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLabels:
+    """The labels of a column, and the rows that they leave out.
+
+    Attributes:
+        labels: all texts or all integers, ascending where they were found.
+        found: whether they were read from the table; otherwise they were listed.
+        rows: number of rows of the table.
+        missing: rows without a value.
+        others: different values that are no labels.
+        other_rows: rows that hold these.
+    """
+
+    labels: tuple[Label, ...]
+    found: bool
+    rows: int
+    missing: int
+    others: int
+    other_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLook:
+    """A column of a table that was looked at.
+
+    Attributes:
+        name: of the column.
+        kind: ``integers``, ``numbers``, ``dates`` or ``text``; or the type of what is none of these.
+        counts: how often each value is there; dates are texts. Of very many every second is kept, and counted twice.
+        missing: rows without a value.
+        thinned: whether not all values are among the counts.
+        is_spelled: whether they come from text files, whose cells have no types.
+    """
+
+    name: str
+    kind: str
+    counts: Counter[Any]
+    missing: int
+    thinned: bool
+    is_spelled: bool
+
+    @property
+    def rows(self) -> int:
+        """Number of rows with a value."""
+        return self.counts.total()
+
+    @property
+    def is_different(self) -> bool:
+        """True if the values are mostly different from each other, as names are."""
+        return self.thinned or 2 * len(self.counts) > self.rows
+
+
+def look_at(
+    sources: str | File | Sequence[str | File], asked: Mapping[str, Sequence[str] | None] | None = None
+) -> dict[str, ColumnLook]:
+    """Look at columns of tables, in one pass.
+
+    Args:
+        sources: files and folders of tables, on this machine or at URLs.
+        asked: the columns, each with its labels if these are listed, as NA is missing unless it is; None for all that
+            have a name of their own.
+
+    Raises:
+        DataError: if a table is broken, a column is not there, or is of different kinds in different tables.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> look = look_at(files("discreet") / "examples" / "answers.csv")["age"]
+        >>> look.kind, look.rows, len(look.counts), look.missing
+        ('text', 2000, 4, 0)
+    """
+    counts: dict[str, Counter[Any]] = {}
+    kinds: dict[str, str] = {}
+    thinned: set[str] = set()
+    for table in table_files([sources] if isinstance(sources, str | Path | File) else list(sources)):
+        with readable(table):
+            _add(table, asked, (counts, kinds, thinned))
+    return {name: _look(name, counter, kinds[name], name in thinned) for name, counter in counts.items()}
+
+
+def _add(
+    table: Source,
+    asked: Mapping[str, Any] | None,
+    found: tuple[dict[str, Counter[Any]], dict[str, str], set[str]],
+) -> None:
+    """Count the values of a table's columns; None counts the missing ones."""
+    counts, kinds, thinned = found
+
+    def chosen(names: Sequence[str]) -> Mapping[str, Cells]:
+        if asked is None and is_text(table) and any(map(is_number, names)):
+            raise DataError(f"the table has {shown(names)}.")
+        columns = [name for name in names if name and names.count(name) == 1] if asked is None else list(asked)
+        # NA is a missing cell, unless it is listed.
+        return {name: Cells(Kind.TEXT, SPELLINGS & {*((asked or {}).get(name) or ())}) for name in columns}
+
+    scanned = scan(table, checked_columns(chosen), list(asked or ()))
+    for name in scanned.asked:
+        kind = _CELLS if is_text(table) else _kind(scanned.types[name])
+        if kinds.setdefault(name, kind) != kind:
+            raise DataError(f"column {name!r} holds {kind} here and {kinds[name]} in the tables before.")
+    for batch in scanned.batches(list(scanned.asked)):
+        for name in scanned.asked:
+            counter = counts.setdefault(name, Counter())
+            counter.update(dict(_counted(batch.column(name))))
+            while len(counter) > _MOST_DIFFERENT:
+                thinned.add(name)
+                kept = sorted((one for one in counter.items() if one[0] is not None), key=itemgetter(0))[::2]
+                counts[name] = counter = Counter({None: counter[None], **{value: 2 * count for value, count in kept}})
+    for name in scanned.asked:
+        counts.setdefault(name, Counter())
+
+
+def _kind(kind: pa.DataType) -> str:
+    if pa.types.is_dictionary(kind):
+        return _kind(kind.value_type)
+    if pa.types.is_integer(kind):
+        return INTEGERS
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return NUMBER_LABELS
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return DATES
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return TEXT
+    return str(kind)
+
+
+def _counted(column: Any) -> Iterator[tuple[Any, int]]:
+    import pyarrow.compute as pc
+
+    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
+        column = column.cast(pa.string())
+    if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+        column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, pa.float64()))
+    elif pa.types.is_nested(column.type):
+        return
+    found = pc.value_counts(column)
+    yield from zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True)
+
+
+def _look(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnLook:
+    """Return a column; the cells of a text file, and text that is dates, say their kind themselves."""
+    missing, is_spelled = counts.pop(None, 0), kind == _CELLS
+    if kind == _CELLS and counts and all(map(_WHOLE.fullmatch, counts)):
+        kind, counts = INTEGERS, _as_integers(counts)
+    elif kind == _CELLS and counts and all(_NUMBER.fullmatch(text) and isfinite(float(text)) for text in counts):
+        kind = NUMBER_LABELS
+    elif kind in {_CELLS, TEXT}:
+        kind = DATES if counts and all(len(text) > 4 and DATE.fullmatch(text.strip()) for text in counts) else TEXT
+    if kind == NUMBER_LABELS:
+        numbers: Counter[Any] = Counter()
+        for value, count in counts.items():
+            numbers[float(value)] += count
+        counts = numbers
+        if counts and all(value.is_integer() and abs(value) < 2.0**53 for value in counts):
+            # As a missing one makes of integers in data frames.
+            kind, counts = INTEGERS, Counter({int(value): count for value, count in counts.items()})
+    return ColumnLook(name, kind, counts, missing, thinned, is_spelled)
+
+
+def labels_of(
+    sources: str | File | Sequence[str | File], asked: Mapping[str, Sequence[str] | None], *, least: int = LEAST
+) -> dict[str, ColumnLabels]:
+    """Return the labels of columns, in one pass through tables.
+
+    Args:
+        sources: files and folders of tables, on this machine or at URLs.
+        asked: for each column its labels as texts, or None for those that are found. Labels of a column of integers
+            are integers; those of a text file are, if all are written so.
+        least: the fewest rows that hold a label that is found.
+
+    Raises:
+        DataError: if a table is broken, a column is not there or holds neither text nor integers, or labels are to be
+            found in a column whose values are mostly different, mostly rare, or too many to list.
+        ParameterError: if a list of labels does not fit its column, or nothing is asked for.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> answers = files("discreet") / "examples" / "answers.csv"
+        >>> labels_of(answers, {"age": None})["age"].labels
+        ('18-29', '30s', '40s', '50+')
+    """
+    if not asked:
+        raise ParameterError("at least one column must be asked for, got none.")
+    looks = look_at(sources, asked)
+    return {name: labels_in(looks[name], listed, least=least) for name, listed in asked.items()}
+
+
+def labels_in(look: ColumnLook, listed: Sequence[str] | None = None, *, least: int = LEAST) -> ColumnLabels:
+    """Return the labels of a column that was looked at; arguments and errors as for `labels_of`."""
+    checked_whole("least", least)
+    counts, kind, name = look.counts, look.kind, look.name
+    if listed is None:
+        if kind not in {TEXT, INTEGERS}:
+            raise DataError(
+                f"column {name!r} holds {kind}, and labels of a plan are text or integers; make ranges of numbers or "
+                "dates (--cuts), or list the labels (--labels)."
+            )
+        labels = tuple(sorted(value for value, count in counts.items() if count >= least))
+        _refuse_telling(look, labels, least)
+    else:
+        if look.is_spelled:
+            # The labels decide: 1 is text beside "no answer".
+            kind = INTEGERS if all(map(_WHOLE.fullmatch, listed)) else TEXT
+            texts: Counter[Any] = Counter({str(value): count for value, count in counts.items()})
+            counts = _as_integers(texts) if kind == INTEGERS else texts
+        labels = _listed(name, listed, kind)
+    known = set(labels)
+    others = [count for value, count in counts.items() if value not in known]
+    return ColumnLabels(labels, listed is None, look.rows + look.missing, look.missing, len(others), sum(others))
+
+
+def labels_between(look: ColumnLook, cuts: Sequence[Cut], *, found: bool = False) -> ColumnLabels:
+    """Return the labels of the ranges of a column; ``found`` if the cuts are those proposed.
+
+    Raises:
+        DataError: if the column holds neither numbers nor dates, as the cuts are.
+        ParameterError: if the cuts are not ascending.
+    """
+    check_ascending(cuts)
+    if look.rows and (look.kind not in _CUT or (look.kind == DATES) != isinstance(cuts[0], str)):
+        raise DataError(
+            f"column {look.name!r} holds {look.kind}, which is not cut so; cut numbers at numbers, and dates, written "
+            "as 2026-07-31, at dates."
+        )
+    return ColumnLabels(tuple(labels_of_cuts(cuts)), found, look.rows + look.missing, look.missing, 0, 0)
+
+
+def proposed_cuts(look: ColumnLook, *, least: int = LEAST) -> list[Cut]:
+    """Return round numbers or dates with ``least`` rows between them at least, about eight; none for text or ids.
+
+    They are evenly spaced over the middle nine tenths of the rows (where these are alike, over all), so that they tell
+    little of any of them.
+    """
+    whole = look.kind == INTEGERS
+    if look.kind not in _CUT or (whole and look.rows == len(look.counts) >= _IDS):
+        return []
+    values = sorted(look.counts)
+    upto = np.cumsum([look.counts[value] for value in values])
+    if not values or upto[-1] < 2 * least:
+        return []
+    for share in (0.05, 0.0):
+        low, high = (values[int(np.searchsorted(upto, part * upto[-1]))] for part in (share, 1 - share))
+        candidates: Sequence[Cut] = _days(low, high) if look.kind == DATES else _round(low, high, whole=whole)
+        cuts: list[Cut] = []
+        before = 0
+        for cut in candidates:
+            below = int(upto[place - 1]) if (place := bisect_left(values, cut)) else 0
+            if below - before >= least and upto[-1] - below >= least:
+                cuts.append(cut)
+                before = below
+        if cuts:
+            break
+    return cuts
+
+
+def _round(low: float, high: float, *, whole: bool) -> list[float]:
+    """Return the multiples of a round step between two numbers."""
+    span = (high - low) / _RANGES
+    if not 0 < span < inf:
+        return []
+    size = 10.0 ** floor(log10(span))
+    step = next(factor * size for factor in (1, 2, 5, 10) if factor * size >= span)
+    step = max(round(step), 1) if whole else step
+    counts = range(ceil(low / step), floor(high / step) + 1)
+    return [step * count for count in counts] if whole else [float(f"{step * count:.12g}") for count in counts]
+
+
+def _days(low: str, high: str) -> list[str]:
+    """Return the years, months or days between two dates, whichever are few and enough."""
+    try:
+        first, last = (date.fromisoformat(f"{one.strip()}-01-01"[:10]) for one in (low, high))
+    except ValueError:
+        # There is no 31 February.
+        return []
+    days = [first + timedelta(days) for days in range((last - first).days + 1)]
+    spelled = [list(dict.fromkeys(day.isoformat()[:letters] for day in days))[1:] for letters in (4, 7, 10)]
+    found = next((one for one in spelled if len(one) >= _FEW_DATES), spelled[-1])
+    return found[:: ceil(len(found) / _MOST_DATES) or 1]
+
+
+def _as_integers(counts: Counter[Any]) -> Counter[Any]:
+    """Return counts with whole numbers as integers, such as 20 and 20.0, and any other cell as it is."""
+    found: Counter[Any] = Counter()
+    for text, count in counts.items():
+        found[int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else text] += count
+    return found
+
+
+def _listed(name: str, listed: Sequence[str], kind: str) -> tuple[Label, ...]:
+    wrong = [text for text in listed if kind == INTEGERS and not _WHOLE.fullmatch(text)]
+    if wrong:
+        raise ParameterError(f"column {name!r} holds integers, so its labels must be integers, got {wrong[0]!r}.")
+    labels = tuple(int(text.partition(".")[0]) if kind == INTEGERS else text for text in listed)
+    if len({*labels}) < len(labels) or not labels:
+        raise ParameterError(f"the labels of column {name!r} must be different from each other, and at least one.")
+    return labels
+
+
+def _refuse_telling(look: ColumnLook, labels: Sequence[Label], least: int) -> None:
+    """Refuse labels that were found where they would tell who is in the table, or say little of it."""
+    name, counts, rows = look.name, look.counts, look.rows
+    if rows < least:
+        raise DataError(
+            f"column {name!r} holds {rows:,} values, and a label that is found is held by {least} rows at least, as "
+            "one that few people hold tells of them; list the labels (--labels), from the questionnaire."
+        )
+    if look.is_different:
+        many = f"more than {_MOST_DIFFERENT:,}" if look.thinned else f"{len(counts):,}"
+        raise DataError(
+            f"the values of column {name!r} are mostly different ({many} in {rows:,} rows), as names or e-mails are, "
+            "and a plan is public; ask for another column, or list its labels (--labels)."
+        )
+    rare = rows - sum(counts[label] for label in labels)
+    if 2 * rare > rows:
+        raise DataError(
+            f"{rare:,} of {rows:,} rows hold a value of column {name!r} that fewer than {least} rows hold, and a label "
+            "that few people hold tells of them; list the labels (--labels), from the questionnaire."
+        )
+    if len(labels) > MOST_LABELS:
+        raise DataError(
+            f"at most {MOST_LABELS:,} labels of a column are proposed, got {len(labels):,} in column {name!r}; join "
+            "values to groups first, or write the plan by hand."
+        )

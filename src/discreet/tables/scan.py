@@ -1,0 +1,205 @@
+"""The reader of tables in files: Parquet, Arrow, CSV and JSON lines, column by column, batch by batch.
+
+All tables come through `scan`, which inspects a table, and `TableScan`, which reads it afterwards. Parquet and Arrow
+files carry their types and are streamed. A CSV file is read once beforehand, to check that its cells have the requested
+types; if it is small, its columns are kept from then on. JSON lines are read whole.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from discreet.files.paths import COLUMNS, TABLES, File, checked
+from discreet.files.reading import Piped, Source, files_in, opened, readable
+from discreet.files.stored import FileState, StoredTable, look, read_groups
+from discreet.tables import text
+from discreet.tables.text import Cells, Kind, Separated, layout_of
+
+_BATCH_ROWS = 1 << 16
+_KEPT_BYTES = 1 << 26
+_CSV = ".csv"
+
+Chosen: TypeAlias = Callable[[Sequence[str]], Mapping[str, Cells]]
+"""Given the names of a table's columns, those to be read and what their cells are read as; may raise DataError."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableScan:
+    """An inspected table.
+
+    Attributes:
+        source: where it is.
+        asked: the columns to be read, and what their cells are read as.
+        types: of the columns to be read.
+        rows: how many.
+        columns: all that there are, for messages.
+        state: of the file when it was inspected; None for standard input.
+        table: an inspected Parquet or Arrow file.
+        form: how a CSV file is to be read.
+        kept: the columns, where they are in memory.
+    """
+
+    source: Source
+    asked: Mapping[str, Cells]
+    types: Mapping[str, pa.DataType]
+    rows: int
+    columns: Sequence[str]
+    state: FileState | None
+    table: StoredTable | None = None
+    form: Separated | None = None
+    kept: pa.Table | None = None
+
+    def batches(self, names: Sequence[str], rows: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield columns of all rows, a batch of at most ``rows`` (None: `_BATCH_ROWS`) at a time.
+
+        What a library says of a broken file is raised as it is; see `readable`.
+        """
+        self._check()
+        rows = _BATCH_ROWS if rows is None else rows
+        for batch in self._read(list(names), rows):
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
+        self._check()
+
+    def _read(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
+        if self.kept is not None:
+            return iter(self.kept.select(names).to_batches())
+        if self.table is not None:
+            return read_groups(self.table, range(len(self.table.rows)), rows, names)
+        assert self.form is not None
+        return replace(self.form, asked={name: self.asked[name] for name in names}).batches()
+
+    def _check(self) -> None:
+        if self.state is not None and not isinstance(self.source, Piped):
+            self.state.check(self.source)
+
+    def whole(self) -> pa.Table:
+        """Return the columns to be read, in memory; errors as for `batches`."""
+        if self.kept is not None:
+            return self.kept
+        schema = pa.schema([(name, self.types[name]) for name in self.asked])
+        return pa.Table.from_batches([_bare(one) for one in self.batches(list(self.asked))], schema=schema)
+
+
+def _bare(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch without the metadata of its table and its fields."""
+    schema = pa.schema([(name, kind) for name, kind in zip(batch.schema.names, batch.schema.types, strict=True)])
+    return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+
+
+def table_files(sources: Iterable[str | File]) -> list[File]:
+    """Return the files of tables named, and those in the folders named, in order of their names.
+
+    In a folder, names that begin with a dot or an underscore are passed over, and folders are searched too.
+
+    Raises:
+        DataError: if a folder holds no tables, or anything else.
+        ParameterError: if a file is named from which tables are not read.
+    """
+    found = files_in(sources, TABLES, "tables")
+    for path in found:
+        checked_table(path)
+    return found
+
+
+def checked_table(path: File) -> str:
+    """Return the ending of a file of a table.
+
+    Raises:
+        ParameterError: if tables are not read from such files.
+    """
+    return checked(path, TABLES, "tables")
+
+
+def kind_of(source: Source) -> str:
+    """Return the ending of a source of a table; errors as for `checked_table`."""
+    return source.suffix if isinstance(source, Piped) else checked_table(source)
+
+
+def is_text(source: Source) -> bool:
+    """Return true if a table is text without types: CSV."""
+    return kind_of(source) == _CSV
+
+
+def scan(source: Source, chosen: Chosen, wanted: Sequence[str] = ()) -> TableScan:
+    """Return an inspected table.
+
+    Args:
+        source: the table.
+        chosen: which columns are to be read, each of which is there once.
+        wanted: names that should be among the table's, as far as they are known.
+
+    Raises:
+        DataError: if the table is missing or broken, or cells of a CSV file are not what they are to be read as; it
+            names the source.
+        ParameterError: if tables are not read from such files.
+    """
+    kind = kind_of(source)
+    with readable(source):
+        if not isinstance(source, Piped) and kind in COLUMNS:
+            found = look(source)
+            asked = chosen(found.schema.names)
+            types = {name: found.schema.field(name).type for name in asked}
+            return TableScan(source, asked, types, sum(found.rows), found.schema.names, found.state, found)
+        state = None if isinstance(source, Piped) else FileState.of(source)
+        if kind == _CSV:
+            layout = layout_of(source, wanted)
+            return _scan_text(Separated(source, layout, chosen(layout.columns)), state)
+        table = _lines(source)
+        asked = chosen(table.column_names)
+        kept = _lines_of_text(source, table, asked).select(list(asked))
+        types = dict(zip(asked, kept.schema.types, strict=True))
+        return TableScan(source, asked, types, table.num_rows, table.column_names, state, kept=kept)
+
+
+def whole_table(source: Source) -> pa.Table:
+    """Return all columns of a table; the cells of a CSV file decide their types. Errors as for `scan`."""
+    kind = kind_of(source)
+    with readable(source):
+        if kind == _CSV:
+            return text.whole(source)
+        if isinstance(source, Piped) or kind not in COLUMNS:
+            return _lines(source)
+        found = look(source)
+        batches = read_groups(found, range(len(found.rows)), _BATCH_ROWS)
+        return pa.Table.from_batches(batches, schema=found.schema)
+
+
+def _scan_text(form: Separated, state: FileState | None) -> TableScan:
+    columns, asked, kept = form.layout.columns, form.asked, list[pa.RecordBatch]()
+    types: dict[str, Any] = {name: cells.type or pa.null() for name, cells in asked.items()}
+    rows, size, table = 0, 0, None
+    try:
+        for batch in form.batches():
+            types, rows = {name: batch.schema.field(name).type for name in asked}, rows + batch.num_rows
+            size += batch.nbytes
+            kept.append(batch)
+            if size > _KEPT_BYTES:
+                kept.clear()
+        form = replace(form, types={name: types[name] for name, cells in asked.items() if cells.kind is Kind.ANY})
+        codes = form.with_codes()
+        if codes is not form:
+            return _scan_text(codes, state)
+    except pa.ArrowInvalid:
+        # Something is of another form than usual, or than the beginning: now all of it decides.
+        form, table = form.settled()
+        types, rows, size = dict(zip(table.column_names, table.schema.types, strict=True)), table.num_rows, table.nbytes
+    if size > _KEPT_BYTES:
+        return TableScan(form.source, asked, types, rows, columns, state, form=form)
+    whole = table or pa.Table.from_batches(kept, schema=pa.schema(list(types.items())))
+    return TableScan(form.source, asked, types, rows, columns, state, kept=whole)
+
+
+def _lines(source: Source, types: pa.Schema | None = None) -> pa.Table:
+    from pyarrow import json
+
+    return json.read_json(opened(source), parse_options=json.ParseOptions(explicit_schema=types))
+
+
+def _lines_of_text(source: Source, table: pa.Table, asked: Mapping[str, Cells]) -> pa.Table:
+    """Return a table of lines with text read again as text where the library took it for dates."""
+    kinds = {name: table[name].type for name, cells in asked.items() if cells.kind is Kind.TEXT}
+    dates = [name for name, kind in kinds.items() if pa.types.is_temporal(kind)]
+    return _lines(source, pa.schema([(name, pa.string()) for name in dates])) if dates else table

@@ -1,0 +1,567 @@
+"""Values of a column as codes of a domain, with what is missing and what is kept beside.
+
+Missing values of tables: their rows, and the label that they stand for in a plan.
+
+Kept columns: public columns of tables of values that are written beside the reports, row for row, in clear.
+
+Codes of people's values in a table, a batch at a time; what cannot be coded is refused for the table as a whole.
+
+Columns of people's values in tables, with their users and tags.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.core import columns
+from discreet.core.columns import OUTSIDE, flags_of
+from discreet.core.domain import Domain
+from discreet.core.labels import Grid, LabelSpace, Product, Texts
+from discreet.core.reports import CLEAR, PLAN, SIMULATED
+from discreet.errors import DataError, ParameterError
+from discreet.files.paths import COLUMNS, spelled
+from discreet.files.reading import Piped, Source, readable
+from discreet.mechanisms import Mechanism
+from discreet.tables.columns import as_source, checked_columns, is_number, shown
+from discreet.tables.labels import Cuts, cells_with_cuts, cut
+from discreet.tables.scan import TableScan, is_text, kind_of, scan
+from discreet.tables.text import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of, from_typed, without_empty
+
+Label: TypeAlias = str | int
+Stand: TypeAlias = Label | dict[str, Label]
+"""The label that a missing value stands for; of a product, by attribute."""
+
+
+def check_stand(domain: Domain, stand: Stand) -> None:
+    """Refuse a label for missing values that is not of the domain.
+
+    Raises:
+        ParameterError: if it is not, or attributes are named and there are none, or none are named and there are some.
+    """
+    space = domain.space
+    attributes = space.attributes if isinstance(space, Product) else {}
+    if isinstance(stand, dict) != bool(attributes):
+        raise ParameterError(
+            "missing must be one of the labels, or for a product give one by attribute, as in missing = { age = 99 }."
+        )
+    if not isinstance(stand, dict):
+        stand, attributes = {"": stand}, {"": space}
+    for name, label in stand.items():
+        if name not in attributes or not _is_label(attributes[name], label):
+            where = f" of {name!r}" if name else ""
+            raise ParameterError(f"missing must be one of the labels{where}, got {label!r}; add it to them.")
+
+
+def _is_label(space: LabelSpace, label: Label) -> bool:
+    if isinstance(space, Product | Grid) or isinstance(label, str) != isinstance(space, Texts):
+        return False
+    return (isinstance(label, str) or -(1 << 63) <= label < 1 << 63) and bool(space.encode([label])[0] >= 0)
+
+
+def filled(values: Any, stand: Stand | None) -> Any:
+    """Return a column or table of values with labels for the missing ones.
+
+    Args:
+        values: Arrow, as `discreet.tables.values.read_values` returns them.
+        stand: the label; None if there is none. See `check_stand`.
+    """
+    if stand is None:
+        return values
+    if not isinstance(stand, dict):
+        return _filled(values, stand)
+    return pa.table({name: _filled(values[name], stand.get(name)) for name in values.column_names})
+
+
+def _filled(column: Any, label: Label | None) -> Any:
+    if label is None or not columns.absent(column).any():
+        return column
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.string() if isinstance(label, str) else pa.int64())
+    # What is neither text nor integers is refused when it is encoded.
+    return column if isinstance(label, str) == pa.types.is_integer(column.type) else column.fill_null(label)
+
+
+def absent_rows(values: Any) -> BoolArray:
+    """Return ``(n,)`` booleans: the rows of a column, or of a table, with a missing value."""
+    if not isinstance(values, pa.Table):
+        return columns.absent(values)
+    rows = np.zeros(values.num_rows, dtype=np.bool_)
+    for column in values.columns:
+        rows |= columns.absent(column)
+    return rows
+
+
+def without(values: Any, rows: BoolArray) -> Any:
+    """Return a column or a table without some rows."""
+    return values.filter(flags_of(~rows)) if rows.any() else values
+
+
+UNKNOWN = "have a value that is not in the plan"
+REASONS = ("have no value", "have no user", UNKNOWN)
+"""Reasons for which rows of values and their users are left out."""
+
+
+def left_out(values: Mapping[str, Any], nouns: Collection[str]) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return columns without the rows in which a value is missing, and the number of such rows by column.
+
+    Args:
+        values: columns or tables of one length, by a noun for their values (for messages).
+        nouns: those that a row must have; it may lack the others.
+
+    Returns:
+        The columns without these rows, and the number of rows left out by column; a row counts for the first column
+        in which it lacks a value.
+    """
+    kept, counts = dict(values), dict[str, int]()
+    for wanted in nouns:
+        rows = absent_rows(kept[wanted])
+        if rows.any():
+            counts[f"have no {wanted}"] = int(np.count_nonzero(rows))
+            kept = {name: without(column, rows) for name, column in kept.items()}
+    return kept, counts
+
+
+RESERVED = frozenset([CLEAR, PLAN, SIMULATED])
+"""Names of columns that mean something beside the reports of any plan."""
+
+
+def checked_keep(keep: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of kept columns.
+
+    Raises:
+        ParameterError: if one is no text or empty, or is named twice.
+    """
+    names = (keep,) if isinstance(keep, str) else tuple(keep)
+    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+        raise ParameterError("columns to be kept must be named by text, each once.")
+    return names
+
+
+def check_apart(keep: Sequence[str], secret: Sequence[str]) -> None:
+    """Refuse to keep the columns of values and of users.
+
+    Raises:
+        ParameterError: if one of them is to be kept.
+    """
+    clash = sorted({*keep} & {*secret})
+    if clash:
+        raise ParameterError(
+            f"a kept column must not be that of values or of users, got {clash[0]!r}: it would be written in clear."
+        )
+
+
+def check_writable(keep: Sequence[str], mechanism: Mechanism, kind: str) -> None:
+    """Refuse kept columns that reports have no place for.
+
+    Args:
+        keep: names of the kept columns.
+        mechanism: of the reports.
+        kind: ending of the file of reports.
+
+    Raises:
+        ParameterError: if one has the name of a column of reports, or the file is one of lines.
+    """
+    taken = RESERVED | {column.name for column in mechanism.columns}
+    clash = sorted(taken & {*keep})
+    if clash:
+        raise ParameterError(
+            f"a kept column must not be named as reports' own columns are ({', '.join(sorted(taken))}), got "
+            f"{clash[0]!r}; rename it."
+        )
+    if keep and kind not in COLUMNS:
+        raise ParameterError(
+            f"columns are kept beside reports in {spelled(COLUMNS)} files, got {kind}; write such one."
+        )
+
+
+def kept_schema(types: dict[str, pa.DataType], *, is_text: bool) -> pa.Schema:
+    """Return the types in which columns of a table are kept: without dictionaries, and dates in text as text.
+
+    Args:
+        types: of the columns in the table.
+        is_text: whether the file carries no types, so that dates are what the reader took text for.
+
+    Raises:
+        DataError: if a column holds neither text, numbers, nor true and false.
+    """
+    return pa.schema([(name, _kept_type(name, kind, is_text)) for name, kind in types.items()])
+
+
+def _kept_type(name: str, kind: pa.DataType, is_text: bool) -> pa.DataType:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_string_view(kind) or (is_text and pa.types.is_temporal(kind)):
+        return pa.string()
+    tests = pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean
+    if pa.types.is_null(kind) or any(test(kind) for test in tests):
+        return kind
+    raise DataError(
+        f"kept columns must hold text, integers, numbers, or true and false, and {name!r} holds {str(kind)[:40]}; "
+        "write it as text."
+    )
+
+
+def joined_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
+    """Return the types of kept columns of several tables: those that hold the cells of all of them.
+
+    Raises:
+        DataError: if a column is of different kinds.
+    """
+    fields = []
+    for name in schemas[0].names if schemas else []:
+        try:
+            one = pa.unify_schemas([pa.schema([each.field(name)]) for each in schemas], promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError):
+            kinds = " and ".join(dict.fromkeys(str(each.field(name).type) for each in schemas))
+            raise DataError(
+                f"the kept column {name!r} must be of one kind in all tables, got {kinds}; write it in one."
+            ) from None
+        fields.append(one.field(0))
+    return pa.schema(fields)
+
+
+def kept_in(rows: Any, schema: pa.Schema) -> Any:
+    """Return the kept columns of rows of a table, in their types; an empty text is missing."""
+    kept = rows.select(schema.names)
+    kept.validate(full=True)
+    kept = kept.cast(schema)
+    texts = [pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in schema.types]
+    columns = [without_empty(one) if text else one for one, text in zip(kept.columns, texts, strict=True)]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def recast(kept: Any, schema: pa.Schema) -> Any:
+    """Return kept columns of one table in the types of all tables.
+
+    Raises:
+        DataError: if a number has no exact place there.
+    """
+    try:
+        return kept.cast(schema)
+    except pa.ArrowInvalid:
+        raise DataError(
+            "some numbers of a kept column have no exact place in the type that all tables share; write it in one type."
+        ) from None
+
+
+BATCH_ROWS = 1 << 18
+"""Rows of a batch of codes, at most."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueColumns:
+    """The columns of a table that hold people's values.
+
+    Attributes:
+        domain: of the values.
+        column: which column; None if there is only one that has a name, or for products and grids.
+        user: which column says whose value it is, if any.
+        stand: the label that a missing value stands for, if any.
+        drop: whether rows without a value (or a user) are left out; otherwise they are refused.
+        cuts: where ranges begin of which the labels are names, if the table holds numbers or dates.
+        known: whether rows with a value that is not in the domain are left out; otherwise they are refused.
+        keep: names of public columns that are written beside the reports, in clear: nothing protects them, and many
+            of them together may make people recognisable.
+    """
+
+    domain: Domain
+    column: str | None = None
+    user: str | None = None
+    stand: Stand | None = None
+    drop: bool = False
+    keep: tuple[str, ...] = ()
+    cuts: Cuts | None = None
+    known: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keep", checked_keep(self.keep))
+
+    def of(self, source: str | Source) -> "CodedValues":
+        """Inspect a table.
+
+        Raises:
+            DataError: if it is missing or broken, or a column is not there, or cannot be told.
+            ParameterError: if tables are not read from such files, or a column is named where there are several, or
+                one is to be kept that holds values or users.
+        """
+        found = ValueScan.of(source, self.domain, user=self.user, column=self.column, keep=self.keep, cuts=self.cuts)
+        return CodedValues(found, self)
+
+
+@dataclass(frozen=True, eq=False)
+class CodedValues:
+    """The codes of values in a table.
+
+    Attributes:
+        scan: the table.
+        columns: those of the values.
+        left_out: number of rows left out by reason, as far as the table was read.
+    """
+
+    scan: "ValueScan"
+    columns: ValueColumns
+    left_out: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of the table."""
+        return self.scan.table.rows
+
+    def batches(self) -> Iterator[tuple[IntArray, Any, Any]]:
+        """Yield the ``(m,)`` codes of some rows after the other, their users, and their kept columns; None without.
+
+        Raises:
+            DataError: if a value, a user or a kept cell is missing, or a value is not in the domain; it says how many
+                of the whole table, and where the first is. And if the table cannot be read.
+        """
+        self.left_out.clear()
+        for found in self.scan.batches(BATCH_ROWS):
+            rows, counts = self._whole(*found)
+            self.left_out.update(counts)
+            codes = self._codes(rows)
+            if codes is None:
+                raise self._refusal()
+            yield codes, rows.get("user"), rows.get("kept")
+
+    def _whole(self, values: Any, users: Any, kept: Any) -> tuple[dict[str, Any], dict[str, int]]:
+        """Return columns by noun, without the rows to be left out, and the number of these by reason."""
+        asked = self.columns
+        read = filled(cut(values, asked.cuts, asked.domain), asked.stand)
+        needed = {"value": read} | ({} if users is None else {"user": users})
+        rows, counts = needed | ({} if kept is None else {"kept": kept}), dict[str, int]()
+        if asked.drop:
+            rows, counts = left_out(rows, list(needed))
+        if asked.known:
+            outside = ~absent_rows(rows["value"])
+            outside[outside] = asked.domain.space.encode(without(rows["value"], ~outside)) == OUTSIDE
+            if outside.any():
+                rows = {name: without(column, outside) for name, column in rows.items()}
+                counts[UNKNOWN] = int(np.count_nonzero(outside))
+        return rows, counts
+
+    def _codes(self, rows: dict[str, Any]) -> IntArray | None:
+        if any(noun in rows and absent_rows(rows[noun]).any() for noun in ("user", "kept")):
+            return None
+        try:
+            return self.columns.domain.encode(rows["value"])
+        except DataError:
+            return None
+
+    def _refusal(self) -> DataError:
+        """Return the error of the whole table, after reading all of it; its batches know their own rows only."""
+        done, ownerless, missing, outside = 0, Defect(), Defect(), Defect()
+        kept = {name: Defect() for name in self.columns.keep}
+        for found in self.scan.batches(BATCH_ROWS):
+            rows, _ = self._whole(*found)
+            for name, defect in kept.items():
+                defect.add(np.flatnonzero(absent_rows(rows["kept"][name])), done)
+            gone = absent_rows(rows["value"])
+            if "user" in rows:
+                ownerless.add(np.flatnonzero(absent_rows(rows["user"])), done)
+            missing.add(np.flatnonzero(gone), done)
+            if not missing.count:
+                # What is no value of this kind at all is refused here.
+                outside.add(
+                    np.flatnonzero(self.columns.domain.space.encode(without(rows["value"], gone)) == OUTSIDE), done
+                )
+            done += len(gone)
+        if ownerless.count:
+            return DataError(f"{self.scan.source}: {ownerless.as_missing(done, 'users')}")
+        if missing.count:
+            return DataError(f"{self.scan.source}: {missing.as_missing(done, 'values')}")
+        if not outside.count and (lacking := next((name for name in kept if kept[name].count), None)) is not None:
+            return DataError(f"{self.scan.source}: {kept[lacking].as_missing(done, f'cells of {lacking!r}')}")
+        return DataError(f"{self.scan.source}: {columns.outside_message(outside.count, done, outside.first)}")
+
+
+@dataclass(slots=True, eq=False)
+class Defect:
+    """The number of rows with a defect, and the first one."""
+
+    count: int = 0
+    first: int = 0
+
+    def add(self, rows: AnyArray, before: int) -> None:
+        """Add the rows of a batch that begins after ``before`` rows."""
+        if len(rows) and not self.count:
+            self.first = before + int(rows[0])
+        self.count += len(rows)
+
+    def as_missing(self, total: int, wanted: str) -> str:
+        """Return the message that these rows lack something."""
+        return columns.missing_message(self.count, total, self.first, wanted)
+
+
+def read_values(path: str | Source, domain: Domain, column: str | None = None) -> Any:
+    """Return a column of values of a domain, or the columns of its attributes.
+
+    Args:
+        path: a table; a product needs a column per attribute, a grid needs lat and lon.
+        domain: the domain.
+        column: which column; None if there is only one that has a name, or for products and grids.
+
+    Returns:
+        what `Domain.encode` takes.
+
+    Raises:
+        DataError: if the column is not there, or cannot be told; if a CSV file has no row, or its cells are not of the
+            kind of the labels.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> answers = files("discreet") / "examples" / "answers.csv"
+        >>> values = read_values(answers, Domain(["18-29", "30s", "40s", "50+"]), column="age")
+        >>> values[0].as_py()
+        '50+'
+    """
+    return read_owned(path, domain, None, column)[0]
+
+
+def read_owned(
+    path: str | Source, domain: Domain, user: str | None, column: str | None = None, tag: str | None = None
+) -> tuple[Any, Any, Any]:
+    """Return values with their users and their tags.
+
+    Args:
+        path: a table; see `read_values`, which the columns for users and tags are left out for.
+        domain: the domain.
+        user: which column says whose value it is, if any.
+        column: as for `read_values`.
+        tag: which column says what it is tagged with, if any.
+
+    Returns:
+        what `Domain.encode` takes, the column of users or None, and the column of tags or None. Users and tags are
+        text, whatever they look like.
+
+    Raises:
+        DataError: if a column is not there, and as `read_values`.
+    """
+    found = ValueScan.of(path, domain, user=user, column=column, tag=tag)
+    with readable(found.source):
+        return found.columns_in(found.table.whole())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueScan:
+    """An inspected table of values, perhaps with their users and tags.
+
+    Attributes:
+        table: the table.
+        names: the columns of the values.
+        spread: whether these are the attributes of a product or the coordinates of a grid.
+        user: the column of users, if any.
+        tag: the column of tags, if any.
+        keep: the columns that are kept beside the reports.
+    """
+
+    table: TableScan
+    names: Sequence[str]
+    spread: bool
+    user: str | None = None
+    tag: str | None = None
+    keep: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        path: str | Source,
+        domain: Domain,
+        *,
+        user: str | None = None,
+        column: str | None = None,
+        tag: str | None = None,
+        keep: tuple[str, ...] = (),
+        cuts: Cuts | None = None,
+    ) -> "ValueScan":
+        """Inspect a table; arguments and errors as for `read_owned`, and ``cuts`` of the values, if there are such.
+
+        Raises:
+            ParameterError: besides, if a column to be kept is one of values or users.
+        """
+        owners, source = [name for name in (user, tag) if name is not None], as_source(path)
+        besides = [*owners, *keep]
+        spread, plain, names = columns_of(domain), is_text(source), list[str]()
+        if spread and column is not None:
+            raise ParameterError(f"values of this domain have the columns {', '.join(spread)}; leave --column out.")
+        wanted = [*besides, *(spread or ([] if column is None else [column]))]
+
+        def chosen(found: Sequence[str]) -> Mapping[str, Cells]:
+            if plain and not set(wanted) <= set(found):
+                _refuse_headless(found, domain)
+            names.extend(spread or [_only(found, besides, domain, headed=not plain) if column is None else column])
+            check_apart(keep, [*names, *owners])
+            cells = cells_with_cuts(spread or {names[0]: cells_of(domain.space)}, cuts)
+            return {**cells, **dict.fromkeys(owners, NAMES), **dict.fromkeys(keep, ANYTHING)}
+
+        table = scan(source, checked_columns(chosen), wanted)
+        if not table.rows and plain and tag is None:
+            raise DataError(
+                f"{path}: there must be rows under the first line, which names the columns; there are none."
+            )
+        return cls(table, names, spread is not None, user, tag, keep)
+
+    @property
+    def source(self) -> Source:
+        """The place of the table."""
+        return self.table.source
+
+    def columns_in(self, rows: Any) -> tuple[Any, Any, Any]:
+        """Return values, users and tags of an Arrow table, as `read_owned` does."""
+        if not is_text(self.source):
+            typed = {name: from_typed(rows[name], cells) for name, cells in self.table.asked.items()}
+            rows = pa.Table.from_arrays(list(typed.values()), list(typed))
+        values = rows.select(self.names) if self.spread else rows[self.names[0]]
+        return values, *(None if name is None else rows[name] for name in (self.user, self.tag))
+
+    def kept_schema(self) -> pa.Schema:
+        """Return the types in which columns are kept; errors as for `kept_schema`, and name the table."""
+        with readable(self.source):
+            typed = not isinstance(self.source, Piped) and kind_of(self.source) in COLUMNS
+            return kept_schema({name: self.table.types[name] for name in self.keep}, is_text=not typed)
+
+    def batches(self, rows: int) -> Iterator[tuple[Any, Any, Any]]:
+        """Yield values, users and kept columns, a batch of at most ``rows`` at a time; errors name the table."""
+        names, schema = list(self.table.asked), self.kept_schema()
+        with readable(self.source):
+            for batch in self.table.batches(names, rows):
+                table = pa.Table.from_batches([batch])
+                values, users, _ = self.columns_in(table)
+                yield values, users, kept_in(table, schema) if self.keep else None
+
+
+def _only(found: Sequence[str], besides: Sequence[str], domain: Domain, *, headed: bool) -> str:
+    """Return the one column that can hold the values; columns without a name hold numbers of rows.
+
+    Args:
+        found: the columns that there are.
+        besides: those that hold something else.
+        domain: of the values.
+        headed: whether the names are surely names.
+    """
+    others = [name for name in found if name not in besides]
+    named = [name for name in others if name] or others
+    if len(named) != 1:
+        raise DataError(f"say which column holds the values with --column; it has {shown(found)}.")
+    if not headed and _is_value(named[0], domain.space):
+        raise DataError(
+            "the first line must name the column, and it looks like a value; write a name above it, or say --column."
+        )
+    return named[0]
+
+
+def _refuse_headless(found: Sequence[str], domain: Domain) -> None:
+    """Refuse a table without a header, before a message lists its columns."""
+    space = domain.space
+    parts = list(space.attributes.values()) if isinstance(space, Product) else [space]
+    if not isinstance(space, Grid) and any(_is_value(name, part) for name in found for part in parts):
+        raise DataError("the first line must name the columns, and it looks like values; write the names above it.")
+
+
+def _is_value(name: str, space: LabelSpace) -> bool:
+    return is_number(name) if cells_of(space).kind is Kind.INTEGER else bool(space.encode([name])[0] >= 0)

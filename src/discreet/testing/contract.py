@@ -1,0 +1,563 @@
+"""The contract of a block mechanism.
+
+Failures of checks.
+
+Every output of a mechanism with its probability as an integer: the subject of the checks.
+
+Nothing here asks the mechanism how it combines truth and noise; that is written out anew, from the law's alphabet and
+from the integer that the sampler compares its words with.
+
+Checks of what becomes of reports: what no device can send, tallies, and files.
+
+Checks of what is drawn, with seeded words: blocks follow the law, reports the channel, and words tell nothing.
+
+Counts are judged by Pearson's chi-square, with bounds of its tails that need no table [Laurent and Massart 2000,
+lemma 1; Birge 2001, lemma 8.1]: a false alarm has a probability of about 1e-12. A check that would miss its rival with
+more than 1e-6 is refused as too weak. Under the rival, one draw in ten comes from every second of the outcomes instead.
+
+Checks without any sampling: the block law, the promise, the estimate and its errors, by enumeration.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import lcm, log, sqrt
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray
+from discreet.core.random import WORD_RANGE, SeededRandom
+from discreet.core.reports import Blocks, Reports, smallest_unsigned
+from discreet.errors import DataError, DiscreetError, MismatchError, ParameterError
+from discreet.estimators import estimate
+from discreet.mechanisms import BlockMechanism, spelled_out
+from discreet.mechanisms.grouped_counts import tallies_by_group
+from discreet.mechanisms.registry import Enumeration, as_keys, found_among, in_whole_numbers, keys, made_again
+
+
+def hold(promise: bool, broken: str) -> None:
+    """Fail unless a promise holds; unlike the statement, with Python's ``-O`` too.
+
+    Raises:
+        AssertionError: if it does not, with a sentence of what must hold and what came.
+    """
+    if not promise:
+        raise AssertionError(broken)
+
+
+def no_fault(faults: Iterable[str]) -> None:
+    """Fail with the first fault, if there is one.
+
+    Raises:
+        AssertionError: if there is.
+    """
+    for fault in faults:
+        hold(False, fault)
+
+
+_MOST_ENTRIES = 1_000_000
+# With the mechanism, whose checks all ask for it; it is as frozen as the mechanism is.
+_KEPT = "_outputs"
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Every output of a mechanism once: the blocks of its alphabet, then the values that may go in clear.
+
+    Attributes:
+        mechanism: whose outputs.
+        reports: ``(|Y|,)`` one of each.
+        numerators: ``(|X|, |Y|)`` Python integers; Q(y|x) is one of them over ``denominator``.
+        denominator: of all of them.
+        contained: ``(|Y|, v)`` which output's block contains which sensitive value.
+        clear: ``(|Y|,)`` rank of the value that the output gives in clear, or -1.
+
+    Example:
+        >>> import discreet as dc
+        >>> outputs = spell_out(dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0))
+        >>> outputs.matrix.round(2).tolist()
+        [[0.73, 0.27], [0.27, 0.73]]
+    """
+
+    mechanism: BlockMechanism
+    reports: Reports
+    numerators: AnyArray
+    denominator: int
+    contained: BoolArray
+    clear: IntArray
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """Q(y|x), ``(|X|, |Y|)``."""
+        return (self.numerators / self.denominator).astype(np.float64)
+
+    @cached_property
+    def counts(self) -> tuple[IntArray, IntArray]:
+        """The counts that a report of each output adds to a tally: of blocks, and in clear."""
+        tallies = [self.mechanism.tally(self.reports.part(row, row + 1)) for row in range(self.reports.n)]
+        return np.array([tally.support for tally in tallies]), np.array([tally.clear for tally in tallies])
+
+    @cached_property
+    def worths(self) -> FloatArray:
+        """``(|Y|, |X|)`` the linear estimate from one report of each output."""
+        tally, parts = self.mechanism.tally, (self.reports.part(row, row + 1) for row in range(self.reports.n))
+        return np.array([estimate(self.mechanism, tally(part), method="linear").frequencies for part in parts])
+
+    @cached_property
+    def aim(self) -> FloatArray:
+        """``(|X|, |X|)`` what the linear estimate must be on average for each true value: that value.
+
+        Where a law has drawn something public for all reports, its rho is a mean over such draws, and what is drawn
+        moves the estimates: x's by (R_xx' - rho) / (1 - rho) for each x', with R_xx' what rho is for these two.
+        """
+        moved, law = np.eye(self.mechanism.domain.size), self.mechanism.law
+        if any(law.conditional_variation):
+            contained = law.contains(law.alphabet()[0]).astype(np.float64)
+            together = contained.T @ contained / contained.sum(axis=0)[:, None]
+            rho = float(law.conditional_inclusions[0])
+            off = (together - rho) / (1 - rho)
+            np.fill_diagonal(off, 1.0)
+            codes = self.mechanism.domain.sensitive_codes
+            moved[np.ix_(codes, codes)] = off.T
+        return moved
+
+    def places(self, reports: Reports) -> IntArray:
+        """Return ``(n,)`` which output each report is; -1 where it is none."""
+        return found_among(_keys_of(reports), _keys_of(self.reports))
+
+
+def spell_out(mechanism: BlockMechanism) -> Outputs:
+    """Spell a mechanism out, once: truth with probability S / 2^64, else noise.
+
+    Raises:
+        ParameterError: if its alphabet is too large for that.
+
+    Example:
+        >>> import discreet as dc
+        >>> outputs = spell_out(dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0))
+        >>> outputs.reports.n, outputs.contained.tolist()
+        (2, [[True, False], [False, True]])
+    """
+    kept = vars(mechanism)
+    if _KEPT not in kept:
+        kept[_KEPT] = _spelled_out(mechanism)
+    outputs: Outputs = kept[_KEPT]
+    return outputs
+
+
+def _spelled_out(mechanism: BlockMechanism) -> Outputs:
+    domain, law = mechanism.domain, mechanism.law
+    if law.alphabet_size * (domain.clear_count + 1) * domain.size > _MOST_ENTRIES:
+        raise ParameterError(
+            f"mechanisms are checked where blocks times values are at most {_MOST_ENTRIES}, got {law.alphabet_size} "
+            f"blocks for {domain.size} values; take a smaller domain, or smaller blocks."
+        )
+    blocks, weights = law.alphabet()
+    contained, (noise, denominator) = law.contains(blocks), in_whole_numbers(weights)
+    told, untold = mechanism.threshold, WORD_RANGE - mechanism.threshold
+    given = [Fraction(denominator, int(noise[column].sum())) for column in contained.T]
+    scale = lcm(*{one.denominator for one in given})
+    rows = np.empty((domain.size, len(noise)), dtype=object)
+    rows[:] = noise * untold * scale
+    for rank, code in enumerate(domain.sensitive_codes):
+        rows[code] = rows[code] + np.where(contained[:, rank], noise * told * int(scale * given[rank]), 0)
+    beside = noise if mechanism.clear_blocks else np.array([noise.sum()], dtype=object)
+    clear = np.repeat(np.arange(domain.clear_count), len(beside))
+    in_clear = np.zeros((domain.size, len(clear)), dtype=object)
+    in_clear[domain.clear_codes[clear], np.arange(len(clear))] = np.tile(beside * told * scale, domain.clear_count)
+    within = contained if mechanism.clear_blocks else np.zeros((1, law.size), dtype=np.bool_)
+    return Outputs(
+        mechanism,
+        _one_of_each(mechanism, blocks, clear),
+        np.hstack([rows, in_clear]),
+        denominator * WORD_RANGE * scale,
+        np.vstack([contained, np.tile(within, (domain.clear_count, 1))]),
+        np.concatenate([np.full(len(noise), -1), clear]),
+    )
+
+
+def _one_of_each(mechanism: BlockMechanism, blocks: Blocks, clear: IntArray) -> Reports:
+    domain, count = mechanism.domain, len(next(iter(blocks.values())))
+    if mechanism.clear_blocks:
+        blocks = {name: np.concatenate([column] * (domain.clear_count + 1)) for name, column in blocks.items()}
+    told = np.arange(count + len(clear)) >= count if domain.clear_count else None
+    codes = domain.clear_codes[clear].astype(smallest_unsigned(domain.size))
+    return Reports(mechanism.fingerprint, count + len(clear), told, codes, blocks, columns=mechanism.columns)
+
+
+def _keys_of(reports: Reports) -> AnyArray:
+    codes = np.full(reports.n, -1, dtype=np.int64)
+    carrying = np.ones(reports.n, dtype=np.bool_)
+    if reports.in_clear is not None:
+        codes[reports.in_clear] = reports.clear
+        carrying = ~reports.in_clear if reports.block_count < reports.n else carrying
+    within = keys(reports.blocks)
+    beside = np.zeros((reports.n, within.dtype.itemsize), dtype=np.uint8)
+    beside[carrying] = within.view(np.uint8).reshape(len(within), -1)
+    return as_keys(np.hstack([codes[:, None].view(np.uint8), beside]))
+
+
+_MOST_WRITTEN = 1 << 18
+_CUTS = (0, 1, 2, 700, 700, 2999, 3001)
+
+
+def flaws_are_what_the_alphabet_lacks(mechanism: BlockMechanism) -> None:
+    """Of all blocks that fit into the columns, those are flawed that the alphabet does not list."""
+    no_fault(Enumeration(mechanism.law).flaw_faults(_MOST_WRITTEN))
+
+
+def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
+    """A tally decodes to the mean of what its reports are worth; parts add up to the whole; strangers are refused."""
+    outputs, reports = spell_out(mechanism), _reports(mechanism)
+    whole = mechanism.tally(reports)
+    worths = outputs.worths[outputs.places(reports)]
+    off = abs(estimate(mechanism, whole, method="linear").frequencies - worths.mean(axis=0))
+    room = 1e-11 * (1 + abs(worths).mean(axis=0))
+    hold(bool((off <= room).all()), f"a tally must decode to the mean of its reports, it is {off.max():.2g} off.")
+    off = abs(mechanism.decoder.worth(reports) - worths)
+    hold(bool((off <= room).all()), f"decoder.worth must be the estimate from one report, it is {off.max():.2g} off.")
+    parts = [mechanism.tally(reports.part(start, stop)) for start, stop in pairwise(_CUTS)]
+    zero = mechanism.empty_tally()
+    hold(sum(parts) == whole, "tallies of parts must add up to the tally of the whole.")
+    hold(sum(reversed(parts), zero) == whole, "tallies must add up in any order, from the empty one.")
+    added = zero.support.copy(), zero.clear.copy()
+    mechanism.add_tally(reports, *added)
+    same = all(np.array_equal(one, other) for one, other in zip(added, (whole.support, whole.clear), strict=True))
+    hold(same, "add_tally must add what tally counts.")
+    groups = np.arange(reports.n) % 3
+    found = tallies_by_group(mechanism, reports, groups, 3)
+    same = all(one == mechanism.tally(reports.take(np.flatnonzero(groups == at))) for at, one in enumerate(found))
+    hold(same, "add_by_group must add to the row of each group what add counts of its reports.")
+    try:
+        mechanism.tally(replace(reports, fingerprint="another plan"))
+    except MismatchError:
+        return
+    hold(False, "reports of another plan must be refused with a MismatchError, they were counted.")
+
+
+def membership_is_what_blocks_contain(mechanism: BlockMechanism) -> None:
+    """The operator of blocks, which the likelihood reads, is the matrix of what they contain, as often as they came."""
+    law, random = mechanism.law, np.random.default_rng(3)
+    blocks = _reports(mechanism).blocks
+    contained, operator = law.contains(blocks).astype(np.float64), law.membership(blocks)
+    times = np.ones(operator.rows) if operator.multiplicity is None else operator.multiplicity
+    values = random.dirichlet(np.ones(law.size))
+    pairs = {
+        "a sum over blocks": (times @ np.log1p(3 * operator.dot(values)), np.log1p(3 * (contained @ values)).sum()),
+        "transpose_dot of how often they came": (operator.transpose_dot(times), contained.sum(axis=0)),
+    }
+    if operator.multiplicity is None:
+        weights = random.normal(size=operator.rows)
+        pairs |= {
+            "dot": (operator.dot(values), contained @ values),
+            "transpose_dot": (operator.transpose_dot(weights), weights @ contained),
+        }
+    for name, (found, wanted) in pairs.items():
+        same = np.allclose(found, wanted, rtol=1e-9, atol=1e-9)
+        hold(
+            same,
+            f"{name} of membership must be that of what blocks contain, it is {abs(found - wanted).max():.2g} off.",
+        )
+
+
+def reports_survive_the_wire(mechanism: BlockMechanism) -> None:
+    """Every report that can be made is the same after it was written and read, in every format."""
+    from discreet.formats.reports import read_reports, write_reports
+
+    one_of_each = replace(spell_out(mechanism).reports, simulated=True)
+    with TemporaryDirectory() as folder:
+        for suffix in ("parquet", "arrow", "jsonl"):
+            path = Path(folder) / f"reports.{suffix}"
+            try:
+                write_reports(path, mechanism, one_of_each)
+                found = read_reports(path, mechanism)
+            except DataError as error:
+                raise AssertionError(
+                    f"every report must be written and read as {suffix}, some are not: {error}"
+                ) from None
+            hold(_same(found, one_of_each), f"reports must be the same after {suffix}, they are others.")
+
+
+def devices_know_the_law(mechanism: BlockMechanism) -> None:
+    """The law is made again from its description, in JSON, and its mechanism says the classes of its laws."""
+    law: Any = mechanism.law
+    try:
+        made = made_again(type(law), json.loads(json.dumps(spelled_out(law))))
+    except (DiscreetError, TypeError, ValueError) as error:
+        raise AssertionError(f"a law's description must make it again, this one does not: {error}") from None
+    same = made.describe() == law.describe() and made.inclusions == law.inclusions
+    hold(same, "a law's description must make it again, this one makes another.")
+    known = type(law) in mechanism.laws
+    hold(known, f"laws of a mechanism must list the classes of its block laws, {type(law).__name__} is not there.")
+
+
+def _same(one: Reports, other: Reports) -> bool:
+    pairs = [(one.clear, other.clear), *((one.blocks[name], column) for name, column in other.blocks.items())]
+    if one.in_clear is not None or other.in_clear is not None:
+        pairs += [(np.asarray(one.in_clear), np.asarray(other.in_clear))]
+    return one.n == other.n and all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs)
+
+
+def _reports(mechanism: BlockMechanism) -> Reports:
+    codes = np.random.default_rng(11).integers(0, mechanism.domain.size, _CUTS[-1])
+    return mechanism.obfuscate_codes(codes, random=SeededRandom(11))
+
+
+DRAWS = 1 << 17
+_FALSE_ALARM, _MISSED = log(1e12), log(1e6)
+# So many that chi-square's law holds far out.
+_LEAST_EXPECTED = 200
+_SEED = 31
+
+
+def blocks_follow_the_law(mechanism: BlockMechanism) -> None:
+    """Noise follows Lambda, and a block drawn for a value follows Lambda given that it contains the value."""
+    law = mechanism.law
+    blocks, weights = law.alphabet()
+    chances, contained, alphabet = weights.astype(np.float64), law.contains(blocks), keys(blocks)
+    for member in range(-1, law.size):
+        drawn = keys(_drawn(mechanism, np.full(DRAWS, member), SeededRandom(_SEED + member)))
+        given = chances if member < 0 else np.where(contained[:, member], chances, 0.0)
+        name = "blocks of noise" if member < 0 else f"blocks drawn for value {member}"
+        _follow(name, found_among(drawn, alphabet), given / given.sum())
+
+
+def members_and_noise_keep_their_rows(mechanism: BlockMechanism) -> None:
+    """In a batch of both, every block that is drawn for a value contains it, and noise beside it follows Lambda."""
+    law = mechanism.law
+    blocks, weights = law.alphabet()
+    rows = np.arange(2 * DRAWS)
+    members = np.where(rows % 2 == 0, rows // 2 % law.size, -1)
+    places = found_among(keys(_drawn(mechanism, members, SeededRandom(_SEED))), keys(blocks))
+    inside = law.contains(blocks)[places[::2], members[::2]]
+    hold(bool(inside.all()), f"a block must contain its member, {np.count_nonzero(~inside)} of {len(inside)} do not.")
+    _follow("blocks of noise between members", places[1::2], weights.astype(np.float64))
+
+
+def reports_follow_the_channel(mechanism: BlockMechanism) -> None:
+    """Reports of each value come as often as the spelled-out channel says."""
+    outputs = spell_out(mechanism)
+    for code in range(mechanism.domain.size):
+        reports = mechanism.obfuscate_codes(np.full(DRAWS, code), random=SeededRandom(_SEED + code))
+        _follow(f"reports of value {code}", outputs.places(reports), outputs.matrix[code])
+
+
+def words_tell_nothing(mechanism: BlockMechanism) -> None:
+    """From the same words, drawing takes the same calls for as many words, whatever is to be contained, or nothing."""
+    law, n = mechanism.law, 4096
+    wanted = [np.full(n, member) for member in range(-1, law.size)]
+    wanted.append(np.random.default_rng(1).integers(-1, law.size, n))
+    calls = []
+    for members in wanted:
+        source = _Counted()
+        _drawn(mechanism, members, source)
+        calls.append(source.calls)
+    other = sum(one != calls[0] for one in calls)
+    hold(other == 0, f"draws must take the same words for any member, {other} of {len(calls) - 1} take others.")
+    calls = [_calls_of_batch(mechanism, members) for members in wanted]
+    other = sum(one != calls[0] for one in calls)
+    hold(other == 0, f"batches must take the same words for any member, {other} of {len(calls) - 1} take others.")
+
+
+def _calls_of_batch(mechanism: BlockMechanism, members: IntArray) -> list[int]:
+    """Return the calls for the coins and the blocks of a batch, whose coins are then as the members say."""
+    source, law = _Counted(), mechanism.law
+    coins = law.coins(len(members), mechanism.threshold, source)
+    law.fill(np.maximum(members, 0), coins._replace(truth=members >= 0), source, _empty(mechanism, len(members)))
+    return source.calls
+
+
+class _Counted:
+    """Seeded words; how many were asked for, call by call."""
+
+    secure = False
+
+    def __init__(self) -> None:
+        self.calls: list[int] = []
+        self._random = SeededRandom(_SEED)
+
+    def words(self, n: int) -> WordArray:
+        """Return ``(n,)`` fresh words."""
+        self.calls.append(n)
+        return self._random.words(n)
+
+
+def _drawn(mechanism: BlockMechanism, members: IntArray, random: SeededRandom | _Counted) -> Blocks:
+    out = _empty(mechanism, len(members))
+    mechanism.law.draw(members, random, out)
+    return out
+
+
+def _empty(mechanism: BlockMechanism, n: int) -> dict[str, AnyArray]:
+    """Return columns full of what hardly any bound allows: what a law forgets to write must not look like a block."""
+    return {
+        column.name: np.full(column.shape(n), np.iinfo(column.dtype).max, dtype=column.dtype)
+        for column in mechanism.law.columns
+    }
+
+
+def _follow(name: str, places: IntArray, chances: FloatArray) -> None:
+    """Accept ``(n,)`` draws, by their place among outcomes, if they have these chances."""
+    impossible = np.count_nonzero(places < 0) + np.count_nonzero(chances[np.maximum(places, 0)] == 0)
+    hold(impossible == 0, f"{name} must be possible ones, {impossible} of {len(places)} are not.")
+    counts = np.bincount(places, minlength=len(chances))
+    counts, expected = _grouped(counts[chances > 0], len(places) * chances[chances > 0])
+    if np.count_nonzero(chances) == 1:
+        return
+    freedom = len(counts) - 1
+    critical = freedom + 2 * sqrt(freedom * _FALSE_ALARM) + 2 * _FALSE_ALARM
+    shift = _shift_of_rival(expected)
+    if freedom + shift - 2 * sqrt((freedom + 2 * shift) * _MISSED) < critical:
+        raise ParameterError(
+            f"{name} cannot be judged by {len(places)} draws, as nearly all of them are alike; take a smaller epsilon."
+        )
+    found = float(((counts - expected) ** 2 / expected).sum())
+    hold(found <= critical, f"{name} must follow the law, got a chi-square of {found:.1f}, above {critical:.1f}.")
+
+
+def _grouped(counts: IntArray, expected: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Put rare outcomes together, the likeliest first, so that each group is expected often enough."""
+    order, starts, gathered = np.argsort(-expected, kind="stable"), [0], 0.0
+    for place, one in enumerate(expected[order]):
+        if gathered >= _LEAST_EXPECTED:
+            starts.append(place)
+            gathered = 0.0
+        gathered += one
+    if gathered < _LEAST_EXPECTED and len(starts) > 1:
+        starts.pop()
+    return np.add.reduceat(counts[order], starts), np.add.reduceat(expected[order], starts)
+
+
+def _shift_of_rival(expected: FloatArray) -> float:
+    """Return the noncentrality of chi-square under the rival."""
+    second = np.arange(len(expected)) % 2 == 1
+    if not second.any():
+        return 0.0
+    rival = 0.9 * expected + 0.1 * expected.sum() * second / np.count_nonzero(second)
+    return float(((rival - expected) ** 2 / expected).sum())
+
+
+_DIGITS = 60
+_PEOPLE = 57
+
+
+def blocks_are_written_as_the_columns_say(mechanism: BlockMechanism) -> None:
+    """The alphabet lists every block once, with probabilities that add up to 1, in the columns that the law names."""
+    law = mechanism.law
+    hold(law.size == max(mechanism.domain.sensitive_count, 1), f"the law must be over X_S, got size {law.size}.")
+    no_fault(Enumeration(law).form_faults())
+
+
+def inclusions_equal_enumeration(mechanism: BlockMechanism) -> None:
+    """Pi and rho are those of the alphabet, exactly; rho only where nothing public was drawn for all reports."""
+    no_fault(Enumeration(mechanism.law).number_faults())
+
+
+def channel_equals_enumeration(mechanism: BlockMechanism) -> None:
+    """Every row of the spelled-out channel adds up to 1, and `channel` is that channel."""
+    outputs = spell_out(mechanism)
+    hold(
+        bool((outputs.numerators.sum(axis=1) == outputs.denominator).all()),
+        "the probabilities of a value's reports must add up to 1: a block law is missing blocks, or has too many.",
+    )
+    if not mechanism.clear_blocks:
+        off = abs(mechanism.channel().matrix - outputs.matrix)
+        same = bool((off <= 1e-12 * outputs.matrix).all())
+        hold(same, f"channel() must be what truth and noise make of the law, got one that is {off.max():.2g} off.")
+
+
+def epsilon_is_kept(mechanism: BlockMechanism) -> None:
+    """No report makes a sensitive value more than e^epsilon times likelier than any other; others go in clear.
+
+    From the sampler's integers, with 60 digits; the guarantee states what is realised, never less.
+    """
+    outputs, worst = spell_out(mechanism), Fraction(1)
+    least = outputs.numerators.min(axis=0)
+    for code in mechanism.domain.sensitive_codes:
+        own, promised = outputs.numerators[code], mechanism.promised_to(int(code))
+        caused = own > 0
+        hold(bool((least[caused] > 0).all()), f"every value must be able to cause what value {code} causes.")
+        ratio = max(Fraction(a, b) for a, b in zip(own[caused], least[caused], strict=True))
+        with localcontext() as context:
+            context.prec = _DIGITS
+            hold(
+                _decimal(ratio) <= Decimal(promised).exp(),
+                f"a report must make value {code} at most e^{promised!r} times likelier, got {float(ratio)!r} times.",
+            )
+        worst = max(worst, ratio)
+    _check_guarantee(mechanism, worst)
+    invertible = ~(outputs.numerators[mechanism.domain.sensitive_codes] > 0).any(axis=0)
+    told = (outputs.numerators[:, invertible] > 0).sum(axis=0)
+    hold(bool((told == 1).all()), "what no sensitive value causes must come from one value only.")
+
+
+def _check_guarantee(mechanism: BlockMechanism, worst: Fraction) -> None:
+    guarantee = mechanism.guarantee
+    with localcontext() as context:
+        context.prec = _DIGITS
+        exact = _decimal(worst).ln()
+    understated = mechanism.domain.sensitive_count > 0 and Decimal(guarantee.realised) < exact
+    hold(not understated, f"the guarantee must not state less than {exact:.17g}, got {guarantee.realised!r}.")
+    stated = guarantee.promised is None or exact * (1 - Decimal("1e-12")) <= Decimal(guarantee.realised) <= Decimal(
+        guarantee.promised
+    )
+    hold(stated, f"the guarantee must state {exact:.17g} and promise no less, got {guarantee.realised!r}.")
+
+
+def _decimal(ratio: Fraction) -> Decimal:
+    return Decimal(ratio.numerator) / Decimal(ratio.denominator)
+
+
+def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
+    """For every true value, the linear estimate from one report is that value on average."""
+    outputs = spell_out(mechanism)
+    off = abs(outputs.matrix @ outputs.worths - outputs.aim)
+    room = 1e-11 * (1 + outputs.matrix @ abs(outputs.worths))
+    hold(bool((off <= room).all()), f"the linear estimate must be unbiased, got a bias of {off.max():.2g}.")
+
+
+def worths_keep_their_range(mechanism: BlockMechanism) -> None:
+    """No report is worth less or more to an estimate than the stated range, whose ends are worths of some."""
+    worths = spell_out(mechanism).worths
+    for name, stated, found in zip(
+        ("least", "largest"), mechanism.decoder.worth_range, (worths.min(axis=0), worths.max(axis=0)), strict=True
+    ):
+        off = abs(stated - found)
+        exact = bool((off <= 1e-11 * (1 + abs(worths).max())).all())
+        hold(exact, f"worth_range must state the {name} worth of any report, it is {off.max():.2g} off.")
+
+
+def errors_equal_enumeration(mechanism: BlockMechanism) -> None:
+    """Stated errors are those of the enumerated reports, for several distributions; the worst case exceeds them all.
+
+    Not where something public was drawn for all reports: errors are then means over such draws.
+    """
+    outputs, n = spell_out(mechanism), _PEOPLE
+    worst = mechanism.decoder.worst_case_mse(n)
+    for p in [] if any(mechanism.law.conditional_variation) else _distributions(mechanism):
+        second = p @ outputs.matrix @ outputs.worths**2
+        variances = (second - p * p) / n
+        room = 1e-9 * second / n
+        stated = mechanism.decoder.variances(n, p)
+        off = float((abs(stated - variances) / (room + 1e-300)).max())
+        hold(off <= 1, f"standard errors must be those of enumeration, got variances {off:.2g} times the rounding off.")
+        mse = mechanism.decoder.mse(n, p)
+        away = abs(mse - float(variances.sum()))
+        hold(away <= float(room.sum()), f"the mean squared error must be {variances.sum()!r}, got {mse!r}.")
+        hold(mse <= worst * (1 + 1e-9), f"no mean squared error must exceed the worst case {worst!r}, got {mse!r}.")
+
+
+def _distributions(mechanism: BlockMechanism) -> list[FloatArray]:
+    """Return distributions: even, skewed, all on one value, all on the sensitive ones, all on the others."""
+    domain = mechanism.domain
+    random = np.random.default_rng(20260101)
+    weights = [np.ones(domain.size), *random.dirichlet(np.ones(domain.size) / 2, 5), *np.eye(domain.size)]
+    weights += [mask.astype(np.float64) for mask in (domain.sensitive, ~domain.sensitive) if mask.any()]
+    return [one / one.sum() for one in weights]

@@ -1,0 +1,518 @@
+"""Information of reports on a user, in bits: capacity, contraction, and success of guessing.
+
+Entropies and divergences in forms that keep their digits near 0.
+
+Information is a difference of large entropies wherever little is told; written by deviations from the mean it is not.
+Everything is in nats.
+
+The capacity of truth or noise among n users: the exact PIE of one report, over all sources.
+
+I(U;Y) is convex in the law of the report given the user, so the worst users have one value each, and alpha_n is the
+largest Shannon capacity of the mechanism on a set S of at most n values. A value in clear leaks more than any other
+(its report can be turned into the report of any sensitive value), so S holds b = min(n, N) values in clear and
+a = min(n - b, v) sensitive ones. Let w be the total weight of the latter, uniform, z = K/a their share in a noise
+block, E = e^eps, and t = 1 + (E - 1) w z. Then
+
+    I(w) = (1 - s)(w pi E eps - E[t ln t]) + (1 - w) s (ln b - ln(1 - w)),
+    I'(w)/s = ln(kappa/b) + ln(1 - w) - E*[ln t],   ln(kappa) = eps E/(E - 1),
+
+where E* weighs by z. Where no value is in clear, w = 1 and, with h(u) = (1 + u) ln(1 + u) - u,
+
+    alpha = pi h(s/pi - s) + (1 - pi) h(-s) - E[h(s z/pi - s)].
+
+Everything is in nats.
+
+Leakage of an explicit matrix: capacity by Blahut and Arimoto with certified bounds, and exact success of guessing.
+
+For any weights p of the inputs, with q = p Q, the capacity lies between sum of p_x D(Q_x || q) and max of D(Q_x || q).
+Everything is in nats.
+
+Contraction coefficients of a matrix: the share of the information about a user that it lets through at most.
+
+eta_KL is the least eta with I(U;Y) <= eta I(U;X) for all sources. It is the largest over pairs x, x' and b in 0..1 of
+
+    f(b) = 1 - sum over y of Q_x Q_x' / (b Q_x + (1 - b) Q_x'),
+
+which is concave in b [Ordentlich and Polyanskiy]; no pair has more than its total variation, and eta_KL is at most
+eta_TV [Dobrushin], and at most eta_TV tanh(eps/2) under epsilon-LDP.
+
+The success of the best guess of n users: exact suprema over all sources, for truth or noise.
+
+V = sum over reports y of max over users u of p_u Q(y|x_u), with a prior p over users. The users with the largest p have
+values of their own, as far as values go; a block of noise is worth most for the likeliest user whose value it contains.
+With hit(j) = P(a noise block contains one of j given values), its steps h_j, and p in falling order,
+
+    V = s sum of p_j in clear + (1 - s) p_1 + sum of h_i ((1 - s + s/pi) p_j(i) - (1 - s) p_1)_+,
+
+the last one over the i-th likeliest user with a sensitive value. Which users those are: a user's loss by having one is
+concave in p and its slope rises as h falls, so they are the likeliest k and the unlikeliest a - k, for some k.
+"""
+
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from math import comb, exp, expm1, inf, log, log1p, perm, tanh
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.core.arithmetic import bisected, bisected_each, golden_section
+from discreet.theory.hits import HitDistribution
+
+BITS = 1 / log(2)
+"""Bits per nat."""
+
+# At 1/16 both ways of computing are right to 14 digits.
+_SMALL = 0.0625
+_TERMS = 16
+
+
+def excess(u: float | FloatArray) -> FloatArray:
+    """Return h(u) = (1 + u) ln(1 + u) - u for u >= -1: about u^2/2, and what an outcome of relative size 1 + u adds."""
+    u = np.asarray(u, dtype=np.float64)
+    grown = 1 + u
+    direct = grown * np.log(np.where(grown > 0, grown, 1.0)) - u
+    series = np.zeros_like(u)
+    near = np.where(np.abs(u) < _SMALL, u, 0.0)
+    for j in range(_TERMS, 1, -1):
+        series = 1 / (j * (j - 1)) - near * series
+    return np.where(np.abs(u) < _SMALL, near * near * series, direct)
+
+
+def shortfall(x: float) -> float:
+    """Return x - ln(1 + x) for x > -1: about x^2/2."""
+    if abs(x) >= _SMALL:
+        return x - log1p(x)
+    series = 0.0
+    for j in range(_TERMS, 1, -1):
+        series = 1 / j - x * series
+    return x * x * series
+
+
+def binary_divergence(p: float, u: float) -> float:
+    """Return d_KL(V || p) of two coins, for V = p (1 + u), in nats.
+
+    Args:
+        p: in (0, 1).
+        u: at least 0, with V at most 1.
+    """
+    rest = max(-p * u / (1 - p), -1.0)
+    return p * float(excess(u)) + (1 - p) * float(excess(rest))
+
+
+def log_odds_gain(epsilon: float) -> float:
+    """Return ln(kappa) = eps e^eps / (e^eps - 1); kappa values in clear leak as much as the rest."""
+    return -epsilon / expm1(-epsilon)
+
+
+def ldp_capacity(epsilon: float, inputs: int) -> float:
+    """Return an upper bound on I(U;Y) under epsilon-LDP, in nats: the least of three.
+
+    With u = eps/(1 - e^-eps): u - 1 - ln u, which is about eps^2/8 [Prop. 10 of PIE has eps^2];
+    tanh(eps/2)^2 ln(m); and ln(m E / (m + E - 1)), E = e^eps [spec of exact risk, section 1].
+
+    Args:
+        epsilon: in nats, at least 0; may be infinite.
+        inputs: m, how many values are in use: the smaller one of users and values.
+    """
+    if inputs <= 1 or epsilon <= 0:
+        return 0.0
+    lost = -expm1(-epsilon)
+    leaked = log1p((inputs - 1) * lost / (inputs * (1 - lost) + lost))
+    if epsilon > 700:
+        return leaked
+    beyond = epsilon - lost if epsilon > 0.5 else shortfall(-lost)
+    return min(shortfall(beyond / lost), tanh(epsilon / 2) ** 2 * log(inputs), leaked)
+
+
+_HALVINGS = 100
+_SIMPLE = 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The numbers of a block mechanism, and the number of values in use.
+
+    Attributes:
+        truth: s.
+        noisy: 1 - s.
+        inclusion: pi.
+        epsilon: as realised, in nats.
+        sensitive: a, how many sensitive values are in use.
+        clear: b, how many of the others.
+    """
+
+    truth: float
+    noisy: float
+    inclusion: float
+    epsilon: float
+    sensitive: int
+    clear: int
+
+    @property
+    def contrast(self) -> float:
+        """Return e^eps - 1."""
+        return expm1(self.epsilon)
+
+
+def capacity(inputs: Inputs, hits: HitDistribution | None) -> float:
+    """Return alpha_n, the capacity for n users in nats; an upper bound if the hit distribution is not exact.
+
+    Args:
+        inputs: the numbers.
+        hits: the hit distribution of ``inputs.sensitive`` values; None if there are none.
+    """
+    s, b = inputs.truth, inputs.clear
+    if inputs.sensitive == 0 or hits is None:
+        return s * log(b) if b > 1 else 0.0
+    if b == 0:
+        return _without_clear(inputs, hits)
+    room = log_odds_gain(inputs.epsilon) - log(b)
+    if room <= 0:
+        return s * log(b)
+    # In ln(1 - w): next to w = 1 the difference would have lost its digits.
+    low, _ = bisected(lambda rest: not _gain(inputs, hits, rest) > 0, -room, 0.0, _HALVINGS)
+    attained = s * (log(b) - low) - inputs.noisy * hits.mean(_log_t(inputs, hits, low))
+    # Both classes' divergences are then the same; the larger one certifies.
+    return attained + s * max(_gain(inputs, hits, low), 0.0)
+
+
+def _without_clear(inputs: Inputs, hits: HitDistribution) -> float:
+    if inputs.sensitive == 1:
+        return 0.0
+    s, pi = inputs.truth, inputs.inclusion
+    containing = pi * excess(s * (1 / pi - 1)) + (1 - pi) * excess(-s)
+    # Where the block is large, z/pi - 1 is a difference of neighbours; what is lost there is second order.
+    common = hits.mean(excess(np.maximum(s * (hits.shares / pi - 1), -1.0)))
+    return max(float(containing) - common, 0.0)
+
+
+def _log_t(inputs: Inputs, hits: HitDistribution, rest: float) -> FloatArray:
+    """Return ln t for w = 1 - e^rest."""
+    return np.log1p(-inputs.contrast * expm1(rest) * hits.shares)
+
+
+def _gain(inputs: Inputs, hits: HitDistribution, rest: float) -> float:
+    """Return I'(w)/s."""
+    weights = hits.probabilities * hits.shares
+    biased = float(weights @ _log_t(inputs, hits, rest)) / float(weights.sum())
+    return log_odds_gain(inputs.epsilon) - log(inputs.clear) + rest - biased
+
+
+def order_capacity(inputs: Inputs, hits: HitDistribution | None, order: float) -> float:
+    """Return the largest mutual information of a finite order a > 1 in Sibson's sense, in nats.
+
+    It is a/(a - 1) ln F with F = s b^(1-1/a) (1 - w)^(1/a) + (1 - s) E[(1 + (E^a - 1) w z)^(1/a)], concave in w.
+    """
+    if inputs.sensitive == 0 or hits is None:
+        return _of_order(order, inputs.truth * expm1((1 - 1 / order) * log(max(inputs.clear, 1))))
+    if inputs.clear == 0:
+        return _of_order(order, _order_gain(inputs, hits, order, -inf))
+
+    def gain(away: float) -> float:
+        return _order_gain(inputs, hits, order, -away)
+
+    most = 2 * order * (inputs.epsilon + log(inputs.clear) + 1)
+    return _of_order(order, max(map(gain, (*golden_section(gain, 0.0, most, _HALVINGS), 0.0, inf))))
+
+
+def _of_order(order: float, gain: float) -> float:
+    return max(order / (order - 1) * log1p(gain), 0.0)
+
+
+def _order_gain(inputs: Inputs, hits: HitDistribution, order: float, rest: float) -> float:
+    """Return F - 1 for w = 1 - e^rest."""
+    told = inputs.truth * inputs.clear ** (1 - 1 / order) * exp(rest / order) if inputs.clear else 0.0
+    share = -expm1(rest) * hits.shares
+    power = order * inputs.epsilon
+    if power < _SIMPLE:
+        logs = np.log1p(expm1(power) * share)
+    else:
+        logs = np.logaddexp(np.log1p(-np.minimum(share, 1 - 1e-16)), power + np.log(np.maximum(share, 1e-300)))
+    return told - inputs.truth + inputs.noisy * hits.mean(np.expm1(logs / order))
+
+
+_MOST_STEPS = 20_000
+_MOST_SEARCHED = 3_000
+_LARGEST_STEP = 1e6
+
+
+class Interval(NamedTuple):
+    """Certified lower and upper bounds on a number.
+
+    Attributes:
+        low: not above it.
+        high: not below it.
+    """
+
+    low: float
+    high: float
+
+
+def channel_capacity(matrix: FloatArray, *, tolerance: float = 1e-10) -> Interval:
+    """Return certified bounds on the Shannon capacity of a matrix, in nats.
+
+    The steps of Blahut and Arimoto, p_x times e^(D(Q_x || q)), are stretched for as long as they help; that is what
+    makes them fast where several inputs are nearly alike.
+
+    Args:
+        matrix: ``(|X|, |Y|)`` probabilities Q(y|x).
+        tolerance: stop when the bounds are this close, in nats.
+    """
+    rows = matrix[:, matrix.any(axis=0)]
+    negentropies = np.where(rows > 0, rows * np.log(np.where(rows > 0, rows, 1.0)), 0.0).sum(axis=1)
+    p, step = np.full(len(rows), 1 / len(rows)), 1.0
+    best = p
+    low, high = 0.0, log(len(rows))
+    for _ in range(_MOST_STEPS):
+        divergences = _divergences(rows, negentropies, p)
+        information = float(p @ divergences)
+        high = min(high, float(divergences.max()))
+        if information > low:
+            low, best, step = information, p, min(step * 1.5, _LARGEST_STEP)
+        elif step > 1:
+            p, step = best, max(step / 4, 1.0)
+            divergences = _divergences(rows, negentropies, p)
+        if high - low <= tolerance:
+            break
+        p = p * np.exp(np.minimum(step * (divergences - divergences.max()), 0.0))
+        p /= p.sum()
+    return Interval(max(low, 0.0), max(high, low, 0.0))
+
+
+def _divergences(rows: FloatArray, negentropies: FloatArray, p: FloatArray) -> FloatArray:
+    """Return ``(|X|,)`` D(Q_x || p Q)."""
+    mixed = p @ rows
+    divergences: FloatArray = negentropies - rows @ np.log(np.maximum(mixed, 1e-300))
+    return np.maximum(divergences, 0.0)
+
+
+def capacity_of_users(matrix: FloatArray, users: int, eta: float) -> Interval:
+    """Return certified bounds on the largest capacity of at most n of the inputs, in nats.
+
+    That of all inputs where n reaches the rank of the matrix. Else every set of n is tried, if there are few; if there
+    are many, the upper bound is min(C, eta ln n), and the lower bound is the capacity of a greedy choice of inputs.
+
+    Args:
+        matrix: ``(|X|, |Y|)`` probabilities.
+        users: n.
+        eta: eta_KL of the matrix.
+    """
+    if users == 1:
+        return Interval(0.0, 0.0)
+    whole = channel_capacity(matrix)
+    if users >= len(matrix) or users >= int(np.linalg.matrix_rank(matrix)):
+        return whole
+    if comb(len(matrix), users) <= _MOST_SEARCHED:
+        capacities = [channel_capacity(matrix[list(rows)]) for rows in combinations(range(len(matrix)), users)]
+        return Interval(max(one.low for one in capacities), max(one.high for one in capacities))
+    chosen = _spread_out(matrix, users)
+    return Interval(channel_capacity(matrix[chosen]).low, min(whole.high, eta * log(users)))
+
+
+def _spread_out(matrix: FloatArray, users: int) -> list[int]:
+    """Return n inputs, chosen greedily for the sum over outputs of their largest probability."""
+    chosen = [int(np.argmax(matrix.max(axis=1)))]
+    best = matrix[chosen[0]]
+    while len(chosen) < users:
+        gains = np.maximum(matrix - best, 0.0).sum(axis=1)
+        gains[chosen] = -1.0
+        chosen.append(int(np.argmax(gains)))
+        best = np.maximum(best, matrix[chosen[-1]])
+    return chosen
+
+
+def matrix_leakage(matrix: FloatArray, users: int) -> Interval:
+    """Return bounds on the largest ML of n of the inputs: the sum over outputs of their largest probability."""
+    whole = float(matrix.max(axis=0).sum())
+    if users >= len(matrix):
+        return Interval(whole, whole)
+    if comb(len(matrix), users) <= _MOST_SEARCHED:
+        sets = combinations(range(len(matrix)), users)
+        largest = max(float(matrix[list(rows)].max(axis=0).sum()) for rows in sets)
+        return Interval(largest, largest)
+    low = float(matrix[_spread_out(matrix, users)].max(axis=0).sum())
+    # Each further input adds at most what it has above the least of all.
+    over = np.sort((matrix - matrix.min(axis=0)).sum(axis=1))[::-1]
+    return Interval(low, min(whole, float(matrix.min(axis=0).sum() + over[:users].sum())))
+
+
+def matrix_success(matrix: FloatArray, prior: FloatArray) -> Interval:
+    """Return certified bounds on V, the success of the best guess, for users with a prior.
+
+    Exact where all ways to give the likeliest users inputs of their own can be tried, or all are equally likely and the
+    leakage is exact.
+
+    Args:
+        matrix: ``(|X|, |Y|)`` probabilities.
+        prior: ``(n,)`` probabilities, falling.
+    """
+    used = prior[: len(matrix)]
+    leakage = matrix_leakage(matrix, len(used))
+    if used[-1] == used[0]:
+        return Interval(float(used[0]) * leakage.low, min(float(used[0]) * leakage.high, 1.0))
+    if perm(len(matrix), len(used)) <= _MOST_SEARCHED:
+        ways = (matrix[list(rows)] for rows in permutations(range(len(matrix)), len(used)))
+        largest = max(float((used[:, None] * way).max(axis=0).sum()) for way in ways)
+        return Interval(largest, largest)
+    rows = _spread_out(matrix, len(used))
+    low = float((used[:, None] * matrix[rows]).max(axis=0).sum())
+    # A report that any input gives anyway tells nothing [Doeblin].
+    common = float(matrix.min(axis=0).sum())
+    doeblin = float(used[0]) * common + float(np.sum(used)) * (1 - common)
+    return Interval(low, max(min(float(used[0]) * leakage.high, doeblin, 1.0), low))
+
+
+_CONTRACTION_HALVINGS = 60
+_CHUNK = 1 << 21
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """The contraction coefficients of a matrix.
+
+    Attributes:
+        total_variation: eta_TV, the largest total variation between two rows.
+        information: eta_KL, between certain bounds.
+        common: Doeblin's delta, the sum over outputs of their least probability under any value.
+    """
+
+    total_variation: float
+    information: Interval
+    common: float
+
+
+def contraction(matrix: FloatArray) -> Contraction:
+    """Return eta_TV, eta_KL and delta of an ``(|X|, |Y|)`` matrix."""
+    common = float(matrix.min(axis=0).sum())
+    first, second = np.triu_indices(len(matrix), k=1)
+    if not len(first):
+        return Contraction(0.0, Interval(0.0, 0.0), common)
+    step = max(_CHUNK // matrix.shape[1], 1)
+    pieces = [slice(start, start + step) for start in range(0, len(first), step)]
+    apart = np.concatenate([_total_variation(matrix, first[piece], second[piece]) for piece in pieces])
+    order = np.argsort(-apart, kind="stable")
+    low = high = 0.0
+    for piece in pieces:
+        pairs = order[piece]
+        # The rest differ less than what was found.
+        pairs = pairs[apart[pairs] > low]
+        if not len(pairs):
+            break
+        lows, highs = _largest(matrix[first[pairs]], matrix[second[pairs]])
+        low, high = max(low, float(lows.max())), max(high, float(highs.max()))
+    largest = float(apart.max())
+    return Contraction(largest, Interval(min(low, largest), min(max(high, low), largest)), common)
+
+
+def _total_variation(matrix: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
+    distances: FloatArray = np.abs(matrix[first] - matrix[second]).sum(axis=1) / 2
+    return distances
+
+
+def _largest(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return lower and upper bounds on the maximum of f for each pair of rows, by bisection on the slope."""
+    both = first * second
+    ends = np.zeros((len(first), 1)), np.ones((len(first), 1))
+    low, high = bisected_each(lambda b: _slope(first, second, both, b) > 0, *ends, _CONTRACTION_HALVINGS)
+    slope = np.maximum(_slope(first, second, both, low), 0.0)
+    value = _value(first, second, low[:, 0])
+    # A concave function stays below its tangent.
+    return value, value + (slope * (high - low))[:, 0]
+
+
+def _mixed(first: FloatArray, second: FloatArray, b: FloatArray) -> FloatArray:
+    mixed = b * first + (1 - b) * second
+    return np.where(mixed > 0, mixed, 1.0)
+
+
+def _slope(first: FloatArray, second: FloatArray, both: FloatArray, b: FloatArray) -> FloatArray:
+    slopes: FloatArray = (both * (first - second) / _mixed(first, second, b) ** 2).sum(axis=1, keepdims=True)
+    return slopes
+
+
+def _value(first: FloatArray, second: FloatArray, b: FloatArray) -> FloatArray:
+    """Return f as b (1 - b) sum of (Q_x - Q_x')^2 / (b Q_x + (1 - b) Q_x'), a form without cancellation."""
+    b = b[:, None]
+    inside = b * (1 - b) * ((first - second) ** 2 / _mixed(first, second, b)).sum(axis=1, keepdims=True)
+    # At an end that form is 0/0: what only the other row has counts in full.
+    only_first = np.where(second == 0, first, 0.0).sum(axis=1, keepdims=True)
+    only_second = np.where(first == 0, second, 0.0).sum(axis=1, keepdims=True)
+    values: FloatArray = np.where(b <= 0, only_first, np.where(b >= 1, only_second, inside))[:, 0]
+    return values
+
+
+class Sizes(NamedTuple):
+    """The number of users, and of values of each kind.
+
+    Attributes:
+        users: n.
+        sensitive: v.
+        clear: N.
+    """
+
+    users: int
+    sensitive: int
+    clear: int
+
+
+def uniform_success(inputs: Inputs, hit: float, users: int) -> float:
+    """Return V for n equally likely users.
+
+    Args:
+        inputs: the numbers, and how many values of each kind are in use.
+        hit: P(a noise block contains one of the sensitive values in use).
+        users: n.
+    """
+    return min(leakage(inputs, hit) / users, 1.0)
+
+
+def leakage(inputs: Inputs, hit: float) -> float:
+    """Return ML, the maximal leakage of the values in use: the sum over outputs of their largest probability."""
+    return inputs.truth * inputs.clear + inputs.noisy + inputs.truth / inputs.inclusion * hit
+
+
+def success(inputs: Inputs, hits: FloatArray, prior: FloatArray) -> float:
+    """Return V for users with a prior.
+
+    Args:
+        inputs: the numbers, and how many values of each kind are in use.
+        hits: ``(a + 1,)`` hit(0), hit(1), ...
+        prior: ``(n,)`` probabilities, falling.
+    """
+    a, b = inputs.sensitive, inputs.clear
+    used = prior[: a + b]
+    base = inputs.noisy * float(prior[0])
+    gain = inputs.noisy + inputs.truth / inputs.inclusion
+    steps = np.diff(hits)
+    likeliest = steps * np.maximum(gain * used[:a] - base, 0.0)
+    unlikeliest = steps * np.maximum(gain * used[b : b + a] - base, 0.0)
+    ends = np.concatenate([[0.0], np.cumsum(likeliest)])
+    ends += np.concatenate([np.cumsum(unlikeliest[::-1])[::-1], [0.0]])
+    sums = np.concatenate([[0.0], np.cumsum(used)])
+    # For each k: those who stand between the likeliest k and the unlikeliest a - k speak in clear.
+    in_clear = inputs.truth * (sums[b : b + a + 1] - sums[: a + 1])
+    return min(base + float(np.max(ends + in_clear)), 1.0)
+
+
+def listed_success(inputs: Inputs, hits: HitDistribution | None, sizes: Sizes, listed: int) -> float:
+    """Return V_k, the success of k guesses, for n equally likely users; an upper bound if hits are not exact.
+
+    Exact where the distribution of hits is and users spread evenly over the values. As many users as are listed may
+    share a value in clear; the rest share the sensitive ones.
+
+    Args:
+        inputs: s, 1 - s and pi.
+        hits: of the min(n - N k, v) sensitive values in use; None if there are none.
+        sizes: n, v and N.
+        listed: k.
+    """
+    told = min(sizes.users, sizes.clear * listed)
+    rest = sizes.users - told
+    blocks = inputs.noisy * listed
+    if rest and hits is not None:
+        contained = float(min(listed, rest * inputs.inclusion))
+        if hits.exact:
+            contained = min(contained, hits.mean(np.minimum(listed, rest * hits.shares)))
+        blocks += inputs.truth / inputs.inclusion * contained
+    return min((inputs.truth * told + blocks) / sizes.users, 1.0)

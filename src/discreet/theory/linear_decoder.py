@@ -1,0 +1,452 @@
+"""The linear decoder of truth or noise and its exact errors, from numbers alone.
+
+Exact errors of linear decoders: their types, one number for a class of values or one for each.
+
+The worst distribution of a linear estimate.
+
+Pool bias: the error from public randomness that all reports share, and that more reports do not lessen.
+
+Where blocks come from a pool of public hash functions, two values share a block under the fraction R_xx' of them for
+which x and x' collide. The mean of R_xx' over pools is rho, so the linear estimate is unbiased over pools; under one
+pool its bias is
+
+    b_x = sum_{x' != x} p_x' (R_xx' - rho) / (1 - rho),
+
+whatever n is. With the variance of R_xx' and the covariance of R_xx' and R_xx'' given, over pools E b_x = 0 and
+
+    E b_x^2 = u sum_{x' != x} p_x'^2 + w (sum_{x' != x} p_x')^2,
+    u = (variance - covariance)/(1 - rho)^2, w = covariance/(1 - rho)^2.
+
+By the law of total variance, with A + B p_x the mean square worth of one report (it is linear in R, so its mean over
+pools follows from rho),
+
+    Var(p_hat_x) = (A + B p_x - p_x^2)/n + (1 - 1/n) E b_x^2:
+
+under one pool the n reports vary about p_x + b_x, so that E b_x^2 moves from the variance of each report to the
+variance of their mean.
+
+The linear decoder of block mechanisms, and its exact errors.
+
+Every block mechanism has the same unbiased decoder (DESIGN section 1). With c = (pi - rho)(1 - s) and D = s(1 - rho), a
+report adds to the estimate of a sensitive value
+
+    phi_in = (1 - rho - c)/D if its block contains it, phi_out = (-rho - c)/D if not, and -c/D if it is in clear,
+
+and 1/s to the estimate of the value it gives in clear. Its errors are exact for every n.
+
+Where pi differs from value to value (a promise to each of its own), every formula holds for each value with its own
+pi_x and rho_x, as long as rho_x = P(x in A given x' in A) is the same for every other x': so it is for single values
+(0) and for independent bits (pi_x).
+
+The linear decoder of mechanisms whose reports in clear carry a block of noise too.
+
+So do the bits of the paper's uRAP (`clear_bits`). The decoder counts the blocks of all reports, which is unbiased only
+where values are in a block independently (pi = rho); without blocks beside values in clear (`LinearDecoder`) errors are
+smaller.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, FloatArray
+
+PerValue: TypeAlias = float | FloatArray
+"""One number for all sensitive values, or ``(v,)`` numbers."""
+
+
+class Variances(NamedTuple):
+    """The coefficients A and B of n Var(p_hat_x) = A + B p_x - p_x^2, for both classes of values."""
+
+    sensitive: tuple[PerValue, PerValue]
+    clear: tuple[PerValue, PerValue]
+
+
+class WorthRanges(NamedTuple):
+    """The least and the largest contribution of any one report to an estimate, for both classes of values."""
+
+    sensitive: tuple[PerValue, PerValue]
+    clear: tuple[float, float]
+
+
+def worst_distribution(loss: FloatArray) -> FloatArray:
+    """Return the ``(|X|,)`` p of the simplex with the largest loss.p - ||p||^2: loss/2, projected onto it.
+
+    Args:
+        loss: ``(|X|,)`` summed mean square contributions of a report on each value.
+    """
+    ordered = np.sort(loss / 2)[::-1]
+    excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
+    shift = excess[np.flatnonzero(ordered > excess)[-1]]
+    worst: FloatArray = np.maximum(loss / 2 - shift, 0)
+    # Large losses leave few digits for a sum of 1.
+    worst /= worst.sum()
+    return worst
+
+
+@dataclass(frozen=True, slots=True)
+class PoolBias:
+    """The pool bias of a linear estimate: the coefficients u and w of E b_x^2; 0 where reports share nothing.
+
+    Attributes:
+        squares: u, the coefficient of the summed squares of the other sensitive frequencies.
+        mass: w, the coefficient of the square of their sum.
+    """
+
+    squares: float = 0.0
+    mass: float = 0.0
+
+    @classmethod
+    def of(cls, conditional_inclusion: Fraction, variance: Fraction, covariance: Fraction) -> "PoolBias":
+        """Return u and w from the mean, variance and covariance of R; 0 where blocks hold all values or none."""
+        apart = (1 - conditional_inclusion) ** 2
+        return cls(float((variance - covariance) / apart), float(covariance / apart)) if apart else NO_POOL_BIAS
+
+    def __bool__(self) -> bool:
+        return self.squares > 0 or self.mass > 0
+
+    @property
+    def most(self) -> float:
+        """Return the largest E b_x^2 over all distributions, attained where all users have one other value."""
+        return self.squares + self.mass
+
+    def left(self, size: int) -> float:
+        """Return the share of the information on one frequency that remains when the v - 1 others are unknown too.
+
+        For a pool of m functions to g buckets it is 1 - (v - 1)/(m (g - 1)), as in a linear regression with v unknowns
+        and m (g - 1) independent counts; it is 0 where there are more unknowns than counts.
+
+        Args:
+            size: v, the number of sensitive values.
+        """
+        return max(1 - (size - 1) * self.squares, 0.0)
+
+    def each(self, frequencies: FloatArray) -> FloatArray:
+        """Return the ``(v,)`` mean square biases E b_x^2, given the sensitive frequencies."""
+        others = float(frequencies @ frequencies) - frequencies**2
+        return self.squares * others + self.mass * (float(frequencies.sum()) - frequencies) ** 2
+
+    def summed(self, size: int, mass: float, squares: float) -> float:
+        """Return the sum of E b_x^2 over v values, given p(X_S) and the sum of the squared frequencies."""
+        return self._per_square(size) * squares + self.mass * (size - 2) * mass**2
+
+    def _per_square(self, size: int) -> float:
+        return (size - 1) * self.squares + self.mass
+
+    def estimated(self, frequencies: FloatArray, noise: FloatArray, mass: float) -> FloatArray:
+        """Return ``(v,)`` estimates of the mean square biases E b_x^2 from a linear estimate.
+
+        The squares of noisy estimates exceed those of the frequencies by the variances, which are subtracted.
+
+        Args:
+            frequencies: ``(v,)`` linear estimates p_hat of n reports.
+            noise: ``(v,)`` (A + B p_hat - p_hat^2)/(n - 1), whose mean is the variance less E b_x^2.
+            mass: p(X_S), as estimated.
+        """
+        size = len(frequencies)
+        if not size or not self:
+            return np.zeros(size)
+        seen = float(frequencies @ frequencies) - float(noise.sum()) - self.mass * (size - 2) * mass**2
+        # Between evenly spread and all on one value.
+        squares = min(max(seen / (1 + self._per_square(size)), mass**2 / size), mass**2)
+        square = np.clip(frequencies**2 - noise, 0, squares)
+        left = np.clip(mass - frequencies, 0, mass)
+        return self.squares * (squares - square) + self.mass * left**2
+
+
+NO_POOL_BIAS = PoolBias()
+"""No pool bias: reports share no public randomness."""
+
+
+# Only keeps a quotient finite whose value is not used.
+_TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class LinearDecoder:
+    """The linear decoder of a block mechanism, determined by its numbers.
+
+    Attributes:
+        size: v, the number of sensitive values.
+        clear_size: N, the number of the others.
+        truth: s, the probability of telling the truth.
+        noisy: 1 - s, on its own: next to s = 1 the difference would have lost its digits.
+        inclusion: pi, of a value being in a noise block; one number, or ``(v,)``.
+        conditional_inclusion: rho, of a second value being in a block drawn for a first one; one number, or
+            ``(v,)``.
+        pool_bias: the bias under the pool of hash functions that all reports share, where rho is a mean over pools.
+    """
+
+    size: int
+    clear_size: int
+    truth: float
+    noisy: float
+    inclusion: PerValue
+    conditional_inclusion: PerValue
+    pool_bias: PoolBias = NO_POOL_BIAS
+
+    clear_blocks: ClassVar[bool] = False
+
+    def block_count(self, n: float, in_clear: PerValue) -> PerValue:
+        """Return the number, or share, of blocks among n reports of which some are in clear."""
+        return n - in_clear
+
+    def _summed(self, each: PerValue) -> float:
+        """Return the sum of a quantity over the sensitive values."""
+        return self.size * float(np.mean(each))
+
+    @property
+    def offset(self) -> PerValue:
+        """Return c = (pi - rho)(1 - s)."""
+        return (self.inclusion - self.conditional_inclusion) * self.noisy
+
+    @property
+    def scale(self) -> PerValue:
+        """Return D = s(1 - rho)."""
+        return self.truth * (1 - self.conditional_inclusion)
+
+    @cached_property
+    def worth(self) -> tuple[PerValue, PerValue, PerValue]:
+        """Return the contributions (phi_in, phi_out, in clear) of a report to the estimate of one sensitive value."""
+        inside = (1 - self.conditional_inclusion - self.offset) / self.scale
+        outside = (-self.conditional_inclusion - self.offset) / self.scale
+        return inside, outside, -self.offset / self.scale
+
+    @property
+    def clear_worth(self) -> tuple[PerValue, float, float]:
+        """Return the contributions of a report in clear to a sensitive value, to another value in clear, to its own."""
+        return self.worth[2], 0.0, 1 / self.truth
+
+    @property
+    def worth_ranges(self) -> WorthRanges:
+        """Return the least and the largest contribution of any one report to the estimate of a value."""
+        inside, outside, silent = self.worth
+        # What is in every block is never outside one.
+        found = [inside, np.where(np.equal(self.inclusion, 1), inside, outside)]
+        if self.clear_size and not self.clear_blocks:
+            found.append(silent)
+        worths = np.stack([np.asarray(worth) for worth in found])
+        nothing = 0.0 if self.size or self.clear_size > 1 else 1 / self.truth
+        return WorthRanges((worths.min(axis=0), worths.max(axis=0)), (nothing, 1 / self.truth))
+
+    def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Return the contributions of blocks to the estimates, given the ``(m, v)`` values that they contain.
+
+        Returns:
+            ``(m, v)`` for the sensitive values, and ``(m, 1)`` for each of the others.
+        """
+        inside, outside, _ = self.worth
+        return np.where(contained, inside, outside), np.zeros((len(contained), 1))
+
+    def decode(self, support: AnyArray, clear_total: PerValue, n: float) -> FloatArray:
+        """Return the unbiased estimate of the sensitive frequencies.
+
+        Args:
+            support: ``(v,)`` T, counts or expected counts of blocks that contain each value.
+            clear_total: F, how many reports were in clear; a number, or ``(1,)``.
+            n: how many reports.
+
+        Returns:
+            ``(v,)`` frequencies; may be negative.
+        """
+        blocks = self.block_count(n, clear_total)
+        # One number for all values is worked out once.
+        found: FloatArray = support - (self.conditional_inclusion * blocks + self.offset * n)
+        if self.size == 1:
+            # Exactly 1 where all hold the one value; of many values each is an estimate, and a product is faster.
+            found /= n * self.scale
+        else:
+            found *= 1 / (n * self.scale)
+        return found
+
+    def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
+        """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others."""
+        return self.decode(support, clear.sum(axis=-1, keepdims=True), n), clear / (n * self.truth)
+
+    def variances(self, sensitive_mass: PerValue) -> Variances:
+        """Return the coefficients of the variances, given p(X_S)."""
+        return Variances(self.sensitive_variance(sensitive_mass), (0.0, 1 / self.truth))
+
+    def sum_covariance(
+        self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the covariance of each linear estimate with the sum of all of them.
+
+        Where every block has one size the sum is always 1, and the covariances are 0; where bits are independent, the
+        noise of each value adds itself to the sum. In between the factor is the regression of the size of a noise
+        block on one of its values, r = (1 + (v - 1) rho - v pi) / (1 - pi). The covariance of two values' pool biases
+        is left out, which is one part in v.
+
+        Args:
+            sensitive: ``(v,)`` frequencies and ``(v,)`` variances of the linear estimates.
+            clear: ``(N,)`` frequencies of the other values.
+            n: number of reports.
+
+        Returns:
+            ``(v,)`` and ``(N,)`` covariances.
+        """
+        frequencies, variances = sensitive
+        others = self._summed(self.conditional_inclusion) - self.conditional_inclusion
+        grows = 1 + others - self._summed(self.inclusion)
+        share = np.where(self.inclusion < 1, grows / np.maximum(1 - self.inclusion, _TINY), 0.0)
+        told = self._summed(self.worth[2]) + 1 / self.truth
+        if not np.any(share):
+            return np.zeros_like(frequencies), clear * (told - 1) / n
+        noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0)
+        return share * noise, clear * (told - 1) / n
+
+    @cached_property
+    def noise(self) -> float:
+        """Return the summed square contribution of a noise block."""
+        return self._summed(self._square_worth(self.inclusion))
+
+    def _square_worth(self, inside: PerValue) -> PerValue:
+        """Return the mean square contribution of a block that contains a value with probability ``inside``."""
+        phi_in, phi_out, _ = self.worth
+        return inside * phi_in**2 + (1 - inside) * phi_out**2
+
+    @cached_property
+    def sensitive_loss(self) -> PerValue:
+        """Return g_S, the summed mean square contribution of a report on a sensitive value; ``(v,)`` or one number."""
+        other = self._square_worth(self.conditional_inclusion)
+        true_block = self._square_worth(1.0) + self._summed(other) - other
+        return self.truth * true_block + self.noisy * self.noise
+
+    @cached_property
+    def clear_loss(self) -> float:
+        """Return g_N, the summed mean square contribution of a report on a value that may go in clear."""
+        return self.truth * self._loss_in_clear + 1 / self.truth + self.noisy * self.noise
+
+    @property
+    def _loss_in_clear(self) -> float:
+        """Return the summed square contribution of a report in clear to the sensitive values."""
+        return self._summed(self.worth[2] ** 2)
+
+    def _beside_clear(self, share: PerValue, power: int) -> tuple[PerValue, PerValue]:
+        """Return the addends of a share in clear: to that of noise blocks, and to the constant of a moment."""
+        return 0.0, share * self.worth[2] ** power
+
+    def mse(self, n: int, sensitive: PerValue, squares: float) -> float:
+        """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
+
+        Args:
+            n: number of reports.
+            sensitive: ``(v,)`` frequencies of the sensitive values; a = p(X_S) is enough where pi is one number and
+                there is no pool bias.
+            squares: ||p||^2.
+        """
+        mass = float(np.sum(sensitive))
+        noise = float(np.sum(self.sensitive_loss * sensitive)) + self.clear_loss * (1 - mass) - squares
+        return noise / n + self.pool_bias_error(n, sensitive)
+
+    def pool_bias_error(self, n: int, sensitive: PerValue) -> float:
+        """Return the pool bias's part of `mse`, (1 - 1/n) sum E b_x^2."""
+        if not self.pool_bias:
+            return 0.0
+        mass, squares = float(np.sum(sensitive)), float(np.sum(np.square(sensitive)))
+        return (1 - 1 / n) * self.pool_bias.summed(self.size, mass, squares)
+
+    @property
+    def worst_mass(self) -> float:
+        """Return a*, the sensitive mass of the worst p, which is uniform inside each class where pi is one number.
+
+        The pool bias, which does not fall with n, is left out here; `worst_case_mse` includes it.
+        """
+        if self.clear_size == 0:
+            return 1.0
+        if self.size == 0:
+            return 0.0
+        if isinstance(self.sensitive_loss, np.ndarray):
+            return float(np.sum(self._worst_uneven[: self.size]))
+        gain = (self.sensitive_loss - self.clear_loss) / 2
+        return float(np.clip((gain + 1 / self.clear_size) / (1 / self.size + 1 / self.clear_size), 0, 1))
+
+    @property
+    def _worst_uneven(self) -> FloatArray:
+        """Return the ``(v + N,)`` worst p where pi differs between values, sensitive values first."""
+        return worst_distribution(np.append(self.sensitive_loss, np.full(self.clear_size, self.clear_loss)))
+
+    def worst_case_mse(self, n: int) -> float:
+        """Return the largest mean squared error over all p."""
+        if self.pool_bias and self.size:
+            return max(self._worst_sharing(n, squares)[0] for squares in (1 / self.size, 1.0))
+        if isinstance(self.sensitive_loss, np.ndarray):
+            p = self._worst_uneven
+            return self.mse(n, p[: self.size], float(p @ p))
+        a = self.worst_mass
+        squares = (a * a / self.size if self.size else 0.0) + (
+            (1 - a) ** 2 / self.clear_size if self.clear_size else 0.0
+        )
+        # Rounding may take what vanishes (a domain of one value) below 0.
+        return max(self.mse(n, a, squares), 0.0)
+
+    def worst_pool_bias(self, n: int) -> float:
+        """Return the pool bias's part of `worst_case_mse`, at the worst p."""
+        if not self.pool_bias or not self.size:
+            return 0.0
+        _, mass, share = max(self._worst_sharing(n, squares) for squares in (1 / self.size, 1.0))
+        return (1 - 1 / n) * self.pool_bias.summed(self.size, mass, share * mass**2)
+
+    def _worst_sharing(self, n: int, share: float) -> tuple[float, float, float]:
+        """Return the largest error if the sensitive squares sum to ``share`` a^2, its a = p(X_S), and the share.
+
+        The error is linear in that sum, which lies between a^2/v (even) and a^2 (one value), and quadratic in a.
+        """
+        even = 1 / self.clear_size if self.clear_size else 0.0
+        pool_bias = (n - 1) * self.pool_bias.summed(self.size, 1.0, share)
+        bend = pool_bias - share - even
+        slope = float(np.mean(self.sensitive_loss)) - self.clear_loss + 2 * even
+        inside = [slope / (-2 * bend)] if bend < 0 < slope < -2 * bend else []
+        tops = [0.0, 1.0, *inside] if self.clear_size else [1.0]
+        errors = [(self.clear_loss - even + slope * a + bend * a * a) / n for a in tops]
+        return max((error, a, share) for error, a in zip(errors, tops, strict=True))
+
+    def sensitive_variance(self, sensitive_mass: PerValue) -> tuple[PerValue, PerValue]:
+        """Return (A, B) with n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, given p(X_S)."""
+        return self.sensitive_moment(2, sensitive_mass)
+
+    def sensitive_moment(self, power: int, sensitive_mass: PerValue) -> tuple[PerValue, PerValue]:
+        """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""
+        inside, outside, _ = self.worth
+        beside = self.truth * self.conditional_inclusion * sensitive_mass
+        clear = self.truth * (1 - sensitive_mass)
+        more_noise, silent = self._beside_clear(clear, power)
+        base = beside + (self.noisy + more_noise) * self.inclusion
+        slope = self.truth * (1 - self.conditional_inclusion)
+        constant = inside**power * base + outside**power * (self.block_count(1.0, clear) - base) + silent
+        return constant, slope * (inside**power - outside**power)
+
+    @property
+    def count_law(self) -> tuple[PerValue, PerValue] | None:
+        """Return b and d such that the support of x is binomial with probability b + d p_x; None where it is not.
+
+        It is not where the number of blocks varies with p(X_S) and a block of another value may hold x, nor where
+        reports share a pool.
+        """
+        varies = bool(self.clear_size) and not self.clear_blocks and bool(np.any(self.conditional_inclusion))
+        if varies or self.pool_bias:
+            return None
+        return self.noisy * self.inclusion + self.truth * self.conditional_inclusion, self.scale
+
+
+@dataclass(frozen=True)
+class DecoderBesideClear(LinearDecoder):
+    """The linear decoder where every report has a block, also beside a value in clear."""
+
+    clear_blocks: ClassVar[bool] = True
+
+    def block_count(self, n: float, in_clear: PerValue) -> PerValue:
+        """Return n: every report has a block."""
+        del in_clear
+        return n
+
+    @property
+    def _loss_in_clear(self) -> float:
+        return self.noise
+
+    def _beside_clear(self, share: PerValue, power: int) -> tuple[PerValue, PerValue]:
+        del power
+        return share, 0.0
