@@ -18,31 +18,42 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").g
 
 # Modules that users call: each class and function that they define, unless its name begins with an underscore.
 MODULES = {
-    "planning": ["compare", "curves", "identification", "losses", "requirements", "sample_size"],
-    "privacy": ["audit", "bounds", "composition", "decomposition", "notions", "processing", "verify"],
-    "core": ["traces"],
+    "planning": ["identification"],
+    "privacy": ["audit", "notions", "verify"],
     "risk": ["assessment"],
-    "risk.attacks": ["matching", "strongest"],
-    "risk.bounds": ["bound", "calibration", "identification"],
-    "risk.scores": ["biometric", "det", "pse", "ranks", "rates"],
+    "risk.bounds": ["calibration"],
 }
 # Names that users call in modules of which the rest is for other modules.
 NAMES = {
-    "accuracy.optimum": "optimal_design lower_bound",
-    "accuracy.theta": "optimal_theta",
+    "core.traces": "Split Traces by_count by_half by_time leave_out maximum_knowledge",
     "engines": "Counted Fold Sealed Stamped TallyFold gather observe read_traces seal stamp tally",
-    "io.manifest": "Manifest ManifestEntry read_manifest write_manifest",
-    "io.reports": "iterate_reports read_reports write_reports",
-    "io.sealed_checks": "check_sealed",
-    "io.sealed_files": "write_sealed",
-    "io.tables": "read_distribution read_table",
-    "io.tallies": "read_tally write_tally",
-    "io.values": "read_values",
+    "formats.reports": "iterate_reports read_reports write_reports",
+    "formats.sealed_files": "check_sealed write_sealed",
+    "formats.sources": "Manifest ManifestEntry read_manifest write_manifest",
+    "formats.tallies": "read_tally write_tally",
+    "planning.candidates": "People Requirements even",
+    "planning.compare": "Curve MechanismComparison against_epsilon against_users compare compared",
+    "planning.losses": (
+        "WorstLoss exact_l1 excess normal_l1 paper_worst_l1_rappor paper_worst_l1_rr power_for_change "
+        "reports_for_change reports_for_mse reports_for_standard_error worst_normal_l1 worst_variance"
+    ),
+    "privacy.composition": (
+        "DataTypes Decomposition LowerBoundRate decompose integrated l1_rate post_process "
+        "preserves_data_types repeated_epsilon sequential split_epsilon squared_l2_rate"
+    ),
     "risk.attacks.reports": "OneReport match_reports one_report",
-    "risk.scores.divergence": "divergence",
-    "risk.attacks.traces": "Matcher cosine markov smoothed tf_idf visits",
+    "risk.attacks.traces": (
+        "Attempt Matcher cosine level_of_each markov match match_rows smoothed strongest tf_idf visits"
+    ),
+    "risk.bounds.identification": "Bound Bounds at_most conditions identification_bounds least limit",
     "risk.scores": "Scores",
+    "risk.scores.biometric": "Biometric biometric pse_of_ranks",
+    "risk.scores.pse": "PSE checked_matrix divergence pse_of_folds pse_of_matrix pse_of_scores",
+    "risk.scores.rates": "DET RankCurve Rate det rank_curve rate",
+    "tables.columns": "read_distribution read_table",
+    "tables.values": "read_values",
     "testing": "Outputs check_mechanism spell_out",
+    "theory.optimum": "lower_bound optimal_design optimal_theta",
 }
 
 

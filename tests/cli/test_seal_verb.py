@@ -90,11 +90,9 @@ def test_temporary_files_go_where_they_are_asked_to(files: Files, monkeypatch: p
     places = []
     from discreet.formats import sealing
 
-    own = sealing.tempfile.TemporaryFile
+    own, whole = sealing.tempfile.TemporaryFile, sealing.RowSort
     monkeypatch.setattr(sealing, "_LEAST_ROWS", 7)
-    monkeypatch.setattr(
-        "discreet.formats.sealing.RowSort", lambda *given, **at: sealing.RowSort(*given, **at | {"memory": 1})
-    )
+    monkeypatch.setattr("discreet.formats.sealing.RowSort", lambda *given, **at: whole(*given, **at | {"memory": 1}))
     monkeypatch.setattr(sealing.tempfile, "TemporaryFile", lambda **at: places.append(at["dir"]) or own(**at))
     sealed = files.folder / "sealed.parquet"
     done("seal", files.plan, files.reports, "-o", sealed, "--temporary", files.folder)

@@ -36,7 +36,7 @@ print(np.round(dc.estimate(mechanism, reports).frequencies, 4).tolist())
 PLACE = """
 import os, stat
 from pathlib import Path
-from discreet.kernels import caching
+from discreet.kernels import compiling as caching
 from discreet.kernels.symbols import __dict__ as kernels
 caches = [one._cache for one in kernels.values() if getattr(getattr(one, "_cache", None), "cache_path", None)]
 for cache in caches[:1]:

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import discreet
-from discreet import charts, plots
+from discreet import pictures
 from discreet.cli import main
 from programs import program
 
@@ -95,11 +95,7 @@ def test_the_search_finds_what_altair_itself_would_load() -> None:
 
 
 def test_every_function_that_draws_is_self_contained() -> None:
-    modules = [
-        import_module(f"{room.__name__}.{module.name}")
-        for room in (charts, plots)
-        for module in iter_modules(room.__path__)
-    ]
+    modules = [import_module(f"{pictures.__name__}.{module.name}") for module in iter_modules(pictures.__path__)]
     drawing = {
         name: function
         for module in modules

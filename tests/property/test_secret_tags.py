@@ -173,7 +173,7 @@ def test_warnings_quote_no_secret() -> None:
     with pytest.warns(UserWarning, match="sensitive for everybody") as caught:
         SimulatedTags(PLAN, ["zanzibar"], [0], ["home"])
     assert "zanzibar" not in str(caught[0].message)
-    assert caught[0].filename.endswith("secret_tags.py")
+    assert caught[0].filename.endswith("personalized.py")
 
 
 def test_nothing_secret_at_all() -> None:

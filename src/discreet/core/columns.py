@@ -1,26 +1,17 @@
-"""Columns of values, as people hand them in, and as Arrow keeps them.
-
-Columns of values from any holder: NumPy, pandas, polars, Arrow or a plain sequence.
+"""Columns of values from any holder: NumPy, pandas, polars, Arrow or a plain sequence.
 
 Numbers become a NumPy array. Text from Python or NumPy becomes a list, so that a device needs no other library, and
 text from a library of tables an Arrow array. Error messages of libraries about values are suppressed, not chained: they
 may quote a value.
-
-Arrow arrays and NumPy arrays over the same memory.
-
-Arrow's own conversions (`pyarrow.array`, `numpy.asarray`, ``to_numpy``) import pandas where it is installed, which
-takes longer than reading a million reports. These read and write the buffers instead.
 """
 
-from collections.abc import Iterable, Mapping, Sequence, Set, Sized
+from collections.abc import Iterable, Mapping, Set, Sized
 from contextlib import suppress
 from functools import cache
-from itertools import accumulate
 from numbers import Real
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, is_masked
 from discreet.core.checks import is_real, real_number
@@ -162,6 +153,8 @@ def absent(values: Any, wanted: str = "values") -> BoolArray:
     """
     import pyarrow as pa
 
+    from discreet.core.arrow import arrow_numbers, present
+
     if is_masked(values):
         return np.asarray(np.ma.getmaskarray(values), dtype=np.bool_)
     column = _arrow_column(values, wanted)
@@ -183,6 +176,8 @@ def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]
         DataError: if it holds anything else, or some are missing; it says how many and where.
     """
     import pyarrow as pa
+
+    from discreet.core.arrow import arrow_numbers, present
 
     column = _arrow_column(values, wanted)
     if pa.types.is_dictionary(column.type):
@@ -288,6 +283,7 @@ def _numpy_column(values: Any, wanted: str) -> AnyArray:
 
 
 def _from_arrow(values: Any, wanted: str) -> AnyArray:
+    from discreet.core.arrow import arrow_numbers, is_plain, present
 
     column = _arrow_column(values, wanted)
     if column.null_count:
@@ -359,112 +355,3 @@ def all_below(numbers: IntArray, limit: int) -> bool:
 def _unsigned(kind: np.dtype[Any]) -> tuple[np.dtype[Any], int]:
     """Return the integers of the same size without a sign, and the largest number of this kind."""
     return np.dtype(kind.str.replace("i", "u")), int(np.iinfo(kind).max)
-
-
-_LETTER = 8
-
-
-def chunks_of(column: Any) -> list[Any]:
-    """Return the Arrow arrays of a column, chunked or not."""
-    return list(column.chunks) if isinstance(column, pa.ChunkedArray) else [column]
-
-
-def is_plain(kind: pa.DataType) -> bool:
-    """Return true if values of an Arrow type are numbers in NumPy's own form: integers and floats."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
-
-
-def arrow_numbers(column: Any) -> AnyArray:
-    """Return the ``(n,)`` numbers of a column, 0 or anything else where one is missing.
-
-    Args:
-        column: integers or floats in Arrow, chunked or not; one chunk is not copied.
-    """
-    dtype = np.dtype(column.type.to_pandas_dtype())
-    parts = [_entries(chunk, dtype) for chunk in chunks_of(column)]
-    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, dtype), *parts])
-
-
-def _entries(array: Any, dtype: np.dtype[Any]) -> AnyArray:
-    values = array.buffers()[1]
-    if values is None or not len(array):
-        return np.empty(0, dtype)
-    return np.frombuffer(values, dtype, len(array), array.offset * dtype.itemsize)
-
-
-def rows_of_bytes(array: Any, width: int) -> AnyArray:
-    """Return the ``(n, width)`` bytes of an Arrow array of fixed-size binary, anything where one is missing."""
-    start = array.offset * width
-    flat = np.frombuffer(array.buffers()[1] or b"", np.uint8)[start : start + len(array) * width]
-    return flat.reshape(-1, width)
-
-
-def present(column: Any) -> BoolArray:
-    """Return ``(n,)`` booleans: the entries of a column that are not null."""
-    parts = [_present(chunk) for chunk in chunks_of(column)]
-    return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.bool_), *parts])
-
-
-def _present(array: Any) -> BoolArray:
-    if pa.types.is_null(array.type):
-        return np.zeros(len(array), np.bool_)
-    bits = array.buffers()[0] if array.null_count else None
-    return np.ones(len(array), np.bool_) if bits is None else _unpacked(bits, array.offset, len(array))
-
-
-def flags(array: Any) -> BoolArray:
-    """Return the ``(n,)`` booleans of an Arrow array without nulls."""
-    bits = array.buffers()[1]
-    return np.empty(0, np.bool_) if bits is None else _unpacked(bits, array.offset, len(array))
-
-
-def _unpacked(bits: Any, offset: int, count: int) -> BoolArray:
-    first, stop = offset // _LETTER, -(-(offset + count) // _LETTER)
-    letters = np.frombuffer(bits, np.uint8)[first:stop]
-    skipped = offset - first * _LETTER
-    return np.unpackbits(letters, count=skipped + count, bitorder="little")[skipped:].view(np.bool_)
-
-
-def array_of(entries: AnyArray, present: BoolArray | None = None) -> Any:
-    """Return integers or floats as an Arrow array over their memory.
-
-    Args:
-        entries: ``(n,)`` numbers.
-        present: ``(n,)`` booleans, which of them are not null; None if all are.
-    """
-    values = np.ascontiguousarray(entries)
-    return from_buffer(pa.from_numpy_dtype(values.dtype), values, present)
-
-
-def from_buffer(kind: pa.DataType, entries: AnyArray, present: BoolArray | None = None) -> Any:
-    """Return an Arrow array of a fixed-width type over the memory of ``(n,)`` or ``(n, width)`` entries, contiguous."""
-    return pa.Array.from_buffers(kind, len(entries), [validity(present), pa.py_buffer(entries)])
-
-
-def validity(present: BoolArray | None) -> Any:
-    """Return the buffer of Arrow's bits of the rows that are not null; None where all are."""
-    return None if present is None or present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
-
-
-def column_of(entries: AnyArray) -> Any:
-    """Return the ``(n,)`` entries of a column of labels or numbers as an Arrow array."""
-    if entries.dtype.kind == "T":
-        return texts_of(entries.tolist())
-    if entries.dtype.kind in "iuf":
-        return array_of(entries)
-    return flags_of(entries) if entries.dtype.kind == "b" else pa.array(entries)
-
-
-def flags_of(entries: BoolArray) -> Any:
-    """Return booleans as an Arrow array."""
-    return pa.Array.from_buffers(
-        pa.bool_(), len(entries), [None, pa.py_buffer(np.packbits(entries, bitorder="little"))]
-    )
-
-
-def texts_of(texts: Sequence[str], *, large: bool = False) -> Any:
-    """Return texts as an Arrow array of strings, or of large strings, which may be longer than 2^31 bytes together."""
-    letters = [text.encode() for text in texts]
-    kind, width = (pa.large_string(), np.int64) if large else (pa.string(), np.int32)
-    offsets = np.fromiter(accumulate(map(len, letters), initial=0), width, len(letters) + 1)
-    return pa.Array.from_buffers(kind, len(letters), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(letters))])

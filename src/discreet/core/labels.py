@@ -138,7 +138,7 @@ class Texts:
     def _encode_arrow(self, values: Any) -> IntArray:
         import pyarrow as pa
 
-        from discreet.core.columns import arrow_numbers, present
+        from discreet.core.arrow import arrow_numbers, present
 
         column, known = columns.text(values), self._known
         if pa.types.is_dictionary(column.type):
@@ -161,7 +161,7 @@ class Texts:
 
     @cached_property
     def _known(self) -> Any:
-        from discreet.core.columns import texts_of
+        from discreet.core.arrow import texts_of
 
         return texts_of(self.labels.tolist(), large=True)
 
@@ -178,7 +178,7 @@ class Texts:
 def _index_in(column: Any, known: Any) -> IntArray:
     import pyarrow.compute as pc
 
-    from discreet.core.columns import arrow_numbers, present
+    from discreet.core.arrow import arrow_numbers, present
 
     codes = pc.index_in(column, options=pc.SetLookupOptions(value_set=known))
     return np.where(present(codes), arrow_numbers(codes), np.int64(OUTSIDE))

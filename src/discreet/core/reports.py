@@ -18,12 +18,11 @@ from types import MappingProxyType
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import DTypeLike
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, frozen, is_masked
 from discreet.core.checks import shown
-from discreet.core.columns import array_of, from_buffer, marks, validity
+from discreet.core.columns import marks
 from discreet.errors import DataError, MismatchError, ParameterError
 
 COLLECTION, EPOCH, EPOCHS = "collection", "epoch", "epochs"
@@ -595,19 +594,23 @@ def stamp(kind: str, fingerprint: str, **facts: Any) -> dict[bytes, bytes]:
 
 def report_schema(
     columns: Sequence[Column], fingerprint: str, *, simulated: bool = False, facts: Mapping[str, Any] | None = None
-) -> pa.Schema:
+) -> Any:
     """Return the Arrow schema of reports with such columns; ``facts`` are said in its metadata besides."""
+    import pyarrow as pa
+
     said = {**(facts or {}), "simulated": simulated}
     fields = [pa.field(column.name, _type(column)) for column in columns]
     return pa.schema(fields, metadata=stamp("reports", fingerprint, **said))
 
 
-def report_table(reports: Reports, columns: Sequence[Column]) -> pa.Table:
+def report_table(reports: Reports, columns: Sequence[Column]) -> Any:
     """Return reports as a table with `report_schema`.
 
     Raises:
         DataError: if a number does not fit into its column, in reports that were put together by hand.
     """
+    import pyarrow as pa
+
     told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
     blocks = None if reports.block_count == reports.n else ~told
     arrays = [
@@ -619,7 +622,9 @@ def report_table(reports: Reports, columns: Sequence[Column]) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=report_schema(columns, reports.fingerprint, simulated=reports.simulated))
 
 
-def _type(column: Column) -> pa.DataType:
+def _type(column: Column) -> Any:
+    import pyarrow as pa
+
     if column.width is None:
         return pa.from_numpy_dtype(np.dtype(column.dtype))
     if np.dtype(column.dtype) == np.uint8 and column.bound is None:
@@ -627,8 +632,12 @@ def _type(column: Column) -> pa.DataType:
     return pa.list_(pa.field("item", pa.from_numpy_dtype(np.dtype(column.dtype)), nullable=False), column.width)
 
 
-def _array(column: Column, dense: AnyArray, rows: BoolArray | None) -> pa.Array:
+def _array(column: Column, dense: AnyArray, rows: BoolArray | None) -> Any:
     """Return entries as a column of reports, on the rows where they are present, nulls elsewhere."""
+    import pyarrow as pa
+
+    from discreet.core.arrow import array_of, from_buffer, validity
+
     largest = np.iinfo(np.dtype(column.dtype)).max
     if dense.dtype != column.dtype and dense.size and (dense.min() < 0 or dense.max() > largest):
         raise DataError(f"{column.name} of reports must be integers in 0..{largest}, and some are not.")

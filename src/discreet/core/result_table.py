@@ -112,7 +112,7 @@ class ResultTable:
         """Return a `pyarrow.Table` of `columns`, whose arguments it takes."""
         import pyarrow as pa
 
-        from discreet.core.columns import column_of
+        from discreet.core.arrow import column_of
 
         columns = self.columns(*asked, **named)
         return pa.Table.from_arrays([column_of(column) for column in columns.values()], list(columns))

@@ -33,7 +33,6 @@ from discreet.device.memory import (
     written_origins,
 )
 from discreet.device.outbox import Keys, LogEntry, Sent, deliver, log_entries
-from discreet.device.sending import checked_proxy
 from discreet.errors import ParameterError
 from discreet.protocol.collection import OPEN, Collection, open_envelope, promised, read_document
 from discreet.protocol.collection import rebuild as rebuilt
@@ -160,7 +159,12 @@ class Device:
         self._trust = list(checked_trust(trust))
         self._limits, self._simulated = limits, checked_flag("simulated", simulated)
         self._clock, self._keys = partial(_seconds, clock), Keys()
-        self._post: Post = partial(_network, checked_proxy(proxy)) if post is None else post
+        if proxy is not None:
+            # What sends is loaded when it is needed.
+            from discreet.device.sending import checked_proxy
+
+            proxy = checked_proxy(proxy)
+        self._post: Post = partial(_network, proxy) if post is None else post
         source = None if random is None else checked_source(random)
         self._person = Person(limits, self._keys, checked_secret(person_secret), source)
         self._collections: dict[bytes, Collection] = {}

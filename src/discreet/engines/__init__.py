@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from discreet.tables.events import read_traces
 
 _HOMES = {
-    "Counted": "engines.fold",
+    "Counted": "engines.local",
     "Engine": "engines.engine",
-    "Fold": "engines.fold",
+    "Fold": "engines.local",
     "LocalEngine": "engines.engine",
     "Obfuscated": "engines.obfuscation",
-    "Progress": "io.progress",
+    "Progress": "files.reading",
     "Sealed": "engines.sealing",
-    "Stamped": "engines.stamping",
-    "TallyFold": "engines.fold",
+    "Stamped": "engines.sealing",
+    "TallyFold": "engines.local",
     "gather": "engines.evidence",
     "obfuscate": "engines.obfuscation",
     "observe": "engines.evidence",
-    "read_traces": "io.traces",
+    "read_traces": "tables.events",
     "seal": "engines.sealing",
-    "stamp": "engines.stamping",
+    "stamp": "engines.sealing",
     "tally": "engines.local",
 }
 

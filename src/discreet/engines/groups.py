@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
-from discreet.core import columns
+from discreet.core.arrow import arrow_numbers, present
 from discreet.core.columns import missing_message
 from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally
@@ -226,7 +226,7 @@ def _numbered(entries: IntArray, bound: int) -> tuple[IntArray, IntArray]:
 
 def _labels_in(column: Any, name: str) -> tuple[AnyArray, list[Any]]:
     if column.null_count:
-        rows = np.flatnonzero(~columns.present(column))
+        rows = np.flatnonzero(~present(column))
         raise DataError(missing_message(len(rows), len(column), int(rows[0]), f"labels of {name!r} in a batch"))
     column.validate(full=True)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -235,7 +235,7 @@ def _labels_in(column: Any, name: str) -> tuple[AnyArray, list[Any]]:
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if encoded.dictionary.null_count:
         raise DataError(f"the dictionary of {name!r} must not hold a missing label; write the column as plain text.")
-    return columns.arrow_numbers(encoded.indices), encoded.dictionary.to_pylist()
+    return arrow_numbers(encoded.indices), encoded.dictionary.to_pylist()
 
 
 def _is_plain_label(kind: pa.DataType) -> bool:

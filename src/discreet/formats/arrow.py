@@ -38,7 +38,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.arrays import AnyArray, BoolArray
-from discreet.core.columns import absent, arrow_numbers, flags_of, present, rows_of_bytes
+from discreet.core.arrow import arrow_numbers, flags_of, present, rows_of_bytes
+from discreet.core.columns import absent
 from discreet.core.reports import (
     CLEAR,
     FORMAT,

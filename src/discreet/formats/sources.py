@@ -36,7 +36,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
-from discreet.core.columns import array_of
+from discreet.core.arrow import array_of
 from discreet.core.reports import DIGEST, SEALED, Reports, SealedBatch, batch_name, spelled
 from discreet.core.tally import GROUPS, MODULUS, Tally, digesting, equal_by_chance
 from discreet.errors import DataError, EqualReportsWarning, ParameterError

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from discreet.core.columns import array_of, arrow_numbers
+from discreet.core.arrow import array_of, arrow_numbers
 from discreet.core.reports import SealedBatch, batch_name, read_digest, spelled, stamp
 from discreet.core.tally import Tally
 from discreet.errors import DataError

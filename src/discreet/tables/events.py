@@ -21,8 +21,9 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
 from discreet.core import columns
+from discreet.core.arrow import array_of, flags_of
 from discreet.core.checks import checked_choice
-from discreet.core.columns import OUTSIDE, array_of, flags_of
+from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
 from discreet.core.traces import Traces, instants, missing_rows, spelled
 from discreet.errors import DataError, DiscreetError

@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
-from discreet.core.columns import OUTSIDE, flags_of
+from discreet.core.arrow import flags_of
+from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
 from discreet.core.labels import Grid, LabelSpace, Product, Texts
 from discreet.core.reports import CLEAR, PLAN, SIMULATED

@@ -148,7 +148,7 @@ def join(
 
     Keys and limits are kept in the device's folder for the other verbs; those of an earlier join are replaced.
     """
-    from discreet.cli.options import values_to_type
+    from discreet.cli.typed_values import values_to_type
     from discreet.protocol.collection import notice
 
     folder = device_folder(store)
@@ -189,7 +189,7 @@ def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bo
     read it from standard input, so that it stands in no list of commands. The exit code is 2 if there is no answer
     afterwards: nobody agreed, the budget is spent, or the collection is closed.
     """
-    from discreet.cli.options import typed_value
+    from discreet.cli.typed_values import typed_value
 
     with opened_device(device_folder(store)) as opened:
         found = opened.collection(name)
@@ -217,7 +217,7 @@ def tag(name: str, places: tuple[str, ...], *, store: Path | None, as_json: bool
     VALUE is a label, LAT,LON or "age=30s sex=f". Without any place there are none. They stay on this device, and are
     fixed by the first answer.
     """
-    from discreet.cli.options import typed_places
+    from discreet.cli.typed_values import typed_places
 
     with opened_device(device_folder(store)) as opened:
         found = opened.collection(name)

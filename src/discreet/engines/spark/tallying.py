@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray
+from discreet.core.arrow import from_buffer
 from discreet.core.checks import checked_share, checked_whole
-from discreet.core.columns import from_buffer
 from discreet.core.reports import PLAN, SIMULATED
 from discreet.core.tally import GroupedTally
 from discreet.engines.groups import GroupFold, GroupState, PublicPart, checked_names

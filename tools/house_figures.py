@@ -1,0 +1,156 @@
+"""Figures of the house: how much there is to read, and how many doors a reader opens.
+
+Run from anywhere, ``python tools/house_figures.py`` prints a table of the package (without examples and JavaScript)
+and of its tests. A code line holds a token that is neither comment nor docstring. *Opened* are files of which a
+function runs, imports left out, for five labels and 2,000 rows; ``--fast`` leaves them out.
+"""
+
+import ast
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from house import ROOT, circles, code_lines, lines_of_code
+
+PACKAGE = ROOT / "src" / "discreet"
+_VERBS = {
+    "reports to linear": "estimate plan.toml rr.parquet --json",
+    "unary to mle": "estimate unary.toml unary.parquet --method mle --json",
+    "traces to risk": "risk traces.csv --user user --event event --time time --json",
+    "values to reports": "obfuscate plan.toml values.csv --column value -o out.parquet --force",
+}
+_FOUR_LINES = """
+import discreet as dc
+mechanism = dc.RandomizedResponse(dc.Domain(["a", "b", "c", "d", "e"]), 1.0)
+reports = mechanism.obfuscate(["a", "b", "c", "d", "e"] * 400)
+print(dc.estimate(mechanism, reports))
+"""
+_PROFILED = """
+import sys, threading
+opened = set()
+def note(frame, event, _):
+    if event == "call" and "/discreet/" in frame.f_code.co_filename and frame.f_code.co_name != "<module>":
+        opened.add(frame.f_code.co_filename)
+sys.setprofile(note); threading.setprofile(note)
+try:
+    {body}
+except SystemExit as end:
+    if end.code: raise
+finally:
+    sys.setprofile(None)
+    print(len({{file for file in opened if "/src/discreet/" in file}}), file=sys.stderr)
+"""
+
+
+def python_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of Python below a folder, without examples and scripts of browsers."""
+    for path in sorted(folder.rglob("*.py")):
+        if not {"__pycache__", "js", "examples"} & set(path.relative_to(folder).parts[:-1]):
+            yield path
+
+
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the number of a function's parameters, without itself."""
+    names = [one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+    return len([name for name in names if name not in {"self", "cls"}])
+
+
+def called_once(text: str, tree: ast.Module) -> tuple[int, int]:
+    """Return the number of private functions that stand twice in their file, and of all private functions."""
+    words = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    words.update(node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute))
+    private = [
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("_") and not node.name.startswith("__")
+    ]
+    return sum(words[name] == 1 for name in private), len(private)
+
+
+def figures_of(folder: Path) -> dict[str, Any]:
+    """Return the figures of a folder's files."""
+    files = list(python_files(folder))
+    texts = {path: path.read_text(encoding="utf-8") for path in files}
+    trees = {path: ast.parse(text) for path, text in texts.items()}
+    sizes = {path: lines_of_code(texts[path], trees[path]) for path in files}
+    functions = [
+        (node, texts[path].splitlines())
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    lengths = sorted(code_lines(node, lines) for node, lines in functions)
+    once = [called_once(texts[path], trees[path]) for path in files]
+    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    inside = {
+        id(node): node
+        for function, _ in functions
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    }
+    asked = [node for node in nodes if isinstance(node, ast.Name) and node.id == "isinstance"]
+    return {
+        "code lines": sum(sizes.values()),
+        "files": len(files),
+        "median code lines of a file": statistics.median(sizes.values()),
+        "longest file": max(sizes.values()),
+        "files in the fullest folder": max(Counter(path.parent for path in files).values()),
+        "protocols": sum(any("Protocol" in ast.dump(base) for base in node.bases) for node in classes),
+        "imports inside functions": len(inside),
+        "isinstance": len(asked),
+        "private functions called once": f"{sum(a for a, _ in once)} of {sum(b for _, b in once)}",
+        "parameters of one function": max(parameters(node) for node, _ in functions),
+        "p90 and longest function": f"{lengths[int(0.9 * len(lengths))]} / {lengths[-1]}",
+    }
+
+
+def opened(body: str, folder: Path) -> int:
+    """Return the number of files of which a function runs."""
+    lines = body.strip().replace("\n", "\n    ")
+    command = [sys.executable, "-c", _PROFILED.format(body=lines)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return int(done.stderr.split()[-1])
+
+
+def doors(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield the number of files that are opened, by task."""
+    import discreet as dc
+
+    for name, mechanism in (
+        ("rr", dc.RandomizedResponse(dc.Domain(list("abcde")), 1.0)),
+        ("unary", dc.UnaryEncoding(dc.Domain(list("abcde")), 1.0)),
+    ):
+        dc.write_reports(folder / f"{name}.parquet", mechanism, mechanism.obfuscate(list("abcde") * 400))
+        options = f'[mechanism]\nname = "{name}"\n'
+        text = f'epsilon = 1.0\n[domain]\nvalues = ["a", "b", "c", "d", "e"]\n{options}'
+        (folder / {"rr": "plan.toml", "unary": "unary.toml"}[name]).write_text(text)
+    (folder / "values.csv").write_text("value\n" + "\n".join("abcde" * 400) + "\n")
+    rows = [f"u{row % 50},{'abcde'[(row * row + row // 50) % 5]},{row}" for row in range(2000)]
+    (folder / "traces.csv").write_text("\n".join(["user,event,time", *rows]) + "\n")
+    for task, words in _VERBS.items():
+        yield task, opened(f"from discreet.cli import main\nmain({words.split()!r})", folder)
+    yield "four lines of Python", opened(_FOUR_LINES, folder)
+
+
+def main() -> None:
+    """Print the table."""
+    found = figures_of(PACKAGE)
+    tests = figures_of(ROOT / "tests")
+    found["circles"] = len(list(circles("discreet")))
+    if "--fast" not in sys.argv[1:]:
+        with tempfile.TemporaryDirectory() as folder:
+            found |= {f"opened: {task}": number for task, number in doors(Path(folder))}
+    found["code lines of tests"], found["files of tests"] = tests["code lines"], tests["files"]
+    width = max(map(len, found))
+    for name, figure in found.items():
+        print(f"{name:{width}}  {figure}")
+
+
+if __name__ == "__main__":
+    main()
