@@ -109,20 +109,49 @@ class Traces:
         Raises:
             DataError: if something is missing or not of its kind, or the columns differ in length.
         """
-        from discreet.kernels.events import group, order_rows
-
         owners, n = numbered(users, "users")
         codes, d = (
             numbered(events, "events") if domain is None else (domain.encode(events).astype(np.int32), domain.size)
         )
-        whens = None if times is None else instants(times)
-        lengths = {len(column) for column in (owners, codes, whens) if column is not None}
+        return cls.of_numbers((owners, n), (codes, d), None if times is None else instants(times))
+
+    @classmethod
+    def of_numbers(
+        cls,
+        users: tuple[AnyArray, int],
+        events: tuple[AnyArray, int],
+        times: AnyArray | None = None,
+        *,
+        keep_times: bool = True,
+        left_out: int = 0,
+    ) -> Self:
+        """Return the traces of numbered users and events.
+
+        Args:
+            users: ``(m,)`` numbers 0..n - 1, and n.
+            events: ``(m,)`` codes 0..d - 1, and d.
+            times: ``(m,)`` comparable times by which each user's events are ordered; None if the rows are in order.
+            keep_times: whether the traces keep them.
+            left_out: number of rows of the source table that are not among these.
+
+        Raises:
+            DataError: if the columns differ in length.
+
+        Example:
+            >>> Traces.of_numbers(([0, 1, 0], 2), ([2, 0, 1], 3)).events.tolist()
+            [2, 1, 0]
+        """
+        from discreet.kernels.events import group, order_rows
+
+        (owners, n), (codes, d) = users, events
+        lengths = {len(column) for column in (owners, codes, times) if column is not None}
         if len(lengths) > 1:
             raise DataError(f"users, events and times must be of one length, got lengths {sorted(lengths)}.")
-        offsets, places = group(owners, n)
-        if whens is not None:
-            order_rows(offsets, places, whens)
-        return cls(offsets, codes[places], d, None if whens is None else whens[places])
+        offsets, places = group(np.asarray(owners), n)
+        if times is not None:
+            order_rows(offsets, places, times)
+        whens = times[places] if times is not None and keep_times else None
+        return cls(offsets, np.asarray(codes)[places], d, whens, left_out)
 
     @classmethod
     def from_table(

@@ -29,7 +29,6 @@ from discreet.kernels.parallel import map_blocks
 
 _Ints = NDArray[np.int64]
 _Numbers = NDArray[np.int32]
-_Bytes = NDArray[np.uint8]
 
 ABSENT = -1
 """The number of a name that is not in the table, and what an empty slot holds."""
@@ -41,10 +40,6 @@ _MOST = 1 << 31
 _NAMES_PER_TASK = 1 << 20
 # 2^64 divided by the golden ratio: neighbours end up far from each other.
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-# Start and factor of FNV-1a, a hash of bytes in order.
-_HASH_START, _HASH_FACTOR = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
-# A slot of text holds 31 bits of the hash above the number, so that other names are rarely looked at.
-_TAG, _NUMBER = np.uint64(0x7FFFFFFF), np.int64(0xFFFFFFFF)
 
 
 def room(slots: int) -> int:
@@ -112,46 +107,6 @@ class KeyTable:
         return self._keys[: self.size]
 
 
-def number_texts(
-    texts: tuple[_Ints, _Bytes], slots: _Ints, names: tuple[_Ints, _Bytes], size: int, numbers: _Numbers
-) -> tuple[int, int]:
-    """Write the numbers of texts, new ones from ``size`` on.
-
-    Args:
-        texts: offsets ``(m + 1,)`` and the bytes of all texts.
-        slots: at least 4/3 as many as names have room; -1 where empty, else bits of the hash and the number.
-        names: those known: offsets, with room for more, and bytes, with room for more.
-        size: how many are known.
-        numbers: shape ``(m,)``, where they go.
-
-    Returns:
-        How many texts were numbered before the room was full, and how many names are known now.
-    """
-    # Arrays that may be written and arrays that may not would be several kernels.
-    done, known = _number_texts(frozen(texts[0]), frozen(texts[1]), slots, *names, size, numbers)
-    return int(done), int(known)
-
-
-def refill_texts(slots: _Ints, old: _Ints) -> None:
-    """Fill empty slots, at most 2^31, with the content of others."""
-    _refill_texts(slots, old)
-
-
-def number_entries(indices: NDArray[np.integer[Any]], size: int) -> tuple[_Numbers, _Numbers]:
-    """Return the entries of a dictionary in the order in which rows name them, with the rows' numbers.
-
-    Args:
-        indices: shape ``(m,)``, in 0..size - 1.
-        size: how many entries there are.
-
-    Returns:
-        ``(k,)`` the entries that some row names, as they come, and the ``(m,)`` numbers of the rows.
-    """
-    ranks, entries = np.full(size, ABSENT, np.int32), np.empty(min(size, indices.size), np.int32)
-    numbers = np.empty(indices.size, np.int32)
-    return entries[: _number_entries(indices, ranks, entries, numbers)], numbers
-
-
 @compiled()
 def _slot(value: int, slots: _Numbers, names: _Ints) -> Any:
     mask = np.uint64(slots.size - 1)
@@ -186,77 +141,6 @@ def _find(keys: _Ints, slots: _Numbers, names: _Ints, numbers: _Numbers) -> None
 def _refill(slots: _Numbers, names: _Ints) -> None:
     for i in range(names.size):
         slots[_slot(names[i], slots, names)] = i
-
-
-@compiled()
-def _tag(text: _Bytes) -> Any:
-    mixed = _HASH_START
-    for byte in text:
-        mixed = (mixed ^ np.uint64(byte)) * _HASH_FACTOR
-    mixed *= _MULTIPLIER
-    return (mixed >> np.uint64(32)) & _TAG
-
-
-@compiled()
-def _same(text: _Bytes, other: _Bytes) -> bool:
-    if text.size != other.size:
-        return False
-    i = 0
-    while i < text.size and text[i] == other[i]:
-        i += 1
-    return i == text.size
-
-
-@compiled()
-def _number_texts(
-    offsets: _Ints, bytes_: _Bytes, slots: _Ints, starts: _Ints, letters: _Bytes, size: int, numbers: _Numbers
-) -> Any:
-    mask = np.uint64(slots.size - 1)
-    for i in range(offsets.size - 1):
-        text = bytes_[offsets[i] : offsets[i + 1]]
-        tag = _tag(text)
-        slot = tag & mask
-        while slots[slot] != ABSENT:
-            if np.uint64(slots[slot] >> 32) == tag:
-                number = slots[slot] & _NUMBER
-                if _same(text, letters[starts[number] : starts[number + 1]]):
-                    break
-            slot = (slot + np.uint64(1)) & mask
-        if slots[slot] == ABSENT:
-            stop = starts[size] + text.size
-            if size == starts.size - 1 or stop > letters.size:
-                return i, size
-            for k in range(text.size):
-                letters[starts[size] + k] = text[k]
-            slots[slot] = np.int64(tag << np.uint64(32)) | size
-            size += 1
-            starts[size] = stop
-        numbers[i] = slots[slot] & _NUMBER
-    return offsets.size - 1, size
-
-
-@compiled()
-def _refill_texts(slots: _Ints, old: _Ints) -> None:
-    mask = np.uint64(slots.size - 1)
-    for entry in old:
-        if entry != ABSENT:
-            slot = np.uint64(entry >> 32) & mask
-            while slots[slot] != ABSENT:
-                slot = (slot + np.uint64(1)) & mask
-            slots[slot] = entry
-
-
-@compiled()
-def _number_entries(indices: NDArray[np.integer[Any]], ranks: _Numbers, entries: _Numbers, numbers: _Numbers) -> int:
-    size = 0
-    for i in range(indices.size):
-        entry = indices[i]
-        if ranks[entry] == ABSENT:
-            ranks[entry] = size
-            entries[size] = entry
-            size += 1
-        numbers[i] = ranks[entry]
-    return size
 
 
 _Integers = NDArray[np.integer[Any]]
@@ -302,22 +186,6 @@ def order_rows(offsets: _Ints, places: _Integers, times: NDArray[Any]) -> None:
     map_blocks(order, rows, block=rows_per_task(rows))
 
 
-def order_events(offsets: _Ints, events: _Integers, times: NDArray[Any]) -> None:
-    """Sort the events of each row by time, and the times with them, in place; those of equal times keep their order.
-
-    Args:
-        offsets: shape ``(rows + 1,)``.
-        events: shape ``(m,)``.
-        times: shape ``(m,)``.
-    """
-
-    def order(start: int, stop: int) -> None:
-        _order_events(offsets, events, times, start, stop)
-
-    rows = offsets.size - 1
-    map_blocks(order, rows, block=rows_per_task(rows))
-
-
 def copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints) -> NDArray[Any]:
     """Return rows, or parts of them, one after the other.
 
@@ -332,32 +200,6 @@ def copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints) -> NDArray[Any
     rows: NDArray[Any] = np.empty(offsets[-1], array.dtype)
     _copy_rows(array, starts, offsets, rows)
     return rows
-
-
-def take_places(owners: _Integers, next_place: _Ints, stops: _Ints, places: _Ints) -> bool:
-    """Assign the next places of their rows to events.
-
-    Args:
-        owners: shape ``(m,)``, the row of each event.
-        next_place: shape ``(rows,)``, the first free place of each row; moved on.
-        stops: shape ``(rows,)``, where each row ends.
-        places: shape ``(m,)``, where the result goes.
-
-    Returns:
-        Whether every event had a place.
-    """
-    return bool(_take_places(owners, next_place, stops, places))
-
-
-def rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any]) -> bool:
-    """Return true if no event is earlier than one before it in its row.
-
-    Args:
-        owners: shape ``(m,)``, the row of each event.
-        times: shape ``(m,)``.
-        latest: shape ``(rows,)``, the latest time of each row before; moved on as far as times rise.
-    """
-    return bool(_rises_in_rows(owners, times, latest))
 
 
 def rows_per_task(rows: int) -> int:
@@ -394,49 +236,12 @@ def _order(offsets: _Ints, places: _Integers, times: NDArray[Any], start: int, s
 
 
 @compiled()
-def _order_events(offsets: _Ints, events: _Integers, times: NDArray[Any], start: int, stop: int) -> None:
-    for row in range(start, stop):
-        when, what = times[offsets[row] : offsets[row + 1]], events[offsets[row] : offsets[row + 1]]
-        if when.size > SHORT_ROW:
-            early, before, order = when.copy(), what.copy(), np.argsort(when, kind="mergesort")
-            for i in range(order.size):
-                when[i], what[i] = early[order[i]], before[order[i]]
-            continue
-        for i in range(1, when.size):
-            time, event, j = when[i], what[i], i
-            while j > 0 and when[j - 1] > time:
-                when[j], what[j] = when[j - 1], what[j - 1]
-                j -= 1
-            when[j], what[j] = time, event
-
-
-@compiled()
 def _copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints, rows: NDArray[Any]) -> None:
     for row in range(starts.size):
         # In a loop: most rows are short, and a slice costs more than what it copies.
         shift = starts[row] - offsets[row]
         for i in range(offsets[row], offsets[row + 1]):
             rows[i] = array[i + shift]
-
-
-@compiled()
-def _take_places(owners: _Integers, next_place: _Ints, stops: _Ints, places: _Ints) -> bool:
-    for i in range(owners.size):
-        owner = owners[i]
-        if next_place[owner] >= stops[owner]:
-            return False
-        places[i] = next_place[owner]
-        next_place[owner] += 1
-    return True
-
-
-@compiled()
-def _rises_in_rows(owners: _Integers, times: NDArray[Any], latest: NDArray[Any]) -> bool:
-    for i in range(owners.size):
-        if times[i] < latest[owners[i]]:
-            return False
-        latest[owners[i]] = times[i]
-    return True
 
 
 def invert(

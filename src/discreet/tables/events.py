@@ -1,25 +1,19 @@
 """Tables of events, and the traces they hold.
 
-Numbers for names of users and events, in the order of first occurrence, a batch at a time.
-
-EventTable of users, events and times in files of tables, of the same kinds in all files.
-
-Traces from files of tables, in little more memory than the traces take.
-
-Files with the rows of each user together, in order, are read once. Others are read twice: first for the number of
-events of each user, then to put every event in its place.
+Users, events and times are of the same kinds in all files. Names become numbers by Arrow's dictionaries, a batch at a
+time: memory holds two numbers of each row, its time, and each name. Then the rows are put in the order of their users.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.arrays import AnyArray, IntArray
+from discreet.arrays import AnyArray
 from discreet.core import columns
 from discreet.core.arrow import array_of, flags_of
 from discreet.core.checks import checked_choice
@@ -29,83 +23,10 @@ from discreet.core.traces import Traces, instants, missing_rows, spelled
 from discreet.errors import DataError, DiscreetError
 from discreet.files.paths import File, file_of
 from discreet.files.reading import Progress, Source, prefetched, readable
-from discreet.kernels import events
 from discreet.tables.columns import check_once
 from discreet.tables.scan import TableScan, is_text, scan, table_files
 from discreet.tables.text import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of
 from discreet.tables.values import Defect
-
-
-class Vocabulary(Protocol):
-    """A table of names and their numbers, 0.. in the order of first occurrence."""
-
-    @property
-    def size(self) -> int:
-        """Number of different names."""
-        ...
-
-    def number(self, column: Any) -> AnyArray:
-        """Return the ``(m,)`` int32 numbers of a column, after adding its new names."""
-        ...
-
-    def column(self) -> Any:
-        """Return the names in the order of their numbers."""
-        ...
-
-
-class TextVocabulary:
-    """A table of texts and their numbers: 8 bytes per text for its offset, and about 11 for the search."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._slots = np.full(events.SMALLEST, events.ABSENT, np.int64)
-        self._starts = np.zeros(events.FIRST_ROOM + 1, np.int64)
-        self._letters = np.empty(events.SMALLEST, np.uint8)
-
-    def number(self, column: Any) -> AnyArray:
-        """Return the ``(m,)`` int32 numbers of an Arrow column of large strings, or of a dictionary of strings."""
-        if not pa.types.is_dictionary(column.type):
-            return self._number(column)
-        entries, numbers = events.number_entries(np.asarray(column.indices), len(column.dictionary))
-        return self._number(column.dictionary.take(pa.array(entries)).cast(pa.large_string()))[numbers]
-
-    def _number(self, column: Any) -> AnyArray:
-        offsets, letters = _spelled(column)
-        numbers, done = np.empty(len(column), np.int32), 0
-        while done < len(column):
-            known = self._starts, self._letters
-            more, self.size = events.number_texts(
-                (offsets[done:], letters), self._slots, known, self.size, numbers[done:]
-            )
-            done += more
-            if done < len(column):
-                self._grow(int(offsets[done + 1] - offsets[done]))
-        return numbers
-
-    def _grow(self, text: int) -> None:
-        used = int(self._starts[self.size])
-        if used + text > len(self._letters):
-            self._letters = events.widened(self._letters, used, 2 * used + text)
-        if self.size == len(self._starts) - 1:
-            old, slots = self._slots, 2 * len(self._slots)
-            self._starts = events.widened(self._starts, self.size + 1, events.room(slots) + 1)
-            self._slots = np.full(slots, events.ABSENT, np.int64)
-            events.refill_texts(self._slots, old)
-
-    def column(self) -> Any:
-        """Return the ``(size,)`` names, in Arrow."""
-        offsets = self._starts[: self.size + 1]
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self._letters[: offsets[-1]])]
-        return pa.Array.from_buffers(pa.large_string(), self.size, buffers)
-
-
-def _spelled(column: Any) -> tuple[IntArray, AnyArray]:
-    """Return the ``(m + 1,)`` offsets and the bytes of large strings, without a copy."""
-    _, offsets, letters = column.buffers()
-    if not len(column):
-        return np.zeros(1, np.int64), np.empty(0, np.uint8)
-    starts = np.frombuffer(offsets, np.int64, len(column) + 1, column.offset * 8)
-    return starts, np.empty(0, np.uint8) if letters is None else np.frombuffer(letters, np.uint8)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -227,14 +148,13 @@ class EventTable:
                     "write them alike in all files."
                 )
 
-    def batches(self, *chosen: TraceColumn) -> Iterator[tuple[Any, ...]]:
-        """Read columns of all rows, a batch at a time, as `TraceColumn.read` returns them.
+    def batches(self) -> Iterator[tuple[Any, ...]]:
+        """Read all rows, a batch at a time: the columns as `TraceColumn.read` returns them.
 
         Raises:
             DataError: if a value is missing or not of its kind, or a file breaks off or changes; it names the file.
         """
-        # What is missing in any column decides which rows there are, whichever of them are chosen.
-        names = list(dict.fromkeys(column.name for column in (self.columns if self.drop else chosen)))
+        names = list(dict.fromkeys(column.name for column in self.columns))
         for file in self.files:
             with self._checking(file):
                 done = 0
@@ -244,7 +164,7 @@ class EventTable:
                         break
                     rows = _whole(batch) if self.drop else batch
                     if rows.num_rows or not self.drop:
-                        yield tuple(column.read(rows[column.name]) for column in chosen)
+                        yield tuple(column.read(rows[column.name]) for column in self.columns)
                 if done != file.rows:
                     raise changed()
 
@@ -338,8 +258,56 @@ def changed() -> DataError:
     return DataError("the rows changed while they were read; leave the files alone and start again.")
 
 
-_SMALLEST = 1 << 10
-_RECODED = 1 << 20
+_UNIFIED = 1 << 20
+"""Names of several batches that may wait before they become one dictionary."""
+
+
+class _Names:
+    """Names of all rows as numbers, 0.. in the order of first occurrence: 4 bytes a row, and the names."""
+
+    def __init__(self) -> None:
+        self._batches: list[Any] = []
+        self._waiting = self._unified = 0
+        self._integers: Any = None
+
+    def add(self, column: Any) -> None:
+        """Add a column of a batch: ``(m,)`` int64, or text in Arrow."""
+        if isinstance(column, np.ndarray):
+            from discreet.kernels.events import KeyTable
+
+            # Twice as fast as Arrow's dictionaries, which are faster with text.
+            self._integers = self._integers or KeyTable()
+            self._batches.append(self._integers.number(column))
+            return
+        batch = _encoded(column)
+        self._batches.append(batch)
+        self._waiting += len(batch.dictionary)
+        if self._waiting > _UNIFIED + self._unified:
+            self._batches = [self._whole()]
+            self._waiting, self._unified = 0, len(self._batches[0].dictionary)
+
+    def _whole(self) -> Any:
+        return pa.chunked_array(self._batches).unify_dictionaries().combine_chunks()
+
+    def numbers(self) -> tuple[AnyArray, Any]:
+        """Return the ``(rows,)`` int32 numbers, and the names in their order, in Arrow; then nothing is kept here."""
+        if not self._batches:
+            return np.empty(0, np.int32), pa.array([], pa.large_string())
+        if self._integers is not None:
+            numbers, self._batches = np.concatenate(self._batches), []
+            return numbers, self._integers.column()
+        whole, self._batches = self._whole(), []
+        return np.asarray(whole.indices).astype(np.int32, copy=False), whole.dictionary
+
+
+def _encoded(column: Any) -> Any:
+    """Return a column with a dictionary of what its rows say, once each, in the order of first occurrence."""
+    if not pa.types.is_dictionary(column.type):
+        return column.dictionary_encode()
+    # A dictionary may hold what no row says, or say the same twice.
+    rows = column.indices.dictionary_encode()
+    entries = column.dictionary.take(rows.dictionary).cast(pa.large_string()).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(entries.indices.take(rows.indices), entries.dictionary)
 
 
 def read_traces(
@@ -355,8 +323,7 @@ def read_traces(
 ) -> Traces:
     """Return the traces of tables in files, equal to `Traces.from_table` of all rows.
 
-    Memory holds the traces, the different users and events, and, where rows are not in order, 4 or 8 bytes per event
-    for the times.
+    Memory holds the traces, the different users and events, and 12 to 16 bytes per event, 8 more where there are times.
 
     Args:
         sources: files of tables (.parquet, .arrow, .csv, .jsonl) and folders of such files; the rows of one follow
@@ -369,7 +336,7 @@ def read_traces(
         keep_times: whether the traces keep the times; otherwise they only order the events.
         missing: what becomes of rows where a user, an event or a time is missing or empty text: "refuse", or "drop" to
             leave them out; the traces say how many these were.
-        progress: called now and then with the rows read and the rows to be read; rows that are read twice count twice.
+        progress: called now and then with the rows read and the rows to be read.
 
     Returns:
         The traces that `Traces.of` makes of all rows.
@@ -389,196 +356,38 @@ def read_traces(
     asked = [TraceColumn(user, "users"), TraceColumn(event, "events" if domain is None else "values", domain=domain)]
     asked += [] if time is None else [TraceColumn(time, "times", timed=True)]
     rows = EventTable.of(sources, asked, drop=missing == "drop")
-    building = _Building(rows, keep_times and time is not None, progress)
-    found = building.in_one_pass()
-    if found is None:
-        found = building.in_two_passes()
-    offsets, events, times = found
-    count, left_out = building.events.size, rows.count - len(events)
+    owners, names, times = _Names(), _Names(), []
+    for users, events, *timed in _read(rows, progress):
+        owners.add(users)
+        names.add(events)
+        times += timed
+    (people, who), (codes, said) = owners.numbers(), names.numbers()
+    left_out, count = rows.count - len(codes), len(said)
     if domain is not None:
-        _recode(events, _codes(domain, building.events, rows))
-        count = domain.size
-    del building
+        codes, count = _codes(domain, said, rows)[codes], domain.size
+    kind = np.float64 if rows.kinds.get("times") == "floats" else np.int64
+    whens = None if time is None else np.concatenate([np.empty(0, kind), *times])
+    times.clear()
     # What reading took would otherwise stay with Arrow while the traces are worked on.
     pa.default_memory_pool().release_unused()
-    return Traces(offsets, events, count, times, left_out)
+    return Traces.of_numbers((people, len(who)), (codes, count), whens, keep_times=keep_times, left_out=left_out)
 
 
-def _codes(domain: Domain, names: "Vocabulary", rows: EventTable) -> AnyArray:
+def _read(rows: EventTable, progress: Progress | None) -> Iterator[tuple[Any, ...]]:
+    done = 0
+    for batch in prefetched(rows.batches()):
+        yield batch
+        done += len(batch[0])
+        if progress is not None:
+            progress(done, rows.count)
+
+
+def _codes(domain: Domain, names: Any, rows: EventTable) -> AnyArray:
     """Return the domain's codes of names, by number."""
-    codes = domain.space.encode(names.column())
-    if len(codes) and codes.min() < 0:
+    if not len(names):
+        return np.empty(0, np.int32)
+    codes = domain.space.encode(names)
+    if codes.min() < 0:
         rows.examine()
         raise changed()
     return codes.astype(np.int32)
-
-
-def _recode(events: AnyArray, codes: AnyArray) -> None:
-    for start in range(0, len(events), _RECODED):
-        events[start : start + _RECODED] = codes[events[start : start + _RECODED]]
-
-
-_Found = tuple[IntArray, AnyArray, AnyArray | None]
-
-
-@dataclass(eq=False)
-class _Building:
-    """Traces under construction.
-
-    Attributes:
-        rows: of the files.
-        keep_times: whether they are kept.
-        progress: called after each batch.
-    """
-
-    rows: EventTable
-    keep_times: bool
-    progress: Progress | None
-
-    def __post_init__(self) -> None:
-        self.users, self.events = self._names("users"), self._names(self.rows.columns[1].wanted)
-        self._done, self._total = 0, self.rows.count
-
-    def _names(self, wanted: str) -> "Vocabulary":
-        from discreet.kernels.events import KeyTable
-
-        return KeyTable() if self.rows.kinds.get(wanted) == "integers" else TextVocabulary()
-
-    def _read(self, *chosen: TraceColumn) -> Any:
-        for batch in prefetched(self.rows.batches(*chosen)):
-            yield batch
-            self._done += len(batch[0])
-            if self.progress is not None:
-                self.progress(self._done, self._total)
-
-    def in_one_pass(self) -> _Found | None:
-        """Return offsets, events and times of ordered rows; None if rows are not in order."""
-        tracked, events = _Tracked(), np.empty(self.rows.count, np.int32)
-        times: AnyArray | None = None
-        place, last = 0, 0
-        for users, names, *timed in self._read(*self.rows.columns):
-            owners = self.users.number(users)
-            # Users are numbered as they come: if each one's rows lie together, the numbers never fall.
-            if owners[0] < last or (np.diff(owners) < 0).any():
-                return None
-            tracked.add(owners, self.users.size, *timed)
-            if not tracked.rising:
-                return None
-            last, stop = owners[-1], place + len(owners)
-            events[place:stop] = self.events.number(names)
-            if self.keep_times:
-                times = np.empty(len(events), timed[0].dtype) if times is None else times
-                times[place:stop] = timed[0]
-            place = stop
-        # Shorter where rows were left out.
-        events, times = (
-            events[:place].copy() if place < len(events) else events,
-            None if times is None else times[:place],
-        )
-        return tracked.offsets(self.users.size), events, self._kept(times)
-
-    def _kept(self, times: AnyArray | None) -> AnyArray | None:
-        kind = np.float64 if self.rows.kinds.get("times") == "floats" else np.int64
-        return np.empty(0, kind) if times is None and self.keep_times else times
-
-    def in_two_passes(self) -> _Found:
-        """Return offsets, events and times in two passes: first counts of events, then their places."""
-        from discreet.kernels.events import order_events
-
-        user, event, *time = self.rows.columns
-        self._total, tracked, clock = self._done + 2 * self.rows.count, _Tracked(), _Clock()
-        for users, *timed in self._read(user, *time):
-            tracked.add(self.users.number(users), self.users.size, *timed)
-            if timed:
-                clock.add(timed[0])
-        offsets = tracked.offsets(self.users.size)
-        used = time if self.keep_times or not tracked.rising else []
-        events, times = self._placed(offsets, clock, user, event, *used)
-        if times is not None and not tracked.rising:
-            order_events(offsets, events, times)
-        return offsets, events, times if self.keep_times else None
-
-    def _placed(self, offsets: IntArray, clock: "_Clock", *chosen: TraceColumn) -> tuple[AnyArray, AnyArray | None]:
-        from discreet.kernels.events import take_places
-
-        events = np.empty(offsets[-1], np.int32)
-        times: AnyArray | None = None
-        next_place, stops = offsets[:-1].copy(), offsets[1:]
-        for users, names, *timed in self._read(*chosen):
-            whens = [one if self.keep_times else clock.narrowed(one) for one in timed]
-            owners = self.users.number(users)
-            places = np.empty(len(owners), np.int64)
-            if self.users.size > len(stops) or not take_places(owners, next_place, stops, places):
-                raise changed()
-            events[places] = self.events.number(names)
-            for when in whens:
-                times = np.empty(len(events), when.dtype) if times is None else times
-                times[places] = when
-        return events, times
-
-
-class _Tracked:
-    """Running numbers of events by user, and whether times rise."""
-
-    def __init__(self) -> None:
-        self.rising = True
-        self._counts = np.zeros(_SMALLEST, np.int64)
-        self._latest: AnyArray | None = None
-
-    def add(self, owners: AnyArray, users: int, times: AnyArray | None = None) -> None:
-        """Add rows: whose they are, how many users there are so far, and perhaps when."""
-        from discreet.kernels.events import rises_in_rows
-
-        self._counts = _roomy(self._counts, users, 0)
-        np.add.at(self._counts, owners, 1)
-        if times is None or not self.rising:
-            return
-        lowest = -np.inf if times.dtype.kind == "f" else np.iinfo(times.dtype).min
-        latest = np.full(_SMALLEST, lowest, times.dtype) if self._latest is None else self._latest
-        self._latest = _roomy(latest, users, lowest)
-        self.rising = rises_in_rows(owners, times, self._latest)
-
-    def offsets(self, users: int) -> IntArray:
-        """Return the ``(users + 1,)`` offsets of the users' events."""
-        offsets = np.zeros(users + 1, np.int64)
-        np.cumsum(self._counts[:users], out=offsets[1:])
-        return offsets
-
-
-class _Clock:
-    """Times in 4 bytes where their range in whole steps fits; they are only compared.
-
-    Dates come in nanoseconds, and most of them are whole seconds or days.
-    """
-
-    def __init__(self) -> None:
-        self._some: int | None = None
-        self._low, self._high, self._step, self._narrow = 0, 0, 0, True
-
-    def add(self, times: AnyArray) -> None:
-        """Extend the range and the step by a batch of times."""
-        if times.dtype.kind == "f" or not self._narrow:
-            self._narrow = False
-            return
-        if self._some is None:
-            self._some = self._low = self._high = int(times[0])
-        self._low, self._high = min(self._low, int(times.min())), max(self._high, int(times.max()))
-        # Differences of 64-bit integers may wrap.
-        self._narrow = self._high - self._low < 1 << 63
-        if self._narrow:
-            steps = times - self._some
-            if self._step == 0 or (steps % self._step).any():
-                self._step = int(np.gcd.reduce(steps, initial=self._step))
-            self._narrow = (self._high - self._low) // max(self._step, 1) < 1 << 32
-
-    def narrowed(self, times: AnyArray) -> AnyArray:
-        """Return narrow numbers in the order of times that were added before."""
-        return ((times - self._low) // max(self._step, 1)).astype(np.uint32) if self._narrow else times
-
-
-def _roomy(array: AnyArray, size: int, fill: float) -> AnyArray:
-    if size <= len(array):
-        return array
-    roomy: AnyArray = np.full(2 * size, fill, array.dtype)
-    roomy[: len(array)] = array
-    return roomy
