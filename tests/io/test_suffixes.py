@@ -1,5 +1,6 @@
 """One list of endings: what is accepted in one place is accepted in all, and messages name all of them."""
 
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,11 @@ REPORTS = MECHANISM.obfuscate(["a", "b", "c", "c"] * 50, random=SeededRandom(3))
 
 def written(path: Path, columns: dict[str, list[object]]) -> Path:
     table = pa.table(columns)
-    if path.suffix == ".parquet":
+    if path.suffix == ".gz":
+        plain = written(path.with_suffix(""), columns)
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+        plain.unlink()
+    elif path.suffix == ".parquet":
         pq.write_table(table, path)
     elif path.suffix == ".csv":
         csv.write_csv(table, path)

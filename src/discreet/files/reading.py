@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import file_digest
+from io import RawIOBase
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -26,7 +27,7 @@ from typing import Any, TypeAlias, TypeVar
 import pyarrow as pa
 
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.files.paths import BROKEN, File, RemoteFile, arrow_source, ending, file_of, files_below
+from discreet.files.paths import BROKEN, GZIP, File, RemoteFile, arrow_source, ending, file_of, files_below
 from discreet.kernels.parallel import thread_count
 
 
@@ -70,16 +71,60 @@ def piped_table() -> Piped:
 
 
 def opened(source: Source) -> Any:
-    """Return a source in the form that Arrow's readers of whole files accept."""
-    return pa.BufferReader(source.content) if isinstance(source, Piped) else arrow_source(source)
+    """Return a source in the form that Arrow's readers of whole files accept, decompressed."""
+    if isinstance(source, Piped):
+        return pa.BufferReader(source.content)
+    if source.suffix.lower() != GZIP:
+        return arrow_source(source)
+    return pa.PythonFile(_Unpacked(source), mode="r")
+
+
+def pieces(source: Source, size: int) -> Iterator[bytes]:
+    """Yield the bytes of a source, decompressed, so many at a time."""
+    if isinstance(source, Piped):
+        yield source.content
+        return
+    with _Unpacked(source) if source.suffix.lower() == GZIP else source.open("rb") as file:
+        while piece := file.read(size):
+            yield piece
 
 
 def beginning(source: Source, size: int) -> bytes:
-    """Return the first bytes of a source."""
-    if isinstance(source, Piped):
-        return source.content[:size]
-    with source.open("rb") as file:
-        return file.read(size)
+    """Return the first bytes of a source, decompressed."""
+    return next(pieces(source, size), b"")[:size]
+
+
+_MOST_TIMES, _FEW_BYTES = 200, 1 << 24
+
+
+class _Unpacked(RawIOBase):
+    """A compressed text, which may not be so much longer than its file that reading it would take all memory."""
+
+    def __init__(self, packed: File) -> None:
+        import gzip
+
+        self._size, self._done, self._file = packed.stat().st_size, 0, packed.open("rb")
+        self._text = gzip.GzipFile(fileobj=self._file)
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return as many bytes as are asked for, fewer at the end.
+
+        Raises:
+            DataError: if there are more than 200 times as many as in the file.
+        """
+        piece = self._text.read(min(size, _FEW_BYTES) if size >= 0 else _FEW_BYTES)
+        self._done += len(piece)
+        if self._done > _FEW_BYTES + _MOST_TIMES * self._size:
+            raise DataError(f"its text is more than {_MOST_TIMES} times as long as the file; decompress it first.")
+        return piece
+
+    def close(self) -> None:
+        """Close the file too."""
+        self._file.close()
+        super().close()
 
 
 # What says which files of a folder hold: Delta Lake, Spark's streams and Hudi.

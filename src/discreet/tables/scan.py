@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from discreet.files.paths import COLUMNS, TABLES, File, checked
+from discreet.files.paths import COLUMNS, GZIP, TABLES, File, checked
 from discreet.files.reading import Piped, Source, files_in, opened, readable
 from discreet.files.stored import FileState, StoredTable, look, read_groups
 from discreet.tables import text
@@ -114,8 +114,8 @@ def checked_table(path: File) -> str:
 
 
 def kind_of(source: Source) -> str:
-    """Return the ending of a source of a table; errors as for `checked_table`."""
-    return source.suffix if isinstance(source, Piped) else checked_table(source)
+    """Return the ending of a source of a table, without that of compression; errors as for `checked_table`."""
+    return source.suffix if isinstance(source, Piped) else checked_table(source).removesuffix(GZIP)
 
 
 def is_text(source: Source) -> bool:

@@ -29,7 +29,7 @@ from discreet.arrays import BoolArray
 from discreet.core.domain import Domain, WithBots
 from discreet.core.labels import Grid, LabelSpace, Product, Texts
 from discreet.errors import DataError
-from discreet.files.reading import Piped, Source, beginning, opened
+from discreet.files.reading import Source, beginning, opened, pieces
 
 # What the CSV reader of Arrow takes for a missing number, and three more: Python's, pandas' and MySQL's.
 _NUMBERS_AWAY = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|N/A|NA|NULL|NaN|n/a|nan|null"
@@ -259,7 +259,7 @@ def layout_of(source: Source, wanted: Sequence[str]) -> Layout:
     heads = {separator: _header(text, separator) for separator in separators}
     separator = _separator({separator: columns for separator, (columns, _, _) in heads.items()}, wanted)
     columns, lines, after = heads[separator]
-    empty, quoted = not after and len(start) < _START, any(b'"' in piece for piece in _pieces(source))
+    empty, quoted = not after and len(start) < _START, any(b'"' in piece for piece in pieces(source, _PIECE))
     return Layout(tuple(columns), separator, encoding, lines + skipped, empty, quoted)
 
 
@@ -455,21 +455,12 @@ class Separated:
 def _is_utf8(source: Source) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        for piece in _pieces(source):
+        for piece in pieces(source, _PIECE):
             decoder.decode(piece)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _pieces(source: Source) -> Iterator[bytes]:
-    if isinstance(source, Piped):
-        yield source.content
-        return
-    with source.open("rb") as file:
-        while piece := file.read(_PIECE):
-            yield piece
 
 
 def whole(source: Source) -> pa.Table:
