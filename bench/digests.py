@@ -62,7 +62,7 @@ def shares(mechanism: BlockMechanism, n: int = _N) -> tuple[float, float]:
         del reports
 
         def work() -> object:
-            return tally(mechanism, path, threads=1, plain_parquet=True)
+            return tally(mechanism, path, threads=1)
 
         times: tuple[list[float], list[float]] = [], []
         for _ in range(_ROUNDS):

@@ -184,7 +184,6 @@ ABOUT_FILES = {"--bad-rows", "--trust-plan", "--manifest", "--missing", "--unkno
 ELSEWHERE = {
     ("estimate", "--engine"): "test_estimating_on_spark.py",
     ("estimate", "--memory"): "test_where_blocks_go",
-    **{(verb, "--plain-parquet"): "test_plain_parquet_is_asked_for" for verb in ("estimate", "compare")},
     ("estimate", "--temporary"): "test_where_blocks_go",
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("obfuscate", "simulate")},
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("manifest", "stamp", "examples", "seal")},

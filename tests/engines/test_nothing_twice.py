@@ -92,7 +92,7 @@ def test_every_way_through_files_refuses(mechanism: Any, tmp_path: Path) -> None
         write_beside(folder / name, mechanism, [(reports.take(rows), region)], region.schema)
     ways: list[Callable[[Any], Any]] = [
         partial(tally, mechanism),
-        partial(tally, mechanism, threads=1, plain_parquet=True),
+        partial(tally, mechanism, threads=1),
         partial(gather, mechanism),
         partial(gather, mechanism, memory=0),
         partial(observe, mechanism),
@@ -267,17 +267,6 @@ def test_reports_that_were_read_once_more_count_once(tmp_path: Path) -> None:
         assert [part.seen.n for part in survey.parts] == [100, 200]
         whole = SORTED.tally(reports_of(SORTED, 100)) + SORTED.tally(reports_of(SORTED, 200))
         assert survey.whole(whole).rest == whole.rest
-
-
-def test_distinct_rows_have_the_same_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism = dc.RandomizedResponse(dc.Domain(range(40)), 1.0)
-    reports = reports_of(mechanism, 5000)
-    write_reports(tmp_path / "a.parquet", mechanism, reports)
-    monkeypatch.setattr("discreet.formats.sources.pays", lambda _: True)
-    (part,) = surveyed(mechanism, tmp_path).parts
-    assert part.distinct() is not None
-    assert (part.seen.n, part.seen.digest) == (5000, digesting(mechanism).of(reports))
-    assert tally(mechanism, tmp_path).tally.rest == digesting(mechanism).of(reports)
 
 
 def test_rows_that_are_left_out_are_in_no_digest(tmp_path: Path) -> None:

@@ -4,27 +4,6 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
-        "levels of pages are taken for ones",
-        "kernels/dictionary_pages.py",
-        "if place < 0 or run != 2 * rows or place >= end or data[place] != 1 or place + 1 - begin != size:",
-        "if place < 0 or place >= end or place + 1 - begin != size:",
-        ("tests/io/test_dictionary_pages.py",),
-    ),
-    Fault(
-        "a checksum that does not fit is passed over",
-        "kernels/dictionary_pages.py",
-        "and size <= end - at and whole else",
-        "and size <= end - at else",
-        ("tests/io/test_dictionary_pages.py",),
-    ),
-    Fault(
-        "indices after the last row are counted",
-        "kernels/dictionary_pages.py",
-        "taken, size = (min(8 * runs, left), runs * width)",
-        "taken, size = (8 * runs, runs * width)",
-        ("tests/io/test_dictionary_pages.py",),
-    ),
-    Fault(
         "ones that do not fill a group of four are left out",
         "kernels/ones.py",
         "            while at < stop:\n                s0 += here[piece[at]]\n",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.formats.plan import Plan
     from discreet.results.groups import GroupedEstimate
 
-IDLE_WITH_GROUPS = ("tally_file", "background", "bad_rows", "memory", "temporary", "plain_parquet")
+IDLE_WITH_GROUPS = ("tally_file", "background", "bad_rows", "memory", "temporary")
 """Options of the verb that do nothing where there are groups."""
 
 _NEEDS_REPORTS = ("mle", "em")

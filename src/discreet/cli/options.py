@@ -136,11 +136,6 @@ PICTURE = OutputFile("pictures", PICTURES)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 force = click.option("--force", is_flag=True, help="Replace output files that exist.")
 seed = click.option("--seed", type=int, help="Seed for a simulation; such reports are marked and protect nobody.")
-plain_parquet = click.option(
-    "--plain-parquet",
-    is_flag=True,
-    help="Let pyarrow decode all of Parquet, where dictionaries' indices could be counted. Only time differs.",
-)
 bad_rows = click.option(
     "--bad-rows",
     type=click.FloatRange(0, 1),
@@ -233,9 +228,7 @@ def refuse_idle(names: Sequence[str], why: str) -> None:
 
 
 @contextmanager
-def running_engine(
-    name: str, master: str | None, memory: int | None, temporary: Path | None, plain_parquet: bool = False
-) -> Iterator["Engine"]:
+def running_engine(name: str, master: str | None, memory: int | None, temporary: Path | None) -> Iterator["Engine"]:
     """Yield the engine of ``--engine``; a Spark session is stopped afterwards.
 
     Args:
@@ -243,7 +236,6 @@ def running_engine(
         master: where Spark runs.
         memory: megabytes that reports may take in memory.
         temporary: folder for the rest.
-        plain_parquet: whether pyarrow decodes all of Parquet.
 
     Raises:
         ParameterError: if an option goes with the other engine.
@@ -253,11 +245,11 @@ def running_engine(
 
         refuse_idle(["master"], "it goes with --engine spark")
         most = None if memory is None else memory * 1_000_000
-        yield LocalEngine(memory=most, folder=temporary, plain_parquet=plain_parquet)
+        yield LocalEngine(memory=most, folder=temporary)
         return
     from discreet.engines import spark
 
-    refuse_idle(["memory", "temporary", "plain_parquet"], "it goes with --engine local")
+    refuse_idle(["memory", "temporary"], "it goes with --engine local")
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     running = spark.session(master, **spark.QUIET)
     try:

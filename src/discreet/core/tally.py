@@ -128,10 +128,6 @@ class Digesting:
         words = self._form.encode(reports, _WORD * self._words).view("<u8")
         return np.bincount((mixed(words, self._keys)[1] % np.uint64(GROUPS)).astype(np.int64), minlength=GROUPS)
 
-    def of_repeated(self, reports: Reports, counts: IntArray) -> int:
-        """Return the digest of reports without values in clear, each as often as it counts."""
-        return weighted(self._mixed_blocks(reports.blocks), counts)
-
     def of_counts(self, counts: IntArray, clear: AnyArray) -> int:
         """Return the digest of reports with one number each, by the count of each block, and with codes in clear."""
         form, found = self._form, 0

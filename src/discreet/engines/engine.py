@@ -116,8 +116,6 @@ class LocalEngine:
         folder: where temporary files go; None for the system's place for them.
         threads: how many threads; None for the environment variable DISCREET_THREADS, or all processors. They change
             nothing but the time.
-        plain_parquet: whether pyarrow decodes every column of Parquet that is tallied, even where indices of
-            dictionaries could be counted as they lie. It changes nothing but the time.
 
     Example:
         >>> import discreet as dc
@@ -134,7 +132,6 @@ class LocalEngine:
     memory: int | None = None
     folder: str | Path | None = None
     threads: int | None = None
-    plain_parquet: bool = False
 
     def obfuscate(
         self,
@@ -167,8 +164,7 @@ class LocalEngine:
         """Return the tally of files of reports; see `discreet.engines.local.tally`."""
         from discreet.engines.local import tally
 
-        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
-        read |= {"threads": self.threads, "plain_parquet": self.plain_parquet}
+        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest, "threads": self.threads}
         return tally(mechanism, sources, bad_share=bad_share, progress=progress, **read)
 
     def tally_by(

@@ -192,19 +192,6 @@ class TallyFold:
         self.mechanism.add_tally(reports, state[start : start + support], state[start + support :])
         heading.add(state, reports, left_out)
 
-    def add_repeated(self, state: IntArray, reports: Reports, counts: IntArray) -> None:
-        """Add checked reports, each as often as it counts, in place.
-
-        Tallies add up, so the reports whose counts have a binary digit are added for each digit, from the first on.
-        """
-        sums = np.zeros_like(state)
-        for digit in reversed(range(int(counts.max(initial=0)).bit_length())):
-            sums *= 2
-            self.add(sums, reports.take(np.flatnonzero(counts >> digit & 1)), {})
-        # A mark, not a number, and reports in no row have it too.
-        sums[_SIMULATED] = reports.simulated
-        state += sums
-
     def merge(self, state: IntArray, other: IntArray) -> None:
         """Add another state, in place."""
         state += other
@@ -233,7 +220,6 @@ def tally(
     manifest: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
-    plain_parquet: bool = False,
 ) -> Counted:
     """Return the tally of files of reports, and of folders of them, in memory independent of their size.
 
@@ -249,8 +235,6 @@ def tally(
         threads: how many threads; by default the environment variable DISCREET_THREADS, or all processors. They
             change nothing but the time.
         progress: called now and then.
-        plain_parquet: whether pyarrow decodes every column of Parquet; by default dictionaries are counted by their
-            indices as these lie (`discreet.formats.sources`), which changes nothing but the time.
 
     Returns:
         The tally, and the number of rows left out by reason.
@@ -274,7 +258,7 @@ def tally(
     """
     sift = checked_share("bad_share", bad_share) > 0
     survey = surveyed(mechanism, sources, trust_plan=trust_plan, manifest=manifest)
-    given: dict[str, Any] = {"sift": sift, "threads": threads, "progress": progress, "repeats": not plain_parquet}
+    given: dict[str, Any] = {"sift": sift, "threads": threads, "progress": progress}
     found = fold_parts(TallyFold(mechanism), survey.parts, **given)
     whole = Counted(survey.whole(found.tally), found.left_out)
     whole.refuse_above(bad_share)
@@ -288,16 +272,14 @@ def fold_parts(
     sift: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
-    repeats: bool = False,
 ) -> Answer:
     """Return the result of a fold over all parts, several at a time; errors as for `tally`.
 
-    Of several errors the one of the first part is raised, whichever thread was faster. With
-    ``repeats``, a tally counts distinct reports where a file has them as a dictionary (`Partition.distinct`).
+    Of several errors the one of the first part is raised, whichever thread was faster.
     """
     state = fold.zero()
     most = max(_STATES_BYTES // max(state.nbytes, 1), 1)
-    work = _Work(fold, list(parts), sift, repeats)
+    work = _Work(fold, list(parts), sift)
     workers = min(thread_count(threads), most, len(parts))
     others = [fold.zero() for _ in range(workers - 1)]
     if others:
@@ -319,7 +301,6 @@ class _Work:
     fold: Fold[Any]
     parts: list[Partition]
     sift: bool
-    repeats: bool
 
     def __post_init__(self) -> None:
         self.errors: dict[int, Exception] = {}
@@ -343,19 +324,12 @@ class _Work:
                 self.errors[place] = error
 
     def _add(self, state: IntArray, part: Partition) -> None:
-        fold, distinct = self.fold, part.distinct() if self.repeats else None
-        if distinct is not None and isinstance(fold, TallyFold):
-            fold.add_repeated(state, *distinct)
-        else:
-            self._add_rows(state, part)
-        with self._lock:
-            self.done += part.rows or 0
-
-    def _add_rows(self, state: IntArray, part: Partition) -> None:
         for reports, left_out in part.reports(sift=self.sift):
             self.fold.add(state, reports, left_out)
             if self._interrupted:
-                return
+                break
+        with self._lock:
+            self.done += part.rows or 0
 
     def run_together(self, states: Sequence[IntArray], progress: Progress | None) -> None:
         """Take parts in a thread per state; an interruption stops all of them at their next batch."""

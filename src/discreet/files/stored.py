@@ -58,18 +58,14 @@ class Seal:
     sums: tuple[int, ...]
     footer: int
 
-    def stretch(self, place: int) -> tuple[int, int]:
-        """Return the first byte of a stretch, and the one after its last."""
-        return (self.ends[place - 1] if place else 0), self.ends[place]
-
     def check(self, path: File, place: int) -> None:
         """Compare a stretch with its checksum.
 
         Raises:
             DataError: if it is damaged.
         """
-        (start, end), found = self.stretch(place), 0
-        left = end - start
+        start, found = self.ends[place - 1] if place else 0, 0
+        left = self.ends[place] - start
         chunk = memoryview(bytearray(min(_CHUNK, left)))
         with path.open("rb", buffering=0) as file:
             file.seek(start)

@@ -51,7 +51,6 @@ _PAIR = 2
 )
 @not_trusted_option
 @no_central_option
-@options.plain_parquet
 @options.force
 @allow_outside
 @options.as_json
@@ -74,7 +73,6 @@ def compare(
     trust_plan: bool,
     not_trusted: int,
     no_central: bool,
-    plain_parquet: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -97,7 +95,7 @@ def compare(
         if by is not None:
             sides = _groups(mechanism, reports[0], (by, weights), groups, minimum, trust_plan)
         else:
-            sides = [_side(mechanism, source, weights, trust_plan, plain_parquet) for source in reports]
+            sides = [_side(mechanism, source, weights, trust_plan) for source in reports]
     second: Any = sides[-1].estimate if given is None else read_distribution(given, mechanism.domain)
     pair = (sides[0].title, sides[-1].title if given is None else given.name)
     found = compared(sides[0].estimate, second, level=level, simultaneous=simultaneous, titles=pair)
@@ -133,10 +131,8 @@ def _check(
     from discreet.files.paths import file_of
     from discreet.formats.sources import report_files
 
-    if by is not None or weights is not None:
-        refuse_idle(["plain_parquet"], "it does not go with --by or --weights")
-    elif all(is_tally(file_of(source)) for source in reports):
-        refuse_idle(["trust_plan", "plain_parquet"], "tallies have no rows of their own")
+    if by is None and weights is None and all(is_tally(file_of(source)) for source in reports):
+        refuse_idle(["trust_plan"], "tallies have no rows of their own")
     if by is not None and given is not None:
         raise ParameterError(
             "--given is compared with all the reports; leave --by out, or estimate the group by itself."
@@ -165,9 +161,7 @@ class _Side(NamedTuple):
     beside: str
 
 
-def _side(
-    mechanism: "BlockMechanism", source: Path, weights: str | None, trust_plan: bool, plain_parquet: bool
-) -> _Side:
+def _side(mechanism: "BlockMechanism", source: Path, weights: str | None, trust_plan: bool) -> _Side:
     from discreet.engines import LocalEngine
     from discreet.engines.evidence import memory_limit
     from discreet.estimators import estimate
@@ -175,8 +169,7 @@ def _side(
 
     title = source.name or str(source)
     if weights is None:
-        engine = LocalEngine(plain_parquet=plain_parquet)
-        found = estimate(mechanism, engine.tally(mechanism, source, trust_plan=trust_plan).tally)
+        found = estimate(mechanism, LocalEngine().tally(mechanism, source, trust_plan=trust_plan).tally)
         return _Side(found, title, (found.n,), "")
     reports, public = read_public(mechanism, [source], [weights], memory=memory_limit(), trust_plan=trust_plan)
     return _Side(estimate(mechanism, reports, weights=public[weights]), title, *weighed_cells([public[weights]]))

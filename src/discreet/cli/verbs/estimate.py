@@ -93,7 +93,6 @@ class _Outputs:
 @options.manifest
 @not_trusted_option
 @no_central_option
-@options.plain_parquet
 @options.force
 @allow_outside
 @options.as_json
@@ -127,7 +126,6 @@ def estimate(
     manifest: bool,
     not_trusted: int,
     no_central: bool,
-    plain_parquet: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -152,7 +150,7 @@ def estimate(
     if grouping.named:
         refuse_idle(IDLE_WITH_GROUPS, "it does not go with --by or --weights")
         read = {"trust_plan": trust_plan, "manifest": manifest}
-        with running_engine(engine, master, memory, temporary, plain_parquet) as running:
+        with running_engine(engine, master, memory, temporary) as running:
             given = Sources(running, document, reports, read, publishing)
             shown = grouping.view(given, method, asked, (level, simultaneous))
         grouping.write(shown, output, plot, force=force)
@@ -161,7 +159,7 @@ def estimate(
         return
     with (
         progress_bar("reading") as progress,
-        running_engine(engine, master, memory, temporary, plain_parquet) as running,
+        running_engine(engine, master, memory, temporary) as running,
         reports_here(reports) as sources,
     ):
         with file_notes() as notes:
@@ -198,7 +196,7 @@ def _check_sources(reports: Sequence[Path], engine: str) -> None:
     if STANDARD in reports and engine != "local":
         raise ParameterError("- is read on this machine, and executors see files; name files, or use --engine local.")
     if all(is_tally(file_of(source)) for source in reports):
-        refuse_idle(["bad_rows", "trust_plan", "plain_parquet"], "tallies have no rows of their own")
+        refuse_idle(["bad_rows", "trust_plan"], "tallies have no rows of their own")
 
 
 def _read(
@@ -206,7 +204,6 @@ def _read(
 ) -> tuple["Data", Mapping[str, int]]:
     """Return the evidence or the tally that the method needs, and the number of rows left out, by reason."""
     if method in _NEEDS_REPORTS and not mechanism.tally_suffices:
-        refuse_idle(["plain_parquet"], "this method reads every report as it is")
         return engine.evidence(mechanism, sources, **reading)
     refuse_idle(["memory", "temporary"], "this method needs no more than a tally")
     counted = engine.tally(mechanism, sources, **reading)
