@@ -43,7 +43,7 @@ def run(*, quick: bool = False) -> Group:
     mass = float(some.sensitive[codes].mean())
     rows = [
         _singletons_row(RandomizedResponse(everything, EPSILON), codes),
-        _blocks_row("RAPPOR, all sensitive", UnaryEncoding(everything, EPSILON), codes, 0.6),
+        _blocks_row("RAPPOR, all sensitive", UnaryEncoding(everything, EPSILON), codes, 2),
         _blocks_row(f"uRAP, |X_S| = {some.sensitive_count:,}", UnaryEncoding(some, EPSILON), codes, 1.5),
     ]
     notes = [

@@ -4,20 +4,6 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
-        "ones that do not fill a group of four are left out",
-        "kernels/ones.py",
-        "            while at < stop:\n                s0 += here[piece[at]]\n",
-        "            while at < stop:\n                s0 += 0\n",
-        ("tests/kernels/test_ones.py",),
-    ),
-    Fault(
-        "dense reports among sparse ones count as nothing",
-        "kernels/ones.py",
-        "                some[:] = tiles_dot(",
-        "                some[:] = 0 * tiles_dot(",
-        ("tests/kernels/test_ones.py",),
-    ),
-    Fault(
         "a place that is drawn twice is set twice",
         "kernels/counting.py",
         "changes = (flat[at] != want) & (first[at] == numbers)",

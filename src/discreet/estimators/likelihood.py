@@ -53,7 +53,7 @@ from numpy.typing import ArrayLike
 from discreet.arrays import AnyArray, FloatArray
 from discreet.errors import DataError, ParameterError
 from discreet.kernels.parallel import forget
-from discreet.mechanisms.block_law import Extent, Membership, OnlyDouble, Separable
+from discreet.mechanisms.block_law import Extent, Membership, Separable
 
 NewRows: TypeAlias = Callable[[int, Any], AnyArray]
 """A function that returns a new ``(rows,)`` array of a type, not filled, in memory or in files."""
@@ -187,6 +187,8 @@ class LocalRows:
         ParameterError: If the membership is no matrix.
     """
 
+    has_single = True
+
     def __init__(self, likelihood: RowLikelihood, new_rows: NewRows = np.empty) -> None:
         if not isinstance(likelihood.membership, Membership):
             raise ParameterError("blocks that are elsewhere must be summed there.")
@@ -197,7 +199,7 @@ class LocalRows:
         self._smallest = np.inf
         self._w: FloatArray | None = None
         self._along: AnyArray | None = None
-        self.single, self.has_single = False, not isinstance(likelihood.membership, OnlyDouble)
+        self.single = False
         self.count = 0
 
     @property

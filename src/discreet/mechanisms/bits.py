@@ -1,9 +1,7 @@
 """Independent bits: RAPPOR, optimized unary encoding, and their utility-optimized forms.
 
-The matrix of reports that are bits, in the two forms that its products read: tiles, and lists of ones.
-
-Products with tiles cost a masked addition per bit, twice as many in single precision as in double at a time; with lists
-an addition per one, in either. Both are `Membership`.
+The matrix of reports that are bits, in tiles: its products cost a masked addition per bit, of which a register holds
+twice as many in single precision as in double.
 
 Blocks as packed bits, one for each sensitive value: drawn in lanes of 64, sent in bytes, counted in tiles.
 
@@ -46,10 +44,6 @@ from discreet.mechanisms.law import BlockMechanism, numbers_of, sensitive_size, 
 from discreet.theory.hits import HitDistribution, binomial
 from discreet.theory.optimum import optimal_theta
 
-# Lists pay where a row has this many columns, and at most this share of ones: beyond a sixteenth they would be longer
-# than the bits themselves.
-LISTED_SIZE, LISTED_SHARE = 512, 1 / 20
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BitTiles:
@@ -62,7 +56,6 @@ class BitTiles:
         multiplicity: ``(m,)`` counts of the rows; None if each came once.
     """
 
-    abreast: ClassVar[int] = 32
     laid: AnyArray
     rows: int
     size: int
@@ -74,11 +67,6 @@ class BitTiles:
         from discreet.kernels.bits import transpose_tiles
 
         return cls(transpose_tiles(bits, size), len(bits), size)
-
-    @classmethod
-    def of_laid(cls, laid: AnyArray, rows: int, size: int) -> Self:
-        """Return the matrix of tiles."""
-        return cls(laid, rows, size)
 
     def dot(self, values: Any) -> Any:
         """Return ``(m,)`` B @ values, in the precision of ``values``."""
@@ -95,59 +83,6 @@ class BitTiles:
     def part(self, start: int, stop: int) -> Self:
         """Return rows start..stop - 1; the start is a multiple of 32."""
         return type(self)(self.laid[start // 32 : -(-stop // 32)], stop - start, self.size)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ListedBits:
-    """Sparse bits as lists of the ones, in pieces of 1,024 reports.
-
-    Attributes:
-        pieces: words of each piece; see `discreet.kernels.ones`.
-        rows: m.
-        size: v.
-    """
-
-    abreast: ClassVar[int] = 1024
-    multiplicity: ClassVar[None] = None
-    only_double: ClassVar[bool] = True
-    pieces: list[AnyArray]
-    rows: int
-    size: int
-
-    @classmethod
-    def of(cls, bits: AnyArray, size: int) -> Self:
-        """Return the matrix of packed reports."""
-        from discreet.kernels.ones import list_ones
-
-        return cls(list_ones(bits, size), len(bits), size)
-
-    @classmethod
-    def of_laid(cls, laid: AnyArray, rows: int, size: int) -> Self:
-        """Return the matrix of pieces that lie end to end."""
-        from discreet.kernels.ones import split_pieces
-
-        return cls(split_pieces(laid), rows, size)
-
-    @property
-    def laid(self) -> AnyArray:
-        """The pieces, end to end."""
-        return np.concatenate([np.empty(0, np.uint16), *self.pieces])
-
-    def dot(self, values: Any) -> FloatArray:
-        """Return ``(m,)`` B @ values."""
-        from discreet.kernels.ones import ones_dot
-
-        return ones_dot(self.pieces, np.ascontiguousarray(values, np.float64), self.rows)
-
-    def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
-        from discreet.kernels.ones import ones_dot_transposed
-
-        return ones_dot_transposed(self.pieces, np.ascontiguousarray(weights, np.float64), self.size)
-
-    def part(self, start: int, stop: int) -> Self:
-        """Return rows start..stop - 1; the start is a multiple of 1,024."""
-        return type(self)(self.pieces[start // 1024 : -(-stop // 1024)], stop - start, self.size)
 
 
 # A piece's words stay in the second-group cache.
@@ -265,35 +200,26 @@ class PackedBitCodec(CommonLaw):
         # Whoever tells the truth has that bit set for sure; in every other block noise sets it, on its own.
         return truth + generator.binomial(blocks - truth, by_group(self.inclusions, self.groups))
 
-    @property
-    def _rows(self) -> type[BitTiles] | type[ListedBits]:
-        """The form of the bit matrix, which the law decides alone: sums depend on it in their last digits."""
-        ones = 1 + self.size * float(np.mean(by_group(self.inclusions, self.groups)))
-        return ListedBits if self.size >= LISTED_SIZE and ones <= LISTED_SHARE * self.size else BitTiles
-
-    def membership(self, blocks: Blocks) -> BitTiles | ListedBits:
-        """Return the bit matrix, in tiles of 32 reports or as lists of ones; of few bits, every string once."""
+    def membership(self, blocks: Blocks) -> BitTiles:
+        """Return the bit matrix, in tiles of 32 reports; of few bits, every string once."""
         rows = blocks["bits"]
         if self.size > _FEW_BITS or len(rows) < _OFTEN << self.size:
-            return self._rows.of(rows, self.size)
+            return BitTiles.of(rows, self.size)
         strings = np.zeros((len(rows), 2), np.uint8)
         strings[:, : self._row_bytes] = rows
         counts = np.bincount(strings.view("<u2")[:, 0], minlength=1 << self.size)
         every = np.arange(1 << self.size, dtype="<u2").view(np.uint8).reshape(-1, 2)[:, : self._row_bytes]
         return replace(BitTiles.of(np.ascontiguousarray(every), self.size), multiplicity=counts.astype(np.float64))
 
-    @property
-    def abreast(self) -> int:
-        """Return the reports of a tile, or of a piece of lists."""
-        return self._rows.abreast
+    abreast: ClassVar[int] = 32
 
     def lay_out(self, blocks: Blocks) -> AnyArray:
-        """Return the tiles, or the pieces end to end."""
-        return self._rows.of(blocks["bits"], self.size).laid
+        """Return the tiles."""
+        return BitTiles.of(blocks["bits"], self.size).laid
 
-    def membership_of(self, laid: AnyArray, rows: int) -> BitTiles | ListedBits:
-        """Return the bit matrix of what was laid out."""
-        return self._rows.of_laid(laid, rows, self.size)
+    def membership_of(self, laid: AnyArray, rows: int) -> BitTiles:
+        """Return the bit matrix of tiles."""
+        return BitTiles(laid, rows, self.size)
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""

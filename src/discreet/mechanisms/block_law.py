@@ -53,7 +53,7 @@ class Membership(Extent, Protocol):
     """The membership matrix as an operator: its products with vectors."""
 
     def dot(self, values: Any) -> Any:
-        """Return ``(rows,)`` B @ values, in the precision of ``values`` or better."""
+        """Return ``(rows,)`` B @ values, in the precision of ``values``."""
         ...
 
     def transpose_dot(self, weights: Any) -> FloatArray:
@@ -68,13 +68,6 @@ class Separable(Protocol):
     def part(self, start: int, stop: int) -> Membership:
         """Return the matrix of rows start..stop - 1; start is a multiple of `LaidOut.abreast`."""
         ...
-
-
-@runtime_checkable
-class OnlyDouble(Protocol):
-    """A `Membership` whose products run in double precision whatever they are given: single saves nothing."""
-
-    only_double: ClassVar[bool]
 
 
 @runtime_checkable
