@@ -52,7 +52,7 @@ ROUNDS = {"RR, |X| = 1e3": 9}
 _BATCH = 1 << 20
 _COUNTS_MB = 8e-6
 MOST_MB, MOST_STORED_MB = 500, 400
-MOST_OF_DUCKDB = 0.7
+MOST_OF_DUCKDB = 1.2
 _MECHANISMS: dict[str, Callable[[], BlockMechanism]] = {
     "RR, |X| = 1e3": lambda: RandomizedResponse(Domain(range(1000)), 1.0),
     "RR, |X| = 1e7": lambda: RandomizedResponse(Domain(range(10_000_000)), 1.0),

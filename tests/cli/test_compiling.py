@@ -12,7 +12,6 @@ from running import Files
 RUN = """
 import sys
 from discreet.cli import group, main
-from discreet.kernels import startup
 import numba
 group.sys.stderr.isatty = lambda: sys.argv[1] == "looked at"
 main(sys.argv[2:])

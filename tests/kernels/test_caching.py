@@ -29,14 +29,13 @@ def twice(x):
 COUNTED = """
 import numpy as np, discreet as dc
 import discreet.kernels.compiling
-mechanism = dc.RandomizedResponse(dc.Domain(range(3)), 1.0)
+mechanism = dc.SubsetSelection(dc.Domain(range(3)), 1.0)
 reports = mechanism.obfuscate_codes(np.arange(3000) % 3, random=dc.SeededRandom(1))
 print(np.round(dc.estimate(mechanism, reports).frequencies, 4).tolist())
 """
 PLACE = """
 import os, stat
 from pathlib import Path
-from discreet.kernels import compiling as caching
 from discreet.kernels.symbols import __dict__ as kernels
 caches = [one._cache for one in kernels.values() if getattr(getattr(one, "_cache", None), "cache_path", None)]
 for cache in caches[:1]:

@@ -12,8 +12,7 @@ GROUPS = RANDOM.permutation(np.repeat([0, 1, 3], [700, 255, 30])).astype(np.int3
 
 @pytest.fixture(params=[True, False], ids=["compiled", "numpy"], autouse=True)
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (counting, counting):
-        monkeypatch.setattr(module, "pays", lambda _: request.param)
+    monkeypatch.setattr(counting, "pays", lambda _: request.param)
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (4,)])
@@ -46,16 +45,6 @@ def test_no_symbols_add_nothing(shape: tuple[int, ...]) -> None:
     counts = np.ones((2, 5), np.int64)
     counting.add_grouped_symbols(np.empty(shape, np.uint16), np.empty(0, np.int32), counts)
     assert (counts == 1).all()
-
-
-def test_codes_and_marks() -> None:
-    table, marks = np.array([5, 0, 9, 7], np.int32), RANDOM.random(len(GROUPS)) < 0.4
-    for codes in (GROUPS, GROUPS.astype(np.int8), GROUPS[:0]):
-        assert np.array_equal(counting.chosen(table, codes), table[codes])
-    told, others = counting.parted(GROUPS, marks)
-    assert told.tolist() == GROUPS[marks].tolist()
-    assert others.tolist() == GROUPS[~marks].tolist()
-    assert [len(one) for one in counting.parted(GROUPS[:0], marks[:0])] == [0, 0]
 
 
 @pytest.mark.parametrize("greatest", [3, 1 << 16])

@@ -18,7 +18,6 @@ from discreet.engines.local import fold_parts
 from discreet.errors import DataError, ParameterError
 from discreet.files.reading import Progress
 from discreet.formats.sources import Partition, surveyed
-from discreet.kernels.counting import chosen
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.grouped_counts import GroupedCounts
 
@@ -182,7 +181,7 @@ class GroupFold:
         assert not left_out
         reports, public = rows
         codes, labels = groups_in([public.column(name) for name in self.by], self.by)
-        state.counts.add(reports, chosen(state.rows_of(labels), codes))
+        state.counts.add(reports, state.rows_of(labels)[codes])
 
     def merge(self, state: GroupState, other: GroupState) -> None:
         """Add another state, in place."""

@@ -1,10 +1,8 @@
-"""Compiled kernels of symbols, subsets and groups of them, and of their digests.
-
-Counts of symbols, compiled.
+"""Compiled kernels of digests, of bits by group, and of subsets.
 
 Mixings of rows of words, summed up, compiled; `discreet.core.tally` says what they are for.
 
-Counts of symbols and of packed bits by group, compiled; see `discreet.kernels.counting`.
+Counts of packed bits by group; see `discreet.kernels.counting`.
 
 Products with the membership matrix of lists of members, and with its transpose.
 
@@ -19,44 +17,6 @@ from numpy.typing import NDArray
 
 from discreet.kernels.compiling import REASSOCIATE, compiled
 from discreet.kernels.parallel import forget, map_blocks
-
-# Four histograms of this size still fit the second-level cache.
-_INTERLEAVED_SIZE = 1 << 14
-
-
-def add_symbols(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None:
-    """Add the number of occurrences of each symbol to counts, in place; see `discreet.kernels.counting`."""
-    if counts.size > _INTERLEAVED_SIZE:
-        _count(symbols, counts)
-        return
-    # The extra column collects what is out of range.
-    lanes = np.zeros((4, counts.size + 1), np.int64)
-    _count_interleaved(symbols, lanes)
-    counts += lanes[:, : counts.size].sum(axis=0)
-
-
-@compiled()
-def _count(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None:
-    bound = np.uint64(counts.size)
-    for symbol in symbols:
-        # A negative symbol becomes a huge one, so one comparison covers both ends.
-        index = np.uint64(symbol)
-        if index < bound:
-            counts[index] += 1
-
-
-@compiled()
-def _count_interleaved(symbols: NDArray[np.integer[Any]], lanes: NDArray[np.int64]) -> None:
-    # Neighbours go to different histograms: a repeated symbol need not wait for the
-    # store of the one before it.
-    outside = np.uint64(lanes.shape[1] - 1)
-    whole = symbols.size // 4 * 4
-    for i in range(0, whole, 4):
-        for lane in range(4):
-            lanes[lane, min(np.uint64(symbols[i + lane]), outside)] += 1
-    for i in range(whole, symbols.size):
-        lanes[0, min(np.uint64(symbols[i]), outside)] += 1
-
 
 _HALF = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -101,50 +61,6 @@ def add_bits(bits: NDArray[np.uint8], groups: NDArray[np.int32], counts: NDArray
     """Add packed reports to counts; see `discreet.kernels.counting.add_bits`."""
     short = np.zeros((len(counts), bits.shape[1]), np.uint64)
     _add_bits(bits.reshape(-1), groups, short, counts)
-
-
-@compiled()
-def chosen(table: NDArray[np.int32], codes: NDArray[np.integer[Any]]) -> NDArray[np.int32]:
-    """Return the entries of a table at codes; see `discreet.kernels.counting.chosen`."""
-    found = np.empty(codes.size, np.int32)
-    for i in range(codes.size):
-        found[i] = table[np.uint64(codes[i])]
-    return found
-
-
-@compiled()
-def parted(groups: NDArray[np.int32], told: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return groups with a mark and without; see `discreet.kernels.counting.parted`."""
-    both, ends = np.empty((2, groups.size + 1), np.int32), np.zeros(2, np.int64)
-    for i in range(groups.size):
-        # Both places are written, and one of them counts: no branch, which noise would mislead.
-        both[0, ends[0]] = both[1, ends[1]] = groups[i]
-        ends[0] += told[i]
-        ends[1] += not told[i]
-    return both[0, : ends[0]], both[1, : ends[1]]
-
-
-@compiled()
-def add_grouped(symbols: NDArray[np.integer[Any]], groups: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
-    """Add one symbol of each report to counts; see `discreet.kernels.counting.add_grouped_symbols`."""
-    flat, size = counts.reshape(-1), np.uint64(counts.shape[1])
-    for i in range(symbols.size):
-        # A negative symbol becomes a huge one, so one comparison covers both ends.
-        symbol = np.uint64(symbols[i])
-        if symbol < size:
-            flat[np.uint64(groups[i]) * size + symbol] += 1
-
-
-@compiled()
-def add_lists(symbols: NDArray[np.integer[Any]], groups: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
-    """Add the symbols of each report to counts; see `discreet.kernels.counting.add_grouped_symbols`."""
-    flat, size = counts.reshape(-1), np.uint64(counts.shape[1])
-    for i in range(symbols.shape[0]):
-        row = np.uint64(groups[i]) * size
-        for k in range(symbols.shape[1]):
-            symbol = np.uint64(symbols[i, k])
-            if symbol < size:
-                flat[row + symbol] += 1
 
 
 @compiled()

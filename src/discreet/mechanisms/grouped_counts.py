@@ -75,9 +75,8 @@ class GroupedCounts:
         counting.add_symbols(groups, self.people)
         slots, of_blocks = self.mechanism.domain.slots, groups
         if reports.in_clear is not None and slots is not None:
-            of_clear, others = counting.parted(groups, reports.in_clear)
-            of_blocks = groups if reports.block_count == reports.n else others
-            counting.add_grouped_symbols(~slots[reports.clear], of_clear, self.clear)
+            counting.add_grouped_symbols(~slots[reports.clear], groups.compress(reports.in_clear), self.clear)
+            of_blocks = groups if reports.block_count == reports.n else groups.compress(~reports.in_clear)
         if self.support.shape[1]:
             self.mechanism.counts.add_by_group(reports.blocks, of_blocks, self.support)
 
