@@ -46,7 +46,7 @@ def test_what_each_party_saw_is_true(demo: Demo, tmp_path: Path, monkeypatch: py
     """Whatever proxy the environment names: all of it is on this machine."""
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     folder, shown = DataFolder(tmp_path / "data"), Shown()
-    crowd = Crowd(demo.collection, demo.key, folder, shown, devices=PEOPLE)
+    crowd = Crowd(demo.collection, folder, shown.say, shown.table, devices=PEOPLE)
     crowd.start()
     with serving(folder.path, demo=True, listen=demo.collection.collectors[0].removeprefix("http://")) as served:
         wait_until(lambda: shown.said, 60)
@@ -88,7 +88,7 @@ def _check_estimate(demo: Demo, cells: Sequence[Sequence[Any]]) -> None:
 def test_it_ends_at_once_when_it_is_told(demo: Demo, tmp_path: Path) -> None:
     """Before the collector is ready, and while devices answer."""
     shown = Shown()
-    crowd = Crowd(demo.collection, demo.key, DataFolder(tmp_path / "data"), shown, devices=PEOPLE)
+    crowd = Crowd(demo.collection, DataFolder(tmp_path / "data"), shown.say, shown.table, devices=PEOPLE)
     crowd.start()
     crowd.stop()
     assert not crowd.is_alive()

@@ -1,11 +1,8 @@
-"""The demonstration: a collector with a crowd of simulated devices.
+"""The demonstration: simulated devices answer over the network, and it is shown what each party saw of them.
 
-Simulated devices of a demonstration: they answer over the network, and it is shown what each party saw of them.
-
-A collection for a demonstration: signed with a key of its own, simulated, with epochs as short as may be.
+Its collection is signed with a key of its own, and has epochs as short as may be.
 """
 
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 from urllib.request import ProxyHandler, build_opener
 
 import msgspec
@@ -26,8 +23,9 @@ from discreet.collector.keeper import Keeper
 from discreet.collector.logs import log, place_of
 from discreet.collector.operations import add, ask
 from discreet.collector.sealing import sha256_of, tally_of
+from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
-from discreet.device import Device, Limits, LogEntry
+from discreet.device.sending import post
 from discreet.errors import DataError, DiscreetError
 from discreet.estimators import estimate
 from discreet.formats.plan import Plan, PlanDocument
@@ -36,29 +34,21 @@ from discreet.formats.tallies import read_tally
 from discreet.privacy.publication import Publication
 from discreet.protocol.collection import OPEN, SHORTEST_EPOCH, Collection, Epochs, open_envelope, rebuild
 from discreet.protocol.envelope import public_key
-from discreet.protocol.frames import ID_BYTES
+from discreet.protocol.frames import HEAD_BYTES, ID_BYTES
 from discreet.results.estimate import Estimate
+from discreet.simulation.devices import frames
 
 DEVICES = 300
 
-_HEAD = 44
 _READY_SECONDS, _LOOK_SECONDS, _SEAL_SECONDS = 30.0, 0.25, 30.0
-# Devices that wait for their disks together.
+# Devices that send at a time.
 _AT_ONCE = 8
 # Sensitive answers are rarer than others.
 _RARER = 5.0
 
-
-class Show(Protocol):
-    """The display of a demonstration."""
-
-    def say(self, text: str) -> None:
-        """Show a sentence."""
-        ...
-
-    def table(self, title: str, headings: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-        """Show a table, whose first column is text."""
-        ...
+Say: TypeAlias = Callable[[str], None]
+Table: TypeAlias = Callable[[str, Sequence[str], Sequence[Sequence[str]]], None]
+"""A function of a title, headings and rows that shows a table, whose first two columns are text."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,14 +57,14 @@ class _Answers:
 
     Attributes:
         counts: ``(|X|,)`` people by answer.
-        epochs: in which they answered.
-        record: the bytes that left the first device.
+        epoch: in which they answered.
+        frame: what left the first device.
         waiting: reports that could not be sent.
     """
 
     counts: IntArray
-    epochs: frozenset[int]
-    record: bytes
+    epoch: int
+    frame: bytes
     waiting: int
 
 
@@ -83,18 +73,18 @@ class Crowd(threading.Thread):
 
     Args:
         collection: that they answer, a simulated one.
-        key: public key that signed it.
         folder: of the collector's data.
-        show: where.
+        say: what shows a sentence.
+        table: what shows a table.
         devices: how many.
     """
 
     def __init__(
-        self, collection: Collection, key: bytes, folder: DataFolder, show: Show, *, devices: int = DEVICES
+        self, collection: Collection, folder: DataFolder, say: Say, table: Table, *, devices: int = DEVICES
     ) -> None:
         super().__init__(name="crowd", daemon=True)
-        self._collection, self._key, self._folder = collection, key, folder
-        self._show, self._devices = show, devices
+        self._collection, self._folder, self._devices = collection, folder, devices
+        self._say, self._table = say, table
         self._ended = threading.Event()
 
     def stop(self) -> None:
@@ -132,53 +122,42 @@ class Crowd(threading.Thread):
         return False
 
     def _answer(self) -> _Answers | None:
-        """Let every device answer and send; None if the end came first."""
-        domain = self._collection.domain
+        """Let every device answer and send; None if the end came first, or nobody is there."""
+        domain, epoch, generator = (
+            self._collection.domain,
+            self._collection.epoch_at(time.time()),
+            np.random.default_rng(),
+        )
+        if epoch is None:
+            raise DataError("the collection of the demonstration must run now, and has no epoch.")
         weights = np.where(self._collection.sensitive, 1.0, _RARER)
-        people = np.random.default_rng().choice(domain.size, self._devices, p=weights / weights.sum())
-        with tempfile.TemporaryDirectory(prefix="discreet-devices-") as folder, ThreadPoolExecutor(_AT_ONCE) as pool:
-            folders = (Path(folder) / str(number) for number in range(self._devices))
-            entries = [entry for entry in pool.map(self._one_answer, folders, domain.names(people)) if entry]
-        if self._ended.is_set() or not entries:
+        people = generator.choice(domain.size, self._devices, p=weights / weights.sum())
+        packed = list(frames(self._collection, people, epoch, SeededRandom(int(generator.integers(1 << 62))), most=1))
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            taken = list(pool.map(self._send, packed))
+        if self._ended.is_set() or not self._devices:
             return None
-        waiting = sum(entry.state == "waiting" for entry in entries)
-        epochs = frozenset(entry.epoch for entry in entries)
-        return _Answers(np.bincount(people, minlength=domain.size), epochs, entries[0].record, waiting)
+        return _Answers(np.bincount(people, minlength=domain.size), epoch, packed[0], taken.count(False))
 
-    def _one_answer(self, folder: Path, label: str) -> LogEntry | None:
-        if self._ended.is_set():
-            return None
-        collection = self._collection
-        limits = Limits(report=collection.epsilon, epoch=collection.epsilon, lifetime=collection.lifetime)
-        with Device(folder, [self._key], limits, simulated=True) as device:
-            collection = device.accept(collection.envelope)
-            device.agree(collection)
-            device.answer(collection, label)
-            device.send()
-            return next(iter(device.log()), None)
+    def _send(self, frame: bytes) -> bool:
+        return not self._ended.is_set() and post(self._collection.collectors[0], frame).is_taken
 
     def _is_sealed(self, answers: _Answers) -> bool:
         """Return true if all is sealed, or what is not waits for others in vain: it is too little."""
-        last = max(answers.epochs)
-        return self._sealed_up_to(answers) >= last or time.time() > self._collection.window(last)[2] + _SEAL_SECONDS
-
-    def _sealed_up_to(self, answers: _Answers) -> int:
-        return max((seal["last"] for seal in self._seals(answers)), default=-1)
+        return bool(self._files(answers)) or time.time() > self._collection.window(answers.epoch)[2] + _SEAL_SECONDS
 
     def _files(self, answers: _Answers) -> list[Path]:
-        """Return the sealed files of the epochs that were answered in."""
-        return [self._folder.sealed / seal["file"] for seal in self._seals(answers)]
-
-    def _seals(self, answers: _Answers) -> list[dict[str, Any]]:
-        seals = ask(self._folder, "seals", id=self._collection.id.hex())["seals"]
-        return [seal for seal in seals if any(seal["epoch"] <= one <= seal["last"] for one in answers.epochs)]
+        """Return the sealed files of the epoch that was answered in."""
+        seals: list[dict[str, Any]] = ask(self._folder, "seals", id=self._collection.id.hex())["seals"]
+        ours = (seal for seal in seals if seal["epoch"] <= answers.epoch <= seal["last"])
+        return [self._folder.sealed / seal["file"] for seal in ours]
 
     # What is shown
 
     def _say_answered(self, answers: _Answers) -> None:
-        seconds = self._collection.window(max(answers.epochs))[2] - time.time()
+        seconds = self._collection.window(answers.epoch)[2] - time.time()
         late = f" ({answers.waiting} could not send)" if answers.waiting else ""
-        self._show.say(
+        self._say(
             f"{self._devices} simulated devices have answered{late}. What they sent is sealed in {max(seconds, 0):.0f} "
             "seconds; then its estimate follows."
         )
@@ -186,33 +165,31 @@ class Crowd(threading.Thread):
     def _tell(self, answers: _Answers) -> None:
         mechanism, files = rebuild(self._collection), self._files(answers)
         if not files:
-            self._show.say(
-                f"There are fewer than {self._collection.least} reports, so that nothing of them is published."
-            )
+            self._say(f"There are fewer than {self._collection.least} reports, so that nothing of them is published.")
             return
         tallies = [read_tally(tally_of(file), mechanism) for file in files]
         tally = sum(tallies, start=mechanism.empty_tally())
         self._show_parties(answers, tally, files)
         self._show_estimate(answers, estimate(mechanism, tally))
-        self._show.say(
+        self._say(
             f"No report makes a protected answer more than e^{self._collection.sampler.realised:.3g} times likelier to "
             "have caused it than any other answer; answers that are not protected may be sent as they are."
         )
         made = Publication(mechanism, tuple(part.n for part in tallies), "once", shown="what is sealed and estimated")
         said = made.person()
-        self._show.say(f"Were these answers of people: {said[0][0].lower()}{' '.join(said)[1:]}")
+        self._say(f"Were these answers of people: {said[0][0].lower()}{' '.join(said)[1:]}")
 
     def _show_parties(self, answers: _Answers, tally: Tally, files: Sequence[Path]) -> None:
-        size = _HEAD + ID_BYTES + len(answers.record)
+        size, record = len(answers.frame), answers.frame[HEAD_BYTES + ID_BYTES :]
         names = ", ".join(f"{file.name} (sha256 {sha256_of(file)[:8]}...)" for file in files)
         rows = [
-            ("a device", f"its own answer; what it sent of it is the record {answers.record.hex()}"),
+            ("a device", f"its own answer; what it sent of it is the record {record.hex()}"),
             ("the network", f"{tally.n} requests of {size} bytes, all of one length; elsewhere TLS hides the bytes"),
             ("the collector", f"{tally.n} such records, each under a random id; ids and arrival went with the seal"),
             ("the analyst", f"{names}: {tally.clear_total} answers in clear, none of them a protected one, and "
              f"{tally.n - tally.clear_total} that may be noise, sorted"),
         ]  # fmt: skip
-        self._show.table("What each party saw", ["party", "saw"], rows)
+        self._table("What each party saw", ["party", "saw"], rows)
 
     def _show_estimate(self, answers: _Answers, result: Estimate) -> None:
         low, high = result.interval()
@@ -222,7 +199,7 @@ class Crowd(threading.Thread):
             (name, "yes" if protected else "no", *(f"{number:.1f}" for number in numbers))
             for name, protected, numbers in zip(names, self._collection.sensitive, columns, strict=True)
         ]
-        self._show.table(
+        self._table(
             f"Estimate from {result.n} reports beside what {self._devices} simulated people answered, in percent",
             ["answer", "protected", "answered", "estimated", "95% from", "to"],
             rows,

@@ -6,7 +6,7 @@ Where blocks are single values or independent bits (of one probability or of one
 is a few binomials and multinomials, so that drawing it costs O(|X|) for any number of people. Every other law makes
 real reports and counts them. Either way the result is a simulation and marked as one.
 
-Simulated devices: frames of marked reports for load and demonstrations, drawn many at once.
+Simulated devices: frames of marked reports, for load and for the demonstration, drawn many at once.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism
 from discreet.protocol.collection import Collection, rebuild
-from discreet.protocol.frames import ID_BYTES, LARGEST_FRAME, MOST_REPORTS, Frame
+from discreet.protocol.frames import HEAD_BYTES, ID_BYTES, LARGEST_FRAME, MOST_REPORTS, Frame
 
 
 def can_draw(mechanism: BlockMechanism) -> bool:
@@ -73,14 +73,17 @@ def chosen(codes: IntArray, devices: int, random: SeededRandom) -> IntArray:
     return rows
 
 
-def frames(collection: Collection, codes: IntArray, epoch: int, random: SeededRandom) -> Iterator[bytes]:
-    """Return an iterator over frames with a report for each code, as large as frames may be.
+def frames(
+    collection: Collection, codes: IntArray, epoch: int, random: SeededRandom, *, most: int = MOST_REPORTS
+) -> Iterator[bytes]:
+    """Return an iterator over frames with a report for each code.
 
     Args:
         collection: a simulated one.
         codes: ``(n,)`` codes of the sampler, one for each device.
         epoch: of all reports.
         random: the source of words.
+        most: reports of a frame; at most what frames may hold.
 
     Raises:
         ParameterError: if the collection is not simulated, or has no such epoch.
@@ -92,8 +95,8 @@ def frames(collection: Collection, codes: IntArray, epoch: int, random: SeededRa
     if not 0 <= epoch < collection.epochs.count:
         raise ParameterError(f"epoch must be in 0..{collection.epochs.count - 1}, got {epoch}.")
     mechanism, codec = rebuild(collection), collection.sampler.codec
-    room = (LARGEST_FRAME - 44) // (ID_BYTES + codec.width)
-    batches = mechanism.obfuscate_batches(codes, size=min(MOST_REPORTS, room), random=random)
+    room = (LARGEST_FRAME - HEAD_BYTES) // (ID_BYTES + codec.width)
+    batches = mechanism.obfuscate_batches(codes, size=min(most, MOST_REPORTS, room), random=random)
     return (Frame(collection.id, epoch, _ids(one.n, random), codec.encode(one)).pack() for one in batches)
 
 

@@ -9,6 +9,7 @@ import base64
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -326,21 +327,10 @@ def _demonstrate(settings: "Settings", sockets: "Sequence[socket]", devices: int
     click.echo("Everything here is simulated and goes when this ends; press Ctrl-C to end it.")
     # All devices have one address.
     settings = replace(settings, limits=replace(settings.limits, rate=0.0))
-    crowd = Crowd(demo.collection, demo.key, folder, _Terminal(), devices=DEVICES if devices is None else devices)
+    table = partial(show_table, left=2)
+    crowd = Crowd(demo.collection, folder, click.echo, table, devices=DEVICES if devices is None else devices)
     crowd.start()
     try:
         serve(settings, sockets, demo=True)
     finally:
         crowd.stop()
-
-
-class _Terminal:
-    """The terminal, as a demonstration shows itself on it."""
-
-    def say(self, text: str) -> None:
-        """Show a sentence."""
-        click.echo(text)
-
-    def table(self, title: str, headings: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-        """Show a table, whose first two columns are text."""
-        show_table(title, headings, cells, left=2)
