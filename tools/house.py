@@ -47,7 +47,6 @@ BANNED = frozenset(_NAMES.split())
 
 
 CIRCLES: tuple[str, ...] = (
-    "discreet.collector.app .collector.endpoints",
     "discreet.collector.keeper .collector.operations .collector.releases .collector.sealing .collector.working",
     "discreet.estimators .estimators.groups",
     "discreet.kernels.bits .kernels.counting",

@@ -11,7 +11,7 @@ import pytest
 from collectors import Served, added, added_envelope, current, frame, serving, stored, wait_until
 from test_releases import sealed
 
-from discreet.collector import endpoints
+from discreet.collector import app
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry, new_token
 from discreet.collector.store import FailedStoreError
@@ -153,12 +153,12 @@ def test_the_survey_page_and_its_scripts(tmp_path: Path) -> None:
     entry = added(tmp_path)
     with serving(tmp_path) as served:
         page = served.client.get("/take/habits")
-        assert (page.status, page.body.decode()) == (200, endpoints.survey_page(entry.collection, entry.row.trust))
-        assert endpoints.survey_headers(entry.collection).items() <= page.headers.items()
+        assert (page.status, page.body.decode()) == (200, app.survey_page(entry.collection, entry.row.trust))
+        assert app.survey_headers(entry.collection).items() <= page.headers.items()
         for script in ("index.js", "survey/take.js", "survey/take.css"):
             found = served.client.get(f"/static/{script}")
             assert (found.status, found.headers["x-content-type-options"]) == (200, "nosniff")
-            assert found.body == (endpoints.scripts() / script).read_bytes()  # type: ignore[operator]
+            assert found.body == (app.scripts() / script).read_bytes()  # type: ignore[operator]
         assert served.client.get("/take/unknown").status == 404
         added_envelope(tmp_path, withdraw(entry.row.envelope, [key()]))
         wait_until(lambda: b"is withdrawn" in served.client.get("/take/habits").body)
@@ -238,7 +238,7 @@ def test_metrics_count_reports_and_nobody(tmp_path: Path) -> None:
 
 
 def test_a_defect_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture) -> None:
-    from discreet.collector import endpoints
+    from discreet.collector import app
     from discreet.collector.logs import write_logs
 
     added(tmp_path)
@@ -248,7 +248,7 @@ def test_a_defect_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         raise ValueError("the secret of somebody")
 
     with serving(tmp_path, demo=True) as served:
-        monkeypatch.setattr(endpoints, "facts_of", broken)
+        monkeypatch.setattr(app, "facts_of", broken)
         answer = served.client.get("/v1/collections/habits/facts")
     assert (answer.status, answer.json["error"]) == (500, "defect")
     printed = "".join(capfd.readouterr())

@@ -11,7 +11,7 @@ from test_sealing import seal
 
 import discreet as dc
 from chances import beyond_among
-from discreet.collector import endpoints
+from discreet.collector import app
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry
 from discreet.collector.releases import Counts, facts_of, publication
@@ -136,7 +136,7 @@ def test_later_versions_say_that_earlier_ones_add_to_it() -> None:
 
 def test_people_read_a_chance_before_they_answer(tmp_path: Path) -> None:
     entry = added(tmp_path, least=1000)
-    text = " ".join(endpoints.survey_page(entry.collection, entry.row.trust).split())
+    text = " ".join(app.survey_page(entry.collection, entry.row.trust).split())
     assert "from at least 1,000 answers together" in text
     found = re.search(r"at most (\d+)% sure which of two protected values is yours; the chance .* 1 in 1,000,000", text)
     assert found is not None
@@ -149,7 +149,7 @@ def test_people_read_a_chance_before_they_answer(tmp_path: Path) -> None:
     assert "its own word" in text
     assert "all your answers" not in text
     again = added(tmp_path / "fresh", least=1000, answers="fresh", lifetime=2.0)
-    assert "all your answers together, of which there are at most 2." in endpoints.survey_page(
+    assert "all your answers together, of which there are at most 2." in app.survey_page(
         again.collection, again.row.trust
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from discreet.collector import endpoints
+from discreet.collector import app
 from discreet.formats.plan import Plan, PlanDocument
 from discreet.formats.signing import Terms, sign, withdraw
 from discreet.protocol.collection import Collection, Epochs, open_envelope
@@ -97,8 +97,8 @@ class SurveySite:
             collection = self.collection(name)
             return (
                 200,
-                endpoints.survey_page(collection, [public_key(self.key)]).encode(),
-                endpoints.survey_headers(collection),
+                app.survey_page(collection, [public_key(self.key)]).encode(),
+                app.survey_headers(collection),
             )
         if kind == "static" and (JS / name).is_file():
             return 200, (JS / name).read_bytes(), {"content-type": mimetypes.guess_type(name)[0] or ""}

@@ -117,7 +117,7 @@ FAULTS = [
     ),
     Fault(
         "analysts operate",
-        "collector/endpoints.py",
+        "collector/app.py",
         "if found.role not in _ALLOWED[role]:",
         "if not found.role:",
         ("tests/collector/test_endpoints.py",),
@@ -257,7 +257,7 @@ FAULTS = [
     ),
     Fault(
         "everybody sees every collection",
-        "collector/endpoints.py",
+        "collector/app.py",
         ' == "open" and entry.collection.listed]\n',
         ' == "open"]\n',
         ("tests/collector/test_endpoints.py",),

@@ -1,27 +1,402 @@
-"""The application: its routes, and what it does by itself.
+"""The application: its endpoints and who may ask, and what a collector does by itself.
+
+Access to data: tokens of requests, and roles.
+
+Scripts and styles under ``/static``, and the page on which people take part in a survey, in a browser and without an
+application. The page is a frame: what it says of the collection, and how people answer, its scripts make from the
+envelope that the device has checked. They come from the collector all the same: who does not trust it takes an
+application that others have looked at.
+
+The page of a collector for people who came without a program, and the one that they see where there is nothing.
+
+The endpoints beside that of reports: collections, estimates, facts, health and metrics.
 
 The housekeeping of a collector: its clock, counts to be written, epochs to be sealed, files that have expired.
 
 The application: the path of reports as plain ASGI, all else through Starlette, and the threads behind them.
 """
 
+import base64
+import json
 import threading
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from discreet.collector import endpoints, intake
-from discreet.collector.endpoints import Access
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from discreet.collector import intake
 from discreet.collector.inboxes import DataFolder
-from discreet.collector.intake import REPORTS, Intake, Receive, Scope, Send, Writer, refuse
-from discreet.collector.keeper import Entry, Keeper, Rates
-from discreet.collector.logs import Measures, log, place_of
+from discreet.collector.intake import ANY_ORIGIN, REPORTS, Intake, Receive, Refusal, Scope, Send, Writer, refuse
+from discreet.collector.keeper import ANALYST, OPERATOR, Entry, Keeper, Rates, Tokens, TooManyTriesError
+from discreet.collector.logs import Exposed, Measures, exposition, log, place_of
 from discreet.collector.operations import Control
-from discreet.collector.releases import Releases
+from discreet.collector.releases import EarlyError, EstimateQuery, Releases, TakesLongError, facts_of, spelled
 from discreet.collector.sealing import due_batches, forget_few, forget_reports, seal_batch
 from discreet.collector.settings import Settings
 from discreet.collector.working import Workers
 from discreet.errors import DiscreetError
+from discreet.formats.publications import sentences_on_published
+from discreet.protocol.collection import Collection, notice
+
+_NONE = Refusal(401, "token", "this needs a token: Authorization: Bearer dsc_...")
+_OTHER = Refusal(403, "role", "this token does not allow that.")
+_MANY = Refusal(429, "tries", "too many tokens that are none; try again later.", retry=60)
+# Who may see what the key may see.
+_ALLOWED = {ANALYST: {ANALYST, OPERATOR}, OPERATOR: {OPERATOR}}
+
+
+class DeniedError(Exception):
+    """A request that may not see what it asks for, or asks for what there is not; it carries the answer."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.code)
+        self.refusal = refusal
+
+
+class Access:
+    """The check of tokens.
+
+    Args:
+        tokens: in use.
+        everybody: whether no token is needed: for a demonstration on this machine.
+    """
+
+    def __init__(self, tokens: Tokens, *, everybody: bool = False) -> None:
+        self._tokens, self._everybody = tokens, everybody
+
+    def holder(self, request: Request, role: str) -> str:
+        """Return the name of who asks, if they may see what is for a role.
+
+        Raises:
+            DeniedError: if not.
+        """
+        if self._everybody:
+            return "demo"
+        given = request.headers.getlist("authorization")
+        scheme, _, token = (given[0] if len(given) == 1 else "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise DeniedError(_NONE)
+        try:
+            found = self._tokens.holder(token.strip(), request.client.host if request.client else "")
+        except TooManyTriesError:
+            raise DeniedError(_MANY) from None
+        if found is None:
+            raise DeniedError(_NONE)
+        if found.role not in _ALLOWED[role]:
+            raise DeniedError(_OTHER)
+        return found.name
+
+
+_PACKAGE = Path(__file__).parents[1]
+# In the wheel scripts lie in the package, in the repository beside it: one source.
+_SCRIPTS = (_PACKAGE / "js", _PACKAGE.parents[1] / "js")
+
+
+def scripts() -> Path | None:
+    """Return the folder of the device's scripts."""
+    return next((place for place in _SCRIPTS if (place / "index.js").is_file()), None)
+
+
+def routes(of: "Application") -> list[Any]:
+    """Return the routes of scripts, and of the survey page that needs them."""
+    place = scripts()
+    if place is None:
+        return []
+
+    def take(request: Request) -> Response:
+        """Return the survey page of a collection; of a withdrawn one it erases what a browser kept for it."""
+        entry = of.catalogue.newest.get(request.path_params["name"])
+        if entry is None:
+            raise DeniedError(Refusal(404, "collection", "no such collection is here."))
+        return Response(survey_page(entry.collection, entry.row.trust), headers=survey_headers(entry.collection))
+
+    return [Route("/take/{name}", take), Mount("/static", _Scripts(directory=place))]
+
+
+class _Scripts(StaticFiles):
+    """Files that browsers take for what they are said to be."""
+
+    def file_response(self, *given: Any, **named: Any) -> Response:
+        """Return a file."""
+        response = super().file_response(*given, **named)
+        response.headers["x-content-type-options"] = "nosniff"
+        return response
+
+
+LIMITS = {"report": 4.0, "epoch": 8.0, "lifetime": 20.0}
+"""The most that a person may spend on one site, in nats; see `discreet.device.Limits`."""
+
+
+def survey_headers(collection: Collection) -> dict[str, str]:
+    """Return the headers that a survey page is sent with.
+
+    Args:
+        collection: that is asked about; its origins are the only ones that the page may send to.
+    """
+    policy = {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "img-src": "data:",
+        "connect-src": " ".join(["'self'", *collection.collectors]),
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    return {
+        "content-type": "text/html; charset=utf-8",
+        "content-security-policy": "; ".join(f"{name} {said}" for name, said in policy.items()),
+        "permissions-policy": "geolocation=(self), camera=(), microphone=()",
+        "cross-origin-opener-policy": "same-origin",
+        "referrer-policy": "no-referrer",
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-cache",
+    }
+
+
+def survey_page(collection: Collection, trust: Sequence[bytes]) -> str:
+    """Return the survey page of a collection, HTML.
+
+    Args:
+        collection: that people are asked about.
+        trust: public keys, 32 bytes each, that the page takes collections of.
+    """
+    return _survey_template().render(
+        collection=collection,
+        notice=notice(collection),
+        published=sentences_on_published(collection),
+        trust=" ".join(base64.b64encode(key).decode() for key in trust),
+        limits=json.dumps(LIMITS),
+    )
+
+
+@cache
+def _survey_template() -> Template:
+    loader = FileSystemLoader(Path(__file__).parent / "pages")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return environment.get_template("survey.html")
+
+
+ABOUT = (
+    "This server collects reports for surveys. Answers that a survey protects are obfuscated on your device before "
+    "anything is sent; which these are, and how well they are protected, is said before you agree. From many reports "
+    "together it is estimated how frequent each answer is."
+)
+"""What a collector is, in a few sentences."""
+VARY = {"vary": "accept"}
+_HEADERS = {
+    **VARY,
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-cache",
+}
+
+
+def for_people(accept: str) -> bool:
+    """Return true if a page is accepted, as browsers say; programs that say nothing take JSON."""
+    for kind in accept.split(","):
+        name, *parameters = [part.strip().lower() for part in kind.split(";")]
+        if name == "text/html" and not any(one.replace(" ", "") in {"q=0", "q=0.0", "q=0.00"} for one in parameters):
+            return True
+    return False
+
+
+def front_headers() -> dict[str, str]:
+    """Return the headers of both pages: they run no script, and load nothing but their style."""
+    return dict(_HEADERS)
+
+
+def front_page(collections: Sequence[Collection]) -> str:
+    """Return the page of a collector, HTML.
+
+    Args:
+        collections: open ones that their authors list.
+    """
+    return _front_template().render(
+        heading="A collector of survey reports", about=ABOUT, collections=collections, missing=False
+    )
+
+
+def missing(path: str) -> str:
+    """Return the page where there is nothing, HTML; the path only says whether a survey was looked for."""
+    what = "survey" if path.startswith("/take/") else "page"
+    return _front_template().render(heading=f"There is no such {what} here", missing=True)
+
+
+@cache
+def _front_template() -> Template:
+    loader = FileSystemLoader(Path(__file__).parent / "pages")
+    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return environment.get_template("front.html")
+
+
+COLLECTION_TYPE = "application/vnd.discreet.collection+json"
+_OPEN = {ANY_ORIGIN[0].decode(): ANY_ORIGIN[1].decode(), "access-control-expose-headers": "etag, retry-after, date"}
+# Long enough for a crowd, short enough for a withdrawal to be seen soon.
+_CACHED = {"cache-control": "public, max-age=60, must-revalidate"}
+_PRIVATE = {"cache-control": "no-store"}
+_SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
+
+
+def pages_of(of: "Application") -> Starlette:
+    """Return the application of all paths but that of reports."""
+    endpoints = _Endpoints(of)
+    served = [
+        Route("/", endpoints.front),
+        Route("/v1/collections", endpoints.collections),
+        Route("/v1/collections/{name}", endpoints.envelope),
+        Route("/v1/collections/{name}/estimates", endpoints.estimates),
+        Route("/v1/collections/{name}/facts", endpoints.facts),
+        Route("/health/live", endpoints.live),
+        Route("/health/ready", endpoints.ready),
+        Route("/metrics", endpoints.metrics),
+        *routes(of),
+    ]
+    handlers: dict[Any, Callable[..., Any]] = {DeniedError: _denied, HTTPException: _missing, Exception: _broken}
+    return Starlette(routes=served, exception_handlers=handlers)
+
+
+def _denied(request: Request, error: Any) -> Response:
+    return _nothing(request, error.refusal) if error.refusal.status == 404 else _refusal(error.refusal)
+
+
+def _missing(request: Request, error: Any) -> Response:
+    if error.status_code == 405:
+        return _refusal(Refusal(405, "method", "this path is read by GET."))
+    return _nothing(request, intake.NOT_HERE)
+
+
+def _nothing(request: Request, refusal: Refusal) -> Response:
+    """Return the answer where there is nothing: a page for people, but on paths that only programs know."""
+    path = request.scope["path"]
+    if path.startswith("/v1/") or not for_people(request.headers.get("accept", "")):
+        return _refusal(refusal)
+    return Response(missing(path), refusal.status, front_headers())
+
+
+def _broken(*_: Any) -> Response:
+    return _refusal(intake.DEFECT)
+
+
+def _refusal(refusal: Refusal) -> Response:
+    headers = {name.decode(): value.decode() for name, value in refusal.headers}
+    return Response(refusal.body, refusal.status, {**headers, **_OPEN, **_PRIVATE, **_SAFE})
+
+
+def _json(said: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(json.dumps(said), status, {**_SAFE, **(headers or _PRIVATE)}, "application/json")
+
+
+class _Endpoints:
+    """The endpoints of a collector; what reads from disk runs in threads, health does not wait for one."""
+
+    def __init__(self, of: "Application") -> None:
+        self._of = of
+
+    def front(self, request: Request) -> Response:
+        """Return the front page, what this is and what it lists: HTML for people, JSON for programs."""
+        if for_people(request.headers.get("accept", "")):
+            return Response(front_page([entry.collection for entry in self._listed()]), headers=front_headers())
+        said = {"about": ABOUT, "collections": self._facts()}
+        return _json(said, headers={**_OPEN, **_CACHED, **VARY})
+
+    def collections(self, _: Request) -> Response:
+        """List the open collections that their authors mark as public."""
+        return _json({"collections": self._facts()}, headers={**_OPEN, **_CACHED})
+
+    def _listed(self) -> list[Entry]:
+        newest = sorted(self._of.catalogue.newest.values(), key=lambda entry: entry.row.name)
+        return [entry for entry in newest if entry.row.state == "open" and entry.collection.listed]
+
+    def _facts(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "name": entry.row.name,
+                "version": entry.row.version,
+                "id": entry.row.id.hex(),
+                "title": entry.collection.title,
+                "epoch": entry.collection.epoch_at(self._of.clock()),
+            }
+            for entry in self._listed()
+        ]
+
+    def envelope(self, request: Request) -> Response:
+        """Return a collection's envelope: its newest version, or the notice that it is withdrawn."""
+        entry = self._entry(request)
+        tag = f'"{entry.row.id.hex()}"'
+        headers = {"etag": tag, **_OPEN, **_CACHED, **_SAFE}
+        if tag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
+            return Response(status_code=304, headers=headers)
+        return Response(entry.row.envelope, headers=headers, media_type=COLLECTION_TYPE)
+
+    def _entry(self, request: Request) -> Entry:
+        """Return the collection that a request is about."""
+        entry = self._of.catalogue.newest.get(request.path_params["name"])
+        version = request.query_params.get("version")
+        if entry is not None and version is not None:
+            rows = [one for one in self._of.catalogue.by_id.values() if one.row.name == entry.row.name]
+            entry = next((one for one in rows if str(one.row.version) == version), None)
+        if entry is None:
+            raise DeniedError(Refusal(404, "collection", "no such collection is here."))
+        return entry
+
+    async def estimates(self, request: Request) -> Response:
+        """Return the estimate of some epochs, made beside the pool of all other pages."""
+        who = self._of.access.holder(request, ANALYST)
+        entry = self._entry(request)
+        accept = request.headers.get("accept", "")
+        try:
+            query = EstimateQuery.of(request.query_params.multi_items())
+            body, kind = await self._of.releases.aside(lambda: self._estimate(entry, query, who, accept))
+        except EarlyError as error:
+            raise DeniedError(Refusal(409, error.code, str(error), error.facts)) from None
+        except TakesLongError as error:
+            raise DeniedError(Refusal(503, "time", str(error), retry=60)) from None
+        except DiscreetError as error:
+            raise DeniedError(Refusal(400, "request", str(error))) from None
+        return Response(body, headers={**_PRIVATE, **_SAFE}, media_type=kind)
+
+    def _estimate(self, entry: Entry, query: EstimateQuery, who: str, accept: str) -> tuple[bytes, str]:
+        release = self._of.releases.release(entry, query, who)
+        counts = self._of.releases.counts(entry)
+        with self._of.releases.turns:
+            return spelled(release, entry, counts, level=query.level, accept=accept)
+
+    def facts(self, request: Request) -> Response:
+        """Return the protection of people and the precision of estimates."""
+        self._of.access.holder(request, ANALYST)
+        entry = self._entry(request)
+        return _json(facts_of(entry, self._of.releases.counts(entry)))
+
+    async def live(self, _: Request) -> Response:
+        """Say that the process answers."""
+        return _json({"live": True})
+
+    async def ready(self, _: Request) -> Response:
+        """Answer with 200 if reports can be taken, with 503 if not."""
+        found = self._of.ready
+        return _json(found, 200 if all(found.values()) else 503)
+
+    def metrics(self, request: Request) -> Response:
+        """Return the metrics for Prometheus."""
+        self._of.access.holder(request, OPERATOR)
+        text, kind = exposition(Exposed(self._of.measures, self._of.gauges))
+        return Response(text, headers={**_PRIVATE, **_SAFE}, media_type=kind)
+
 
 _SECONDS = 1.0
 _DAY = 86_400
@@ -175,7 +550,7 @@ class Application:
         self.housekeeper = Housekeeper(keeper, self.measures, sealing=settings.sealing == "auto")
         self.releases = Releases(keeper, workers=self.workers, seconds=limits.estimate_seconds)
         self.access = Access(self.tokens, everybody=self.demo)
-        self.pages = endpoints.application(self)
+        self.pages = pages_of(self)
         self.control = Control(keeper)
 
     @staticmethod
@@ -273,8 +648,3 @@ class Application:
                 self.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
-
-
-def application(settings: Settings, **options: Any) -> Application:
-    """Return a collector as an ASGI application; see `Application`."""
-    return Application(settings, **options)

@@ -21,7 +21,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from discreet.collector.app import Application, application
+from discreet.collector.app import Application
 from discreet.collector.intake import BUSY, Asgi, Message, Receive, Refusal, Scope, Send, refuse
 from discreet.collector.logs import Measures, write_logs
 from discreet.collector.settings import Settings
@@ -257,7 +257,7 @@ def serve(settings: Settings, sockets: Sequence[socket.socket], *, demo: bool = 
         FailedStoreError: if its database cannot be opened.
     """
     write_logs(settings.log)
-    app = application(settings, demo=demo)
+    app = Application(settings, demo=demo)
     try:
         with _quiet_signals():
             server(app).run(sockets=list(sockets))
