@@ -9,9 +9,10 @@ import numpy as np
 
 from bench import numpy_reference as reference
 from bench.companions import Peers, peers
+from bench.likelihood import passes_to_gap
 from bench.measure import Cell, Group, Row, interleaved, median_seconds, one_core, progress, seconds
 from discreet import Domain, HadamardResponse, RandomizedResponse, Reports, SeededRandom, UnaryEncoding, estimate
-from discreet.estimators.likelihood import RowLikelihood, expectation_maximization, passes_to_gap
+from discreet.estimators.likelihood import RowLikelihood, expectation_maximization
 from discreet.mechanisms import BlockMechanism
 from discreet.theory.capacity import Inputs, capacity, channel_capacity
 

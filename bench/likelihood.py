@@ -14,7 +14,7 @@ import numpy as np
 from bench.machine import cores
 from bench.measure import Group, Row, median_seconds, progress, seconds
 from discreet import Domain, Estimate, RandomizedResponse, Reports, SeededRandom, UnaryEncoding, estimate
-from discreet.estimators.likelihood import RowLikelihood, passes_to_gap, singleton_gap, singleton_maximum
+from discreet.estimators.likelihood import RowLikelihood, expectation_maximization, singleton_gap, singleton_maximum
 from discreet.estimators.linear import LinearStart, thresholded
 from discreet.mechanisms import BlockMechanism
 
@@ -144,6 +144,32 @@ def em_passes(start: LinearStart) -> int | None:
     return passes_to_gap(
         likelihood, first / first.sum(), clear_counts=counts, gap=TOLERANCE, most_passes=MOST_EM_PASSES
     )
+
+
+class _ReachedError(Exception):
+    """A gap that was reached, after so many passes."""
+
+
+def passes_to_gap(
+    likelihood: RowLikelihood,
+    start: np.ndarray,
+    *,
+    gap: float,
+    most_passes: int,
+    clear_counts: np.ndarray | None = None,
+) -> int | None:
+    """Count the passes of plain EM to a gap; None if so many are not enough."""
+
+    def look(passes: float, certified: float) -> None:
+        if certified <= gap:
+            raise _ReachedError(int(passes))
+
+    stop = {"change": 0.0, "most_iterations": most_passes, "progress": look}
+    try:
+        expectation_maximization(likelihood, start, clear_counts=clear_counts, **stop)
+    except _ReachedError as reached:
+        return reached.args[0]
+    return None
 
 
 def _same_for_any_threads(mechanism: BlockMechanism, reports: Reports) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 
 from discreet.core.random import SeededRandom
 from discreet.core.traces import Split, Traces, by_half, maximum_knowledge
-from discreet.pictures.curves import Bars, bar_chart
 from discreet.risk.assessment import Assessment, assess
 from discreet.risk.bounds.leakage import Prior
 from discreet.risk.scores.biometric import biometric
@@ -17,7 +16,7 @@ from discreet.risk.scores.rates import DET
 from papers.cells import Cell
 from papers.data.biometrics import FAILED, Biometrics
 from papers.data.traces import TraceData
-from papers.drawing import curves, interval, record
+from papers.drawing import Bars, bar_chart, curves, interval, record
 from papers.figure import Table
 from papers.pie.bounds import bounds_of
 from papers.pie.settings import MATCHERS, mechanism_over

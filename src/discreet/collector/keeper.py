@@ -185,10 +185,6 @@ class Catalogue:
         self.newest = {name: by_id[which] for name, which in highest.items() if which in by_id}
         self.by_id = by_id
 
-    def by_key(self, key: int) -> Entry | None:
-        """Return the collection of a number."""
-        return next((entry for entry in self.by_id.values() if entry.key == key), None)
-
     def is_closed(self, entry: Entry, epoch: int) -> bool:
         """Return true if an epoch was closed, before its time or after it."""
         return (entry.key, epoch) in self._closed
@@ -260,7 +256,6 @@ def _place(address: str) -> str:
 
 
 ANALYST, OPERATOR = "analyst", "operator"
-ROLES = (ANALYST, OPERATOR)
 _START = "dsc_"
 _TRIES, _TRY_SECONDS = 5, 60
 

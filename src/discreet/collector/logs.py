@@ -19,7 +19,6 @@ from typing import Any
 _LOGGER = logging.getLogger("discreet.collector")
 # A verb has its own words; only a server writes events.
 _LOGGER.addHandler(logging.NullHandler())
-LEVELS = ("debug", "info", "warning", "error")
 FACTS = frozenset(
     (
         "collection",

@@ -491,35 +491,6 @@ def expectation_maximization(
     return Reconstruction(before[:size], before[size:], gap, iterations, moved <= change, point, gradient[: len(point)])
 
 
-def passes_to_gap(
-    likelihood: RowLikelihood,
-    start: FloatArray,
-    *,
-    clear_counts: AnyArray | None = None,
-    gap: float = 1e-6,
-    most_passes: int = 2000,
-) -> int | None:
-    """Count the passes that expectation maximisation needs to certify a gap.
-
-    Args:
-        likelihood: The likelihood of the reports.
-        start: As for :func:`expectation_maximization`; a zero may make the gap unreachable.
-        clear_counts: As for :func:`expectation_maximization`.
-        gap: The gap to reach, in nats per report.
-        most_passes: The largest number of passes.
-
-    Returns:
-        The passes, of one product and one transposed product each, or None if they were not enough.
-    """
-    point, counts = _checked_change(likelihood, start, clear_counts)
-    for passes, (_, certified, _) in enumerate(_iterate(likelihood, point, counts), start=1):
-        if certified <= gap:
-            return passes
-        if passes >= most_passes:
-            break
-    return None
-
-
 def _iterate(
     likelihood: RowLikelihood, point: FloatArray, counts: FloatArray
 ) -> Iterator[tuple[FloatArray, float, FloatArray]]:

@@ -254,12 +254,11 @@ class Differences:
 
 
 @self_contained
-def forest_chart(differences: Differences, *, width: int = 520) -> Any:
+def forest_chart(differences: Differences) -> Any:
     """Return a chart with a row per value: its difference, and the interval of that.
 
     Args:
         differences: what to draw.
-        width: of the plot, in pixels.
 
     Returns:
         an Altair layer chart.
@@ -284,7 +283,7 @@ def forest_chart(differences: Differences, *, width: int = 520) -> Any:
         line.encode(x=alt.X("zero:Q", **x)),
         bar.encode(x=alt.X("lower:Q", **x), x2="upper:Q", y=y, color=colour, tooltip=tips),
         dot.encode(x=alt.X("difference:Q", **x), y=y, stroke=colour, fill=fill, shape=shape, tooltip=tips),
-    ).properties(width=width, height=_FOREST_ROW * len(names), title=heading)
+    ).properties(width=520, height=_FOREST_ROW * len(names), title=heading)
 
 
 _COLUMNS = 3

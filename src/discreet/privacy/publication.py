@@ -11,7 +11,7 @@ People are told chances, not delta: (epsilon, delta) does not mean "at most epsi
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil, floor, inf, log10
 from typing import Any, Literal, cast, get_args
@@ -388,17 +388,6 @@ def cells_of(found: GroupedEstimate) -> tuple[int, ...]:
     """
     left = found.left_out[1]
     return (*found.sizes.values(), *([left] if left else []))
-
-
-def with_cells(publication: Publication, cells: Iterable[int], shown: str) -> Publication:
-    """Return a publication of the same reports in finer batches.
-
-    Args:
-        publication: of the reports together.
-        cells: number of reports of each cell.
-        shown: what the reader then sees, in words.
-    """
-    return replace(publication, batches=tuple(cells), shown=shown)
 
 
 def left_out(n: int) -> float:
