@@ -316,7 +316,7 @@ class Inboxes:
                 yield f"inbox/{name} belongs to no collection, or to no epoch that waits."
         for at, parts in known.items():
             for part in parts:
-                if self._is_gone(at, part):
+                if part.path.name not in {one.path.name for one in self.parts(at)}:
                     continue
                 if part.flaw or not part.path.exists():
                     yield part.flaw or f"inbox/{part.path.name} is missing, and {part.n} reports with it."
@@ -326,10 +326,6 @@ class Inboxes:
                     yield found.flaw or (
                         f"inbox/{part.path.name} holds {found.n} reports, and {part.n} were acknowledged."
                     )
-
-    def _is_gone(self, at: At, part: Part) -> bool:
-        """Return true if an epoch was sealed or deleted since it was looked at."""
-        return part.path.name not in {one.path.name for one in self.parts(at)}
 
 
 def rows_of(path: Path, end: int, width: int) -> Iterator[bytes]:

@@ -212,15 +212,11 @@ def best_step(point: FloatArray, slope: FloatArray, curvature: Curvature, face: 
         length = min(1.0, gain / cost) if cost > 0 else 1.0
         step = step + length * change
         residual = residual - length * bent
-        pace = _bounded(inner(change, metric * change) / cost) if cost > 0 else 1.0
+        pace = min(max(inner(change, metric * change) / cost, 0.05), 20.0) if cost > 0 else 1.0
     # The largest coordinate holds the coarsest rounding; off the simplex by it, a tiny step would
     # not climb.
     step[np.argmax(point)] -= np.add.reduce(step)
     return step
-
-
-def _bounded(pace: float) -> float:
-    return min(max(pace, 0.05), 20.0)
 
 
 def inner(a: FloatArray, b: FloatArray) -> float:

@@ -153,7 +153,7 @@ def read_shares(path: str | Path, names: Sequence[str], labels: Iterable[Any]) -
                 raise DataError(
                     columns.missing_message(int(gone.sum()), len(gone), int(gone.argmax()), f"cells of {name!r}")
                 )
-        known = {_spelled(label): label for label in labels}
+        known = {tuple(map(str, label if isinstance(label, tuple) else (label,))): label for label in labels}
         rows = zip(*(table[name].to_pylist() for name in names), strict=True)
         spelled = [tuple(map(str, row)) for row in rows]
         if len(set(spelled)) < len(spelled):
@@ -179,7 +179,3 @@ def read_margins(path: str | Path, columns_of: Mapping[str, Iterable[Any]]) -> d
             raise DataError(f"{path}: margins must be of the columns {', '.join(columns_of)}, got {name[:40]!r}.")
         found.setdefault(name, {})[label] = share
     return found
-
-
-def _spelled(label: Any) -> tuple[str, ...]:
-    return tuple(map(str, label)) if isinstance(label, tuple) else (str(label),)

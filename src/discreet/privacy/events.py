@@ -14,7 +14,7 @@ The test assumes nothing about the mechanism: any cell is a set of reports.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
@@ -314,7 +314,8 @@ def best_candidate(
         [one for one in chosen_on if one[1:] == rest] for rest in dict.fromkeys(one[1:] for one in chosen_on)
     ):
         samples = {one: chosen_on[one] for one in alike}
-        few = _few_outputs(samples.values())
+        # Where nearly every report is different, none tells anything about the next ones.
+        few = all(len(sample.by_output) * _LEAST_PER_OUTPUT <= sample.size for sample in samples.values())
         # Where all outputs are few, bits tell nothing that these do not.
         bits = None if few else _Bits(samples)
         for first, second in permutations(samples, 2):
@@ -345,11 +346,6 @@ def _with_cells(blank: Event, samples: Samples, *, may_be_clear: bool) -> Event:
     told, other = (blank.table(samples[values]) for values in (blank.first, blank.second))
     sizes = samples[blank.first].size, samples[blank.second].size
     return replace(blank, cells=_steepest_cells(told, other, sizes, may_be_clear=may_be_clear))
-
-
-def _few_outputs(samples: Iterable[Sample]) -> bool:
-    # Where nearly every report is different, none tells anything about the next ones.
-    return all(len(sample.by_output) * _LEAST_PER_OUTPUT <= sample.size for sample in samples)
 
 
 class _Bits:

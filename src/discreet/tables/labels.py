@@ -74,7 +74,7 @@ def check_cuts(domain: Domain, cuts: Cuts) -> None:
     Raises:
         ParameterError: if they are not ascending, not one less than the labels, or of an attribute that is not there.
     """
-    for name, some in _by_attribute(cuts).items():
+    for name, some in (cuts if isinstance(cuts, dict) else {"": cuts}).items():
         space = _space(domain, name)
         if not isinstance(space, Texts) or space.size != len(some) + 1:
             where = f" of {name!r}" if name else ""
@@ -92,10 +92,6 @@ def check_ascending(cuts: Sequence[Cut]) -> None:
         raise ParameterError(
             "cuts must be ascending, all of them numbers, or dates such as 2026, 2026-07 or 2026-07-31."
         )
-
-
-def _by_attribute(cuts: Cuts) -> Mapping[str, list[Cut]]:
-    return cuts if isinstance(cuts, dict) else {"": cuts}
 
 
 def _space(domain: Domain, name: str) -> LabelSpace | None:

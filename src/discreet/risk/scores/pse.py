@@ -400,7 +400,7 @@ def _by_neighbours(genuine: AnyArray, impostors: AnyArray, kind: str) -> float:
     if not k:
         return nats
     rest, share = (len(own), len(others)), len(own) / sizes[0]
-    nats += share * _of_one_atom(rest, sizes)
+    nats += share * float(_log_ratio(*rest) - _log_ratio(*sizes))
     return nats + share * (_SUMS[kind](own, others, k) / rest[0] + log(rest[1] / (rest[0] - 1)))
 
 
@@ -408,11 +408,6 @@ def _of_atoms(total: float, genuine: int, sizes: tuple[int, int]) -> float:
     """Return the divergence of atoms from the sum of X (psi(X) - psi(Y + 1)), with X adding up to ``genuine``."""
     n, m = sizes
     return (total - genuine * float(_log_ratio(n, m))) / n
-
-
-def _of_one_atom(counts: tuple[int, int], sizes: tuple[int, int]) -> float:
-    """Return ln of the ratio of an atom's probabilities."""
-    return float(_log_ratio(*counts) - _log_ratio(*sizes))
 
 
 def _log_ratio(genuine: Any, impostors: Any) -> Any:
