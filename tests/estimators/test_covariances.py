@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from dataclasses import replace
 from itertools import combinations_with_replacement, product
 from math import factorial, prod
 from typing import Any
@@ -26,7 +27,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from discreet.mechanisms.covariances import PoolCovariance, _of_alike_values
+from discreet.mechanisms.covariances import _alike_values, pool_covariance
 from discreet.mechanisms.hashing import PooledHashBlocks
 from discreet.mechanisms.personalized import Personalized
 from discreet.theory.covariance import SampleCovariance
@@ -70,8 +71,10 @@ def mean_of_stated(case: Case, n: int) -> Any:
 
 def without_pool(spread: Any) -> Any:
     """Return the covariance given the pool."""
-    made = spread._made
-    return SampleCovariance(made.centre, made.n, made.reports)
+    [(times, sample)] = spread.samples
+    assert times == 1
+    assert isinstance(sample, SampleCovariance)
+    return sample
 
 
 two = [
@@ -111,9 +114,19 @@ def test_the_covariance_at_a_distribution_is_that_of_every_output(case: Case) ->
 
 def test_the_covariances_of_a_pool_bias_are_those_of_its_sums() -> None:
     domain = Domain(range(6), sensitive=[1, 2, 4, 5])
-    made = PoolCovariance(PoolBias(0.02, 0.013), domain, np.array([0.1, 0.3, 0.2, 0.05]))
+    p = np.array([0.1, 0.3, 0.2, 0.05])
+    made = pool_covariance(PoolBias(0.02, 0.013), domain, p)
+
+    def variance(w: np.ndarray) -> float:
+        """The sums over pairs, spelled out."""
+        w = w[domain.sensitive_codes]
+        t = np.outer(w, p) + np.outer(p, w)
+        np.fill_diagonal(t, 0)
+        return (0.02 - 0.013) * (t**2).sum() / 2 + 0.013 * (t.sum(axis=1) ** 2).sum()
+
     rows = np.eye(6)
-    assert made.matrix == pytest.approx(np.array([[made(one, other) for one in rows] for other in rows]), abs=1e-15)
+    wanted = [[(variance(one + other) - variance(one - other)) / 4 for one in rows] for other in rows]
+    assert made.matrix(np.arange(6)) == pytest.approx(np.array(wanted), abs=1e-15)
 
 
 def test_channels_and_domains_without_sensitive_values() -> None:
@@ -157,7 +170,7 @@ def test_the_table_of_the_formulas(row: tuple[Any, ...]) -> None:
     build = {"rr": RandomizedResponse, "subset": SubsetSelection, "unary": UnaryEncoding}[name]
     mechanism = build(domain, epsilon, **({"k": 2} if name == "subset" else {}))
     tally = Tally(mechanism.fingerprint, 2, np.zeros(4, np.int64), np.zeros(2, np.int64))
-    found = _of_alike_values(domain, mechanism.law, mechanism.numbers, tally, p)
+    found = _alike_values(domain, mechanism.law, mechanism.numbers, p).scaled(1 / (tally.n - 1))
     matrix, weights = found.matrix(np.arange(6)), np.array([1.0, 1, 0, 0, 1, 0])
     constant, slope = mechanism.decoder.variance_of(0.9)
     assert (constant[0], slope[0]) == (pytest.approx(a, abs=6e-9), pytest.approx(b, abs=6e-9))
@@ -173,7 +186,7 @@ def test_what_a_pool_leaves_over_every_function(functions: int) -> None:
     law = PooledHashBlocks(5, 2, functions, prime=5)
     bias = PoolBias.of(law.conditional_inclusion, *law.conditional_variation)
     domain, p = Domain(range(5)), np.array([0.4, 0.3, 0.15, 0.1, 0.05])
-    pool = PoolCovariance(bias, domain, p)
+    pool = pool_covariance(bias, domain, p).between
     w, u = np.array([1.0, 1, 0, 0, 0]), np.array([0.0, 2, -1, 0.5, 3])
     rho, products = float(law.conditional_inclusion), []
     for coefficients in product(range(5), repeat=4):
@@ -193,9 +206,9 @@ def test_pools_add_what_they_leave() -> None:
     spread = estimate(mechanism, mechanism.obfuscate([0] * 50 + [1] * 30, random=SeededRandom(1))).spread
     assert spread is not None
     w = np.array([1.0, 0, 1, 0, 0])
-    made: Any = spread._made  # type: ignore[attr-defined]
-    assert spread.variance(w) == pytest.approx(without_pool(spread).variance(w) + made.lasting(w, w))
-    assert made.lasting(w, w) > 0
+    pool = replace(spread, samples=())  # type: ignore[type-var]
+    assert spread.variance(w) == pytest.approx(without_pool(spread).variance(w) + pool.variance(w))
+    assert pool.variance(w) > 0
 
 
 SIMULATED = [Case(builder, "3of7", 1.0) for builder in ("rr", "subset-k2", "hadamard", "unary-per-value")]
@@ -283,18 +296,17 @@ def test_no_covariance_prints_reports(builder: str) -> None:
     found = estimate(mechanism, mechanism.obfuscate(list(range(9)), random=SeededRandom(1)))
     spread: Any = pickle.loads(pickle.dumps(found)).spread
     for one in (found.spread, spread, found.intervals, found.total([1, 8])):
-        assert re.match(r"\w+Covariance\(9 values\)|TallyIntervals\(|share of 2 values", repr(one))
+        assert re.match(r"\w+Covariance\(9 values\)|CountLimits\(|share of 2 values", repr(one))
     assert spread.variance(np.arange(9.0)) == pytest.approx(found.spread.variance(np.arange(9.0)))
 
 
 def test_one_report_has_no_covariance() -> None:
     mechanism = UnaryEncoding(Domain(range(3)), 1.0)
-    spread = estimate(mechanism, mechanism.obfuscate([0], random=SeededRandom(1))).spread
-    assert spread is not None
-    with pytest.raises(ParameterError, match="needs at least two reports, got 1"):
-        spread.variance(np.ones(3))
-    with pytest.raises(ParameterError, match="needs at least two reports, got 1"):
-        pickle.loads(pickle.dumps(spread)).variances()
+    found = estimate(mechanism, mechanism.obfuscate([0], random=SeededRandom(1)))
+    for one in (found, pickle.loads(pickle.dumps(found))):
+        for asked in (one.covariance, lambda one=one: one.total([1])):
+            with pytest.raises(ParameterError, match="needs at least two reports, got 1"):
+                asked()
 
 
 def test_too_many_contributions_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

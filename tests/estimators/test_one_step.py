@@ -10,12 +10,12 @@ from scipy.stats import binom
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.estimators import estimate
-from discreet.estimators.likelihood_methods import OneStep, one_step
 from discreet.mechanisms import Channel, HadamardResponse, PooledHashing, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.covariances import BlockRatios, OutputRatios
 from discreet.mechanisms.hashing import PooledHashBlocks
 from discreet.mechanisms.law import LawMechanism
 from discreet.mechanisms.per_value import PerValueEncoding
+from discreet.results.one_step import OneStep, one_step
 
 P = np.array([0.35, 0.25, 0.2, 0.1, 0.1, 0.0])
 
@@ -117,9 +117,9 @@ def test_one_step_from_anywhere_near_is_the_same_estimate() -> None:
     f = mle.frequencies[[0, 1, 2, 5]]
     q = 1 + mechanism.contrast * contained @ f
     wanted = ((1 + mechanism.contrast * contained) / q[:, None]).sum(axis=0) / 3000
-    np.testing.assert_allclose(mle.intervals.mean[:4], wanted, rtol=1e-9)
+    np.testing.assert_allclose(mle.intervals.step.mean[:4], wanted, rtol=1e-9)
     rest = float(mle.frequencies[3:5].sum())
-    assert mle.intervals.mean[4] == pytest.approx((1 / q).sum() / 3000 + told / rest)
+    assert mle.intervals.step.mean[4] == pytest.approx((1 / q).sum() / 3000 + told / rest)
 
 
 @pytest.mark.parametrize("build", [HadamardResponse, PooledHashing, UnaryEncoding], ids=lambda one: one.__name__)
@@ -176,7 +176,7 @@ def test_the_covariance_of_sums() -> None:
     mechanism = UnaryEncoding(Domain(range(6), sensitive=[0, 1, 2, 5]), 2.0)
     reports = reports_of(mechanism, 2000, 6)
     found = estimate(mechanism, reports, method="mle")
-    step: OneStep | None = found.intervals.step
+    step: OneStep | None = found.intervals.step.step
     assert step is not None
     tally, spread = mechanism.tally(reports), found.spread
     h = tally.clear / tally.clear_total

@@ -1,18 +1,18 @@
-"""Tables of results, as text, HTML, files and columns of Arrow.
+"""Results that are tables, whose columns are stated once: printed, shown in notebooks, handed to libraries and files.
 
-Tables of estimates and of other results as text and as HTML, for terminals and notebooks.
-
-Results that are tables: printed, shown in notebooks, and handed to pandas, polars, Arrow, DuckDB and files.
+A `ResultColumn` states its name, heading, unit, formats and values; text, HTML, JSON, CSV, Arrow, data frames and the
+tables of verbs read that.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from discreet.arrays import AnyArray
+from discreet.arrays import AnyArray, IntArray
 from discreet.extras import optional
 
 Cells = list[list[str]]
@@ -20,18 +20,71 @@ Cells = list[list[str]]
 _LEAST_P_VALUE = 1e-14
 
 
-def table_cells(names: Sequence[str], columns: Mapping[str, AnyArray]) -> Cells:
-    """Return a heading and a row per value: its name, whether it is sensitive, and numbers to four places.
+@dataclass(frozen=True, slots=True, eq=False)
+class ResultColumn:
+    """A column of a result.
 
-    Args:
-        names: of the values.
-        columns: of numbers, and ``sensitive``.
+    Attributes:
+        name: for programs and in files; with spaces, in tables of text and HTML.
+        values: ``(rows,)``.
+        heading: in tables of verbs; the name with spaces if empty.
+        unit: of the values: ``"text"``; ``"mark"``, true or false; ``"share"``, of people; ``"p-value"``; or another
+            number.
+        format: of a number in tables of text and HTML.
+        page: of a number in tables of verbs, where shares are percentages; as elsewhere if empty.
+        shown: whether tables for people have the column.
+        narrow: whether tables with little room have it too.
     """
-    numbers = {name: column for name, column in columns.items() if name != "sensitive"}
-    heading = ["value", "", *(name.replace("_", " ") for name in numbers)]
-    marks = ["sensitive" if one else "" for one in columns["sensitive"]]
-    rows = zip(names, marks, *([f"{number:.4f}" for number in column] for column in numbers.values()), strict=True)
-    return [heading, *(list(row) for row in rows)]
+
+    name: str
+    values: AnyArray
+    heading: str = ""
+    unit: Literal["text", "mark", "share", "p-value", "number"] = "number"
+    format: str = ".4f"
+    page: str = ""
+    shown: bool = True
+    narrow: bool = True
+
+    def at(self, rows: IntArray) -> "ResultColumn":
+        """Return the column of some rows."""
+        return replace(self, values=self.values[rows])
+
+    def cells(self) -> list[str]:
+        """Return heading and cells for tables of text and HTML."""
+        if self.unit == "mark":
+            return ["", *(self.name if one else "" for one in self.values)]
+        return [self.name.replace("_", " "), *(self._spelled(one, self.format) for one in self.values)]
+
+    def page_cells(self) -> list[str]:
+        """Return heading and cells for tables of verbs."""
+        heading = self.heading or self.name.replace("_", " ")
+        if self.unit == "mark":
+            return [heading, *("yes" if one else "no" for one in self.values)]
+        page = self.page or (".4%" if self.unit == "share" else self.format)
+        return [heading, *(self._spelled(one, page) for one in self.values)]
+
+    def _spelled(self, value: Any, spec: str) -> str:
+        if self.unit == "p-value":
+            return spelled_p_value(value)
+        return str(value) if self.unit == "text" else format(value, spec)
+
+
+def text_column(name: str, texts: Sequence[str], heading: str = "", *, shown: bool = True) -> ResultColumn:
+    """Return a column of texts."""
+    values = np.array(list(texts), dtype=np.dtypes.StringDType())
+    return ResultColumn(name, values, heading, "text", shown=shown)
+
+
+def label_columns(labels: Mapping[str, AnyArray], columns: Sequence[ResultColumn]) -> dict[str, AnyArray]:
+    """Return named columns, those of labels first; one of these that bears the name of another is called label_..."""
+    named = {one.name: one.values for one in columns}
+    return {f"label_{name}" if name in named else name: column for name, column in labels.items()} | named
+
+
+def rows_of(columns: Sequence[ResultColumn], *, page: bool = False) -> Cells:
+    """Return a heading and rows of the columns that are shown, as text or HTML has them, or as the page of a verb."""
+    listed = [one.page_cells() if page else one.cells() for one in columns if one.shown]
+    return [list(row) for row in zip(*listed, strict=True)]
 
 
 def as_text(cells: Cells, below: str) -> str:
@@ -90,9 +143,13 @@ class ResultTable:
         """The kind of result and its size, in a line."""
         raise NotImplementedError
 
+    def stated(self, *asked: Any, **named: Any) -> Sequence[ResultColumn]:
+        """Return the columns, beside those of labels: the one place where they are stated."""
+        raise NotImplementedError
+
     def columns(self, *asked: Any, **named: Any) -> dict[str, AnyArray]:
         """Return the named columns."""
-        raise NotImplementedError
+        return {one.name: one.values for one in self.stated(*asked, **named)}
 
     def _shown(self) -> tuple[Cells, str]:
         """Return the rows that are printed, and lines below them."""

@@ -33,7 +33,7 @@ from discreet.core.grouping import Grouping, SmallGroups
 from discreet.core.reports import Reports
 from discreet.core.tally import DIGIT, GroupedTally, Tally, TallyStack, WeightedTally, scaled
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.linear import LinearStart
+from discreet.estimators.linear import LinearStart, linear
 from discreet.estimators.strata import Strata, Stratum, combine
 from discreet.kernels.counting import runs_of
 from discreet.mechanisms import Mechanism
@@ -41,7 +41,8 @@ from discreet.mechanisms.evidence import Evidence, refuse_unfit_tally
 from discreet.mechanisms.grouped_counts import tallies_by_group
 from discreet.results.estimate import Estimate
 from discreet.results.groups import EstimatesOnDemand, GroupedEstimate
-from discreet.theory.limits import StatedLimits
+from discreet.results.limits import CountLimits
+from discreet.theory.binomial import MeanWorths
 
 _ROUNDS = 5000
 _CLOSE = 1e-10
@@ -494,9 +495,7 @@ def _large(batch: Batch, rule: SmallGroups, options: Mapping[str, Any]) -> list[
 def _alone(mechanism: Mechanism, counts: Counts) -> Estimate:
     """Return the estimate of one sample of people."""
     if isinstance(counts, Tally):
-        from discreet.estimators import estimate
-
-        return estimate(mechanism, counts)
+        return linear(LinearStart.of(mechanism, counts))
     strata = Strata(mechanism.decoder, (counts,))
     centre = mechanism.decoder.estimate(counts.weights)
     return combine(mechanism, strata, 1 / strata.weights, "linear, weighted", lambda *_: centre)
@@ -548,7 +547,7 @@ def _shrunk(mechanism: Mechanism, counts: Mapping[Any, Counts]) -> dict[Any, Est
             SHRUNK,
             mechanism.fingerprint,
             simulated=stratum.simulated,
-            intervals=StatedLimits(frequencies[at], errors[at] ** 2),
+            intervals=CountLimits.of(MeanWorths(frequencies[at], 1, lasting=errors[at] ** 2)),
             people=Strata(mechanism.decoder, (counts[label],)),
         )
     return found

@@ -1,34 +1,16 @@
-"""The methods ``mle`` and ``em``, with errors of one step from their estimate.
+"""The methods ``mle`` and ``em``: maximum likelihood and the paper's EM, for the evidence of any mechanism.
 
-The one-step estimate: the best linear decoder at an estimate, and what it knows of its own error.
-
-Let u be the likelihood ratios of a report at an estimate f (`discreet.mechanisms.covariances`) and J = E u u'
-under f. Then J f = 1, and E u = J p for any true p, so that
-
-    p~ = f + J^-1 (mean of u - 1)
-
-is unbiased whatever f is, with n Cov = J^-1 - f f' where f is right: no decoder has less. The mean of u over reports
-is the gradient that certifies a maximum of the likelihood. Worths w = J^-1 u of reports give the second and third
-moments from which limits follow (`discreet.theory.binomial`): E w^k under f, and E u_x w_x^k, which is that of
-reports of x. With d = u - 1, J = 11' + E d d' and w = f + J^-1 d.
-
-The covariance of the one-step estimate: J^-1 - f f', and the rest shared by counts in clear.
-
-Maximum likelihood and the paper's EM, for the evidence of any mechanism.
+Their errors, limits and covariances are those of one step from their estimates (`discreet.results.one_step`).
 """
 
-from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import FloatArray
 from discreet.core.checks import real_number, shown
-from discreet.core.grouping import ValueCells
-from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators.likelihood import LocalRows, RowLikelihood, singleton_gap, singleton_maximum
 from discreet.estimators.likelihood import expectation_maximization as reconstruct
@@ -41,276 +23,16 @@ from discreet.estimators.linear import (
 )
 from discreet.estimators.maximum import Solution, Start, maximize
 from discreet.mechanisms.block_law import Membership
-from discreet.mechanisms.covariances import LikelihoodRatios
 from discreet.mechanisms.evidence import Evidence, needs_reports
-from discreet.mechanisms.tally_limits import CountIntervals, CountLaw, TallyIntervals
-from discreet.results.estimate import Deferred, Estimate
-from discreet.theory.binomial import MeanWorths, WorthMoment
-from discreet.theory.covariance import Covariance, DeferredCovariance, LowRankCovariance
-from discreet.theory.limits import ShareLimits, Sums
+from discreet.results.estimate import Estimate
+from discreet.results.one_step import OneStepWorths
+from discreet.theory.covariance import Covariance
+from discreet.theory.limits import larger_of_few
 
 MOST_VALUES = 1000
 """More values than this would take too long: their number enters in the third power."""
-# Of the largest eigenvalue of J, in units of its diagonal: below it values cannot be told apart.
-_SINGULAR = 1e-9
-# Frequencies that are nearer to 0 or 1 are so but for rounding.
-_NOTHING = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class OneStep:
-    """A one-step estimate.
-
-    Attributes:
-        estimates: ``(k,)`` p~.
-        inverse: ``(k, k)`` J^-1.
-        ratios: the likelihood ratios of reports at f.
-        n: number of reports, less one for every positive frequency of f.
-    """
-
-    estimates: FloatArray
-    inverse: FloatArray
-    ratios: LikelihoodRatios
-    n: float
-
-    @property
-    def point(self) -> FloatArray:
-        """``(k,)`` f."""
-        return self.ratios.point
-
-    @property
-    def covariance(self) -> FloatArray:
-        """``(k, k)`` n Cov(p~) = J^-1 - f f'."""
-        covariance: FloatArray = self.inverse - np.outer(self.point, self.point)
-        return covariance
-
-    def errors(self, codes: IntArray, tally: Tally) -> FloatArray:
-        """Return the ``(|X|,)`` standard deviations of p~, with the rest shared by counts in clear.
-
-        With r the frequency of the rest and h_y = F_y / F its shares, r h_y varies with r and with h, of which the
-        variance is r^2 h (1 - h) / F.
-
-        Args:
-            codes: ``(v,)`` the values that blocks cover; the others have counts in clear.
-            tally: of the reports.
-        """
-        own, in_clear = np.diagonal(self.covariance), np.ones(len(codes) + len(tally.clear), dtype=np.bool_)
-        in_clear[codes] = False
-        variances = np.zeros(len(in_clear))
-        variances[codes] = own[: len(codes)]
-        if len(own) > len(codes):
-            told = max(tally.clear_total, 1)
-            shares, moved = tally.clear / told, max(float(self.estimates[-1]), 0.0) ** 2 * self.n / told
-            variances[in_clear] = own[-1] * shares**2 + moved * shares * (1 - shares)
-        errors: FloatArray = np.sqrt(np.maximum(variances, 0) / self.n)
-        return errors
-
-    @cached_property
-    def moments(self) -> FloatArray:
-        """``(2, 2, k)`` E w^2 and E w^3, each under f and of reports of the value itself."""
-        moments, inverse = np.zeros((2, 2, len(self.point))), self.inverse
-        for weights, d in self.ratios.stretches():
-            w = self.point.astype(d.dtype) + d @ inverse.astype(d.dtype)
-            power = w * weights[:, None].astype(d.dtype)
-            for found in moments:
-                power *= w
-                whole = np.add.reduce(power, dtype=np.float64)
-                found += [whole, whole + np.add.reduce(power * d, dtype=np.float64)]
-        return moments
-
-    def worths(self, size: int) -> MeanWorths:
-        """Return the means of worths to the first ``size`` values, from which their limits follow."""
-        f = np.minimum(self.point[:size], 1 - _NOTHING)
-        moments = []
-        for whole, own in self.moments[..., :size]:
-            # Where p moves to t, those who have another value keep their proportions.
-            others = (whole - f * own) / (1 - f)
-            moments.append(WorthMoment(others, own - others))
-        return MeanWorths(self.estimates[:size], self.n, moments[0], moments[1])
-
-
-def one_step(ratios: LikelihoodRatios, mean: FloatArray, n: int) -> OneStep | None:
-    """Return the one-step estimate at a distribution; None where its reports do not tell all values apart.
-
-    Args:
-        ratios: of the reports, at f.
-        mean: ``(k,)`` the mean of u over the n reports.
-        n: number of reports.
-    """
-    f = ratios.point
-    # f . d = 0 for every report and E d = 0, so that J f = 1 though blocks are drawn.
-    information = np.ones((len(f), len(f)))
-    for weights, d in ratios.stretches():
-        root = d * np.sqrt(weights, dtype=d.dtype)[:, None]
-        information += root.T @ root
-    inverse = _inverse(information)
-    if inverse is None:
-        return None
-    left = max(n - int(np.count_nonzero(f > _NOTHING)), 1)
-    return OneStep(f + inverse @ (mean - 1), inverse, ratios, left)
-
-
-def _inverse(information: FloatArray) -> FloatArray | None:
-    """Return the inverse of J; None where it has none to speak of."""
-    scale = np.sqrt(np.diagonal(information))
-    if not (np.isfinite(scale).all() and (scale > 0).all()):
-        return None
-    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-    if values[0] <= _SINGULAR * values[-1]:
-        return None
-    inverse: FloatArray = (vectors / values) @ vectors.T / np.outer(scale, scale)
-    return inverse
-
-
-class WorthIntervals(CountIntervals):
-    """Intervals of which those of the values that blocks cover follow from worths of whole reports.
-
-    Values in clear keep those of their counts.
-
-    Attributes:
-        tally: the intervals of the tally.
-        codes: ``(v,)`` the values that blocks cover.
-    """
-
-    tally: TallyIntervals
-    codes: IntArray
-
-    @property
-    @abstractmethod
-    def worths(self) -> MeanWorths | None:
-        """The mean worths of the reports to these values; None where the reports do not tell all values apart."""
-
-    @property
-    def remark(self) -> str:
-        """A sentence where the intervals are those of the tally after all."""
-        if self.worths is not None:
-            return ""
-        return "The blocks do not tell all values apart; intervals are those of the tally."
-
-    @cached_property
-    def centre(self) -> FloatArray:
-        """The mean worths, and the linear estimates of values in clear."""
-        centre = self.tally.centre
-        if self.worths is not None:
-            centre = centre.copy()
-            centre[self.codes] = self.worths.estimates
-        return centre
-
-    @cached_property
-    def counts(self) -> list[CountLaw]:
-        """The worths of reports to the values that blocks cover, and the counts of values in clear."""
-        if self.worths is None:
-            return self.tally.counts
-        in_clear = [law for law in self.tally.counts if not np.isin(law[0][:1], self.codes).any()]
-        return [*in_clear, (self.codes, self.worths)]
-
-    def sums(self, cells: ValueCells, spread: Covariance, n: int) -> Sums | ShareLimits:
-        """Return the limits of sums; those in clear are the tally's."""
-        return self.tally.sums(cells, spread, n) if self.worths is None else self.tally.sums_beside(cells, spread, n)
-
-
-@dataclass(frozen=True, eq=False)
-class OneStepIntervals(WorthIntervals):
-    """Intervals of the one-step estimate at a likelihood estimate; worked out when they are asked for.
-
-    Attributes:
-        tally: the intervals of the tally.
-        codes: ``(v,)`` the values that blocks cover.
-        ratios: the likelihood ratios of reports at the estimate.
-        mean: ``(k,)`` their mean over the reports.
-        n: number of reports.
-        closed: ``(|X|,)`` standard errors from a closed form, or what they follow from; stated where there is no
-            one-step estimate.
-    """
-
-    tally: TallyIntervals
-    codes: IntArray
-    ratios: LikelihoodRatios
-    mean: FloatArray
-    n: int
-    closed: FloatArray | Deferred
-
-    @cached_property
-    def step(self) -> OneStep | None:
-        """The one-step estimate; None where reports do not tell all values apart."""
-        return one_step(self.ratios, self.mean, self.n)
-
-    @cached_property
-    def worths(self) -> MeanWorths | None:
-        """The mean worths; see `WorthIntervals`."""
-        return None if self.step is None else self.step.worths(len(self.codes))
-
-    def errors(self) -> FloatArray:
-        """Return the ``(|X|,)`` standard errors of the one-step estimate; larger ones where all reports agree."""
-        closed = self.closed.value if isinstance(self.closed, Deferred) else self.closed
-        if self.step is None:
-            return closed
-        found = self.step.errors(self.codes, self.tally.tally)
-        return np.where(found < 0.5 / self.n, np.maximum(found, closed), found)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state that limits follow from, worked out: neither reports nor what only errors need."""
-        return {"tally": self.tally, "codes": self.codes, "n": self.n, "worths": self.worths}
-
-
 # Numbers of the rows that choose values: beyond, the linear estimate's covariance is as good as any.
 _MOST_NUMBERS = 1 << 25
-
-
-class OneStepSpread(DeferredCovariance):
-    """The covariance that goes with one-step intervals: worked out when it is asked for, as these are.
-
-    Args:
-        intervals: the intervals.
-        linear: the covariance of the linear estimates, which it is where there is no one-step estimate.
-    """
-
-    def __init__(self, intervals: OneStepIntervals, linear: Covariance) -> None:
-        for name, attribute in (("n", intervals.n), ("make", self._worked_out)):
-            object.__setattr__(self, name, attribute)
-        object.__setattr__(self, "_intervals", intervals)
-        object.__setattr__(self, "_linear", linear)
-
-    _intervals: OneStepIntervals
-    _linear: Covariance
-
-    @cached_property
-    def centre(self) -> FloatArray:  # type: ignore[override]
-        """The one-step estimates."""
-        return self._made.centre if self.n > 1 else self._intervals.centre
-
-    def _worked_out(self) -> Covariance:
-        found = self._intervals
-        size = len(found.tally.centre)
-        if found.step is None or size * len(found.step.point) > _MOST_NUMBERS:
-            return self._linear
-        return one_step_covariance(found.step, found.codes, size, found.tally.tally)
-
-
-def one_step_covariance(step: OneStep, codes: IntArray, size: int, tally: Tally) -> LowRankCovariance:
-    """Return the covariance of a one-step estimate over all values.
-
-    With r the frequency of the rest and h_y = F_y / F its shares, r h_y varies with r and with h, of which the
-    covariance is r^2 (diag(h) - h h') / F.
-
-    Args:
-        step: the estimate.
-        codes: ``(v,)`` the values that blocks cover.
-        size: |X|.
-        tally: of the reports.
-    """
-    core, factors, apart = step.covariance, np.zeros((len(step.point), size)), np.zeros(size)
-    factors[np.arange(len(codes)), codes] = 1
-    if len(step.point) > len(codes):
-        rest, told = max(float(step.estimates[-1]), 0.0), max(tally.clear_total, 1)
-        others = np.ones(size, dtype=np.bool_)
-        others[codes] = False
-        factors[-1, others] = tally.clear / told
-        spread = rest**2 * step.n / told
-        apart = spread * factors[-1]
-        core[-1, -1] -= spread
-    return LowRankCovariance(step.estimates @ factors, apart, factors, core, 1 / step.n)
-
 
 # Where the paper's procedure stops: the sum of absolute changes in one iteration.
 EM_CHANGE = 3e-4
@@ -474,10 +196,29 @@ def _one_stepped(
     if evidence.noise is not None or len(covered) > MOST_VALUES:
         return found
     ratios = start.decoder.likelihood_ratios(evidence, *point)
-    codes = np.flatnonzero(evidence.covered)
-    intervals = OneStepIntervals(start.intervals, codes, ratios, gradient, start.n, found.errors)
-    spread = None if start.spread is None else OneStepSpread(intervals, start.spread)
-    return replace(found, errors=Deferred(intervals.errors), intervals=intervals, spread=spread)
+    worths = OneStepWorths(np.flatnonzero(evidence.covered), ratios, gradient, start.n)
+    return replace(
+        found,
+        errors=partial(_step_errors, start, worths, found),
+        intervals=replace(start.intervals, step=worths),
+        covariances=partial(_step_spread, start, worths),
+    )
+
+
+def _step_errors(start: LinearStart, worths: OneStepWorths, found: Estimate) -> FloatArray:
+    """Return the ``(|X|,)`` standard errors of the one-step estimate; larger ones where all reports agree."""
+    closed = found.standard_errors
+    if worths.step is None:
+        return closed
+    errors = np.sqrt(worths.step.spread(worths.codes, start.tally).variances())
+    return larger_of_few(errors, closed, np.False_, start.n)
+
+
+def _step_spread(start: LinearStart, worths: OneStepWorths) -> Covariance | None:
+    """Return the covariance of the one-step estimate, or of the linear one where there is none."""
+    if worths.step is None or start.domain.size * len(worths.step.point) > _MOST_NUMBERS:
+        return start.spread
+    return worths.step.spread(worths.codes, start.tally)
 
 
 def _possible(likelihood: RowLikelihood, first: FloatArray) -> FloatArray:

@@ -32,7 +32,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import ArrayLike
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.core.checks import checked_choice, real_number, shown
 from discreet.core.domain import Domain
 from discreet.core.tally import Tally
@@ -41,11 +41,10 @@ from discreet.estimators.strata import Strata
 from discreet.mechanisms.decoders import Decoder
 from discreet.mechanisms.evidence import Data, Evidence
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.tally_limits import TallyIntervals
-from discreet.results.estimate import Deferred, Estimate
-from discreet.theory.binomial import score_ends
+from discreet.results.estimate import Estimate
+from discreet.results.limits import CountLimits
 from discreet.theory.covariance import Covariance
-from discreet.theory.limits import ConfidenceLimits
+from discreet.theory.limits import larger_of_few, plausible_variances
 
 # Rounds grow with the logarithm of the range of the data: a few dozen in practice, about 2,000 if
 # the data span all of float64.
@@ -331,9 +330,9 @@ class LinearStart:
         return self.decoder.second_moments(self.tally, self.linear)
 
     @property
-    def intervals(self) -> TallyIntervals:
-        """The intervals that the tally gives, whatever the point estimate is."""
-        return TallyIntervals(self.decoder, self.tally, self.linear)
+    def intervals(self) -> CountLimits:
+        """The limits that the tally gives, whatever the point estimate is."""
+        return CountLimits(self.linear, decoder=self.decoder, tally=self.tally)
 
     @cached_property
     def spread(self) -> Covariance | None:
@@ -348,19 +347,17 @@ class LinearStart:
     def linear_errors(self) -> FloatArray:
         """``(|X|,)`` standard errors of the linear estimates; 0 only where there is one value, so that it is known.
 
-        Where nothing of a value was seen, or nothing else, the variance at the estimate is 0 because all reports agree,
-        not because the truth is known. There it is the larger variance at the two ends of the score interval of
-        one standard deviation: about that of one report more or less, or the noise where that is more.
+        Where nothing of a value was seen, or nothing else, it is that of `plausible_variances`.
         """
-        return self._own_spread[0]
+        return self._own_errors[0]
 
     @property
     def unseen(self) -> BoolArray:
         """``(|X|,)`` booleans: true for an estimate with a standard error below half a report, by its own variance."""
-        return self._own_spread[1]
+        return self._own_errors[1]
 
     @cached_property
-    def _own_spread(self) -> tuple[FloatArray, BoolArray]:
+    def _own_errors(self) -> tuple[FloatArray, BoolArray]:
         # Where the truth is the linear estimate itself.
         size, shape = self.domain.size, self.linear.shape
         constant, slope, n = (np.broadcast_to(one, shape) for one in (*self.second_moments, self.n))
@@ -379,9 +376,7 @@ class LinearStart:
             each *= 1 / np.maximum(self.n - 1, 1)
             np.sqrt(each, out=each)
         if unseen.any():
-            constant, slope, n = constant[unseen], slope[unseen], n[unseen]
-            ends = (np.clip(end, 0, 1) for end in score_ends(self.linear[unseen], (constant, slope), n, 1.0))
-            plausible = np.maximum(*(_variance(end, (constant, slope), n) for end in ends))
+            plausible = plausible_variances(self.linear[unseen], (constant[unseen], slope[unseen]), n[unseen])
             errors[unseen] = np.maximum(np.sqrt(plausible), errors[unseen])
         return errors, unseen
 
@@ -395,7 +390,7 @@ class LinearStart:
         return self.decoder.covariance_with_sum(self.tally, frequencies, variance)
 
 
-def _variance(at: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: int | IntArray) -> FloatArray:
+def _variance(at: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: int) -> FloatArray:
     """Return (A + B p - p^2) / n at p, where rounding leaves it above 0."""
     constant, slope = second_moments
     found: FloatArray = np.empty(len(at))
@@ -407,7 +402,7 @@ def _variance(at: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: 
         each += constant[part]
         each -= np.multiply(p, p, out=square[: len(p)])
         np.maximum(each, 0, out=each)
-        each /= n[part] if isinstance(n, np.ndarray) else n
+        each /= n
     return found
 
 
@@ -512,33 +507,31 @@ def make_estimate(
     *,
     gap: float | None = None,
     passes: float | None = None,
-    intervals: ConfidenceLimits | None = None,
 ) -> Estimate:
     """Return an estimate of these frequencies, and of errors that may be worked out later.
 
-    Its intervals are those of the tally, unless others are passed. Where `LinearStart.unseen` holds, or an error is
+    Its intervals are those of the tally. Where `LinearStart.unseen` holds, or an error is
     below half a report, the error is at least that of the linear estimate.
     """
     tally = start.tally
 
     def floored() -> FloatArray:
         found = errors() if callable(errors) else errors
-        if found is not start.linear_errors:
-            bare = np.flatnonzero(start.unseen | (found < 0.5 / tally.n))
-            found[bare] = np.maximum(found[bare], start.linear_errors[bare])
-        return found
+        if found is start.linear_errors:
+            return found
+        return larger_of_few(found, start.linear_errors, start.unseen, tally.n)
 
     return Estimate(
         start.domain,
         frequencies,
-        Deferred(floored),
+        floored,
         tally.n,
         method,
         start.fingerprint,
         gap,
         passes,
         tally.simulated,
-        intervals or start.intervals,
-        start.spread,
+        start.intervals,
+        lambda: start.spread,
         people=Strata(start.decoder, (tally,)),
     )

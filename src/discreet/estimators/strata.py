@@ -22,9 +22,10 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.decoders import Decoder
 from discreet.results.estimate import Estimate
-from discreet.theory.binomial import score_ends
-from discreet.theory.covariance import CombinedCovariance, Covariance, DeferredCovariance
-from discreet.theory.limits import StatedLimits
+from discreet.results.limits import CountLimits
+from discreet.theory.binomial import MeanWorths, WorthMoment
+from discreet.theory.covariance import Covariance, LowRankCovariance, SampleCovariance
+from discreet.theory.limits import all_agree, larger_of_few, plausible_variances
 
 # Chance of equal reports of other people, below which they are the same people's.
 _RARE = 0.01
@@ -169,14 +170,17 @@ class Combined:
     effective: float
     simulated: bool
 
-    def estimate(self, mechanism: Mechanism, method: str, spread: Covariance | None, people: Strata) -> Estimate:
+    def estimate(
+        self, mechanism: Mechanism, method: str, covariances: Callable[[], Covariance | None], people: Strata
+    ) -> Estimate:
         """Return the estimate with standard errors and score intervals, made of the tallies of these people."""
-        errors = np.sqrt(np.maximum(self._floored(), 0))
+        errors = self._errors()
         constant, slope = self.moments
         model = constant + slope * self.frequencies - self.frequencies**2
         least = np.finfo(float).tiny
         # The number of reports of one weight that would have this very variance.
         alike = np.where((model > least) & (errors > 0), model / np.maximum(errors**2, least), self.effective)
+        law = MeanWorths(self.frequencies, np.maximum(alike, 1), WorthMoment(*self.moments))
         return Estimate(
             mechanism.domain,
             self.frequencies,
@@ -185,22 +189,18 @@ class Combined:
             method,
             mechanism.fingerprint,
             simulated=self.simulated,
-            intervals=StatedLimits(self.frequencies, self.moments, np.maximum(alike, 1)),
-            spread=spread,
+            intervals=CountLimits.of(law),
+            covariances=covariances,
             people=people,
         )
 
-    def _floored(self) -> FloatArray:
-        """Return the variances; where all reports agree, the larger one at the ends of a score interval."""
-        rows = np.flatnonzero(self.variances < (0.5 / self.effective) ** 2)
-        if not len(rows) or len(self.frequencies) == 1:
-            return self.variances
-        constant, slope = (one[rows] for one in self.moments)
-        ends = score_ends(self.frequencies[rows], (constant, slope), self.effective, 1.0)
-        plausible = [(constant + slope * end - end**2) / self.effective for end in (np.clip(one, 0, 1) for one in ends)]
-        found = self.variances.copy()
-        found[rows] = np.maximum.reduce([*plausible, found[rows]])
-        return found
+    def _errors(self) -> FloatArray:
+        """Return the standard errors; where all reports agree, those that are plausible."""
+        errors: FloatArray = np.sqrt(np.maximum(self.variances, 0))
+        if len(errors) == 1 or not all_agree(errors, self.effective).any():
+            return errors
+        plausible = np.sqrt(plausible_variances(self.frequencies, self.moments, self.effective))
+        return larger_of_few(errors, plausible, np.zeros(len(errors), np.bool_), self.effective)
 
 
 def own_mean(place: int, stratum: Stratum) -> FloatArray:
@@ -225,39 +225,46 @@ def combine(
     for place, (stratum, factor) in enumerate(zip(strata, factors, strict=True)):
         total.add(stratum, float(factor), centre(place, stratum))
     found = total.combined()
-    return found.estimate(mechanism, method, _spread(mechanism, strata, factors, centre, found), strata)
+
+    def covariances() -> Covariance | None:
+        return _spread(mechanism, strata, factors, centre, found)
+
+    return found.estimate(mechanism, method, covariances, strata)
 
 
 def _spread(
     mechanism: Mechanism, strata: Strata, factors: FloatArray, centre: Centre, found: Combined
 ) -> Covariance | None:
-    """Return the covariance of a sum over strata, worked out when asked for; None where one of a stratum is unknown."""
+    """Return the covariance of a sum over strata; None where one of a stratum is unknown."""
     first = next(iter(strata))
     if first.lasting.any() or _covariance(mechanism, first.squared_weights[0][1]) is None:
         return None
-
-    def make() -> Covariance:
-        numbers = 10 * len(strata.counts) * len(found.frequencies)
-        if numbers > _MOST_NUMBERS:
-            raise ParameterError(
-                f"covariances over {len(strata.counts)} groups of {len(found.frequencies)} values take {numbers} "
-                f"numbers, more than {_MOST_NUMBERS}; merge groups, or ask within each."
-            )
-        parts, rows, weights = [], [], [np.zeros((0, 0))]
-        for place, (stratum, factor) in enumerate(zip(strata, factors, strict=True)):
-            scale = float(factor) ** 2 * stratum.people / max(stratum.people - 1, 1)
-            for times, tally in stratum.squared_weights:
-                # The sum of squares about the mean is n - 1 times the covariance of the mean, n times.
-                part, share = _covariance(mechanism, tally), scale * times * tally.n
-                if part is not None and tally.n > 1:
-                    parts.append((share * (tally.n - 1), part))
-                rows.append(mechanism.decoder.decode(tally))
-                weights.append(np.array([[share]]))
-            rows += [centre(place, stratum), stratum.square_mean]
-            weights.append(scale * stratum.squares * np.array([[1.0, -1.0], [-1.0, 0.0]]))
-        return CombinedCovariance(found.frequencies, parts, np.array(rows), _diagonal(weights))
-
-    return DeferredCovariance(found.frequencies, found.people, make)
+    numbers = 10 * len(strata.counts) * len(found.frequencies)
+    if numbers > _MOST_NUMBERS:
+        raise ParameterError(
+            f"covariances over {len(strata.counts)} groups of {len(found.frequencies)} values take {numbers} "
+            f"numbers, more than {_MOST_NUMBERS}; merge groups, or ask within each."
+        )
+    diagonal, rows, weights, samples = np.zeros(len(found.frequencies)), [], [np.zeros((0, 0))], []
+    for place, (stratum, factor) in enumerate(zip(strata, factors, strict=True)):
+        scale = float(factor) ** 2 * stratum.people / max(stratum.people - 1, 1)
+        for times, tally in stratum.squared_weights:
+            # The sum of squares about the mean is n - 1 times the covariance of the mean, n times.
+            part, share = _covariance(mechanism, tally), scale * times * tally.n
+            if isinstance(part, SampleCovariance):
+                samples.append((share * (tally.n - 1), part))
+            elif isinstance(part, LowRankCovariance):
+                part = part.scaled(share * (tally.n - 1))
+                diagonal += part.diagonal
+                rows.append(part.factors)
+                weights.append(part.core)
+            rows.append(mechanism.decoder.decode(tally)[None])
+            weights.append(np.array([[share]]))
+        rows += [centre(place, stratum)[None], stratum.square_mean[None]]
+        weights.append(scale * stratum.squares * np.array([[1.0, -1.0], [-1.0, 0.0]]))
+    # One report by itself has no sample covariance.
+    counted = tuple(one for one in samples if one[0] > 0)
+    return LowRankCovariance(found.frequencies, diagonal, np.concatenate(rows), _diagonal(weights), counted)
 
 
 def _covariance(mechanism: Mechanism, tally: Tally) -> Covariance | None:

@@ -22,9 +22,10 @@ from discreet.estimators import Method, estimate
 from discreet.mechanisms.evidence import Data
 from discreet.mechanisms.given import as_personalized
 from discreet.mechanisms.personalized import Personalized
-from discreet.results.estimate import Deferred, Estimate
-from discreet.theory.binomial import Ends
-from discreet.theory.limits import ConfidenceLimits
+from discreet.results.estimate import Estimate
+from discreet.results.limits import CountLimits
+from discreet.theory.binomial import CountLaw, Ends
+from discreet.theory.linear_decoder import PerValue
 
 IN_CLEAR, DROP = "in-clear", "drop"
 
@@ -251,14 +252,15 @@ def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
     for mass, share in zip(r.frequencies[domain.size :], shares, strict=True):
         frequencies[share.codes] += mass * share.weights
         factors[share.codes] += mass / share.base
-    intervals = SharedIntervals(r, shares, factors)
+    law = SharedCounts(r, shares, factors)
     numbers = r.n, f"{r.method}, bots shared", r.fingerprint, r.gap, r.passes, r.simulated
-    return Estimate(domain, frequencies, Deferred(intervals.errors), *numbers, intervals)
+    limits = CountLimits(law.summed(r.centre), ((np.arange(domain.size), law),))
+    return Estimate(domain, frequencies, lambda: law.combined(r.standard_errors), *numbers, limits)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SharedIntervals(ConfidenceLimits):
-    """Intervals of p_hat: of sums of values and bots, from the intervals of r_hat [Zou and Donner 2008].
+@dataclass(frozen=True, eq=False)
+class SharedCounts(CountLaw):
+    """The law of p_hat: of sums of values and bots, from the limits of r_hat [Zou and Donner 2008].
 
     The squared distances of limits from their estimates add up, as variances of independent estimates do; those here
     are negatively correlated, so that this errs on the safe side. pi_hat is taken as right.
@@ -279,32 +281,28 @@ class SharedIntervals(ConfidenceLimits):
     )
 
     @property
-    def remark(self) -> str:
-        """A sentence on where the intervals of r_hat come from, if not from where its method says."""
+    def remark(self) -> str:  # type: ignore[override]
+        """A sentence on where the limits of r_hat come from, if not from where its method says."""
         return self.common.remark
 
-    @property
-    def centre(self) -> FloatArray:
-        """The ``(|X|,)`` estimates that the limits lie around."""
-        centre, size = self.common.centre, len(self.factors)
+    def summed(self, centre: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` estimates that the limits lie around, from the ``(|X| + bots,)`` ones of r_hat."""
+        size = len(self.factors)
         sums = centre[:size].copy()
         for mass, share in zip(centre[size:], self.shares, strict=True):
             sums[share.codes] += mass * share.weights
         return sums
 
-    def ends(self, alpha: float) -> Ends:
-        """Return the limits, not clipped; see `ConfidenceLimits.ends`."""
+    def limits(self, alpha: float) -> Ends:
+        """Return the limits, not clipped; see `CountLaw.limits`."""
         low, high = self.common.limits(1 - alpha)
-        around, centre = self.common.centre, self.centre
+        around = self.common.centre
+        centre = self.summed(around)
         return centre - self.combined(around - low), centre + self.combined(high - around)
 
-    def variances(self, at: float) -> FloatArray:
-        """Return the variances at the ends of [0, 1], bots included."""
-        return self.combined(np.sqrt(self.common.variances(at))) ** 2
-
-    def errors(self) -> FloatArray:
-        """Return the ``(|X|,)`` standard errors, from those of r_hat."""
-        return self.combined(self.common.standard_errors)
+    def variances(self, p: PerValue) -> FloatArray:
+        """Return the variances where all of the true frequencies are p, bots included."""
+        return self.combined(np.sqrt(self.common.variances(float(np.max(p))))) ** 2
 
     def combined(self, deviations: FloatArray) -> FloatArray:
         """Return ``(|X|,)`` deviations of p_hat, from the ``(|X| + bots,)`` ones of r_hat."""

@@ -24,6 +24,7 @@ from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, known_of, total
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.block_law import Counting
+from discreet.mechanisms.count_laws import CodedLaw
 from discreet.mechanisms.covariances import OutputRatios, output_covariance
 from discreet.mechanisms.decoders import Decoder, PseudoValues
 from discreet.mechanisms.evidence import (
@@ -35,7 +36,6 @@ from discreet.mechanisms.evidence import (
     refuse_unfit_reports,
 )
 from discreet.mechanisms.mechanism import Face
-from discreet.mechanisms.tally_limits import CountLaw
 from discreet.theory.binomial import MeanWorths, WorthMoment
 from discreet.theory.covariance import Covariance
 from discreet.theory.linear_decoder import worst_distribution
@@ -97,7 +97,7 @@ class MatrixDecoder(Decoder):
         squares: FloatArray = (tally.support / tally.n) @ self.inverse**2
         return squares
 
-    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
+    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
         """Return the means of the worths of outputs, with their moments as far as the tally tells."""
         second, third = (WorthMoment(*self._moment(power, tally, linear)) for power in (2, 3))
         return [(np.arange(self.domain.size), MeanWorths(linear, tally.n, second, third))]
@@ -117,7 +117,7 @@ class MatrixDecoder(Decoder):
 
     def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance:
         """Return the covariance of the linear estimate."""
-        return output_covariance(lambda: self.inverse, evidence.tally, linear)
+        return output_covariance(self.inverse, evidence.tally, linear)
 
     def covariances_at(self, p: FloatArray) -> FloatArray:
         """Return n times the ``(|X|, |X|)`` covariances of the estimate, exactly, for a true ``p``."""

@@ -21,10 +21,11 @@ fixed seed. Ratios are handed out less one, d = u - 1: where the contrast is sma
 precision keeps them.
 """
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +39,6 @@ from discreet.mechanisms.evidence import Evidence
 from discreet.theory.covariance import (
     Contributions,
     Covariance,
-    DeferredCovariance,
     LowRankCovariance,
     SampleCovariance,
 )
@@ -46,72 +46,23 @@ from discreet.theory.design import Design, cross_moments, design_cross_moments
 from discreet.theory.linear_decoder import LinearDecoder, PerValue, PoolBias
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class BlockContributions(Contributions):
-    """The contributions of blocks.
-
-    Attributes:
-        counts: ``(rows,)`` the number of reports of each block; None if each came once.
-        membership: the matrix of the blocks.
-        domain: the values.
-        numbers: of the decoder.
-    """
-
-    counts: FloatArray | None
-    membership: Membership
-    domain: Domain
-    numbers: LinearDecoder
-
-    def to(self, weights: FloatArray) -> FloatArray:
-        """Return ``(rows,)`` contributions."""
-        inside, outside, _ = self.numbers.worth
-        chosen = weights[self.domain.sensitive_codes]
-        worth: FloatArray = self.membership.dot((inside - outside) * chosen) + float(np.sum(outside * chosen))
-        return worth
+def _of_blocks_to(membership: Membership, domain: Domain, numbers: LinearDecoder, weights: FloatArray) -> FloatArray:
+    """Return the ``(rows,)`` contributions of blocks to a weighted sum."""
+    inside, outside, _ = numbers.worth
+    chosen = weights[domain.sensitive_codes]
+    worth: FloatArray = membership.dot((inside - outside) * chosen) + float(np.sum(outside * chosen))
+    return worth
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ClearContributions(Contributions):
-    """The contributions of values in clear.
-
-    Attributes:
-        counts: ``(N,)`` the number of reports of each value.
-        domain: the values.
-        numbers: of the decoder.
-    """
-
-    counts: FloatArray
-    domain: Domain
-    numbers: LinearDecoder
-
-    def to(self, weights: FloatArray) -> FloatArray:
-        """Return ``(N,)`` contributions."""
-        silent, _, own = self.numbers.clear_worth
-        worth: FloatArray = own * weights[self.domain.clear_codes]
-        return worth + float(np.sum(silent * weights[self.domain.sensitive_codes]))
+def _of_clear_to(domain: Domain, numbers: LinearDecoder, weights: FloatArray) -> FloatArray:
+    """Return the ``(N,)`` contributions of values in clear to a weighted sum."""
+    silent, _, own = numbers.clear_worth
+    worth: FloatArray = own * weights[domain.clear_codes]
+    return worth + float(np.sum(silent * weights[domain.sensitive_codes]))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class OutputContributions(Contributions):
-    """The contributions of the outputs of an explicit channel.
-
-    Attributes:
-        counts: ``(|Y|,)`` the number of reports of each output.
-        inverse: ``(|Y|, |X|)`` the decoder.
-    """
-
-    counts: FloatArray
-    inverse: FloatArray
-
-    def to(self, weights: FloatArray) -> FloatArray:
-        """Return ``(|Y|,)`` contributions."""
-        worth: FloatArray = self.inverse @ weights
-        return worth
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PoolCovariance:
-    """The covariance of weighted sums that a pool leaves, as its bias, however many reports there are.
+def pool_covariance(bias: PoolBias, domain: Domain, p: FloatArray) -> LowRankCovariance:
+    """Return the covariance that a pool leaves, as its bias, however many reports there are.
 
     Over pools the shares R_xy of functions under which two values collide have a variance, a covariance where two
     pairs have one value in common, and none where they have none. With t_xy = w_x p_y + w_y p_x the bias of w . p is
@@ -119,45 +70,30 @@ class PoolCovariance:
 
         (u - c) sum over pairs of t_xy^2 + c sum over x of (sum over y != x of t_xy)^2,
 
-    with u and c of `PoolBias`. The frequencies are the positive ones of the estimate, scaled to their mass: their
-    squares exceed the true ones on average, so that this states too much rather than too little.
+    with u and c of `PoolBias`. With P the sum of p and e = P - 2 p, these sums have the matrices
 
-    Attributes:
+        (p . p) I + p p' - 2 diag(p^2)  and  diag(e^2) + (e p) 1' + 1 (e p)' + (p . p) 1 1'.
+
+    Args:
         bias: u and c.
         domain: the values.
-        frequencies: ``(v,)`` of the sensitive values.
+        p: ``(v,)`` frequencies of the sensitive values: where they are estimated the positive ones, scaled to their
+            mass. Their squares exceed the true ones on average, so that this states too much rather than too little.
     """
-
-    bias: PoolBias
-    domain: Domain
-    frequencies: FloatArray
-
-    def __call__(self, first: FloatArray, second: FloatArray) -> float:
-        """Return the covariance of two weighted sums."""
-        w, u = (weights[self.domain.sensitive_codes] for weights in (first, second))
-        return (self._variance(w + u) - self._variance(w - u)) / 4
-
-    @property
-    def matrix(self) -> FloatArray:
-        """The ``(|X|, |X|)`` covariances of the estimates."""
-        p, codes = self.frequencies, self.domain.sensitive_codes
-        pairs = (p @ p) * np.eye(len(p)) + np.outer(p, p) - 2 * np.diag(p * p)
-        summed = (p.sum() - 2 * p) * np.eye(len(p)) + p[:, None]
-        whole = np.zeros((self.domain.size,) * 2)
-        whole[np.ix_(codes, codes)] = (self.bias.squares - self.bias.mass) * pairs + self.bias.mass * summed.T @ summed
-        return whole
-
-    def _variance(self, w: FloatArray) -> float:
-        p = self.frequencies
-        pairs = float((w @ w) * (p @ p) + (w @ p) ** 2 - 2 * ((w * p) @ (w * p)))
-        summed = w * p.sum() + p * w.sum() - 2 * w * p
-        return (self.bias.squares - self.bias.mass) * pairs + self.bias.mass * float(summed @ summed)
+    square, away = float(p @ p), p.sum() - 2 * p
+    apart, shared = bias.squares - bias.mass, bias.mass
+    rows = np.zeros((3, domain.size))
+    rows[:, domain.sensitive_codes] = p, np.ones(len(p)), away * p
+    diagonal = np.zeros(domain.size)
+    diagonal[domain.sensitive_codes] = apart * (square - 2 * p * p) + shared * away**2
+    core = np.array([[apart, 0, 0], [0, shared * square, shared], [0, shared, 0]])
+    return LowRankCovariance(np.zeros(domain.size), diagonal, rows, core)
 
 
 def block_covariance(
     domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design, evidence: Evidence, linear: FloatArray
 ) -> Covariance | None:
-    """Return the covariance of the linear estimate of a block mechanism.
+    """Return the covariance of the linear estimate of a block mechanism, of at least two reports.
 
     Args:
         domain: the values.
@@ -170,25 +106,22 @@ def block_covariance(
         None where it follows from the reports alone, and these are not at hand. Of hash functions inclusions are then
         taken as independent; their sums err on the safe side.
     """
-    make: Callable[[], Covariance]
+    tally = evidence.tally
+    each = 1 / max(tally.n - 1, 1)
     if evidence.noise is not None and isinstance(numbers, LinearDecoder):
-        make = partial(_of_single_values, domain, numbers, evidence.tally, linear)
-    elif isinstance(numbers, Design) or _is_alike(domain, law, numbers) or _taken_as_alike(law, numbers, evidence):
-        make = partial(_of_alike_values, domain, law, numbers, evidence.tally, linear)
-    elif evidence.blocks is None or numbers.clear_blocks or not isinstance(evidence.membership, Membership):
+        shares = domain.arrange(tally.support / tally.n, tally.clear / tally.n)
+        return _single_values(shares, numbers, linear).scaled(each)
+    if isinstance(numbers, Design) or _is_alike(domain, law, numbers) or _taken_as_alike(law, numbers, evidence):
+        return _alike_values(domain, law, numbers, linear).scaled(each)
+    if evidence.blocks is None or numbers.clear_blocks or not isinstance(evidence.membership, Membership):
         return None
-    else:
-        make = partial(_of_blocks, domain, numbers, evidence.membership, evidence.tally, linear)
-    return DeferredCovariance(linear, evidence.tally.n, make)
+    return _of_blocks(domain, numbers, evidence.membership, tally, linear)
 
 
-def output_covariance(inverse: Callable[[], FloatArray], tally: Tally, linear: FloatArray) -> Covariance:
-    """Return the covariance of the linear estimate of an explicit channel, given its decoder."""
-
-    def make() -> Covariance:
-        return SampleCovariance(linear, tally.n, [OutputContributions(tally.support.astype(np.float64), inverse())])
-
-    return DeferredCovariance(linear, tally.n, make)
+def output_covariance(inverse: FloatArray, tally: Tally, linear: FloatArray) -> Covariance:
+    """Return the covariance of the linear estimate of an explicit channel, given its ``(|Y|, |X|)`` decoder."""
+    outputs = Contributions(tally.support.astype(np.float64), partial(np.matmul, inverse))
+    return SampleCovariance(linear, tally.n, [outputs])
 
 
 def covariance_at(
@@ -219,18 +152,7 @@ def _taken_as_alike(law: BlockLaw, numbers: LinearDecoder, evidence: Evidence) -
 def _single_values(shares: FloatArray, numbers: LinearDecoder, linear: FloatArray) -> LowRankCovariance:
     """Return the covariance of one report that is each value with these probabilities."""
     square = 1 / numbers.truth**2
-    return LowRankCovariance(linear, shares * square, shares[None], np.array([[-square]]), 1.0)
-
-
-def _of_single_values(domain: Domain, numbers: LinearDecoder, tally: Tally, linear: FloatArray) -> LowRankCovariance:
-    shares = domain.arrange(tally.support / tally.n, tally.clear / tally.n)
-    return replace(_single_values(shares, numbers, linear), scale=1 / (tally.n - 1))
-
-
-def _of_alike_values(
-    domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design, tally: Tally, linear: FloatArray
-) -> LowRankCovariance:
-    return replace(_alike_values(domain, law, numbers, linear), scale=1 / (tally.n - 1))
+    return LowRankCovariance(linear, shares * square, shares[None], np.array([[-square]]))
 
 
 def _alike_values(
@@ -250,7 +172,7 @@ def _alike_values(
     used = [at for at in range(4) if core[at].any() and len(classes[at // 2])]
     factors = np.array([_factor(domain, linear, at) for at in used])
     diagonal = domain.arrange(*apart) if domain.sensitive_count else apart[1]
-    return LowRankCovariance(linear, diagonal, factors, core[np.ix_(used, used)], 1.0)
+    return LowRankCovariance(linear, diagonal, factors, core[np.ix_(used, used)])
 
 
 def _factor(domain: Domain, linear: FloatArray, at: int) -> FloatArray:
@@ -272,12 +194,15 @@ def _products(law: BlockLaw, numbers: LinearDecoder | Design, mass: float) -> Fl
 
 def _of_blocks(
     domain: Domain, numbers: LinearDecoder, membership: Membership, tally: Tally, linear: FloatArray
-) -> SampleCovariance:
-    reports: list[Contributions] = [BlockContributions(membership.multiplicity, membership, domain, numbers)]
+) -> Covariance:
+    reports = [Contributions(membership.multiplicity, partial(_of_blocks_to, membership, domain, numbers))]
     if domain.clear_count:
-        reports.append(ClearContributions(tally.clear.astype(np.float64), domain, numbers))
-    lasting = PoolCovariance(numbers.pool_bias, domain, plausible(domain, linear)) if numbers.pool_bias else None
-    return SampleCovariance(linear, tally.n, reports, lasting)
+        reports.append(Contributions(tally.clear.astype(np.float64), partial(_of_clear_to, domain, numbers)))
+    sample = SampleCovariance(linear, tally.n, reports)
+    if not numbers.pool_bias:
+        return sample
+    pool = pool_covariance(numbers.pool_bias, domain, plausible(domain, linear))
+    return replace(pool, centre=linear, samples=((1.0, sample),))
 
 
 def plausible(domain: Domain, linear: FloatArray) -> FloatArray:
@@ -296,21 +221,22 @@ _AT_ONCE = 1 << 19
 _SINGLE_CONTRAST = 1e15
 
 
-class LikelihoodRatios(Protocol):
-    """The reports of a mechanism under a distribution, with their probabilities and likelihood ratios."""
+class LikelihoodRatios(ABC):
+    """The reports of a mechanism under a distribution, with their probabilities and likelihood ratios.
 
-    @property
-    def point(self) -> FloatArray:
-        """The ``(k,)`` distribution f: of the values that blocks cover, and of the rest if any of it was seen."""
-        ...
+    Attributes:
+        point: the ``(k,)`` distribution f: of the values that blocks cover, and of the rest if any of it was seen.
+    """
 
+    point: FloatArray
+
+    @abstractmethod
     def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield stretches of reports: ``(m,)`` probabilities, and ``(m, k)`` ratios less one, d."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
-class BlockRatios:
+class BlockRatios(LikelihoodRatios):
     """The likelihood ratios of blocks, and of values in clear as one.
 
     Attributes:
@@ -329,8 +255,8 @@ class BlockRatios:
     members: FloatArray
     rest: float
 
-    @property
-    def point(self) -> FloatArray:
+    @cached_property
+    def point(self) -> FloatArray:  # type: ignore[override]
         """The ``(k,)`` distribution."""
         return np.append(self.members, self.rest) if self.rest else self.members
 
@@ -374,7 +300,7 @@ class BlockRatios:
 
 
 @dataclass(frozen=True, eq=False)
-class OutputRatios:
+class OutputRatios(LikelihoodRatios):
     """The likelihood ratios of the outputs of an explicit channel.
 
     Attributes:

@@ -19,15 +19,15 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.count_laws import CodedLaw, SumLaw, clear_counts, worth_moments
 from discreet.mechanisms.covariances import (
     BlockRatios,
     LikelihoodRatios,
-    PoolCovariance,
     block_covariance,
     covariance_at,
+    pool_covariance,
 )
 from discreet.mechanisms.evidence import Evidence, Maker, checked_tally_of, refuse_unfit_tally
-from discreet.mechanisms.tally_limits import CountLaw, SumLaw, clear_counts, worth_moments
 from discreet.theory.binomial import BinomialCounts, MeanWorths
 from discreet.theory.covariance import Covariance
 from discreet.theory.design import Design
@@ -93,7 +93,7 @@ class Decoder(Protocol):
         """s, the probability that a report tells a value that is not sensitive in clear; 0 where none tells any."""
         return 0.0
 
-    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
+    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
         """Return the counts of all values with what is known of their laws, from which intervals follow."""
         ...
 
@@ -257,8 +257,8 @@ class BlockDecoder(Decoder):
         """s, the probability that a report tells a value that is not sensitive in clear."""
         return float(self.numbers.truth)
 
-    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CountLaw]:
-        """Return the counts of all values with their laws; see `discreet.mechanisms.tally_limits`."""
+    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
+        """Return the counts of all values with their laws; see `discreet.mechanisms.count_laws`."""
         domain, laws = self.domain, clear_counts(self.domain, tally, self.numbers.truth)
         if not domain.sensitive_count:
             return laws
@@ -329,7 +329,8 @@ class BlockDecoder(Decoder):
     def pool_covariances(self, p: FloatArray) -> FloatArray | None:
         """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None where nothing is pooled."""
         bias = self.numbers.pool_bias
-        return PoolCovariance(bias, self.domain, p[self.domain.sensitive_codes]).matrix if bias else None
+        every = np.arange(self.domain.size)
+        return pool_covariance(bias, self.domain, p[self.domain.sensitive_codes]).matrix(every) if bias else None
 
     def variances(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` variances of the estimate, exactly, for a true ``p``."""

@@ -1,16 +1,9 @@
-"""The estimate: a table of frequencies with the errors of the method that made it.
-
-Arrays that are worked out when they are first asked for.
-
-The intervals of an estimate: clipped, not clipped, and where its frequencies lie outside.
-
-Estimates of a distribution, with the errors of their estimator.
-"""
+"""The estimate: a table of frequencies with the errors of the method that made it, and the limits that reports give."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,41 +11,13 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.domain import Domain
 from discreet.core.labels import Grid, IntegerRange, Integers
-from discreet.core.result_table import Cells, ResultTable, table_cells
+from discreet.core.result_table import Cells, ResultColumn, ResultTable, label_columns, rows_of, text_column
 from discreet.errors import DiscreetError, ParameterError
 from discreet.pictures.charts import Map, Panel, frequency_chart, map_chart
 from discreet.results.functionals import Functionals, Quantity
-from discreet.theory.binomial import DEFAULT_LEVEL, Ends
+from discreet.results.limits import CountLimits, Limits
+from discreet.theory.binomial import DEFAULT_LEVEL, Control, Ends, MeanWorths, rejections
 from discreet.theory.covariance import Covariance
-from discreet.theory.limits import ConfidenceLimits, StatedLimits
-
-if TYPE_CHECKING:
-    from discreet.core.domain import Domain
-
-
-class Deferred:
-    """An array that is worked out once, when it is first asked for; pickled, it is what it was worked out to.
-
-    Args:
-        make: a function that works it out.
-    """
-
-    def __init__(self, make: Callable[[], FloatArray]) -> None:
-        self._make = make
-
-    @cached_property
-    def value(self) -> FloatArray:
-        """The array, read-only."""
-        return frozen(self._make())
-
-    def __reduce__(self) -> Any:
-        """Return the parts of a pickle: the array."""
-        return _same, (self.value,)
-
-
-def _same(array: FloatArray) -> FloatArray:
-    return array
-
 
 # Values that are named where a method contradicts the reports.
 _NAMED = 5
@@ -60,21 +25,155 @@ _NAMED = 5
 _ROUNDING = 1e-9
 
 
-class StatedIntervals:
-    """The confidence intervals of an estimate, whatever its method."""
+# Rows that are shown of an estimate: all of so many, or the most frequent.
+_SHOWN = 12
 
-    __slots__ = ()
 
-    if TYPE_CHECKING:
-        domain: Domain
-        frequencies: FloatArray
-        method: str
-        intervals: ConfidenceLimits | None
+class ValueEstimate(NamedTuple):
+    """The estimate of one value.
 
-        @property
-        def standard_errors(self) -> FloatArray:
-            """``(|X|,)`` standard errors."""
-            ...
+    Attributes:
+        value: its name.
+        sensitive: whether it is.
+        frequency: its estimated share.
+        standard_error: of that.
+        lower: end of the interval at 95%.
+        upper: the other end.
+    """
+
+    value: str
+    sensitive: bool
+    frequency: float
+    standard_error: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(Functionals, ResultTable):
+    """The estimated frequencies of a domain's values, with their errors.
+
+    Attributes:
+        domain: the values.
+        frequencies: ``(|X|,)`` estimates; an unbiased one may be negative.
+        errors: the `standard_errors`, or a function that works them out when they are first asked for.
+        n: number of reports.
+        method: how they were estimated.
+        fingerprint: marks the plan.
+        gap: how far the log-likelihood may be from its maximum, in nats per report; None if that was not the aim.
+        passes: how many times the reports were gone through; None if only the tally was used.
+        simulated: whether any report was simulated.
+        intervals: the limits that the data give; None for those of the standard errors.
+        covariances: the covariance of the unbiased estimates from the same reports, whatever the method is, or a
+            function that works it out when it is first asked for; None where it is not known.
+        publication: what it tells of a person, a `discreet.privacy.publication.Publication`; None where nobody has said
+            from what, and how often, it was made.
+        people: the tallies behind it, `discreet.estimators.strata.Strata`, by which comparisons recognise and test
+            its people; None where there are none.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=2.0)
+        >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
+        >>> estimate = dc.estimate(mechanism, reports)
+        >>> estimate.frequencies.round(2).tolist(), estimate.standard_errors.round(2).tolist()
+        ([0.59, 0.4, 0.0], [0.02, 0.02, 0.01])
+        >>> low, high = estimate.interval(0.95)
+        >>> [f"{a:.2f} to {b:.2f}" for a, b in zip(low, high, strict=True)]
+        ['0.55 to 0.64', '0.36 to 0.45', '0.00 to 0.03']
+
+        It is a table: printed, by value, and for whatever reads Arrow.
+
+        >>> estimate
+        Estimate(linear, n=1000, 3 values, simulated)
+          value             frequency  standard error   lower   upper
+          bus    sensitive     0.5944          0.0232  0.5489  0.6399
+          car    sensitive     0.4019          0.0226  0.3582  0.4466
+          walk   sensitive     0.0037          0.0145  0.0000  0.0337
+        >>> round(estimate["bus"].frequency, 2), [one.value for one in estimate.top(2)]
+        (0.59, ['bus', 'car'])
+    """
+
+    domain: Domain
+    frequencies: FloatArray
+    errors: FloatArray | Callable[[], FloatArray]
+    n: int
+    method: str
+    fingerprint: str
+    gap: float | None = None
+    passes: float | None = None
+    simulated: bool = False
+    intervals: Limits | None = None
+    covariances: Covariance | Callable[[], Covariance | None] | None = None
+    publication: Any = None
+    people: Any = None
+
+    def __post_init__(self) -> None:
+        """Make the numbers read-only."""
+        object.__setattr__(self, "frequencies", frozen(self.frequencies))
+        if not callable(self.errors):
+            object.__setattr__(self, "errors", frozen(self.errors))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state of a pickle: what was left to be worked out is worked out, so that no reports are in it."""
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        return state | {"errors": self.standard_errors, "covariances": self.spread if self.n > 1 else None}
+
+    @cached_property
+    def standard_errors(self) -> FloatArray:
+        """``(|X|,)`` estimated standard deviations of the estimates.
+
+        Those of ``mle`` and ``em`` are of the one-step estimates from the same reports, which are unbiased.
+        """
+        return frozen(self.errors()) if callable(self.errors) else self.errors
+
+    @cached_property
+    def spread(self) -> Covariance | None:
+        """The covariance of the unbiased estimates, of two reports at least; None where it is not known."""
+        return self.covariances() if callable(self.covariances) else self.covariances
+
+    @property
+    def heading(self) -> str:
+        """Method, number of reports and number of values, in a line."""
+        gap = "" if self.gap is None else f", gap={self.gap:.1e}"
+        marks = ", simulated" if self.simulated else ""
+        return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks})"
+
+    def _shown(self) -> tuple[Cells, str]:
+        """Return the rows that are shown, all or the most frequent, and a sentence on the others."""
+        left = self.domain.size - _SHOWN
+        codes = self.chosen(_SHOWN) if left > 0 else np.arange(self.domain.size)
+        columns = [one.at(codes) for one in self.stated(shown=len(codes))]
+        below = f"and {left:,} less frequent values; to_arrow, to_pandas and to_polars return all" if left > 0 else ""
+        notes = [below, self.selected(len(codes)), self.contradiction(shown=len(codes)), self.remark]
+        cells = rows_of([text_column("value", self.domain.names(codes)), *columns])
+        return cells, "\n".join(filter(None, notes))
+
+    def chosen(self, count: int) -> IntArray:
+        """Return the codes of the ``count`` most frequent values as a table shows them: labels with an order in it."""
+        codes = self.largest(count)
+        return np.sort(codes) if isinstance(self.domain.space, Integers | IntegerRange) else codes
+
+    def selected(self, count: int, level: float | None = None, *, simultaneous: bool = False) -> str:
+        """Return a sentence on intervals of the most frequent values, and on noise; empty if all values are shown.
+
+        Args:
+            count: how many values are shown.
+            level: confidence of the intervals; None for 0.95.
+            simultaneous: whether all intervals hold at once.
+
+        Raises:
+            ParameterError: as for `interval`.
+        """
+        size = self.domain.size
+        if count >= size:
+            return ""
+        confidence = DEFAULT_LEVEL if level is None else level
+        above = int(np.count_nonzero(self.interval(confidence, simultaneous=True)[0] > 0))
+        chosen = "" if simultaneous else f"Intervals allow for the choice of the {count:,} largest of {size:,} values. "
+        noun = "1 value is" if above == 1 else f"{above:,} values are" if above else "No value is"
+        others = "the others" if above else "each of them"
+        return f"{chosen}{noun} above 0 with {confidence * 100:g}% confidence, all at once; {others} may be noise."
 
     def interval(
         self, level: float = DEFAULT_LEVEL, simultaneous: bool = False, *, shown: int | None = None
@@ -132,8 +231,8 @@ class StatedIntervals:
         return self._limits.variances(at)
 
     @property
-    def _limits(self) -> ConfidenceLimits:
-        return self.intervals or StatedLimits(self.frequencies, self.standard_errors**2)
+    def _limits(self) -> Limits:
+        return self.intervals or CountLimits.of(MeanWorths(self.frequencies, 1, lasting=self.standard_errors**2))
 
     def contradicted(
         self, level: float = DEFAULT_LEVEL, simultaneous: bool = False, *, shown: int | None = None
@@ -171,146 +270,6 @@ class StatedIntervals:
             reason = "Unbiased estimates need not be shares, which sum to 1; these lie outside their intervals"
         return f"{reason}: {', '.join([*named, *more])}."
 
-
-# Rows that are shown of an estimate: all of so many, or the most frequent.
-_SHOWN = 12
-
-
-class ValueEstimate(NamedTuple):
-    """The estimate of one value.
-
-    Attributes:
-        value: its name.
-        sensitive: whether it is.
-        frequency: its estimated share.
-        standard_error: of that.
-        lower: end of the interval at 95%.
-        upper: the other end.
-    """
-
-    value: str
-    sensitive: bool
-    frequency: float
-    standard_error: float
-    lower: float
-    upper: float
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Estimate(StatedIntervals, Functionals, ResultTable):
-    """The estimated frequencies of a domain's values, with their errors.
-
-    Attributes:
-        domain: the values.
-        frequencies: ``(|X|,)`` estimates; an unbiased one may be negative.
-        errors: what `standard_errors` are, or follows when they are first asked for.
-        n: number of reports.
-        method: how they were estimated.
-        fingerprint: marks the plan.
-        gap: how far the log-likelihood may be from its maximum, in nats per report; None if that was not the aim.
-        passes: how many times the reports were gone through; None if only the tally was used.
-        simulated: whether any report was simulated.
-        intervals: the confidence intervals that the data give; None for those of the standard errors.
-        spread: the covariance of the unbiased estimates from the same reports, whatever the method is; None where it
-            is not known.
-        publication: what it tells of a person, a `discreet.privacy.publication.Publication`; None where nobody has said
-            from what, and how often, it was made.
-        people: the tallies behind it, `discreet.estimators.strata.Strata`, by which comparisons recognise and test
-            its people; None where there are none.
-
-    Example:
-        >>> import discreet as dc
-        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=2.0)
-        >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
-        >>> estimate = dc.estimate(mechanism, reports)
-        >>> estimate.frequencies.round(2).tolist(), estimate.standard_errors.round(2).tolist()
-        ([0.59, 0.4, 0.0], [0.02, 0.02, 0.01])
-        >>> low, high = estimate.interval(0.95)
-        >>> [f"{a:.2f} to {b:.2f}" for a, b in zip(low, high, strict=True)]
-        ['0.55 to 0.64', '0.36 to 0.45', '0.00 to 0.03']
-
-        It is a table: printed, by value, and for whatever reads Arrow.
-
-        >>> estimate
-        Estimate(linear, n=1000, 3 values, simulated)
-          value             frequency  standard error   lower   upper
-          bus    sensitive     0.5944          0.0232  0.5489  0.6399
-          car    sensitive     0.4019          0.0226  0.3582  0.4466
-          walk   sensitive     0.0037          0.0145  0.0000  0.0337
-        >>> round(estimate["bus"].frequency, 2), [one.value for one in estimate.top(2)]
-        (0.59, ['bus', 'car'])
-    """
-
-    domain: Domain
-    frequencies: FloatArray
-    errors: FloatArray | Deferred
-    n: int
-    method: str
-    fingerprint: str
-    gap: float | None = None
-    passes: float | None = None
-    simulated: bool = False
-    intervals: ConfidenceLimits | None = field(default=None)
-    spread: Covariance | None = None
-    publication: Any = None
-    people: Any = None
-
-    def __post_init__(self) -> None:
-        """Make the numbers read-only."""
-        object.__setattr__(self, "frequencies", frozen(self.frequencies))
-        if not isinstance(self.errors, Deferred):
-            object.__setattr__(self, "errors", frozen(self.errors))
-
-    @property
-    def standard_errors(self) -> FloatArray:
-        """``(|X|,)`` estimated standard deviations of the estimates.
-
-        Those of ``mle`` and ``em`` are of the one-step estimates from the same reports, which are unbiased.
-        """
-        return self.errors.value if isinstance(self.errors, Deferred) else self.errors
-
-    @property
-    def heading(self) -> str:
-        """Method, number of reports and number of values, in a line."""
-        gap = "" if self.gap is None else f", gap={self.gap:.1e}"
-        marks = ", simulated" if self.simulated else ""
-        return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks})"
-
-    def _shown(self) -> tuple[Cells, str]:
-        """Return the rows that are shown, all or the most frequent, and a sentence on the others."""
-        left = self.domain.size - _SHOWN
-        codes = self.chosen(_SHOWN) if left > 0 else np.arange(self.domain.size)
-        columns = {name: column[codes] for name, column in self._numbers(None, shown=len(codes)).items()}
-        below = f"and {left:,} less frequent values; to_arrow, to_pandas and to_polars return all" if left > 0 else ""
-        notes = [below, self.selected(len(codes)), self.contradiction(shown=len(codes)), self.remark]
-        return table_cells(self.domain.names(codes), columns), "\n".join(filter(None, notes))
-
-    def chosen(self, count: int) -> IntArray:
-        """Return the codes of the ``count`` most frequent values as a table shows them: labels with an order in it."""
-        codes = self.largest(count)
-        return np.sort(codes) if isinstance(self.domain.space, Integers | IntegerRange) else codes
-
-    def selected(self, count: int, level: float | None = None, *, simultaneous: bool = False) -> str:
-        """Return a sentence on intervals of the most frequent values, and on noise; empty if all values are shown.
-
-        Args:
-            count: how many values are shown.
-            level: confidence of the intervals; None for 0.95.
-            simultaneous: whether all intervals hold at once.
-
-        Raises:
-            ParameterError: as for `interval`.
-        """
-        size = self.domain.size
-        if count >= size:
-            return ""
-        confidence = DEFAULT_LEVEL if level is None else level
-        above = int(np.count_nonzero(self.interval(confidence, simultaneous=True)[0] > 0))
-        chosen = "" if simultaneous else f"Intervals allow for the choice of the {count:,} largest of {size:,} values. "
-        noun = "1 value is" if above == 1 else f"{above:,} values are" if above else "No value is"
-        others = "the others" if above else "each of them"
-        return f"{chosen}{noun} above 0 with {confidence * 100:g}% confidence, all at once; {others} may be noise."
-
     def __len__(self) -> int:
         return self.domain.size
 
@@ -335,6 +294,37 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
     def top(self, count: int = 10) -> list["ValueEstimate"]:
         """Return the estimates of the most frequent values, in falling order; intervals hold for such a selection."""
         return self._shares(self.largest(count), chosen=True)
+
+    def significant(self, rate: float = 0.05, *, control: Control = "fdr") -> list["ValueEstimate"]:
+        """Return the values that somebody has, beyond what noise explains, the most frequent first.
+
+        Their intervals hold for such a selection.
+
+        A value is tested against 0 by its own interval: it is kept at alpha if the lower limit of its interval at
+        1 - 2 alpha is above 0. False discovery rates are proven for independent tests and for positively dependent
+        ones; frequencies that sum to 1 depend on each other a little the other way.
+
+        Args:
+            rate: the bound on false discoveries, in (0, 1/2).
+            control: ``"fdr"``: the bound is on their expected share among the values returned [Benjamini and Hochberg
+                1995]; ``"fwer"``: on the probability that there is any [Holm 1979].
+
+        Raises:
+            ParameterError: if rate or control are none of these.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.SubsetSelection(dc.Domain(range(50)), epsilon=2.0)
+            >>> reports = mechanism.obfuscate([7] * 600 + [9] * 400, random=dc.SeededRandom(1))
+            >>> [one.value for one in dc.estimate(mechanism, reports).significant()]
+            ['7', '9']
+        """
+
+        def above(alpha: float) -> BoolArray:
+            return self._limits.limits(1 - 2 * alpha)[0] > 0
+
+        codes = np.flatnonzero(rejections(above, self.domain.size, rate, control))
+        return self._shares(codes[np.argsort(-self.frequencies[codes], kind="stable")], chosen=True)
 
     def counts(self) -> FloatArray:
         """Return the ``(|X|,)`` estimated numbers of people, among those who reported: n times the frequencies."""
@@ -364,7 +354,7 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
         return Quantity(*facts, partial(_left_of, others.bounds), (0, 1), others.facts)
 
     def _shares(self, codes: IntArray, *, chosen: bool = False) -> list["ValueEstimate"]:
-        columns = self._numbers(None, shown=max(len(codes), 1) if chosen else None)
+        columns = {one.name: one.values for one in self.stated(shown=max(len(codes), 1) if chosen else None)}
         numbers = [columns[name][codes].tolist() for name in ValueEstimate._fields[1:]]
         return [ValueEstimate(*row) for row in zip(self.domain.names(codes), *numbers, strict=True)]
 
@@ -383,21 +373,22 @@ class Estimate(StatedIntervals, Functionals, ResultTable):
         Raises:
             ParameterError: as for `interval`.
         """
-        columns = self._numbers(level, simultaneous=simultaneous, shown=shown)
-        taken = {*columns, "lower", "upper"}
-        labels = {f"label_{name}" if name in taken else name: column for name, column in self.domain.table().items()}
-        return labels | columns
+        return label_columns(self.domain.table(), self.stated(level, simultaneous=simultaneous, shown=shown))
 
-    def _numbers(
-        self, level: float | None, *, simultaneous: bool = False, shown: int | None = None
-    ) -> dict[str, AnyArray]:
-        columns = {
-            "sensitive": self.domain.sensitive,
-            "frequency": self.frequencies,
-            "standard_error": self.standard_errors,
-        }
-        ends = self.interval(DEFAULT_LEVEL if level is None else level, simultaneous=simultaneous, shown=shown)
-        return columns | dict(zip(("lower", "upper"), ends, strict=True))
+    def stated(
+        self, level: float | None = None, *, simultaneous: bool = False, shown: int | None = None
+    ) -> list[ResultColumn]:
+        """Return the columns beside labels, as every output has them; arguments and errors as for `columns`."""
+        confidence = DEFAULT_LEVEL if level is None else level
+        low, high = self.interval(confidence, simultaneous=simultaneous, shown=shown)
+        ends = f"{'simultaneous ' if simultaneous else ''}{confidence * 100:g}% from"
+        return [
+            ResultColumn("sensitive", self.domain.sensitive, unit="mark"),
+            ResultColumn("frequency", self.frequencies, "estimate", "share"),
+            ResultColumn("standard_error", self.standard_errors, "std. error", "share", narrow=False),
+            ResultColumn("lower", low, ends, "share"),
+            ResultColumn("upper", high, "to", "share"),
+        ]
 
     def plot(
         self, level: float | None = None, *, simultaneous: bool = False, truth: Any = None, largest: int = 40

@@ -1,22 +1,14 @@
-"""Functionals of an estimate: sums, shares, conditions, means, quantiles, marginals, differences and ratios.
-
-Labels as numbers, and in an order: for means and quantiles.
-
-Marginals and conditions of product domains: the domain that is left, and the values behind each of its own.
-
-Numbers that follow from an estimate, each with its error and its interval: sums, ratios and quantiles.
-
-Sums, marginals, conditions, differences, ratios, means and quantiles of an estimate, with errors and intervals.
+"""Functionals of an estimate: sums, marginals, conditions, differences, ratios, means and quantiles, with their errors.
 
 Errors and intervals are those of the unbiased estimates from the same reports, whatever the method of the estimate is:
-an interval belongs to the reports (`discreet.theory.limits`). Variances are exact for every number of reports, and
+an interval belongs to the reports (`discreet.results.limits`). Variances are exact for every number of reports, and
 unbiased; how these are formed stands in `discreet.theory.covariance`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf, isinf, isnan, nan, prod, sqrt
+from math import inf, isnan, nan, prod, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -28,12 +20,10 @@ from discreet.core.domain import Domain, value_mask
 from discreet.core.grouping import AxisPartition, CellPartition
 from discreet.core.labels import IntegerRange, Integers, LabelSpace, Product
 from discreet.errors import DataError, ParameterError
-from discreet.theory.binomial import Control, rejections, sigmas
+from discreet.results.limits import Limits, ShareLimits, SumLimits
+from discreet.theory.binomial import sigmas
 from discreet.theory.covariance import Covariance
-from discreet.theory.limits import ONE_SIGMA, ConfidenceLimits, ShareLimits, Sums
-
-if TYPE_CHECKING:
-    from discreet.results.estimate import ValueEstimate
+from discreet.theory.limits import ONE_SIGMA, all_agree, by_half_width, by_one_report
 
 
 def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
@@ -323,8 +313,8 @@ class Quantile:
         return f"{self.name}: {self.estimate}, 95% interval {low} to {high} ({self.facts})"
 
 
-_NO_SUMS = "the covariances of these estimates are not known: some laws need the reports for them, not only their "
-_NO_SUMS += "tally; of shrunk groups take the method linear."
+# Reports of which a covariance is known.
+_LEAST = 2
 # More are no table that anybody reads, and take memory in the square.
 _MOST_VALUES = 4096
 
@@ -340,13 +330,14 @@ class Functionals:
         n: int
         method: str
         simulated: bool
-        intervals: ConfidenceLimits | None
-        spread: Covariance | None
 
         @property
-        def _limits(self) -> ConfidenceLimits: ...
+        def spread(self) -> Covariance | None:
+            """The covariance of the unbiased estimates."""
+            ...
 
-        def _shares(self, codes: IntArray, *, chosen: bool = False) -> "list[ValueEstimate]": ...
+        @property
+        def _limits(self) -> Limits: ...
 
     def covariance(self, values: Any = None) -> FloatArray:
         """Return the covariance matrix of the unbiased estimates of some values, exact for every n and unbiased.
@@ -585,43 +576,14 @@ class Functionals:
         spread = base.conditional() if float(base.centre.sum()) > 0 else None
         return self._over(domain, found, spread, ShareLimits(limits.parts))
 
-    def significant(self, rate: float = 0.05, *, control: Control = "fdr") -> "list[ValueEstimate]":
-        """Return the values that somebody has, beyond what noise explains, the most frequent first.
-
-        Their intervals hold for such a selection.
-
-        A value is tested against 0 by its own interval: it is kept at alpha if the lower limit of its interval at
-        1 - 2 alpha is above 0. False discovery rates are proven for independent tests and for positively dependent
-        ones; frequencies that sum to 1 depend on each other a little the other way.
-
-        Args:
-            rate: the bound on false discoveries, in (0, 1/2).
-            control: ``"fdr"``: the bound is on their expected share among the values returned [Benjamini and Hochberg
-                1995]; ``"fwer"``: on the probability that there is any [Holm 1979].
-
-        Raises:
-            ParameterError: if rate or control are none of these.
-
-        Example:
-            >>> import discreet as dc
-            >>> mechanism = dc.SubsetSelection(dc.Domain(range(50)), epsilon=2.0)
-            >>> reports = mechanism.obfuscate([7] * 600 + [9] * 400, random=dc.SeededRandom(1))
-            >>> [one.value for one in dc.estimate(mechanism, reports).significant()]
-            ['7', '9']
-        """
-
-        def above(alpha: float) -> BoolArray:
-            return self._limits.limits(1 - 2 * alpha)[0] > 0
-
-        codes = np.flatnonzero(rejections(above, self.domain.size, rate, control))
-        return self._shares(codes[np.argsort(-self.frequencies[codes], kind="stable")], chosen=True)
-
     # What they have in common
 
     @property
     def _known_spread(self) -> Covariance:
+        if self.n < _LEAST:
+            raise ParameterError(f"the error of a sum of estimates needs at least two reports, got {self.n}.")
         if self.spread is None:
-            raise ParameterError(getattr(self.intervals, "no_sums", _NO_SUMS))
+            raise ParameterError(self._limits.no_sums)
         return self.spread
 
     @property
@@ -635,27 +597,23 @@ class Functionals:
         return mask
 
     def _sum(self, name: str, weights: FloatArray, borders: tuple[float, float]) -> Quantity:
-        spread = self._known_spread
-        # Where all reports agree, what one report more or less is worth.
-        least = (borders[1] - borders[0]) / self.n
-        error = float(np.sqrt(spread.variance(weights)))
-        error = max(error, least) if error < least / 2 else error
+        spread, width = self._known_spread, borders[1] - borders[0]
+        error = sqrt(spread.variance(weights))
+        error = width * float(by_one_report(np.array(error / width), self.n)) if width else error
         bounds = partial(_normal_bounds, float(weights @ spread.centre), error)
         return Quantity(name, float(weights @ self.frequencies), error, bounds, borders, self._facts)
 
-    def _sums(self, masks: list[BoolArray]) -> Sums | ShareLimits:
+    def _sums(self, masks: list[BoolArray]) -> SumLimits | ShareLimits:
         """Return the limits of sums over sets that make up all values."""
         places = np.argmax(masks, axis=0)
         cells = CellPartition(len(masks), self.domain.size, np.arange(self.domain.size), places)
         return self._limits.sums(cells, self._known_spread, self.n)
 
-    def _parts(self, masks: list[BoolArray]) -> Sums:
+    def _parts(self, masks: list[BoolArray]) -> SumLimits:
         """Return the sums over sets that make up all values; of shares, those that the shares are made of."""
         return self._sums(masks).parts
 
-    def _over(
-        self, domain: Domain, frequencies: FloatArray, spread: Covariance | None, limits: ConfidenceLimits
-    ) -> Self:
+    def _over(self, domain: Domain, frequencies: FloatArray, spread: Covariance | None, limits: Limits) -> Self:
         """Return an estimate of other values, from the same reports."""
         errors = np.full(len(frequencies), nan) if spread is None else limits.floored_errors(spread.variances(), self.n)
         changed: Mapping[str, Any] = {
@@ -663,7 +621,7 @@ class Functionals:
             "frequencies": frequencies,
             "errors": errors,
             "intervals": limits,
-            "spread": spread,
+            "covariances": spread,
         }
         found: Self = replace(self, **changed)  # type: ignore[type-var]
         return found
@@ -672,7 +630,7 @@ class Functionals:
 Bounds = Callable[[float], tuple[float, float]]
 
 
-def _bounds_of(limits: ConfidenceLimits, row: int, alpha: float) -> tuple[float, float]:
+def _bounds_of(limits: Limits, row: int, alpha: float) -> tuple[float, float]:
     low, high = limits.limits(1 - alpha)
     return float(low[row]), float(high[row])
 
@@ -689,11 +647,8 @@ def _known(number: float, alpha: float) -> tuple[float, float]:
 
 
 def _floored(error: float, bounds: Bounds, n: int) -> float:
-    """Return a standard error; half of the interval of one where all reports agree."""
-    if error >= 0.5 / n:
-        return error
-    low, high = bounds(ONE_SIGMA)
-    return nan if isinf(high) else max(error, (high - low) / 2)
+    """Return a standard error; half of the interval of one where all reports agree, no number if that has no end."""
+    return float(by_half_width(np.array(error), bounds(ONE_SIGMA), n)) if all_agree(np.array(error), n) else error
 
 
 def _kind(only: BoolArray, others: BoolArray, common: BoolArray) -> str:
@@ -703,7 +658,7 @@ def _kind(only: BoolArray, others: BoolArray, common: BoolArray) -> str:
     return "inside" if not only.any() else "around" if not others.any() else "across"
 
 
-def _ratio_of(sums: Sums, kind: str, alpha: float) -> tuple[float, float]:
+def _ratio_of(sums: SumLimits, kind: str, alpha: float) -> tuple[float, float]:
     """Return the limits of the ratio A / B; `sums` are over A without B, B without A, both, neither.
 
     Of sets that share no value, or all of one, it follows from the share of one in both.

@@ -43,12 +43,13 @@ E W'^k is the mean over four kinds of people: sensitive in C and elsewhere, in c
 moves to t, the part in clear is the smaller of t and what was counted, and the sensitive part the rest of t.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, expm1, log, prod
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -253,8 +254,28 @@ _MANY = 5_000
 _EXPANDED_ROUNDS = 4
 
 
+class CountLaw(ABC):
+    """What is known of the counts of some values, or of the worths of reports to them; limits follow from it."""
+
+    __slots__ = ()
+
+    remark: ClassVar[str] = ""
+    no_sums: ClassVar[str] = (
+        "the covariances of these estimates are not known: some laws need the reports for them, not only their tally; "
+        "of shrunk groups take the method linear."
+    )
+
+    @abstractmethod
+    def limits(self, alpha: float) -> Ends:
+        """Return the lower and upper limits of the frequencies, not clipped; both miss with probability alpha."""
+
+    @abstractmethod
+    def variances(self, p: PerValue) -> FloatArray:
+        """Return the variances of the estimates where the true frequencies are p, one number or ``(m,)``."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class BinomialCounts:
+class BinomialCounts(CountLaw):
     """Counts of reports, binomial with probability b + d p where the frequency of the value is p.
 
     Attributes:
@@ -269,6 +290,12 @@ class BinomialCounts:
     base: PerValue
     slope: PerValue
 
+    @property
+    def estimates(self) -> FloatArray:
+        """The unbiased estimates (t/n - b)/d, as `counts`."""
+        found: FloatArray = (self.counts / self.n - self.base) / self.slope
+        return found
+
     def limits(self, alpha: float) -> Ends:
         """Return the lower and upper limits of p as `counts`, not clipped; each misses with about alpha/2."""
         first, places = once_each(self.counts, self.n)
@@ -276,8 +303,8 @@ class BinomialCounts:
         low, high = (end[places] for end in probability_limits(self.counts[first], n, alpha))
         return (low - self.base) / self.slope, (high - self.base) / self.slope
 
-    def variances(self, p: FloatArray) -> FloatArray:
-        """Return the variances of (t/n - b)/d where the true frequencies are ``(m,)`` p."""
+    def variances(self, p: PerValue) -> FloatArray:
+        """Return the variances of (t/n - b)/d where the true frequencies are p."""
         q = self.base + self.slope * p
         variance: FloatArray = np.maximum(q * (1 - q), 0) / (self.n * np.square(self.slope))
         return variance
@@ -405,7 +432,7 @@ class WorthMoment(NamedTuple):
     beyond: PerValue = 0.0
     before: PerValue = 0.0
 
-    def at(self, p: FloatArray, kinks: tuple[PerValue, PerValue]) -> FloatArray:
+    def at(self, p: PerValue, kinks: tuple[PerValue, PerValue]) -> FloatArray:
         """Return the ``(m,)`` moments at frequencies p, given u and a."""
         told, mass = kinks
         lines = self.constant + self.slope * p
@@ -421,14 +448,16 @@ class WorthMoment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MeanWorths:
-    """Estimates that are means of the worths of reports, with the moments of these.
+class MeanWorths(CountLaw):
+    """Estimates that are means of the worths of reports, with the moments of these, as far as they are known.
+
+    Without a third moment limits are Wilson's, and without a second one normal.
 
     Attributes:
         estimates: ``(m,)`` p_hat; or ``(g, m)``, of groups of reports, of which any number below may be ``(g, 1)``.
         n: number of reports, or what is left of it where parameters were fitted.
-        second: m_2.
-        third: m_3.
+        second: m_2; None where no more is known than a variance, which is `lasting` then.
+        third: m_3; None where it is not known.
         mass: a, from which on the moments have another slope; a number, or ``(m,)``.
         lasting: variance that more reports do not lessen; a number, or ``(m,)``.
         told: u, up to which they have another one; a number, or ``(m,)``.
@@ -436,8 +465,8 @@ class MeanWorths:
 
     estimates: FloatArray
     n: PerValue
-    second: WorthMoment
-    third: WorthMoment
+    second: WorthMoment | None = None
+    third: WorthMoment | None = None
     mass: PerValue = 1.0
     lasting: PerValue = 0.0
     told: PerValue = 0.0
@@ -448,41 +477,49 @@ class MeanWorths:
 
     def limits(self, alpha: float) -> Ends:
         """Return the lower and upper limits of p as `estimates`, not clipped; each misses with about alpha/2."""
-        shape = self.estimates.shape
-        numbers = (self.n, *self.second, *self.third, self.mass, self.lasting, self.told)
+        shape, second, third = self.estimates.shape, self.second, self.third
+        if second is None:
+            away = sigmas(alpha / 2) * np.sqrt(self.lasting)
+            return self.estimates - away, self.estimates + away
+        numbers = (self.n, *second, *(third or ()), self.mass, self.lasting, self.told)
         if any(np.ndim(number) and np.shape(number) != (*shape[:-1], 1) for number in numbers):
             return self._ends(alpha / 2)
         first, places = once_each(self.estimates, *numbers)
         n, *moments, mass, lasting, told = (
             np.broadcast_to(one, shape)[first] if np.ndim(one) else one for one in numbers
         )
-        second, third = WorthMoment(*moments[:4]), WorthMoment(*moments[4:])
+        second, third = WorthMoment(*moments[:4]), WorthMoment(*moments[4:]) if third else None
         low, high = MeanWorths(self.estimates[first], n, second, third, mass, lasting, told)._ends(alpha / 2)
         return low[places], high[places]
 
-    def variances(self, p: FloatArray) -> FloatArray:
+    def variances(self, p: PerValue) -> FloatArray:
         """Return the ``(m,)`` variances of the estimates where the true frequencies are p."""
+        if self.second is None:
+            return np.broadcast_to(self.lasting, self.estimates.shape)
         variance: FloatArray = np.maximum(self.second.at(p, self._kinks) - p * p, 0) / self.n + self.lasting
         return variance
 
     def _ends(self, tail: float) -> Ends:
         estimates, middle = self.estimates, np.full(self.estimates.shape, sigmas(tail))
         low, high = self._end(estimates, estimates, middle, 0), self._end(estimates, estimates, middle, 1)
-        for _ in range(_NEWTON_ROUNDS):
+        for _ in range(_NEWTON_ROUNDS if self.third else 0):
             above, below = standard_limit(self._skewness(low), tail), standard_limit(-self._skewness(high), tail)
             low, high = self._end(estimates, low, above, 0), self._end(estimates, high, below, 1)
         return low, high
 
     def _end(self, estimates: FloatArray, near: FloatArray, deviations: FloatArray, side: int) -> FloatArray:
         """Return the solution of (p_hat - p)^2 = deviations^2 Var(p) on one side, with the variance near ``near``."""
+        assert self.second is not None
         constant, slope = self.second.line(near, self._kinks)
         ends = score_ends(estimates, (constant + self.n * self.lasting, slope), self.n, deviations)
         # Below the middle of a skewed distribution the quantile changes sides.
         return np.where(deviations >= 0, ends[side], ends[1 - side])
 
     def _skewness(self, p: FloatArray) -> FloatArray:
+        assert self.second is not None
+        assert self.third is not None
         p = np.clip(p, 0, 1)
-        second, third = (moment.at(p, self._kinks) for moment in (self.second, self.third))
+        second, third = self.second.at(p, self._kinks), self.third.at(p, self._kinks)
         variance = np.maximum(second - p * p, _TINY)
         whole = variance / self.n + self.lasting
         skewness: FloatArray = (third - 3 * p * second + 2 * p**3) / (self.n**2 * whole**1.5)
