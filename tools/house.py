@@ -48,9 +48,7 @@ BANNED = frozenset(_NAMES.split())
 
 CIRCLES: tuple[str, ...] = (
     "discreet.collector.keeper .collector.operations .collector.releases .collector.sealing .collector.working",
-    "discreet.estimators .estimators.groups",
     "discreet.kernels.bits .kernels.counting",
-    "discreet.results.estimate .results.functionals",
 )
 """Modules that import each other today, within functions and for types too; the list may only become shorter."""
 

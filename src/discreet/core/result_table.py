@@ -4,7 +4,7 @@ A `ResultColumn` states its name, heading, unit, formats and values; text, HTML,
 tables of verbs read that.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -17,6 +17,9 @@ from discreet.extras import optional
 
 Cells = list[list[str]]
 
+EVERYWHERE, NOWHERE = ("text", "page", "groups"), ()
+"""Tables for people that have a column."""
+
 _LEAST_P_VALUE = 1e-14
 
 
@@ -25,27 +28,28 @@ class ResultColumn:
     """A column of a result.
 
     Attributes:
-        name: for programs and in files; with spaces, in tables of text and HTML.
+        name: for programs and in files.
         values: ``(rows,)``.
-        heading: in tables of verbs; the name with spaces if empty.
+        heading: in tables of text and HTML; the name with spaces if empty.
         unit: of the values: ``"text"``; ``"mark"``, true or false; ``"share"``, of people; ``"p-value"``; or another
             number.
-        format: of a number in tables of text and HTML.
-        page: of a number in tables of verbs, where shares are percentages; as elsewhere if empty.
-        shown: whether tables for people have the column.
-        narrow: whether tables with little room have it too.
+        format: of a number in tables of text and HTML, or a function that spells it.
+        page_heading: in tables of verbs; as elsewhere if empty.
+        page_format: in tables of verbs; as elsewhere if empty, and of shares percentages.
+        shown: where people see it: in ``"text"`` and HTML, on the ``"page"`` of a verb, and that of ``"groups"``;
+            data frames, Arrow and files have every column.
     """
 
     name: str
     values: AnyArray
     heading: str = ""
     unit: Literal["text", "mark", "share", "p-value", "number"] = "number"
-    format: str = ".4f"
-    page: str = ""
-    shown: bool = True
-    narrow: bool = True
+    format: str | Callable[[Any], str] = ".4f"
+    page_heading: str = ""
+    page_format: str = ""
+    shown: Collection[str] = EVERYWHERE
 
-    def at(self, rows: IntArray) -> "ResultColumn":
+    def at(self, rows: IntArray | slice) -> "ResultColumn":
         """Return the column of some rows."""
         return replace(self, values=self.values[rows])
 
@@ -53,26 +57,31 @@ class ResultColumn:
         """Return heading and cells for tables of text and HTML."""
         if self.unit == "mark":
             return ["", *(self.name if one else "" for one in self.values)]
-        return [self.name.replace("_", " "), *(self._spelled(one, self.format) for one in self.values)]
+        return [self._heading, *(self._spelled(one, self.format) for one in self.values)]
 
     def page_cells(self) -> list[str]:
         """Return heading and cells for tables of verbs."""
-        heading = self.heading or self.name.replace("_", " ")
+        heading = self.page_heading or self._heading
         if self.unit == "mark":
             return [heading, *("yes" if one else "no" for one in self.values)]
-        page = self.page or (".4%" if self.unit == "share" else self.format)
-        return [heading, *(self._spelled(one, page) for one in self.values)]
+        spec = self.page_format or (".4%" if self.unit == "share" else self.format)
+        return [heading, *(self._spelled(one, spec) for one in self.values)]
 
-    def _spelled(self, value: Any, spec: str) -> str:
+    @property
+    def _heading(self) -> str:
+        return self.heading or self.name.replace("_", " ")
+
+    def _spelled(self, value: Any, spec: str | Callable[[Any], str]) -> str:
         if self.unit == "p-value":
             return spelled_p_value(value)
-        return str(value) if self.unit == "text" else format(value, spec)
+        if self.unit == "text":
+            return str(value)
+        return spec(value) if callable(spec) else format(value, spec)
 
 
-def text_column(name: str, texts: Sequence[str], heading: str = "", *, shown: bool = True) -> ResultColumn:
+def text_column(name: str, texts: Iterable[str], *, shown: Collection[str] = EVERYWHERE) -> ResultColumn:
     """Return a column of texts."""
-    values = np.array(list(texts), dtype=np.dtypes.StringDType())
-    return ResultColumn(name, values, heading, "text", shown=shown)
+    return ResultColumn(name, np.array(list(texts), dtype=np.dtypes.StringDType()), unit="text", shown=shown)
 
 
 def label_columns(labels: Mapping[str, AnyArray], columns: Sequence[ResultColumn]) -> dict[str, AnyArray]:
@@ -81,9 +90,13 @@ def label_columns(labels: Mapping[str, AnyArray], columns: Sequence[ResultColumn
     return {f"label_{name}" if name in named else name: column for name, column in labels.items()} | named
 
 
-def rows_of(columns: Sequence[ResultColumn], *, page: bool = False) -> Cells:
-    """Return a heading and rows of the columns that are shown, as text or HTML has them, or as the page of a verb."""
-    listed = [one.page_cells() if page else one.cells() for one in columns if one.shown]
+def rows_of(columns: Iterable[ResultColumn], place: str = "text") -> Cells:
+    """Return a heading and rows of the columns that are shown in a place; p-values stand last on pages."""
+    here = [one for one in columns if place in one.shown]
+    if place == "text":
+        listed = [one.cells() for one in here]
+    else:
+        listed = [one.page_cells() for one in sorted(here, key=lambda one: one.unit == "p-value")]
     return [list(row) for row in zip(*listed, strict=True)]
 
 

@@ -27,7 +27,7 @@ from discreet.mechanisms.evidence import Evidence, needs_reports
 from discreet.results.estimate import Estimate
 from discreet.results.one_step import OneStepWorths
 from discreet.theory.covariance import Covariance
-from discreet.theory.limits import larger_of_few
+from discreet.theory.limits import all_agree, larger_of_few
 
 MOST_VALUES = 1000
 """More values than this would take too long: their number enters in the third power."""
@@ -211,7 +211,7 @@ def _step_errors(start: LinearStart, worths: OneStepWorths, found: Estimate) -> 
     if worths.step is None:
         return closed
     errors = np.sqrt(worths.step.spread(worths.codes, start.tally).variances())
-    return larger_of_few(errors, closed, np.False_, start.n)
+    return larger_of_few(errors, closed, all_agree(errors, start.n))
 
 
 def _step_spread(start: LinearStart, worths: OneStepWorths) -> Covariance | None:

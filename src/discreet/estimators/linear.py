@@ -44,7 +44,7 @@ from discreet.mechanisms.mechanism import Mechanism
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits
 from discreet.theory.covariance import Covariance
-from discreet.theory.limits import larger_of_few, plausible_variances
+from discreet.theory.limits import all_agree, larger_of_few, plausible_variances
 
 # Rounds grow with the logarithm of the range of the data: a few dozen in practice, about 2,000 if
 # the data span all of float64.
@@ -519,7 +519,7 @@ def make_estimate(
         found = errors() if callable(errors) else errors
         if found is start.linear_errors:
             return found
-        return larger_of_few(found, start.linear_errors, start.unseen, tally.n)
+        return larger_of_few(found, start.linear_errors, start.unseen | all_agree(found, tally.n))
 
     return Estimate(
         start.domain,

@@ -197,10 +197,9 @@ class Combined:
     def _errors(self) -> FloatArray:
         """Return the standard errors; where all reports agree, those that are plausible."""
         errors: FloatArray = np.sqrt(np.maximum(self.variances, 0))
-        if len(errors) == 1 or not all_agree(errors, self.effective).any():
-            return errors
-        plausible = np.sqrt(plausible_variances(self.frequencies, self.moments, self.effective))
-        return larger_of_few(errors, plausible, np.zeros(len(errors), np.bool_), self.effective)
+        few = all_agree(errors, self.effective) & (len(errors) > 1)
+        plausible = plausible_variances(self.frequencies, self.moments, self.effective) if few.any() else errors
+        return larger_of_few(errors, np.sqrt(plausible), few)
 
 
 def own_mean(place: int, stratum: Stratum) -> FloatArray:

@@ -13,11 +13,10 @@ from math import exp, sqrt
 
 import numpy as np
 
-from discreet.arrays import AnyArray
 from discreet.core.arithmetic import bisected
 from discreet.core.checks import checked_between, checked_positive, checked_whole
 from discreet.core.domain import Domain
-from discreet.core.result_table import Cells, ResultTable
+from discreet.core.result_table import NOWHERE, Cells, ResultColumn, ResultTable, rows_of, text_column
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, UnaryEncoding
 from discreet.planning.candidates import Candidate, LeastErrors, Requirements, candidate, none_fits
@@ -150,29 +149,32 @@ class CentralPlan(ResultTable):
             f"delta {wanted.delta:g}, local at most {asked.epsilon:g})"
         )
 
-    def columns(self) -> dict[str, AnyArray]:
-        """Return a row per mechanism as named columns; epsilons in nats, sizes in bytes."""
-        text, rows = np.dtypes.StringDType(), self.options
+    def stated(self) -> list[ResultColumn]:
+        """Return a row per mechanism; epsilons in nats, sizes in bytes."""
+        rows = self.options
         towards = [one.central.towards for one in rows]
-        return {
-            "mechanism": np.array([one.candidate.name for one in rows], dtype=text),
-            "options": np.array([one.candidate.options for one in rows], dtype=text),
-            "local": np.array([one.local for one in rows]),
-            "limit": np.array([one.limit for one in rows], dtype=text),
-            "among": np.array([one.central.among.upper for one in rows]),
-            "towards": np.array([np.nan if each is None else each.upper for each in towards]),
-            "error": np.array([one.error for one in rows]),
-            "gain": np.array([one.gain for one in rows]),
-            "largest_bytes": np.array([one.candidate.largest_bytes for one in rows]),
+        numbers = {
+            "among": [one.central.among.upper for one in rows],
+            "towards": [np.nan if each is None else each.upper for each in towards],
+            "error": [one.error for one in rows],
+            "gain": [one.gain for one in rows],
         }
+        return [
+            text_column("mechanism", [one.candidate.name for one in rows]),
+            text_column("options", [one.candidate.options for one in rows], shown=NOWHERE),
+            ResultColumn("local", np.array([one.local for one in rows]), format=".4g"),
+            text_column("limit", [one.limit for one in rows]),
+            *(ResultColumn(name, np.array(column), format=".4g") for name, column in numbers.items()),
+            ResultColumn(
+                "largest_bytes",
+                np.array([one.candidate.largest_bytes for one in rows]),
+                "largest_bytes",
+                format="",
+            ),
+        ]
 
     def _shown(self) -> tuple[Cells, str]:
-        columns = self.columns()
-        numbers = [*columns.values()][2:]
-        cells = [["mechanism", *list(columns)[2:]]]
-        for name, *row in zip(columns["mechanism"], *numbers, strict=True):
-            cells.append([str(name), *(f"{each:.4g}" if isinstance(each, float) else str(each) for each in row)])
-        return cells, f"{self.recommendation}\n{self.collector}"
+        return rows_of(self.stated()), f"{self.recommendation}\n{self.collector}"
 
     @property
     def recommendation(self) -> str:

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray
 from discreet.core.domain import Domain
-from discreet.core.result_table import Cells, ResultTable
+from discreet.core.result_table import EVERYWHERE, NOWHERE, Cells, ResultColumn, ResultTable, rows_of, text_column
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.candidates import (
@@ -331,41 +330,30 @@ class MechanismComparison(ResultTable):
 
     def _shown(self) -> tuple[Cells, str]:
         """Return a heading and a row per mechanism, and the recommendation; a star marks the recommended one."""
-        columns = self.columns()
-        numbers = ("worst_mse", "assumed_mse", "worst_standard_error")
-        rows = zip(columns["mechanism"], columns["options"], *(columns[name] for name in numbers), strict=True)
-        heading = ["mechanism", "options", "worst MSE", "assumed MSE", "worst s.e.", "bytes", "s"]
-        starred = [one is self.best for one in self.rows]
-        cells = [
-            heading,
-            *(
-                [
-                    f"{row[0]}{' *' * star}",
-                    row[1],
-                    *(f"{number:.3e}" for number in row[2:]),
-                    f"{size:.2f}",
-                    in_seconds(time),
-                ]
-                for row, size, time, star in zip(rows, columns["bytes"], columns["seconds"], starred, strict=True)
-            ),
-        ]
-        return cells, self.recommendation
+        heading, *rows = rows_of(self.stated())
+        cells = [[f"{row[0]}{' *' * (one is self.best)}", *row[1:]] for row, one in zip(rows, self.rows, strict=True)]
+        return [heading, *cells], self.recommendation
 
-    def columns(self) -> dict[str, AnyArray]:
-        """Return a row per mechanism as named columns: errors of the linear estimate, bytes, seconds."""
-        text, rows = np.dtypes.StringDType(), self.rows
-        return {
-            "mechanism": np.array([one.name for one in rows], dtype=text),
-            "options": np.array([one.options for one in rows], dtype=text),
-            "worst_mse": np.array([one.worst.mse for one in rows]),
-            "assumed_mse": np.array([one.assumed.mse for one in rows]),
-            "worst_standard_error": np.array([one.worst.standard_error for one in rows]),
-            "rare_sensitive_error": np.array([one.sensitive_error for one in rows]),
-            "bytes": np.array([one.bytes for one in rows]),
-            "seconds": np.array([one.seconds for one in rows]),
-            "largest_bytes": np.array([one.largest_bytes for one in rows]),
-            "fits": np.array([one.fits for one in rows]),
-        }
+    def stated(self) -> list[ResultColumn]:
+        """Return a row per mechanism: errors of the linear estimate, bytes, seconds."""
+        rows = self.rows
+
+        def column(name: str, numbers: Iterable[Any], heading: str = "", spec: Any = "") -> ResultColumn:
+            shown = EVERYWHERE if heading else NOWHERE
+            return ResultColumn(name, np.array([*numbers]), heading, format=spec, shown=shown)
+
+        return [
+            text_column("mechanism", (one.name for one in rows)),
+            text_column("options", (one.options for one in rows)),
+            column("worst_mse", (one.worst.mse for one in rows), "worst MSE", ".3e"),
+            column("assumed_mse", (one.assumed.mse for one in rows), "assumed MSE", ".3e"),
+            column("worst_standard_error", (one.worst.standard_error for one in rows), "worst s.e.", ".3e"),
+            column("rare_sensitive_error", (one.sensitive_error for one in rows)),
+            column("bytes", (one.bytes for one in rows), "bytes", ".2f"),
+            column("seconds", (one.seconds for one in rows), "s", in_seconds),
+            column("largest_bytes", (one.largest_bytes for one in rows)),
+            column("fits", (one.fits for one in rows)),
+        ]
 
     @property
     def sensitive_mass(self) -> float:

@@ -5,9 +5,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
-from discreet.core.result_table import Cells, ResultTable, spelled_p_value
+from discreet.core.result_table import (
+    Cells,
+    ResultColumn,
+    ResultTable,
+    label_columns,
+    rows_of,
+    spelled_p_value,
+    text_column,
+)
 from discreet.errors import DiscreetError
 from discreet.pictures.charts import Differences, forest_chart
 from discreet.theory.binomial import Control, rejected
@@ -136,15 +144,13 @@ class Comparison(ResultTable):
         )
 
     def _shown(self) -> tuple[Cells, str]:
-        rows, left = self.clearest(_SHOWN), self.domain.size - _SHOWN
-        heading = ["value", "", *(name.replace("_", " ") for name in ValueDifference._fields[2:])]
-        marks = ["sensitive" if one.sensitive else "" for one in rows]
-        numbers = [[f"{number:.4f}" for number in one[2:-1]] + [spelled_p_value(one.p_value)] for one in rows]
-        cells = [heading, *([one.value, mark, *row] for one, mark, row in zip(rows, marks, numbers, strict=True))]
+        codes, left = self._clearest(_SHOWN), self.domain.size - _SHOWN
+        names = text_column("value", self.domain.names(codes))
         below = (
             f"and {left:,} values that differ less; to_pandas, to_polars and to_arrow return all" if left > 0 else ""
         )
-        return cells, "\n".join(filter(None, [below, self.remark]))
+        rows = rows_of([names, *(one.at(codes) for one in self.stated())])
+        return rows, "\n".join(filter(None, [below, self.remark]))
 
     def __len__(self) -> int:
         return self.domain.size
@@ -162,14 +168,18 @@ class Comparison(ResultTable):
         return self._rows(codes)[0]
 
     def _rows(self, codes: AnyArray) -> list[ValueDifference]:
-        fields = (self.domain.sensitive, self.first, self.second, self.differences, self.lower, self.upper)
-        columns = [column[codes].tolist() for column in (*fields, self.p_values)]
+        columns = [one.at(codes).values.tolist() for one in self.stated()]
         return [ValueDifference(*row) for row in zip(self.domain.names(codes), *columns, strict=True)]
+
+    def _clearest(self, count: int) -> IntArray:
+        """Return the codes of the values with the smallest p-values; all in the domain's order if few."""
+        if self.domain.size <= count:
+            return np.arange(self.domain.size)
+        return np.argsort(self.p_values, kind="stable")[:count]
 
     def clearest(self, count: int = 10) -> list[ValueDifference]:
         """Return the differences of the values with the smallest p-values; all in the domain's order if few."""
-        ranked = np.argsort(self.p_values, kind="stable")[:count]
-        return self._rows(np.arange(self.domain.size) if self.domain.size <= count else ranked)
+        return self._rows(self._clearest(count))
 
     def significant(self, rate: float = 0.05, *, control: Control = "fdr") -> list[ValueDifference]:
         """Return the differences that are significant, the clearest first.
@@ -190,10 +200,25 @@ class Comparison(ResultTable):
 
     def columns(self) -> dict[str, AnyArray]:
         """Return named columns: labels, sensitive, first, second, difference, lower, upper, p_value."""
-        fields = {"sensitive": self.domain.sensitive, "first": self.first, "second": self.second}
-        fields |= {"difference": self.differences, "lower": self.lower, "upper": self.upper, "p_value": self.p_values}
-        labels = {f"label_{name}" if name in fields else name: column for name, column in self.domain.table().items()}
-        return labels | fields
+        return label_columns(self.domain.table(), self.stated())
+
+    def stated(self) -> list[ResultColumn]:
+        """Return the columns beside labels, as every output has them."""
+        ends = f"{'simultaneous ' if self.simultaneous else ''}{self.level * 100:g}% from"
+        return [
+            ResultColumn("sensitive", self.domain.sensitive, unit="mark"),
+            *(
+                ResultColumn(name, numbers, unit="share", page_heading=title, page_format=spec)
+                for name, numbers, title, spec in (
+                    ("first", self.first, self.titles[0], ".3%"),
+                    ("second", self.second, self.titles[1], ".3%"),
+                    ("difference", self.differences, "", "+.3%"),
+                    ("lower", self.lower, ends, "+.3%"),
+                    ("upper", self.upper, "to", "+.3%"),
+                )
+            ),
+            ResultColumn("p_value", self.p_values, unit="p-value", page_heading="p"),
+        ]
 
     def plot(self, largest: int = 40) -> Any:
         """Return an Altair forest plot: a row per value with its difference and interval; sensitive ones are marked.

@@ -15,7 +15,7 @@ from discreet.core.result_table import Cells, ResultColumn, ResultTable, label_c
 from discreet.errors import DiscreetError, ParameterError
 from discreet.pictures.charts import Map, Panel, frequency_chart, map_chart
 from discreet.results.functionals import Functionals, Quantity
-from discreet.results.limits import CountLimits, Limits
+from discreet.results.limits import ConfidenceLimits, CountLimits
 from discreet.theory.binomial import DEFAULT_LEVEL, Control, Ends, MeanWorths, rejections
 from discreet.theory.covariance import Covariance
 
@@ -103,7 +103,7 @@ class Estimate(Functionals, ResultTable):
     gap: float | None = None
     passes: float | None = None
     simulated: bool = False
-    intervals: Limits | None = None
+    intervals: ConfidenceLimits | None = None
     covariances: Covariance | Callable[[], Covariance | None] | None = None
     publication: Any = None
     people: Any = None
@@ -231,7 +231,7 @@ class Estimate(Functionals, ResultTable):
         return self._limits.variances(at)
 
     @property
-    def _limits(self) -> Limits:
+    def _limits(self) -> ConfidenceLimits:
         return self.intervals or CountLimits.of(MeanWorths(self.frequencies, 1, lasting=self.standard_errors**2))
 
     def contradicted(
@@ -384,10 +384,16 @@ class Estimate(Functionals, ResultTable):
         ends = f"{'simultaneous ' if simultaneous else ''}{confidence * 100:g}% from"
         return [
             ResultColumn("sensitive", self.domain.sensitive, unit="mark"),
-            ResultColumn("frequency", self.frequencies, "estimate", "share"),
-            ResultColumn("standard_error", self.standard_errors, "std. error", "share", narrow=False),
-            ResultColumn("lower", low, ends, "share"),
-            ResultColumn("upper", high, "to", "share"),
+            ResultColumn("frequency", self.frequencies, unit="share", page_heading="estimate"),
+            ResultColumn(
+                "standard_error",
+                self.standard_errors,
+                unit="share",
+                page_heading="std. error",
+                shown=("text", "page"),
+            ),
+            ResultColumn("lower", low, unit="share", page_heading=ends),
+            ResultColumn("upper", high, unit="share", page_heading="to"),
         ]
 
     def plot(

@@ -20,7 +20,7 @@ from discreet.core.domain import Domain, value_mask
 from discreet.core.grouping import AxisPartition, CellPartition
 from discreet.core.labels import IntegerRange, Integers, LabelSpace, Product
 from discreet.errors import DataError, ParameterError
-from discreet.results.limits import Limits, ShareLimits, SumLimits
+from discreet.results.limits import ConfidenceLimits, ShareLimits, SumLimits
 from discreet.theory.binomial import sigmas
 from discreet.theory.covariance import Covariance
 from discreet.theory.limits import ONE_SIGMA, all_agree, by_half_width, by_one_report
@@ -337,7 +337,7 @@ class Functionals:
             ...
 
         @property
-        def _limits(self) -> Limits: ...
+        def _limits(self) -> ConfidenceLimits: ...
 
     def covariance(self, values: Any = None) -> FloatArray:
         """Return the covariance matrix of the unbiased estimates of some values, exact for every n and unbiased.
@@ -613,7 +613,9 @@ class Functionals:
         """Return the sums over sets that make up all values; of shares, those that the shares are made of."""
         return self._sums(masks).parts
 
-    def _over(self, domain: Domain, frequencies: FloatArray, spread: Covariance | None, limits: Limits) -> Self:
+    def _over(
+        self, domain: Domain, frequencies: FloatArray, spread: Covariance | None, limits: ConfidenceLimits
+    ) -> Self:
         """Return an estimate of other values, from the same reports."""
         errors = np.full(len(frequencies), nan) if spread is None else limits.floored_errors(spread.variances(), self.n)
         changed: Mapping[str, Any] = {
@@ -630,7 +632,7 @@ class Functionals:
 Bounds = Callable[[float], tuple[float, float]]
 
 
-def _bounds_of(limits: Limits, row: int, alpha: float) -> tuple[float, float]:
+def _bounds_of(limits: ConfidenceLimits, row: int, alpha: float) -> tuple[float, float]:
     low, high = limits.limits(1 - alpha)
     return float(low[row]), float(high[row])
 
@@ -648,7 +650,10 @@ def _known(number: float, alpha: float) -> tuple[float, float]:
 
 def _floored(error: float, bounds: Bounds, n: int) -> float:
     """Return a standard error; half of the interval of one where all reports agree, no number if that has no end."""
-    return float(by_half_width(np.array(error), bounds(ONE_SIGMA), n)) if all_agree(np.array(error), n) else error
+    if not all_agree(np.array(error), n):
+        return error
+    low, high = (np.array(end) for end in bounds(ONE_SIGMA))
+    return float(by_half_width(np.array(error), (low, high), n))
 
 
 def _kind(only: BoolArray, others: BoolArray, common: BoolArray) -> str:

@@ -237,8 +237,6 @@ def label_column(labels: list[Any]) -> AnyArray:
 
 def _numbers(found: Estimate, codes: AnyArray) -> list[str]:
     """Return frequencies of the most frequent values with their intervals, where there are any, as they are shown."""
-    columns = found.columns(shown=max(len(codes), 1))
-    if "lower" not in columns:
-        return [f"{frequency:.2f}" for frequency in found.frequencies[codes]]
-    ends = zip(found.frequencies[codes], columns["lower"][codes], columns["upper"][codes], strict=True)
+    low, high = found.interval(shown=max(len(codes), 1))
+    ends = zip(found.frequencies[codes], low[codes], high[codes], strict=True)
     return [f"{frequency:.2f} ({low:.2f} - {high:.2f})" for frequency, low, high in ends]

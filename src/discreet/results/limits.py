@@ -37,7 +37,7 @@ from discreet.theory.limits import (
 _CLOSE = 1e-9
 
 
-class Limits(ABC):
+class ConfidenceLimits(ABC):
     """The limits of m numbers that follow from reports, for any level; they belong to the reports, not to a method."""
 
     @property
@@ -102,7 +102,7 @@ class Limits(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class CountLimits(Limits):
+class CountLimits(ConfidenceLimits):
     """The limits of values from what is known of their counts; worked out when they are asked for.
 
     Attributes:
@@ -162,7 +162,7 @@ class CountLimits(Limits):
         return [*in_clear, (self.step.codes, self._worths)]
 
     def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
-        """Return the probability with which each interval may miss; see `Limits.tails`."""
+        """Return the probability with which each interval may miss; see `ConfidenceLimits.tails`."""
         if self.decoder is not None and self.decoder.is_one_number and self.step is None and (simultaneous or shown):
             low, high = self.ends(1 - level)
             # Whoever holds p_x holds 1 - p_x: both miss together.
@@ -171,7 +171,7 @@ class CountLimits(Limits):
         return super().tails(level, simultaneous=simultaneous, shown=shown)
 
     def ends(self, alpha: float) -> Ends:
-        """Return the limits of the frequencies, not clipped; see `Limits.ends`."""
+        """Return the limits of the frequencies, not clipped; see `ConfidenceLimits.ends`."""
         if alpha not in self._known_ends:
             # A table, its notes and a picture ask for the same ones.
             self._known_ends.clear()
@@ -206,7 +206,7 @@ class CountLimits(Limits):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SumLimits(Limits):
+class SumLimits(ConfidenceLimits):
     """The limits of sums over sets of values of one estimate, and of what two such sums make together.
 
     Each by what is known of its set: its count, the worths of reports, or no more than covariances.
@@ -237,7 +237,7 @@ class SumLimits(Limits):
         return replace(self, law=law, members=others, inverse=others is None)
 
     def sums(self, cells: ValueCells, spread: Covariance, n: int) -> "SumLimits":
-        """Return the limits of sums of these; see `Limits.sums`."""
+        """Return the limits of sums of these; see `ConfidenceLimits.sums`."""
         return SumLimits(spread.sums(cells), n, self.law and self.law.over(cells.total))
 
     @property
@@ -294,7 +294,7 @@ class SumLimits(Limits):
         return self.law is not None and bool(self.law.control.any())
 
     def stated(self, variances: FloatArray) -> FloatArray:
-        """Return the variances of the controlled sums, others as they are; see `Limits.stated`."""
+        """Return the variances of the controlled sums, others as they are; see `ConfidenceLimits.stated`."""
         if self.law is None or not self.controlled:
             return variances
         return np.where(self.law.control == 0, variances, self.plausible)
@@ -378,7 +378,7 @@ class SumLimits(Limits):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ShareLimits(Limits):
+class ShareLimits(ConfidenceLimits):
     """The limits of the shares of sums in all of them together.
 
     Attributes:
@@ -421,7 +421,7 @@ class ShareLimits(Limits):
         return np.zeros(len(self.parts.centre))
 
     def stated(self, variances: FloatArray) -> FloatArray:
-        """Return the variances of shares of controlled sums, to first order; see `Limits.stated`."""
+        """Return the variances of shares of controlled sums, to first order; see `ConfidenceLimits.stated`."""
         if not self.parts.controlled:
             return variances
         rest, r = self._beside

@@ -1,5 +1,6 @@
 """Regressions: coefficients of covariates for each value, with errors and tests; a table."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray
 from discreet.core.checks import checked_level
-from discreet.core.result_table import Cells, ResultTable, spelled_p_value
+from discreet.core.result_table import EVERYWHERE, Cells, ResultColumn, ResultTable, rows_of, text_column
 from discreet.theory.binomial import DEFAULT_LEVEL
 
 _SHOWN = 24
@@ -15,8 +16,8 @@ _SHOWN = 24
 _NORMAL = 1e12
 # Degrees of freedom below which the result says so, and values that it names then.
 _FEW, _NAMED = 10, 5
-# Columns of odds ratios, and those of log odds that they are made of.
-_RATIOS = {"odds_ratio": "coefficient", "odds_lower": "lower", "odds_upper": "upper"}
+# Columns of the odds ratios of log odds and of their ends.
+_RATIOS = ("odds_ratio", "odds_lower", "odds_upper")
 
 
 class Coefficient(NamedTuple):
@@ -148,15 +149,10 @@ class Regression(ResultTable):
         return f"Regression({self.method}{base}, n={self.n}, {len(self.values)} values{marks})"
 
     def _shown(self) -> tuple[Cells, str]:
-        rows = self.rows()
-        heading = [name.replace("_", " ") for name in Coefficient._fields]
-        cells = [
-            [one.value, one.covariate, *(f"{number:.4f}" for number in one[2:-1]), spelled_p_value(one.p_value)]
-            for one in rows
-        ]
-        left = len(rows) - _SHOWN
+        left = self.coefficients.size - _SHOWN
         below = [f"and {left} coefficients more; to_pandas, to_polars and to_arrow return all."] if left > 0 else []
-        return [heading, *cells[:_SHOWN]], " ".join([*below, *filter(None, [self.remark])])
+        shown = rows_of([one.at(slice(_SHOWN)) for one in self.stated()])
+        return shown, " ".join([*below, *filter(None, [self.remark])])
 
     def rows(self, level: float = DEFAULT_LEVEL) -> list[Coefficient]:
         """Return the coefficients, by value and covariate, with intervals at a level."""
@@ -217,24 +213,37 @@ class Regression(ResultTable):
         Raises:
             ParameterError: if the level is not in (0, 1).
         """
+        return ResultTable.columns(self, level)
+
+    def stated(self, level: float = DEFAULT_LEVEL) -> list[ResultColumn]:
+        """Return the columns, as every output has them; errors as for `columns`."""
         from scipy.special import stdtr, stdtrit
 
         degrees = np.full(self.coefficients.shape, _NORMAL) if self.degrees is None else self.degrees
         away = stdtrit(degrees, (1 + checked_level(level)) / 2) * self.standard_errors
-        texts = np.dtypes.StringDType()
         scores = np.abs(self.coefficients) / self.standard_errors
-        columns: dict[str, AnyArray] = {
-            "value": np.repeat(np.array(self.values, dtype=texts), len(self.covariates)),
-            "covariate": np.tile(np.array(self.covariates, dtype=texts), len(self.values)),
-            "coefficient": self.coefficients.ravel(),
-            "standard_error": self.standard_errors.ravel(),
-            "lower": (self.coefficients - away).ravel(),
-            "upper": (self.coefficients + away).ravel(),
-            "p_value": (2 * stdtr(degrees, -scores)).ravel(),
-        }
-        if self.baseline is None:
+        low, high = self.coefficients - away, self.coefficients + away
+        odds, texts = self.baseline is not None, (self.values, self.covariates)
+        # Of odds pages show the ratios, with their ends.
+        beside = ("text", "groups") if odds else EVERYWHERE
+
+        def column(name: str, numbers: FloatArray, title: str, shown: Collection[str] = EVERYWHERE) -> ResultColumn:
+            return ResultColumn(name, numbers.ravel(), page_heading=title, page_format=".5g", shown=shown)
+
+        columns = [
+            text_column("value", np.repeat(texts[0], len(texts[1]))),
+            text_column("covariate", np.tile(texts[1], len(texts[0]))),
+            column("coefficient", self.coefficients, "log odds" if odds else ""),
+            column("standard_error", self.standard_errors, "std. error", beside),
+            column("lower", low, f"{level * 100:g}% from", beside),
+            column("upper", high, "to", beside),
+            ResultColumn("p_value", (2 * stdtr(degrees, -scores)).ravel(), unit="p-value", page_heading="p"),
+        ]
+        if not odds:
             return columns
         # An end beyond what a float holds is infinite.
         with np.errstate(over="ignore"):
-            ratios = {name: np.exp(columns[of]) for name, of in _RATIOS.items()}
-        return columns | ratios
+            ratios = [np.exp(one) for one in (self.coefficients, low, high)]
+        titles = ("", f"{level * 100:g}% from", "to")
+        more = zip(_RATIOS, ratios, titles, strict=True)
+        return columns + [column(name, numbers, title, ("page",)) for name, numbers, title in more]

@@ -255,7 +255,7 @@ _EXPANDED_ROUNDS = 4
 
 
 class CountLaw(ABC):
-    """What is known of the counts of some values, or of the worths of reports to them; limits follow from it."""
+    """The law of the counts of some values, or of the worths of reports to them; limits follow from it."""
 
     __slots__ = ()
 

@@ -74,9 +74,9 @@ def plausible_variances(
     return np.maximum(np.maximum(low, high), 0)
 
 
-def larger_of_few(errors: FloatArray, others: FloatArray, few: BoolArray, n: float) -> FloatArray:
-    """Return standard errors; where all reports agree, or where it is said, no less than others."""
-    bare = np.flatnonzero(few | all_agree(errors, n))
+def larger_of_few(errors: FloatArray, others: FloatArray, few: BoolArray) -> FloatArray:
+    """Return ``(m,)`` standard errors; of few of them, where all reports agree, no less than others."""
+    bare = np.flatnonzero(few)
     if len(bare):
         errors = errors.copy()
         errors[bare] = np.maximum(errors[bare], others[bare])
