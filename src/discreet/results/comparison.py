@@ -144,7 +144,7 @@ class Comparison(ResultTable):
         )
 
     def _shown(self) -> tuple[Cells, str]:
-        codes, left = self._clearest(_SHOWN), self.domain.size - _SHOWN
+        codes, left = self.clearest_values(_SHOWN), self.domain.size - _SHOWN
         names = text_column("value", self.domain.names(codes))
         below = (
             f"and {left:,} values that differ less; to_pandas, to_polars and to_arrow return all" if left > 0 else ""
@@ -171,7 +171,7 @@ class Comparison(ResultTable):
         columns = [one.at(codes).values.tolist() for one in self.stated()]
         return [ValueDifference(*row) for row in zip(self.domain.names(codes), *columns, strict=True)]
 
-    def _clearest(self, count: int) -> IntArray:
+    def clearest_values(self, count: int) -> IntArray:
         """Return the codes of the values with the smallest p-values; all in the domain's order if few."""
         if self.domain.size <= count:
             return np.arange(self.domain.size)
@@ -179,7 +179,7 @@ class Comparison(ResultTable):
 
     def clearest(self, count: int = 10) -> list[ValueDifference]:
         """Return the differences of the values with the smallest p-values; all in the domain's order if few."""
-        return self._rows(self._clearest(count))
+        return self._rows(self.clearest_values(count))
 
     def significant(self, rate: float = 0.05, *, control: Control = "fdr") -> list[ValueDifference]:
         """Return the differences that are significant, the clearest first.
@@ -206,7 +206,7 @@ class Comparison(ResultTable):
         """Return the columns beside labels, as every output has them."""
         ends = f"{'simultaneous ' if self.simultaneous else ''}{self.level * 100:g}% from"
         return [
-            ResultColumn("sensitive", self.domain.sensitive, unit="mark"),
+            ResultColumn("sensitive", self.domain.sensitive, unit="mark", shown=("text",)),
             *(
                 ResultColumn(name, numbers, unit="share", page_heading=title, page_format=spec)
                 for name, numbers, title, spec in (

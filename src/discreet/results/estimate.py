@@ -383,7 +383,7 @@ class Estimate(Functionals, ResultTable):
         low, high = self.interval(confidence, simultaneous=simultaneous, shown=shown)
         ends = f"{'simultaneous ' if simultaneous else ''}{confidence * 100:g}% from"
         return [
-            ResultColumn("sensitive", self.domain.sensitive, unit="mark"),
+            ResultColumn("sensitive", self.domain.sensitive, unit="mark", shown=("text", "page")),
             ResultColumn("frequency", self.frequencies, unit="share", page_heading="estimate"),
             ResultColumn(
                 "standard_error",

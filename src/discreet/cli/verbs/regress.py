@@ -10,7 +10,7 @@ from discreet.cli.group import Verb
 from discreet.cli.options import allow_outside, load_plan
 from discreet.cli.output import SIMULATED_REPORTS, InputFile, OutputFile, Table, file_notes, show
 from discreet.cli.publications import Statement
-from discreet.core.result_table import spelled_p_value
+from discreet.core.result_table import rows_of
 from discreet.errors import ParameterError
 from discreet.files.paths import ESTIMATES, spelled
 
@@ -124,16 +124,5 @@ def _references(words: tuple[str, ...]) -> dict[str, str]:
 def _table(fit: "Regression", level: float) -> Table:
     """Return the coefficients as a table."""
     against = "" if fit.baseline is None else f"; odds against {fit.baseline}"
-    shown = ["coefficient", "standard_error", "lower", "upper"]
-    headings = ["coefficient", "std. error", f"{level * 100:g}% from", "to"]
-    if fit.baseline is not None:
-        shown = ["coefficient", "odds_ratio", "odds_lower", "odds_upper"]
-        headings = ["log odds", "odds ratio", f"{level * 100:g}% from", "to"]
-    columns = fit.columns(level)
-    numbers = zip(*(columns[name].tolist() for name in shown), strict=True)
-    cells = [
-        [one.value, one.covariate, *(f"{number:.5g}" for number in row), spelled_p_value(one.p_value)]
-        for one, row in zip(fit.rows(level), numbers, strict=True)
-    ]
-    headings = ["value", "covariate", *headings, "p"]
+    headings, *cells = rows_of(fit.stated(level), "page")
     return Table(f"{fit.method} regression, {fit.n:,} reports{against}", headings, cells, left=2)

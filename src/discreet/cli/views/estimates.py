@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from discreet.arrays import IntArray
 from discreet.cli.output import SIMULATED_REPORTS, Table, left_out_sentences
-from discreet.core.result_table import spelled_p_value
+from discreet.core.result_table import ResultColumn, rows_of, spelled_p_value, text_column
 from discreet.estimators.tags import TagEstimate
 from discreet.files.paths import ending
 from discreet.files.writing import json_text
@@ -21,12 +23,10 @@ from discreet.formats.tallies import estimate_facts, objects, write_columns
 from discreet.results.comparison import Comparison
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate, spelled
-from discreet.theory.binomial import DEFAULT_LEVEL, Control
+from discreet.theory.binomial import Control
 
 if TYPE_CHECKING:
     from discreet.cli.publications import Statement
-
-_NUMBERS = ("frequency", "standard_error", "lower", "upper")
 
 
 @dataclass(frozen=True)
@@ -103,14 +103,9 @@ class EstimateView:
 
 
 def _largest_values(found: Estimate, level: float | None, *, simultaneous: bool, codes: IntArray) -> Table:
-    columns = found.columns(level, simultaneous=simultaneous, shown=len(codes))
-    cells = [
-        [name, "yes" if columns["sensitive"][code] else "no", *(f"{columns[field][code]:.4%}" for field in _NUMBERS)]
-        for code, name in zip(codes, found.domain.names(codes), strict=True)
-    ]
-    kind, confidence = "simultaneous " if simultaneous else "", DEFAULT_LEVEL if level is None else level
+    columns = [one.at(codes) for one in found.stated(level, simultaneous=simultaneous, shown=len(codes))]
+    headings, *cells = rows_of([text_column("value", found.domain.names(codes)), *columns], "page")
     title = f"{len(codes)} largest of {found.domain.size} values; {found.n:,} reports, method {found.method}"
-    headings = ["value", "sensitive", "estimate", "std. error", f"{kind}{confidence * 100:g}% from", "to"]
     return Table(title, headings, cells, left=2)
 
 
@@ -183,24 +178,20 @@ class GroupsView:
 
     def parts(self, largest: int) -> Iterator[str | Table]:
         """Yield a table with a row for each value of each of the largest groups, and what holds of all groups."""
-        found, confidence = self.found, DEFAULT_LEVEL if self.level is None else self.level
-        codes = found.overall.chosen(largest)
+        found, codes = self.found, self.found.overall.chosen(largest)
         # Without columns of groups, everybody is the only one.
         chosen, cells = set(found.largest(_GROUPS)) if found.names else set(), []
         groups = [(label, found[label]) for label in found if label in chosen]
         for label, one in [*groups, ("everybody", found.overall)]:
-            columns = one.columns(self.level, simultaneous=self.simultaneous, shown=len(codes))
-            for code, name in zip(codes, found.domain.names(codes), strict=True):
-                numbers = [
-                    f"{columns[field][code]:.4%}" for field in ("frequency", "lower", "upper") if field in columns
-                ]
-                cells.append([spelled(label), f"{one.n:,}", name, *numbers])
-        kind = "simultaneous " if self.simultaneous else ""
-        headings = ["group", "reports", "value", "estimate", f"{kind}{confidence * 100:g}% from", "to"]
+            columns = [
+                each.at(codes) for each in one.stated(self.level, simultaneous=self.simultaneous, shown=len(codes))
+            ]
+            headings, *rows = rows_of([text_column("value", found.domain.names(codes)), *columns], "groups")
+            cells += [[spelled(label), f"{one.n:,}", *row] for row in rows]
         method = next(iter(found.values())).method
         title = f"{len(codes)} of {found.domain.size} values; method {method}"
         title = f"{len(found)} groups, {title}" if groups else title
-        yield Table(title, headings[: len(cells[0])], cells, left=3)
+        yield Table(title, ["group", "reports", *headings], cells, left=3)
         if smaller := len(found) - len(groups) if groups else 0:
             noun = "group is" if smaller == 1 else "groups are"
             yield f"{smaller:,} smaller {noun} not shown; -o and --json give all."
@@ -257,29 +248,17 @@ class ComparisonView:
     def parts(self, largest: int) -> Iterator[str | Table]:
         """Yield the table of the clearest differences, and the tests."""
         found = self.found
-        rows = found.clearest(largest)
-        listed = {one.value for one in found.significant(self.rate, control=self.control)}
-        cells = [
-            [one.value, "yes" if one.value in listed else "no", *(f"{share:.3%}" for share in one[2:4])]
-            + [f"{number:+.3%}" for number in one[4:7]]
-            + [spelled_p_value(one.p_value)]
-            for one in rows
-        ]
+        codes = found.clearest_values(largest)
+        significant = found.significant_values(self.rate, control=self.control)
+        columns = [ResultColumn("significant", significant, unit="mark"), *found.stated()]
+        names = text_column("value", found.domain.names(codes))
+        headings, *cells = rows_of([names, *(one.at(codes) for one in columns)], "page")
         sizes = [f"{title} ({n:,} reports)" if n else title for title, n in zip(found.titles, found.sizes, strict=True)]
         methods = " and ".join(dict.fromkeys(found.methods))
-        title = f"{sizes[0]} less {sizes[1]}: {len(rows)} of {found.domain.size} values; method {methods}"
-        kind = "simultaneous " if found.simultaneous else ""
-        headings = [
-            "value",
-            "significant",
-            *found.titles,
-            "difference",
-            f"{kind}{found.level * 100:g}% from",
-            "to",
-            "p",
-        ]
+        title = f"{sizes[0]} less {sizes[1]}: {len(codes)} of {found.domain.size} values; method {methods}"
         yield Table(title, headings, cells, left=2)
-        yield f"{len(listed)} of {found.domain.size} values differ significantly ({self.control}, {self.rate:g})."
+        some = f"{np.count_nonzero(significant)} of {found.domain.size} values differ significantly"
+        yield f"{some} ({self.control}, {self.rate:g})."
         if found.overall is not None:
             statistic, degrees, p_value = found.overall
             p = spelled_p_value(p_value, sign=True)
