@@ -25,20 +25,6 @@ FAULTS = [
         ("tests/estimators/test_uncertainty.py",),
     ),
     Fault(
-        "one-step moments take the estimate's reports for those of the value",
-        "estimators/likelihood_methods.py",
-        "others = (whole - f * own) / (1 - f)",
-        "others = whole",
-        ("tests/estimators/test_one_step.py",),
-    ),
-    Fault(
-        "one report more or less hides who has another value than nearly everybody",
-        "estimators/likelihood_methods.py",
-        "others = (whole - f * own) / (1 - f)",
-        "others = (whole - f * own) / np.maximum(1 - f, 1 / self.n)",
-        ("tests/estimators/test_one_step.py",),
-    ),
-    Fault(
         "a value that nobody told is known without error",
         "estimators/linear.py",
         "errors[unseen] = np.maximum(np.sqrt(plausible), errors[unseen])",

@@ -90,8 +90,8 @@ FAULTS = [
     Fault(
         "a marginal has the errors of independent values",
         "theory/covariance.py",
-        "return self._of_sums(self.diagonal, self.factors)",
-        "return self._of_sums(self.diagonal, np.zeros_like(self.factors))",
+        "self._of_sums(self.diagonal, self.factors, SampleCovariance.variances)",
+        "self._of_sums(self.diagonal, np.zeros_like(self.factors), SampleCovariance.variances)",
         ("tests/core/test_functionals.py",),
     ),
     Fault(
@@ -104,7 +104,7 @@ FAULTS = [
     Fault(
         "an interval far below 0 is empty",
         "theory/limits.py",
-        "np.maximum(high, _ROOM * nobody)",
+        "np.maximum(high, _ROOM * np.sqrt(nobody))",
         "high",
         ("tests/core/test_estimate.py",),
     ),

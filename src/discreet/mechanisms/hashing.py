@@ -224,12 +224,11 @@ class HashBuckets(HashedBlocks):
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
-        prime, own = np.uint64(self.prime), np.arange(self.size, dtype=np.uint64)
-        inverse = np.array([pow(int(a), -1, self.prime) for a in blocks["alpha"]], dtype=np.uint64)[:, None]
-        beta, bucket = (blocks[name].astype(np.uint64)[:, None] for name in ("beta", "bucket"))
-        # Below 2^64: both factors are below the prime, which is below 2^32.
-        hashed = (own + (prime - beta)) % prime * inverse % prime % np.uint64(self.buckets)
-        found: BoolArray = hashed == bucket
+        found, start = np.zeros((len(blocks["alpha"]), self.size), np.bool_), 0
+        # The members are P/g of v values, and no hash function need be inverted for them.
+        for counts, values in self.members(blocks):
+            found[np.repeat(np.arange(start, start + len(counts)), counts), values] = True
+            start += len(counts)
         return found
 
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
@@ -237,12 +236,12 @@ class HashBuckets(HashedBlocks):
         width = self.prime // self.buckets + 1
         step = max(_ENTRIES_AT_ONCE // width, 1)
         for start in range(0, len(blocks["alpha"]), step):
-            columns = (column[start : start + step].astype(np.uint64)[:, None] for column in _three(blocks))
+            columns = (column[start : start + step].astype(self._lane)[:, None] for column in _three(blocks))
             alpha, beta, bucket = columns
-            z = bucket + np.arange(width, dtype=np.uint64) * np.uint64(self.buckets)
+            z = bucket + np.arange(width, dtype=self._lane) * self._lane(self.buckets)
             inside = z < self.prime
-            # Below 2^64: alpha and z, where it counts, are below the prime, which is below 2^32.
-            values = (alpha * np.where(inside, z, np.uint64(0)) + beta) % np.uint64(self.prime)
+            # No overflow: alpha and z, where it counts, are below the prime, which is below the root of the lane's end.
+            values = (alpha * np.where(inside, z, self._lane(0)) + beta) % self._lane(self.prime)
             inside &= values < self.size
             yield inside.sum(axis=1), values[inside].astype(np.int64)
 
