@@ -5,9 +5,10 @@ Groups of people: a public column, or several, beside their reports.
 Partitions: values that are added up, as the marginal of a product or as any cells.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -138,22 +139,24 @@ def _column_names(groups: Any) -> list[str] | None:
     return names
 
 
-class ValueCells(Protocol):
+class ValueCells(ABC):
     """Cells of values, which share none; values may be in no cell.
 
     Attributes:
         size: m, the number of cells.
     """
 
+    __slots__ = ()
+
     size: int
 
+    @abstractmethod
     def total(self, each: FloatArray) -> FloatArray:
         """Return the ``(m,)`` sums over the cells of ``(|X|,)`` numbers."""
-        ...
 
+    @abstractmethod
     def lifted(self, weights: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` weights of the values, from ``(m,)`` weights of their cells; 0 for those in none."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

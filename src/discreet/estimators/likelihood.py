@@ -43,9 +43,10 @@ likelihood estimate does, which in noisy regimes is often nearer to the truth as
 that is zero at the start stays zero, unless it is of a value reported in clear.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -127,7 +128,7 @@ class RowSums:
     inside: FloatArray
 
 
-class Rows(Protocol):
+class Rows(ABC):
     """The rows of a likelihood, z = c / (1 + c t) for each, in this process or elsewhere, and sums over them.
 
     Attributes:
@@ -139,10 +140,11 @@ class Rows(Protocol):
     has_single: bool
 
     @property
+    @abstractmethod
     def passes(self) -> float:
         """The products so far, in passes of one product and one transposed product."""
-        ...
 
+    @abstractmethod
     def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
         """Go to the point ``members``, shape ``(v,)``, and sum m z.
 
@@ -150,29 +152,28 @@ class Rows(Protocol):
             members: p.
             keep: Whether anything is to follow from there; else the rows are forgotten.
         """
-        ...
 
+    @abstractmethod
     def curvature(self) -> tuple[RowSums, float]:
         """Sum m z^2 divided by its greatest possible value per report, or about that, and return that value too."""
-        ...
 
+    @abstractmethod
     def set_direction(self, step: FloatArray) -> None:
         """Take a direction: ``step``, shape ``(v,)``."""
-        ...
 
+    @abstractmethod
     def slope(self, length: float) -> tuple[float, float]:
         """Sum the first derivative of the log-likelihood at a step of this length, and minus the second."""
-        ...
 
+    @abstractmethod
     def advance(self, length: float, *, whole: bool) -> RowSums:
         """Move z by a step of this length, and sum the changes of m z; or, if ``whole``, m z itself."""
-        ...
 
 
 MakeRows: TypeAlias = Callable[[RowLikelihood], Rows]
 
 
-class LocalRows:
+class LocalRows(Rows):
     """The rows of a likelihood in this process, w = 1/c + t for each, and sums over them; products are counted.
 
     The inverse of w is z, and w is linear: along a direction d it changes by B d per unit of step. Sums are added in a

@@ -25,7 +25,7 @@ from discreet.engines.local import Counted, TallyFold
 from discreet.engines.spark.frames import Source, Task, from_files, from_frame, one_thread, rows_seen
 from discreet.engines.spark.running import SCHEMA, blocks_of, collected, refused, working
 from discreet.errors import DiscreetError, ParameterError
-from discreet.estimators.likelihood import RowLikelihood, RowSums
+from discreet.estimators.likelihood import RowLikelihood, Rows, RowSums
 from discreet.files.reading import Progress
 from discreet.formats.sources import Seen, surveyed
 from discreet.mechanisms import Mechanism
@@ -196,7 +196,7 @@ def _unpacked(law: Any, entries: bytes) -> Membership:
     return matrix
 
 
-class RowsOnSpark:
+class RowsOnSpark(Rows):
     """Sums over the rows of a matrix whose blocks executors hold; see `discreet.estimators.likelihood.Rows`.
 
     In double precision throughout. A length that is tried costs a pass, but it brings the sums there with it: where the
