@@ -150,58 +150,6 @@ Centre: TypeAlias = Callable[[int, Stratum], FloatArray]
 _MOST_NUMBERS = 1 << 28
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Combined:
-    """A sum over strata, with its variance.
-
-    Attributes:
-        people: number of reports.
-        frequencies: ``(|X|,)`` sums.
-        variances: ``(|X|,)`` their variances, unbiased, as far as the reports show any.
-        moments: ``(A, B)``; the variance of n reports of one weight would be (A + B p - p^2) / n.
-        effective: the number of reports of one weight that tell as much, as far as weights are concerned [Kish].
-        simulated: whether any report was simulated.
-    """
-
-    people: int
-    frequencies: FloatArray
-    variances: FloatArray
-    moments: tuple[FloatArray, FloatArray]
-    effective: float
-    simulated: bool
-
-    def estimate(
-        self, mechanism: Mechanism, method: str, covariances: Callable[[], Covariance | None], people: Strata
-    ) -> Estimate:
-        """Return the estimate with standard errors and score intervals, made of the tallies of these people."""
-        errors = self._errors()
-        constant, slope = self.moments
-        model = constant + slope * self.frequencies - self.frequencies**2
-        least = np.finfo(float).tiny
-        # The number of reports of one weight that would have this very variance.
-        alike = np.where((model > least) & (errors > 0), model / np.maximum(errors**2, least), self.effective)
-        law = MeanWorths(self.frequencies, np.maximum(alike, 1), WorthMoment(*self.moments))
-        return Estimate(
-            mechanism.domain,
-            self.frequencies,
-            errors,
-            self.people,
-            method,
-            mechanism.fingerprint,
-            simulated=self.simulated,
-            intervals=CountLimits.of(law),
-            covariances=covariances,
-            people=people,
-        )
-
-    def _errors(self) -> FloatArray:
-        """Return the standard errors; where all reports agree, those that are plausible."""
-        errors: FloatArray = np.sqrt(np.maximum(self.variances, 0))
-        few = all_agree(errors, self.effective) & (len(errors) > 1)
-        plausible = plausible_variances(self.frequencies, self.moments, self.effective) if few.any() else errors
-        return larger_of_few(errors, np.sqrt(plausible), few)
-
-
 def own_mean(place: int, stratum: Stratum) -> FloatArray:
     """Return the mean of a stratum: its centre where its share is known."""
     del place
@@ -223,28 +171,59 @@ def combine(
     total = _Total()
     for place, (stratum, factor) in enumerate(zip(strata, factors, strict=True)):
         total.add(stratum, float(factor), centre(place, stratum))
-    found = total.combined()
+    effective, lasting, frequencies = 1 / total.squares, total.lasting**2, total.mean
+    constant, slope = total.moments
+    moments = constant + effective * lasting, slope
+    errors = _errors(frequencies, np.maximum(total.variance, 0) + lasting, moments, effective)
+    model = moments[0] + slope * frequencies - frequencies**2
+    least = np.finfo(float).tiny
+    # The number of reports of one weight that would have this very variance.
+    alike = np.where((model > least) & (errors > 0), model / np.maximum(errors**2, least), effective)
+    return Estimate(
+        mechanism.domain,
+        frequencies,
+        errors,
+        total.people,
+        method,
+        mechanism.fingerprint,
+        simulated=total.simulated,
+        intervals=CountLimits.of(MeanWorths(frequencies, np.maximum(alike, 1), WorthMoment(*moments))),
+        covariances=lambda: _spread(mechanism, strata, factors, centre, frequencies),
+        people=strata,
+    )
 
-    def covariances() -> Covariance | None:
-        return _spread(mechanism, strata, factors, centre, found)
 
-    return found.estimate(mechanism, method, covariances, strata)
+def _errors(
+    frequencies: FloatArray, variances: FloatArray, moments: tuple[FloatArray, FloatArray], effective: float
+) -> FloatArray:
+    """Return the standard errors; where all reports agree, those that are plausible.
+
+    Args:
+        frequencies: ``(|X|,)`` sums over strata.
+        variances: ``(|X|,)`` theirs, unbiased, as far as the reports show any.
+        moments: ``(A, B)``; the variance of n reports of one weight would be (A + B p - p^2) / n.
+        effective: the number of reports of one weight that tell as much, as far as weights are concerned [Kish].
+    """
+    errors: FloatArray = np.sqrt(variances)
+    few = all_agree(errors, effective) & (len(errors) > 1)
+    plausible = plausible_variances(frequencies, moments, effective) if few.any() else errors
+    return larger_of_few(errors, np.sqrt(plausible), few)
 
 
 def _spread(
-    mechanism: Mechanism, strata: Strata, factors: FloatArray, centre: Centre, found: Combined
+    mechanism: Mechanism, strata: Strata, factors: FloatArray, centre: Centre, frequencies: FloatArray
 ) -> Covariance | None:
     """Return the covariance of a sum over strata; None where one of a stratum is unknown."""
     first = next(iter(strata))
     if first.lasting.any() or _covariance(mechanism, first.squared_weights[0][1]) is None:
         return None
-    numbers = 10 * len(strata.counts) * len(found.frequencies)
+    numbers = 10 * len(strata.counts) * len(frequencies)
     if numbers > _MOST_NUMBERS:
         raise ParameterError(
-            f"covariances over {len(strata.counts)} groups of {len(found.frequencies)} values take {numbers} "
+            f"covariances over {len(strata.counts)} groups of {len(frequencies)} values take {numbers} "
             f"numbers, more than {_MOST_NUMBERS}; merge groups, or ask within each."
         )
-    diagonal, rows, weights, samples = np.zeros(len(found.frequencies)), [], [np.zeros((0, 0))], []
+    diagonal, rows, weights, samples = np.zeros(len(frequencies)), [], [np.zeros((0, 0))], []
     for place, (stratum, factor) in enumerate(zip(strata, factors, strict=True)):
         scale = float(factor) ** 2 * stratum.people / max(stratum.people - 1, 1)
         for times, tally in stratum.squared_weights:
@@ -263,7 +242,7 @@ def _spread(
         weights.append(scale * stratum.squares * np.array([[1.0, -1.0], [-1.0, 0.0]]))
     # One report by itself has no sample covariance.
     counted = tuple(one for one in samples if one[0] > 0)
-    return LowRankCovariance(found.frequencies, diagonal, np.concatenate(rows), _diagonal(weights), counted)
+    return LowRankCovariance(frequencies, diagonal, np.concatenate(rows), _diagonal(weights), counted)
 
 
 def _covariance(mechanism: Mechanism, tally: Tally) -> Covariance | None:
@@ -300,9 +279,3 @@ class _Total:
         self.lasting = self.lasting + abs(share) * np.sqrt(np.maximum(stratum.lasting, 0))
         constant, slope = (one + share * more for one, more in zip(self.moments, stratum.moments, strict=True))
         self.moments = constant, slope
-
-    def combined(self) -> Combined:
-        variance, effective = np.maximum(self.variance, 0) + self.lasting**2, 1 / self.squares
-        constant, slope = self.moments
-        moments = constant + effective * self.lasting**2, slope
-        return Combined(self.people, self.mean, variance, moments, effective, self.simulated)

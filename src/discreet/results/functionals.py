@@ -221,40 +221,18 @@ class Quantity:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Ratio:
+class Ratio(Quantity):
     """The ratio of the shares of two sets of values.
 
-    Attributes:
-        name: of the ratio.
-        estimate: its value under the method of the estimate that it is of; nan where that divides by 0 or less.
-        standard_error: to first order (the delta method), which intervals do not follow from; nan likewise.
-        bounds: a function that returns its limits, for the probability with which both together may miss.
-        borders: the least and the largest value that it can have.
-        facts: method and number of reports, in words.
+    The estimate is no number where it divides by 0 or less, and so is the standard error, which is to first order (the
+    delta method); intervals do not follow from it. They hold the ratios that the reports do not contradict, and are
+    infinite where the divisor may be 0.
     """
-
-    name: str
-    estimate: float
-    standard_error: float
-    bounds: Callable[[float], tuple[float, float]]
-    borders: tuple[float, float]
-    facts: str
-
-    def interval(self, level: float = _LEVEL) -> IntervalEnds:
-        """Return the ratios that the reports do not contradict; infinite where the divisor may be 0.
-
-        Raises:
-            ParameterError: if the level is not in (0, 1).
-        """
-        return IntervalEnds(*self.bounds(1 - checked_level(level)))
 
     @property
     def determined(self) -> bool:
         """True if the reports bound the ratio at 95%: an end lies inside the borders."""
         return tuple(self.interval()) != self.borders
-
-    def __float__(self) -> float:
-        return self.estimate
 
     def __repr__(self) -> str:
         low, high = self.interval()
