@@ -16,7 +16,7 @@ import numpy as np
 from scipy.stats import binom
 
 import discreet as dc
-from discreet.estimators.comparison import _tested
+from discreet.estimators.differences import _tested
 from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.simulation.devices import can_draw, draw_tally
 

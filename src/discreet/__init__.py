@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from discreet.core.reports import Reports
     from discreet.core.tally import Tally
     from discreet.estimators import METHODS, estimate
-    from discreet.estimators.comparison import compare, homogeneity
+    from discreet.estimators.differences import compare, homogeneity
     from discreet.estimators.regression import regress
     from discreet.estimators.tags import estimate_personalized
     from discreet.formats.plan import Plan
@@ -64,9 +64,9 @@ _HOMES = {
     "UnaryEncoding": "discreet.mechanisms",
     "best": "discreet.planning.best",
     "CentralTarget": "discreet.planning.central",
-    "compare": "discreet.estimators.comparison",
+    "compare": "discreet.estimators.differences",
     "estimate": "discreet.estimators",
-    "homogeneity": "discreet.estimators.comparison",
+    "homogeneity": "discreet.estimators.differences",
     "estimate_personalized": "discreet.estimators.tags",
     "regress": "discreet.estimators.regression",
     "published": "discreet.privacy.publication",

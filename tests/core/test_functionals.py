@@ -336,7 +336,7 @@ def test_sums_of_hash_functions_hold_and_know_the_total_from_a_tally_alone(sensi
             held.append(ends[-1].lower <= p[mask].sum() <= ends[-1].upper)
         assert estimate(mechanism, reports).total(range(12)).interval() == pytest.approx(ends[1])
     assert np.mean(held) >= 0.9
-    plain = estimate(mechanism, reports).spread
+    plain = estimate(mechanism, reports).covariances
     assert plain is not None
     wide = 2 * Z * np.sqrt(plain.variance(np.arange(24) < 16.0))
     assert ends[2].upper - ends[2].lower <= (0.25 if len(sensitive) < 24 else 0.85) * wide
@@ -347,11 +347,11 @@ def test_errors_of_controlled_sums_are_those_of_their_intervals() -> None:
     mechanism = UnaryEncoding(Domain.product({"a": range(8), "b": ["x", "y", "z"]}), 1.0)
     reports = mechanism.obfuscate_codes(np.arange(6000) % 24, random=SeededRandom(1))
     found = estimate(mechanism, reports)
-    assert found.spread is not None
+    assert found.covariances is not None
     for one in (found.marginal("b"), found.where(a=[0, 1, 2, 3])):
         low, high = one.interval()
         assert high - low == pytest.approx(2 * Z * one.standard_errors, rel=0.06)
-    assert (found.marginal("b").standard_errors < 0.9 * np.sqrt(found.marginal("b").spread.variances())).all()
+    assert (found.marginal("b").standard_errors < 0.9 * np.sqrt(found.marginal("b").covariances.variances())).all()
     x, y = {"b": "x"}, {"b": "y"}
     for one in (found.total([x, y]), found.difference(x, y), found.ratio(x, [x, y]), found.ratio(x, y)):
         assert np.ptp(one.interval()) == pytest.approx(
@@ -518,7 +518,7 @@ def test_bits_that_are_half_of_all_values_have_shorter_intervals_by_the_known_to
     tally = mechanism.tally(mechanism.obfuscate_codes(np.arange(2000) % 24, random=SeededRandom(1)))
     half = estimate(mechanism, tally).total(np.arange(24) < 12)
     low, high = half.interval()
-    spread = estimate(mechanism, tally).spread
+    spread = estimate(mechanism, tally).covariances
     assert spread is not None
     plain = np.sqrt(spread.variance(np.arange(24) < 12.0))
     assert high - low <= 0.75 * 2 * Z * plain

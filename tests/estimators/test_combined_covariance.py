@@ -31,17 +31,17 @@ def test_weighted_estimates_have_the_covariance_of_their_worths() -> None:
     mechanism = dc.RandomizedResponse(DOMAIN, 1.0)
     reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(1))
     found = dc.estimate(mechanism, reports, weights=weights)
-    assert found.spread is not None
+    assert found.covariances is not None
     n = len(codes)
     free = np.full(n, n / (n - 1))
     direct = squares(mechanism, reports, weights / weights.sum(), found.frequencies, free)
-    matrix = found.spread.matrix(np.arange(DOMAIN.size))
+    matrix = found.covariances.matrix(np.arange(DOMAIN.size))
     # Weights that are multiples of 2^-20 of the largest lose nothing.
     np.testing.assert_allclose(matrix, direct, rtol=1e-9, atol=1e-15)
-    np.testing.assert_allclose(np.sqrt(found.spread.variances()), found.standard_errors, rtol=1e-9)
-    np.testing.assert_allclose(found.spread.with_sum(), matrix.sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(np.sqrt(found.covariances.variances()), found.standard_errors, rtol=1e-9)
+    np.testing.assert_allclose(found.covariances.with_sum(), matrix.sum(axis=1), atol=1e-12)
     np.testing.assert_allclose(
-        found.spread.prefixes(), [matrix[: k + 1, : k + 1].sum() for k in range(DOMAIN.size)], atol=1e-12
+        found.covariances.prefixes(), [matrix[: k + 1, : k + 1].sum() for k in range(DOMAIN.size)], atol=1e-12
     )
     cells = np.kron(np.eye(2), np.ones(3))
     np.testing.assert_allclose(
@@ -56,15 +56,15 @@ def test_post_stratified_estimates_have_the_covariance_of_their_worths() -> None
     shares = {"north": 0.7, "south": 0.3}
     regions = np.array(columns["region"])
     found = dc.estimate(mechanism, reports, groups=columns["region"], shares=shares).overall
-    assert found.spread is not None
+    assert found.covariances is not None
     sizes = {label: int(np.count_nonzero(regions == label)) for label in shares}
     worths = mechanism.decoder.worth(reports)
     means = {label: worths[regions == label].mean(axis=0) for label in shares}
     factors = np.array([shares[label] / sizes[label] for label in regions])
     free = np.array([sizes[label] / (sizes[label] - 1) for label in regions])
     direct = squares(mechanism, reports, factors, np.array([means[label] for label in regions]), free)
-    np.testing.assert_allclose(found.spread.matrix(np.arange(DOMAIN.size)), direct, rtol=1e-9, atol=1e-15)
-    np.testing.assert_allclose(np.sqrt(found.spread.variances()), found.standard_errors, rtol=1e-9)
+    np.testing.assert_allclose(found.covariances.matrix(np.arange(DOMAIN.size)), direct, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(np.sqrt(found.covariances.variances()), found.standard_errors, rtol=1e-9)
 
 
 @pytest.mark.parametrize("named", [dc.UnaryEncoding, dc.SubsetSelection, dc.HadamardResponse])
@@ -75,9 +75,9 @@ def test_covariances_of_blocks_have_the_mean_of_those_of_their_worths(named: Any
         codes, weights, _ = people(seed, 300)
         reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(seed))
         estimate = dc.estimate(mechanism, reports, weights=weights)
-        assert estimate.spread is not None
+        assert estimate.covariances is not None
         free = np.full(len(codes), len(codes) / (len(codes) - 1))
-        found.append(estimate.spread.matrix(np.arange(DOMAIN.size)))
+        found.append(estimate.covariances.matrix(np.arange(DOMAIN.size)))
         direct.append(squares(mechanism, reports, weights / weights.sum(), estimate.frequencies, free))
     apart = np.array(found) - np.array(direct)
     error = apart.std(axis=0, ddof=1) / np.sqrt(len(apart))
@@ -90,9 +90,9 @@ def test_raked_estimates_and_shares_within_have_errors() -> None:
     reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(3))
     margins = {"region": {"north": 0.4, "south": 0.6}, "kind": {"land": 0.5, "town": 0.5}}
     found = dc.estimate(mechanism, reports, groups=columns, weights=weights, margins=margins).overall
-    assert found.spread is not None
-    np.testing.assert_allclose(np.sqrt(found.spread.variances()), found.standard_errors, rtol=1e-9)
-    spread = found.spread
+    assert found.covariances is not None
+    np.testing.assert_allclose(np.sqrt(found.covariances.variances()), found.standard_errors, rtol=1e-9)
+    spread = found.covariances
     total, size = float(spread.centre.sum()), DOMAIN.size
     shares = spread.centre / total
     turned = (np.eye(size) - np.outer(shares, np.ones(size))) / total
@@ -106,7 +106,7 @@ def test_weighted_pools_of_hash_functions_say_what_is_not_known() -> None:
     mechanism = dc.PooledHashing(domain, 1.0, functions=8)
     reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(4))
     found = dc.estimate(mechanism, reports, weights=weights)
-    assert found.spread is None
+    assert found.covariances is None
     with pytest.raises(ParameterError, match="covariances"):
         found.marginal("sex")
     # Of functions that are drawn anew inclusions are taken as independent.

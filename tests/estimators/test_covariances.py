@@ -62,7 +62,7 @@ def mean_of_stated(case: Case, n: int) -> Any:
     """Return the mean of the stated covariance matrices over every outcome."""
     everything, total = np.arange(case.domain.size), 0.0
     for chance, reports in outcomes(case, n):
-        spread = estimate(case.mechanism, reports).spread
+        spread = estimate(case.mechanism, reports).covariances
         assert spread is not None
         made = spread if not case.builder.startswith("hashing-pool") else without_pool(spread)
         total = total + chance * made.matrix(everything)
@@ -140,13 +140,13 @@ def test_channels_and_domains_without_sensitive_values() -> None:
     total = np.zeros((3, 3))
     for one, other in product(range(4), repeat=2):
         counts = np.bincount([one, other], minlength=4)
-        spread = estimate(channel, Tally(channel.fingerprint, 2, counts, np.zeros(0, np.int64))).spread
+        spread = estimate(channel, Tally(channel.fingerprint, 2, counts, np.zeros(0, np.int64))).covariances
         assert spread is not None
         total += chances[one] * chances[other] * spread.matrix(np.arange(3))
     assert total == pytest.approx(wanted / 2, abs=1e-12)
     open_domain = Domain(range(3), sensitive=[], allow_unprotected=True)
     mechanism = RandomizedResponse(open_domain, epsilon=1.0)
-    spread = estimate(mechanism, mechanism.obfuscate([0] * 5 + [1] * 3 + [2] * 2)).spread
+    spread = estimate(mechanism, mechanism.obfuscate([0] * 5 + [1] * 3 + [2] * 2)).covariances
     shares = np.array([0.5, 0.3, 0.2])
     assert spread is not None
     assert spread.matrix(np.arange(3)) == pytest.approx((np.diag(shares) - np.outer(shares, shares)) / 9, abs=1e-15)
@@ -203,7 +203,7 @@ def test_what_a_pool_leaves_over_every_function(functions: int) -> None:
 
 def test_pools_add_what_they_leave() -> None:
     mechanism = BUILDERS["hashing-pool-g5"](Domain(range(5)), 1.0)
-    spread = estimate(mechanism, mechanism.obfuscate([0] * 50 + [1] * 30, random=SeededRandom(1))).spread
+    spread = estimate(mechanism, mechanism.obfuscate([0] * 50 + [1] * 30, random=SeededRandom(1))).covariances
     assert spread is not None
     w = np.array([1.0, 0, 1, 0, 0])
     pool = replace(spread, samples=())  # type: ignore[type-var]
@@ -223,7 +223,7 @@ def test_stated_variances_in_2000_collections(case: Case) -> None:
     w = np.array([1.0, 0, 2, -1, 1, 0.5, 0])
     off = np.empty(2000)
     for run, (held, told) in enumerate(zip(support, clear, strict=True)):
-        spread = LinearStart.of(case.mechanism, Tally(case.mechanism.fingerprint, n, held, told)).spread
+        spread = LinearStart.of(case.mechanism, Tally(case.mechanism.fingerprint, n, held, told)).covariances
         assert spread is not None
         off[run] = (w @ spread.centre - w @ p) ** 2 - spread.variance(w)
     assert abs(off.mean()) <= 3 * off.std() / np.sqrt(2000)
@@ -235,7 +235,7 @@ def test_every_way_to_ask_says_the_same(builder: str) -> None:
     domain = Domain(range(9), sensitive=[0, 1, 2, 4, 5, 7, 8])
     mechanism = BUILDERS[builder](domain, 1.5)
     reports = mechanism.obfuscate(list(range(9)) * 40, random=SeededRandom(5))
-    spread = estimate(mechanism, reports).spread
+    spread = estimate(mechanism, reports).covariances
     assert spread is not None
     everything = np.arange(9)
     matrix = spread.matrix(everything)
@@ -272,7 +272,7 @@ def test_a_million_values_take_no_square() -> None:
     counts = np.zeros(domain.sensitive_count, np.int64)
     counts[:90] = 1
     tally = Tally(mechanism.fingerprint, 100, counts, np.bincount([5] * 70, minlength=domain.clear_count))
-    spread = estimate(mechanism, tally).spread
+    spread = estimate(mechanism, tally).covariances
     assert spread is not None
     # The estimates add up to 1, however noisy each of them is.
     assert spread.variance(np.ones(1_000_000)) <= 1e-12 * spread.variances().sum()
@@ -281,7 +281,7 @@ def test_a_million_values_take_no_square() -> None:
 def test_a_tally_of_hash_functions_takes_inclusions_as_independent() -> None:
     mechanism = LocalHashing(Domain(range(9)), 1.0, g=3)
     reports = mechanism.obfuscate([0] * 2000, random=SeededRandom(1))
-    exact, taken = estimate(mechanism, reports).spread, estimate(mechanism, mechanism.tally(reports)).spread
+    exact, taken = estimate(mechanism, reports).covariances, estimate(mechanism, mechanism.tally(reports)).covariances
     assert exact is not None
     assert taken is not None
     assert np.sqrt(taken.variances()) == pytest.approx(np.sqrt(exact.variances()), rel=0.05)
@@ -294,10 +294,10 @@ def test_no_covariance_prints_reports(builder: str) -> None:
     """One of hash functions holds the reports themselves; an estimate that holds it pickles."""
     mechanism = BUILDERS[builder](Domain(range(9), sensitive=range(7)), 1.0)
     found = estimate(mechanism, mechanism.obfuscate(list(range(9)), random=SeededRandom(1)))
-    spread: Any = pickle.loads(pickle.dumps(found)).spread
-    for one in (found.spread, spread, found.intervals, found.total([1, 8])):
+    spread: Any = pickle.loads(pickle.dumps(found)).covariances
+    for one in (found.covariances, spread, found.intervals, found.total([1, 8])):
         assert re.match(r"\w+Covariance\(9 values\)|CountLimits\(|share of 2 values", repr(one))
-    assert spread.variance(np.arange(9.0)) == pytest.approx(found.spread.variance(np.arange(9.0)))
+    assert spread.variance(np.arange(9.0)) == pytest.approx(found.covariances.variance(np.arange(9.0)))
 
 
 def test_one_report_has_no_covariance() -> None:
@@ -312,7 +312,7 @@ def test_one_report_has_no_covariance() -> None:
 def test_too_many_contributions_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.theory.covariance._MOST_NUMBERS", 20)
     mechanism = HadamardResponse(Domain(range(6)), 2.0)
-    spread = estimate(mechanism, mechanism.obfuscate([0, 1], random=SeededRandom(1))).spread
+    spread = estimate(mechanism, mechanism.obfuscate([0, 1], random=SeededRandom(1))).covariances
     assert spread is not None
     assert spread.matrix(np.arange(2)).shape == (2, 2)
     with pytest.raises(ParameterError, match="take 24 contributions of reports, more than 20; ask for fewer at a time"):
@@ -324,15 +324,15 @@ def test_methods_bear_the_covariance_of_the_linear_estimate() -> None:
     mechanism = HadamardResponse(Domain(range(6)), 2.0)
     reports = mechanism.obfuscate([0, 1, 2] * 100, random=SeededRandom(1))
     linear, projected = (estimate(mechanism, reports, method=method) for method in ("linear", "projected"))
-    assert linear.spread is not None
-    assert projected.spread is not None
-    assert (linear.spread.centre == linear.frequencies).all()
-    assert (projected.spread.centre == linear.frequencies).all()
+    assert linear.covariances is not None
+    assert projected.covariances is not None
+    assert (linear.covariances.centre == linear.frequencies).all()
+    assert (projected.covariances.centre == linear.frequencies).all()
     personalized = Personalized(Domain(range(4), sensitive=[0]), 1.0, tags=["home"])
     common = personalized.common
     extended = estimate(common, common.obfuscate_codes(np.array([4] * 50 + [1] * 20), random=SeededRandom(1)))
-    assert extended.spread is not None
-    assert extended.spread.matrix(np.arange(5)).shape == (5, 5)
+    assert extended.covariances is not None
+    assert extended.covariances.matrix(np.arange(5)).shape == (5, 5)
 
 
 def test_designs_are_of_two_sizes() -> None:

@@ -87,7 +87,7 @@ def test_a_law_of_two_sizes_that_is_no_optimum(sizes: str, smaller: int) -> None
     # Of two reports: the mean of the covariance that their tally states, over every outcome.
     total = np.zeros_like(whole)
     for rows in product(range(outputs.reports.n), repeat=2):
-        spread = estimate(mechanism, mechanism.tally(outputs.reports.take(np.array(rows)))).spread
+        spread = estimate(mechanism, mechanism.tally(outputs.reports.take(np.array(rows)))).covariances
         assert spread is not None
         total += float(np.prod(chances[list(rows)])) * spread.matrix(np.arange(len(p)))
     assert np.allclose(total, whole / 2, atol=1e-12)

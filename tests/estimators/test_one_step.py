@@ -178,7 +178,7 @@ def test_the_covariance_of_sums() -> None:
     found = estimate(mechanism, reports, method="mle")
     step: OneStep | None = found.intervals.step.step
     assert step is not None
-    tally, spread = mechanism.tally(reports), found.spread
+    tally, spread = mechanism.tally(reports), found.covariances
     h = tally.clear / tally.clear_total
     lift = np.zeros((6, 5))
     lift[[0, 1, 2, 5], :4] = np.eye(4)

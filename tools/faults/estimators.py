@@ -33,10 +33,10 @@ FAULTS = [
     ),
     Fault(
         "differences are made of limits that are clipped to [0, 1]",
-        "estimators/comparison.py",
+        "estimators/differences.py",
         "low, high = self._estimate.limits(level)",
         "low, high = self._estimate.interval(level)",
-        ("tests/estimators/test_comparison.py",),
+        ("tests/estimators/test_differences.py",),
     ),
     Fault(
         "the variance of a weighted estimate is that of equal weights",
@@ -47,16 +47,16 @@ FAULTS = [
     ),
     Fault(
         "rare values in clear are tested by themselves",
-        "estimators/comparison.py",
+        "estimators/differences.py",
         "_LEAST_EXPECTED = 5",
         "_LEAST_EXPECTED = 0",
-        ("tests/estimators/test_comparison.py",),
+        ("tests/estimators/test_differences.py",),
     ),
     Fault(
         "all values are tested with the covariance at each group's own estimate",
-        "estimators/comparison.py",
+        "estimators/differences.py",
         "at = one.decoder.covariances_at(q if mark else p)",
         "at = one.decoder.covariances_at(one.decoder.decode(one.counts[0]))",
-        ("tests/estimators/test_comparison.py",),
+        ("tests/estimators/test_differences.py",),
     ),
 ]

@@ -117,8 +117,8 @@ def _first_values(start: LinearStart) -> Start:
     values, precision = start.linear[covered], 1 / start.safe_variance[covered]
     if not covered.all():
         rest = float(start.linear[~covered].sum())
-        spread = max(rest * (1 / start.evidence.truth - rest), 1 / start.n) / start.n
-        values, precision = np.append(values, rest), np.append(precision, 1 / spread)
+        variance = max(rest * (1 / start.evidence.truth - rest), 1 / start.n) / start.n
+        values, precision = np.append(values, rest), np.append(precision, 1 / variance)
     return Start(values, precision)
 
 
@@ -201,7 +201,7 @@ def _one_stepped(
         found,
         errors=partial(_step_errors, start, worths, found),
         intervals=replace(start.intervals, step=worths),
-        covariances=partial(_step_spread, start, worths),
+        joint_errors=partial(_step_covariances, start, worths),
     )
 
 
@@ -210,15 +210,15 @@ def _step_errors(start: LinearStart, worths: OneStepWorths, found: Estimate) -> 
     closed = found.standard_errors
     if worths.step is None:
         return closed
-    errors = np.sqrt(worths.step.spread(worths.codes, start.tally).variances())
+    errors = np.sqrt(worths.step.covariances(worths.codes, start.tally).variances())
     return larger_of_few(errors, closed, all_agree(errors, start.n))
 
 
-def _step_spread(start: LinearStart, worths: OneStepWorths) -> Covariance | None:
+def _step_covariances(start: LinearStart, worths: OneStepWorths) -> Covariance | None:
     """Return the covariance of the one-step estimate, or of the linear one where there is none."""
     if worths.step is None or start.domain.size * len(worths.step.point) > _MOST_NUMBERS:
-        return start.spread
-    return worths.step.spread(worths.codes, start.tally)
+        return start.covariances
+    return worths.step.covariances(worths.codes, start.tally)
 
 
 def _possible(likelihood: RowLikelihood, first: FloatArray) -> FloatArray:

@@ -335,7 +335,7 @@ class LinearStart:
         return CountLimits(self.linear, decoder=self.decoder, tally=self.tally)
 
     @cached_property
-    def spread(self) -> Covariance | None:
+    def covariances(self) -> Covariance | None:
         """The covariance of the linear estimates, unbiased; None where it needs reports that are not at hand."""
         return self.decoder.covariance(self.evidence, self.linear)
 
@@ -532,6 +532,6 @@ def make_estimate(
         passes,
         tally.simulated,
         start.intervals,
-        lambda: start.spread,
+        lambda: start.covariances,
         people=Strata(start.decoder, (tally,)),
     )

@@ -237,14 +237,14 @@ _SINGLE_CONTRAST = 1e15
 _STALE = 0.05
 # Zero frequencies hide how much their blocks bend the likelihood: start with a little of
 # everything, less where the contrast is small and there is little to bend.
-_SPREAD = 0.05
-_SPREAD_CONTRAST = 10.0
+_MIXED = 0.05
+_MIXED_CONTRAST = 10.0
 # A gap that has not improved in this many steps will not by more of the same.
 _PATIENCE = 4
 # In double precision the gap may rise and fall for a while although every step climbs.
 _DESPAIR = 100
 # A value that is in all blocks has no curvature of its own, but its step must stay finite.
-_LEAST_SPREAD = 1e-2
+_LEAST_MIXED = 1e-2
 # point . gradient is 1 but for rounding; more says that rows and point have drifted apart.
 _DRIFT = 1e-12
 
@@ -361,8 +361,8 @@ class _Ascent:
         length = self._face.floor.size
         nearest = self._face.project(values[:length], precision[:length])
         even = self._face.project(np.zeros(length), np.ones(length))
-        spread = _SPREAD * min(1.0, self._likelihood.contrast / _SPREAD_CONTRAST)
-        return nearest + spread * (even - nearest)
+        mixed = _MIXED * min(1.0, self._likelihood.contrast / _MIXED_CONTRAST)
+        return nearest + mixed * (even - nearest)
 
     def _single_pays(self) -> bool:
         membership = self._likelihood.membership
@@ -431,7 +431,7 @@ class _Ascent:
         np.clip(share, 0.0, entry, out=share)
         mean *= unit / self._reports
         self._rest_bend = mean * float(np.median(share)) ** 2
-        diagonal = mean * share * np.maximum(entry - share, _LEAST_SPREAD * entry)
+        diagonal = mean * share * np.maximum(entry - share, _LEAST_MIXED * entry)
         bent = diagonal[diagonal > 0]
         diagonal[diagonal <= 0] = bent.min() if bent.size else 1.0
         return np.append(diagonal, 1.0) if self._clear > 0 else diagonal

@@ -188,7 +188,7 @@ def combine(
         mechanism.fingerprint,
         simulated=total.simulated,
         intervals=CountLimits.of(MeanWorths(frequencies, np.maximum(alike, 1), WorthMoment(*moments))),
-        covariances=lambda: _spread(mechanism, strata, factors, centre, frequencies),
+        joint_errors=lambda: _covariances(mechanism, strata, factors, centre, frequencies),
         people=strata,
     )
 
@@ -210,7 +210,7 @@ def _errors(
     return larger_of_few(errors, np.sqrt(plausible), few)
 
 
-def _spread(
+def _covariances(
     mechanism: Mechanism, strata: Strata, factors: FloatArray, centre: Centre, frequencies: FloatArray
 ) -> Covariance | None:
     """Return the covariance of a sum over strata; None where one of a stratum is unknown."""

@@ -51,9 +51,9 @@ class Share:
 
     def whole(self, size: int) -> FloatArray:
         """Return ``(|X|,)`` probabilities."""
-        spread = np.zeros(size)
-        spread[self.codes] = self.weights
-        return spread
+        whole = np.zeros(size)
+        whole[self.codes] = self.weights
+        return whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class Estimate(Functionals, ResultTable):
         passes: how many times the reports were gone through; None if only the tally was used.
         simulated: whether any report was simulated.
         intervals: the limits that the data give; None for those of the standard errors.
-        covariances: the covariance of the unbiased estimates from the same reports, whatever the method is, or a
+        joint_errors: the covariance of the unbiased estimates from the same reports, whatever the method is, or a
             function that works it out when it is first asked for; None where it is not known.
         publication: what it tells of a person, a `discreet.privacy.publication.Publication`; None where nobody has said
             from what, and how often, it was made.
@@ -104,7 +104,7 @@ class Estimate(Functionals, ResultTable):
     passes: float | None = None
     simulated: bool = False
     intervals: ConfidenceLimits | None = None
-    covariances: Covariance | Callable[[], Covariance | None] | None = None
+    joint_errors: Covariance | Callable[[], Covariance | None] | None = None
     publication: Any = None
     people: Any = None
 
@@ -117,7 +117,7 @@ class Estimate(Functionals, ResultTable):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state of a pickle: what was left to be worked out is worked out, so that no reports are in it."""
         state = {one.name: getattr(self, one.name) for one in fields(self)}
-        return state | {"errors": self.standard_errors, "covariances": self.spread if self.n > 1 else None}
+        return state | {"errors": self.standard_errors, "joint_errors": self.covariances if self.n > 1 else None}
 
     @cached_property
     def standard_errors(self) -> FloatArray:
@@ -128,9 +128,9 @@ class Estimate(Functionals, ResultTable):
         return frozen(self.errors()) if callable(self.errors) else self.errors
 
     @cached_property
-    def spread(self) -> Covariance | None:
+    def covariances(self) -> Covariance | None:
         """The covariance of the unbiased estimates, of two reports at least; None where it is not known."""
-        return self.covariances() if callable(self.covariances) else self.covariances
+        return self.joint_errors() if callable(self.joint_errors) else self.joint_errors
 
     @property
     def heading(self) -> str:

@@ -310,7 +310,7 @@ class Functionals:
         simulated: bool
 
         @property
-        def spread(self) -> Covariance | None:
+        def covariances(self) -> Covariance | None:
             """The covariance of the unbiased estimates."""
             ...
 
@@ -340,7 +340,7 @@ class Functionals:
         codes = np.arange(self.domain.size) if values is None else self.domain.encode(values)
         if not 1 <= len(codes) <= _MOST_VALUES:
             raise ParameterError(f"values must be 1 to {_MOST_VALUES} of the domain, got {len(codes)}.")
-        return self._known_spread.matrix(codes)
+        return self._known_covariances.matrix(codes)
 
     def total(self, values: Any) -> Quantity:
         """Return the share of people who have one of some values.
@@ -362,7 +362,7 @@ class Functionals:
         """
         mask = self._mask(values, "values")
         count, size = int(np.count_nonzero(mask)), self.domain.size
-        error = self._known_spread.variance(mask.astype(np.float64))
+        error = self._known_covariances.variance(mask.astype(np.float64))
         if count == 1:
             limits, row = self._limits, int(np.argmax(mask))
         else:
@@ -420,7 +420,7 @@ class Functionals:
             ParameterError: as for `total`.
         """
         one, other = self._mask(first, "first"), self._mask(second, "second")
-        error = self._known_spread.variance(one.astype(np.float64) - other)
+        error = self._known_covariances.variance(one.astype(np.float64) - other)
         sums = self._sums([one & ~other, other & ~one, ~(one ^ other)])
         estimate = float(self.frequencies[one].sum() - self.frequencies[other].sum())
         if not (one ^ other).any():
@@ -447,10 +447,10 @@ class Functionals:
             True
         """
         top, bottom = self._mask(first, "first"), self._mask(second, "second")
-        spread, weights = self._known_spread, (top.astype(np.float64), bottom.astype(np.float64))
+        covariances, weights = self._known_covariances, (top.astype(np.float64), bottom.astype(np.float64))
         divisor = float(self.frequencies[bottom].sum())
         estimate = float(self.frequencies[top].sum()) / divisor if divisor > 0 else nan
-        centres, error = [float(one @ spread.centre) for one in weights], nan
+        centres, error = [float(one @ covariances.centre) for one in weights], nan
         only, others = top & ~bottom, bottom & ~top
         both = top & bottom
         sums = self._parts([only, others, both, ~(top | bottom)])
@@ -461,7 +461,7 @@ class Functionals:
             centres = [float(sums.centre[rows].sum()) for rows in ([0, 2], [1, 2])]
         if centres[1] > 0:
             ratio = centres[0] / centres[1]
-            plain = spread.variance(weights[0] - ratio * weights[1])
+            plain = covariances.variance(weights[0] - ratio * weights[1])
             error = sqrt(sums.variance(np.array([1, -ratio, 1 - ratio, 0]), plain)) / centres[1]
             error = _floored(error, bounds, self.n) if (top != bottom).any() else 0.0
         borders = (0.0, inf) if only.any() else (0.0, 1.0)
@@ -480,10 +480,10 @@ class Functionals:
         share = checked_between("share", share)
         codes, labels = ascending(self.domain, order)
         ranks = CellPartition(len(codes), self.domain.size, codes, np.arange(len(codes)))
-        spread = self._known_spread.sums(ranks)
-        cumulative = np.cumsum(self.frequencies[codes]), np.cumsum(spread.centre)
+        covariances = self._known_covariances.sums(ranks)
+        cumulative = np.cumsum(self.frequencies[codes]), np.cumsum(covariances.centre)
         name = "median" if share == 0.5 else f"{share:g} quantile"
-        return Quantile(name, share, labels, *cumulative, np.sqrt(spread.prefixes()), self._facts)
+        return Quantile(name, share, labels, *cumulative, np.sqrt(covariances.prefixes()), self._facts)
 
     def median(self, order: Any = None) -> Quantile:
         """Return the median of labels that have an order; see `quantile`.
@@ -518,8 +518,8 @@ class Functionals:
             [('f', 0.6), ('m', 0.4)]
         """
         domain, cells = marginal(self.domain, attributes)
-        summed = self._known_spread.sums(cells)
-        limits = self._limits.sums(cells, self._known_spread, self.n)
+        summed = self._known_covariances.sums(cells)
+        limits = self._limits.sums(cells, self._known_covariances, self.n)
         return self._over(domain, cells.total(self.frequencies), summed, limits)
 
     def where(self, /, **labels: Any) -> Self:
@@ -546,23 +546,23 @@ class Functionals:
             '<40'
         """
         domain, cells = condition(self.domain, labels)
-        base = self._known_spread.sums(cells)
+        base = self._known_covariances.sums(cells)
         shares = cells.total(self.frequencies)
         divisor = float(shares.sum())
         found = shares / divisor if divisor > 0 else np.full(len(shares), nan)
-        limits = self._limits.sums(cells, self._known_spread, self.n)
-        spread = base.conditional() if float(base.centre.sum()) > 0 else None
-        return self._over(domain, found, spread, ShareLimits(limits.parts))
+        limits = self._limits.sums(cells, self._known_covariances, self.n)
+        covariances = base.conditional() if float(base.centre.sum()) > 0 else None
+        return self._over(domain, found, covariances, ShareLimits(limits.parts))
 
     # What they have in common
 
     @property
-    def _known_spread(self) -> Covariance:
+    def _known_covariances(self) -> Covariance:
         if self.n < _LEAST:
             raise ParameterError(f"the error of a sum of estimates needs at least two reports, got {self.n}.")
-        if self.spread is None:
+        if self.covariances is None:
             raise ParameterError(self._limits.no_sums)
-        return self.spread
+        return self.covariances
 
     @property
     def _facts(self) -> str:
@@ -575,33 +575,37 @@ class Functionals:
         return mask
 
     def _sum(self, name: str, weights: FloatArray, borders: tuple[float, float]) -> Quantity:
-        spread, width = self._known_spread, borders[1] - borders[0]
-        error = sqrt(spread.variance(weights))
+        covariances, width = self._known_covariances, borders[1] - borders[0]
+        error = sqrt(covariances.variance(weights))
         error = width * float(by_one_report(np.array(error / width), self.n)) if width else error
-        bounds = partial(_normal_bounds, float(weights @ spread.centre), error)
+        bounds = partial(_normal_bounds, float(weights @ covariances.centre), error)
         return Quantity(name, float(weights @ self.frequencies), error, bounds, borders, self._facts)
 
     def _sums(self, masks: list[BoolArray]) -> SumLimits | ShareLimits:
         """Return the limits of sums over sets that make up all values."""
         places = np.argmax(masks, axis=0)
         cells = CellPartition(len(masks), self.domain.size, np.arange(self.domain.size), places)
-        return self._limits.sums(cells, self._known_spread, self.n)
+        return self._limits.sums(cells, self._known_covariances, self.n)
 
     def _parts(self, masks: list[BoolArray]) -> SumLimits:
         """Return the sums over sets that make up all values; of shares, those that the shares are made of."""
         return self._sums(masks).parts
 
     def _over(
-        self, domain: Domain, frequencies: FloatArray, spread: Covariance | None, limits: ConfidenceLimits
+        self, domain: Domain, frequencies: FloatArray, covariances: Covariance | None, limits: ConfidenceLimits
     ) -> Self:
         """Return an estimate of other values, from the same reports."""
-        errors = np.full(len(frequencies), nan) if spread is None else limits.floored_errors(spread.variances(), self.n)
+        errors = (
+            np.full(len(frequencies), nan)
+            if covariances is None
+            else limits.floored_errors(covariances.variances(), self.n)
+        )
         changed: Mapping[str, Any] = {
             "domain": domain,
             "frequencies": frequencies,
             "errors": errors,
             "intervals": limits,
-            "covariances": spread,
+            "joint_errors": covariances,
         }
         found: Self = replace(self, **changed)  # type: ignore[type-var]
         return found

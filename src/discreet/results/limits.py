@@ -64,12 +64,12 @@ class ConfidenceLimits(ABC):
         """Return the ``(m,)`` variances of `centre` where all of the true frequencies are ``at``, 0 or 1."""
 
     @abstractmethod
-    def sums(self, cells: ValueCells, spread: Covariance, n: int) -> "SumLimits | ShareLimits":
+    def sums(self, cells: ValueCells, base: Covariance, n: int) -> "SumLimits | ShareLimits":
         """Return the limits of the sums over cells.
 
         Args:
             cells: of the values; for shares they must leave out none.
-            spread: the covariance of the estimates of the values.
+            base: the covariance of the estimates of the values.
             n: number of reports.
         """
 
@@ -193,16 +193,16 @@ class CountLimits(ConfidenceLimits):
             found[..., codes] = law.variances(at)
         return found
 
-    def sums(self, cells: ValueCells, spread: Covariance, n: int) -> "SumLimits":
+    def sums(self, cells: ValueCells, base: Covariance, n: int) -> "SumLimits":
         """Return the limits of sums; where there is a step, those in clear are the tally's."""
         law = None
         if self.decoder is not None and self.tally is not None:
             law = self.decoder.sum_law(self.tally, self.estimates)
         if law is None:
-            return SumLimits(spread.sums(cells), n)
+            return SumLimits(base.sums(cells), n)
         if self._worths is not None:
             law = replace(law, parts=(), multinomial=False)
-        return SumLimits(spread.sums(cells), n, law.over(cells.total))
+        return SumLimits(base.sums(cells), n, law.over(cells.total))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,14 +212,14 @@ class SumLimits(ConfidenceLimits):
     Each by what is known of its set: its count, the worths of reports, or no more than covariances.
 
     Attributes:
-        spread: the covariance of the sums over m disjoint sets.
+        base: the covariance of the sums over m disjoint sets.
         n: number of reports.
         law: of the counts behind the sums; None where no more than covariances are known.
         members: ``(k, m)`` of which of the disjoint sets each sum consists; each of one where None.
         inverse: whether each sum is that over all others of the disjoint sets.
     """
 
-    spread: Covariance
+    base: Covariance
     n: int
     law: SumLaw | None = None
     members: FloatArray | None = None
@@ -236,9 +236,9 @@ class SumLimits(ConfidenceLimits):
         law = self.law and self.law.over(lambda each: each.sum() - each)
         return replace(self, law=law, members=others, inverse=others is None)
 
-    def sums(self, cells: ValueCells, spread: Covariance, n: int) -> "SumLimits":
+    def sums(self, cells: ValueCells, base: Covariance, n: int) -> "SumLimits":
         """Return the limits of sums of these; see `ConfidenceLimits.sums`."""
-        return SumLimits(spread.sums(cells), n, self.law and self.law.over(cells.total))
+        return SumLimits(base.sums(cells), n, self.law and self.law.over(cells.total))
 
     @property
     def parts(self) -> "SumLimits":
@@ -248,7 +248,7 @@ class SumLimits(ConfidenceLimits):
     @cached_property
     def centre(self) -> FloatArray:
         """The ``(m,)`` sums."""
-        centre = self.spread.centre
+        centre = self.base.centre
         if self.members is not None:
             centre = np.asarray(self.members @ centre, np.float64)
         if self.inverse:
@@ -262,30 +262,30 @@ class SumLimits(ConfidenceLimits):
     @cached_property
     def plausible(self) -> FloatArray:
         """The ``(m,)`` variances of `centre` at an estimate of which no part is negative."""
-        return self.law.plausible if self.law is not None and self.law.modelled else self._spread_variances
+        return self.law.plausible if self.law is not None and self.law.modelled else self._base_variances
 
     @cached_property
-    def _spread_variances(self) -> FloatArray:
+    def _base_variances(self) -> FloatArray:
         """The ``(m,)`` variances by the covariances alone."""
         if self.members is not None:
-            return np.maximum(self._spread_covariances(self), 0)
-        found = self.spread.variances()
+            return np.maximum(self._base_covariances(self), 0)
+        found = self.base.variances()
         if self.inverse:
-            beside = self.spread.with_sum()
+            beside = self.base.with_sum()
             found = np.maximum(found - 2 * beside + float(beside.sum()), 0)
         return found
 
-    def _spread_covariances(self, others: Self) -> FloatArray:
+    def _base_covariances(self, others: Self) -> FloatArray:
         if self.members is None or others.members is None:
-            return self.spread.with_sum() - self.spread.variances()
-        matrix = self.spread.matrix(np.arange(self.members.shape[1]))
+            return self.base.with_sum() - self.base.variances()
+        matrix = self.base.matrix(np.arange(self.members.shape[1]))
         found: FloatArray = ((self.members @ matrix) * others.members).sum(axis=1)
         return found
 
     def covariances(self, others: Self) -> FloatArray:
         """Return the ``(m,)`` covariances at a plausible estimate, each with a sum that shares no value."""
         if self.law is None or others.law is None or not self.law.modelled:
-            return self._spread_covariances(others)
+            return self._base_covariances(others)
         return self.law.covariances(others.law)
 
     @property
@@ -303,29 +303,29 @@ class SumLimits(ConfidenceLimits):
         """Return the limits, each by what is known of its set."""
         law = self.law
         if law is None:
-            return self._spread_ends(alpha)
+            return self._base_ends(alpha)
         pair = np.ones((2, len(law.known)))
         others = ~law.binomial & ~law.known
         if others.any():
-            known = self._spread_ends(alpha) if law.worths is None else law.worths.limits(alpha)
+            known = self._base_ends(alpha) if law.worths is None else law.worths.limits(alpha)
             pair[:, others] = np.array(known)[:, others]
         if law.binomial.any():
             pair[:, law.binomial] = np.array(law.counted.limits(alpha))[:, law.binomial]
         return pair[0], pair[1]
 
-    def _spread_ends(self, alpha: float) -> Ends:
+    def _base_ends(self, alpha: float) -> Ends:
         """Return the sums -+ z standard errors."""
-        away = sigmas(alpha / 2) * self._spread_errors
+        away = sigmas(alpha / 2) * self._base_errors
         return self.centre - away, self.centre + away
 
     @property
-    def _spread_errors(self) -> FloatArray:
-        return by_one_report(np.sqrt(self._spread_variances), self.n)
+    def _base_errors(self) -> FloatArray:
+        return by_one_report(np.sqrt(self._base_variances), self.n)
 
     def variances(self, at: float) -> FloatArray:
         """Return the ``(m,)`` variances of the sums at the ends of [0, 1]; as they are where no more is known."""
         law = self.law
-        others = self._spread_errors**2 if law is None or law.worths is None else law.worths.variances(at)
+        others = self._base_errors**2 if law is None or law.worths is None else law.worths.variances(at)
         if law is None:
             return others
         return np.where(law.known, 0.0, np.where(law.binomial, law.counted.variances(at), others))
@@ -444,8 +444,8 @@ class ShareLimits(ConfidenceLimits):
         """Return the limits of the first share less the second one, not clipped; their correlation to first order."""
         return first_less_second(Estimated(self.centre, *self.ends(alpha)), self.matrix)
 
-    def sums(self, cells: ValueCells, spread: Covariance, n: int) -> "ShareLimits":
+    def sums(self, cells: ValueCells, base: Covariance, n: int) -> "ShareLimits":
         """Return the limits of the sums of the shares over cells, which leave out none."""
-        del spread, n
+        del base, n
         members = np.array([cells.lifted(row) for row in np.eye(cells.size)])
         return ShareLimits(self.parts.unions(members))

@@ -56,7 +56,7 @@ class OneStep:
         covariance: FloatArray = self.inverse - np.outer(self.point, self.point)
         return covariance
 
-    def spread(self, codes: IntArray, tally: Tally) -> LowRankCovariance:
+    def covariances(self, codes: IntArray, tally: Tally) -> LowRankCovariance:
         """Return the covariance of p~ over all values, with the rest shared by counts in clear.
 
         With r the frequency of the rest and h_y = F_y / F its shares, r h_y varies with r and with h, of which the

@@ -195,8 +195,8 @@ class Regression(ResultTable):
             # The log odds of a share against all others change with the score of b by ((x == b) - p_b) / (1 - p_x).
             turns = np.eye(len(names))[:, :-1] - shares[:, None, :-1]
             turns /= np.maximum(1 - shares, 1e-300)[:, :, None]
-            spread = np.einsum("rj,bjcl,rl->rbc", rows, self.covariance, rows)
-            variances = np.einsum("rxb,rbc,rxc->rx", turns, spread, turns)
+            across = np.einsum("rj,bjcl,rl->rbc", rows, self.covariance, rows)
+            variances = np.einsum("rxb,rbc,rxc->rx", turns, across, turns)
             away = stdtrit(_NORMAL, q) * np.sqrt(np.maximum(variances, 0))
             lower, upper = expit(logit(shares) - away), expit(logit(shares) + away)
         columns = (one.T.tolist() for one in (shares, lower, upper))

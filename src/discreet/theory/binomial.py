@@ -357,9 +357,9 @@ def _expanded(t: FloatArray, n: IntArray, tail: float, *, upper: bool) -> FloatA
     side, q, more = (-1 if upper else 1), t / n, 1 / (6 * n)
     for _ in range(_EXPANDED_ROUNDS):
         own = q * (1 - q)
-        spread = own + more
-        skewness = side * own * (1 - 2 * q) / np.sqrt(n * spread**3)
-        excess = own * (1 - 6 * own) / (n * spread**2)
+        wider = own + more
+        skewness = side * own * (1 - 2 * q) / np.sqrt(n * wider**3)
+        excess = own * (1 - 6 * own) / (n * wider**2)
         q = score_ends(t / n, (more, np.ones(1)), n, expanded_limit(skewness, excess, tail))[upper]
     return q
 
@@ -369,14 +369,14 @@ def _solved(t: FloatArray, n: AnyArray, weight: FloatArray, tail: float, *, uppe
 
     In the logarithm of the odds the logarithm of either tail is concave, so that after one step all others go one way.
     """
-    spread = 1 / np.sqrt(np.minimum(t, n - t) + 1)
+    deviation = 1 / np.sqrt(np.minimum(t, n - t) + 1)
     trials = np.broadcast_to(np.asarray(n, np.float64), t.shape)
     first = np.clip(score_ends(t / n, (np.zeros(1), np.ones(1)), n, sigmas(tail))[upper], 0.1 / n, 1 - 0.1 / n)
     odds, active = np.log(first / (1 - first)), np.arange(len(t))
     for _ in range(_ROUNDS):
         step = _step(odds[active], (t[active], trials[active], weight[active]), tail, upper=upper)
         odds[active] += step
-        active = active[np.abs(step) > _LAST_STEP * spread[active]]
+        active = active[np.abs(step) > _LAST_STEP * deviation[active]]
         if not len(active):
             break
     found: FloatArray = 1 / (1 + np.exp(-odds))

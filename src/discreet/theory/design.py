@@ -298,12 +298,12 @@ class Design:
         v, others = self.size, self.instance.clear_size
         among, _, between = self.mixture.sums(self.instance, self.alpha)
         far = self.alpha * k + v * self.instance.tau
-        spread = (v - 1) / (far * among) if v > 1 else 0.0
+        apart = (v - 1) / (far * among) if v > 1 else 0.0
         base, clear = self.alpha / v, 0.0
         if others:
             moved = k * (1 - self.alpha) / (far * others * between)
             base, clear = base + moved * others / v, (1 - self.alpha) / others - moved
-        return base + spread * (1 - k / v), base - spread * k / v, clear
+        return base + apart * (1 - k / v), base - apart * k / v, clear
 
     @property
     def clear_worth(self) -> tuple[float, float, float]:

@@ -82,7 +82,7 @@ def compare(
     """
     from discreet.cli.output import write_results, write_table
     from discreet.cli.views.estimates import ComparisonView
-    from discreet.estimators.comparison import compare as compared
+    from discreet.estimators.differences import compare as compared
     from discreet.pictures.curves import picture_options
     from discreet.tables.columns import read_distribution
 

@@ -13,7 +13,7 @@ from scipy.stats import binom, chi2_contingency
 import discreet as dc
 from discreet.core.tally import GroupedTally
 from discreet.errors import MismatchError, ParameterError
-from discreet.estimators.comparison import _tested
+from discreet.estimators.differences import _tested
 from discreet.simulation.devices import draw_tally
 
 DOMAIN = dc.Domain(["flu", "hiv", "none", "cold", "other"], sensitive=["hiv", "flu"])
