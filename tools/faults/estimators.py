@@ -34,8 +34,8 @@ FAULTS = [
     Fault(
         "differences are made of limits that are clipped to [0, 1]",
         "estimators/differences.py",
-        "low, high = self._estimate.limits(level)",
-        "low, high = self._estimate.interval(level)",
+        "Estimated(each.centre, *each.limits(level))",
+        "Estimated(each.centre, *each.interval(level))",
         ("tests/estimators/test_differences.py",),
     ),
     Fault(

@@ -16,7 +16,8 @@ from discreet.estimators.strata import Strata, Stratum
 from discreet.results.comparison import ChiSquare, Comparison
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
-from discreet.theory.binomial import DEFAULT_LEVEL, miss_probability
+from discreet.theory.binomial import DEFAULT_LEVEL, Ends, miss_probability
+from discreet.theory.limits import Estimated, difference_ends
 
 # Values of which the covariances are spelled out for the test over all of them.
 _MOST_VALUES = 2000
@@ -63,31 +64,29 @@ def compare(
     if not isinstance(first, Estimate):
         raise ParameterError(f"the first to be compared must be an Estimate, got {type(first).__name__}.")
     checked_level(level)
+    estimates = [first, second] if isinstance(second, Estimate) else [first]
     if isinstance(second, Estimate):
         _check_domains(first.domain, second.domain)
         _refuse_same(first, second)
-        sides = [_Side.of(first), _Side.of(second)]
-        overall = _tested([first.people, second.people])
-    else:
-        sides = [_Side.of(first), _Side.given(first.domain, second)]
-        overall = _tested([first.people], sides[1].frequencies)
+    shares = second.frequencies if isinstance(second, Estimate) else _given(first.domain, second)
+    sides = (first, second if isinstance(second, Estimate) else shares)
     alpha = miss_probability(level, first.domain.size, simultaneous=simultaneous)
-    lower, upper = _mover(sides, 1 - alpha)
-    other = second if isinstance(second, Estimate) else None
+    lower, upper = _difference(sides, 1 - alpha)
+    alone = len(estimates) == 1
     return Comparison(
         first.domain,
         first.frequencies,
-        sides[1].frequencies,
+        shares,
         lower,
         upper,
         level,
         _p_values(sides),
-        overall,
-        (first.n, 0 if other is None else other.n),
-        titles or ("first", "given shares" if other is None else "second"),
+        _tested([one.people for one in estimates], shares if alone else None),
+        (first.n, 0 if alone else second.n),
+        titles or ("first", "given shares" if alone else "second"),
         simultaneous,
-        first.simulated or (other is not None and other.simulated),
-        tuple(one.method for one in (first, other) if one is not None),
+        any(one.simulated for one in estimates),
+        tuple(one.method for one in estimates),
     )
 
 
@@ -98,48 +97,32 @@ def _check_domains(first: Domain, second: Domain) -> None:
         raise MismatchError(f"estimates that are compared must have one domain; they differ in {what}.")
 
 
-class _Side:
-    """One side of a comparison: an estimate, or given shares, which have no error."""
-
-    def __init__(self, frequencies: FloatArray, estimate: Estimate | None) -> None:
-        self.frequencies, self._estimate = frequencies, estimate
-        # What limits lie around: a difference about a biased frequency, which may lie outside, would not cover.
-        self.centre = frequencies if estimate is None else estimate.centre
-
-    @classmethod
-    def of(cls, estimate: Estimate) -> "_Side":
-        return cls(estimate.frequencies, estimate)
-
-    @classmethod
-    def given(cls, domain: Domain, shares: Any) -> "_Side":
-        if isinstance(shares, Mapping):
-            return cls(domain.distribution(list(shares), list(shares.values())), None)
-        return cls(domain.check_distribution(shares), None)
-
-    def away(self, level: float) -> tuple[FloatArray, FloatArray]:
-        """Return the distances of the limits below and above the centre, each ``(|X|,)`` and at least 0."""
-        if self._estimate is None:
-            return np.zeros(1), np.zeros(1)
-        low, high = self._estimate.limits(level)
-        return np.maximum(self.centre - low, 0), np.maximum(high - self.centre, 0)
+def _given(domain: Domain, shares: Any) -> FloatArray:
+    if isinstance(shares, Mapping):
+        return domain.distribution(list(shares), list(shares.values()))
+    return domain.check_distribution(shares)
 
 
-def _mover(sides: list[_Side], level: float) -> tuple[FloatArray, FloatArray]:
+def _difference(sides: Sequence[Estimate | FloatArray], level: float) -> Ends:
     """Return the limits of the differences, from the limits of both sides at this level."""
-    (below, above), (below_other, above_other) = (side.away(level) for side in sides)
-    difference = sides[0].centre - sides[1].centre
-    return difference - np.hypot(below, above_other), difference + np.hypot(above, below_other)
+    # Around what limits lie around: a difference about a biased frequency, which may lie outside, would not cover.
+    one, other = (
+        Estimated(each.centre, *each.limits(level)) if isinstance(each, Estimate) else Estimated(each, each, each)
+        for each in sides
+    )
+    return difference_ends(one, other, np.zeros(1))
 
 
-def _p_values(sides: list[_Side]) -> FloatArray:
+def _p_values(sides: Sequence[Estimate | FloatArray]) -> FloatArray:
     """Return ``(|X|,)`` p-values: 1 less the level of the widest interval that excludes 0."""
     from scipy.special import ndtr
 
-    difference = sides[0].centre - sides[1].centre
+    one, other = (each.centre if isinstance(each, Estimate) else each for each in sides)
+    difference = one - other
     # The distance from 0 that is left at each score; it falls as intervals grow.
     left = []
     for score in _SCORES:
-        low, high = _mover(sides, 1 - 2 * float(ndtr(-score)))
+        low, high = _difference(sides, 1 - 2 * float(ndtr(-score)))
         left.append(np.where(difference >= 0, low, -high))
     rows = np.array(left)
     excluded = np.count_nonzero(np.logical_and.accumulate(rows > 0, axis=0), axis=0)
