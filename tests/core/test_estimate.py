@@ -1,7 +1,9 @@
 """An estimate as numbers, intervals, columns and pictures."""
 
 import itertools
+import pickle
 import sys
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
 
@@ -463,3 +465,26 @@ def test_tables_of_arrow_have_types() -> None:
     kinds = {field.name: field.type for field in LINEAR.to_arrow().schema}
     assert kinds["sensitive"] == pa.bool_()
     assert {kinds[name] for name in FIELDS[2:]} == {pa.float64()}
+
+
+@pytest.mark.parametrize("method", ["linear", "projected", "mle"])
+def test_an_estimate_is_frozen_works_out_its_errors_once_and_pickles_without_reports(method: str) -> None:
+    mechanism = UnaryEncoding(Domain(range(5), sensitive=range(4)), 2.0)
+    sizes = []
+    for n in (400, 40_000):
+        reports = mechanism.obfuscate_codes(np.arange(n) % 5, random=SeededRandom(3))
+        found = estimate(mechanism, reports, method=method)
+        assert not {"standard_errors", "covariances"} & set(vars(found))
+        assert found.standard_errors is found.standard_errors
+        assert found.covariances is found.covariances
+        with pytest.raises(FrozenInstanceError):
+            found.n = 1  # type: ignore[misc]
+        with pytest.raises(ValueError, match="read-only"):
+            found.standard_errors[0] = 0
+        written = pickle.dumps(found)
+        again = pickle.loads(written)
+        np.testing.assert_array_equal(again.standard_errors, found.standard_errors)
+        np.testing.assert_allclose(again.covariance(), found.covariance(), rtol=1e-12)
+        assert repr(again) == repr(found)
+        sizes.append(len(written))
+    assert max(sizes) < min(sizes) + 200 < 6000

@@ -43,6 +43,7 @@ from discreet.results.estimate import Estimate
 from discreet.results.groups import EstimatesOnDemand, GroupedEstimate
 from discreet.results.limits import CountLimits
 from discreet.theory.binomial import MeanWorths
+from discreet.theory.limits import half_a_report
 
 _ROUNDS = 5000
 _CLOSE = 1e-10
@@ -558,4 +559,4 @@ def _variance_at(stratum: Stratum, p: FloatArray, size: float) -> FloatArray:
     constant, slope = stratum.moments
     inside = np.clip(p, 0, 1)
     variance: FloatArray = (constant + slope * inside - inside**2) / size + stratum.lasting
-    return np.maximum(variance, (0.5 / size) ** 2)
+    return half_a_report(variance, size)

@@ -44,7 +44,7 @@ from discreet.mechanisms.mechanism import Mechanism
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits
 from discreet.theory.covariance import Covariance
-from discreet.theory.limits import all_agree, larger_of_few, plausible_variances
+from discreet.theory.limits import all_agree, half_a_report, larger_of_few, plausible_variances
 
 # Rounds grow with the logarithm of the range of the data: a few dozen in practice, about 2,000 if
 # the data span all of float64.
@@ -435,7 +435,7 @@ def threshold(start: LinearStart, *, significance: float = 0.05, remainder: str 
     def errors() -> FloatArray:
         # Not at the thresholded frequencies: there an error is stated for values that happened to pass.
         likely, _ = projection(start.linear, 1 / start.safe_variance)
-        deviation = np.sqrt(np.maximum(start.variance(likely), (0.5 / start.n) ** 2))
+        deviation = np.sqrt(half_a_report(start.variance(likely), start.n))
         return threshold_error(likely, deviation, cut, uniform=remainder == "uniform")
 
     return make_estimate(start, frequencies, errors, f"threshold ({remainder})")

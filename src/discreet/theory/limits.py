@@ -36,6 +36,11 @@ def all_agree(errors: FloatArray, n: PerValue) -> BoolArray:
     return agree
 
 
+def half_a_report(variances: FloatArray, n: PerValue) -> FloatArray:
+    """Return ``(m,)`` variances, at least those of half a report, below which all of n reports agree."""
+    return np.maximum(variances, (_AGREE / n) ** 2)
+
+
 def by_one_report(errors: FloatArray, n: float) -> FloatArray:
     """Return standard errors of normal limits; where all reports agree, the worth of one report more or less."""
     return np.where(all_agree(errors, n), 1 / n, errors)
