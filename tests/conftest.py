@@ -7,6 +7,7 @@ No test may print or log what was planted of a person (see planted.py).
 
 import gc
 import os
+import sys
 import warnings
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -18,6 +19,10 @@ from hypothesis import HealthCheck, settings
 import planted
 from compiled_once import share_kernels
 from programs import program
+
+# Modules are compiled once, and not by each worker and each of the many programs that tests start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 settings.register_profile(
     "fixed",

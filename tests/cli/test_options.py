@@ -269,23 +269,31 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def contents(folder: Path) -> dict[str, bytes | None]:
+    """Return files by their paths in a folder, and None for each folder in it."""
+    found = {str(path.relative_to(folder)): path for path in folder.rglob("*")}
+    return {name: path.read_bytes() if path.is_file() else None for name, path in found.items()}
+
+
 @pytest.fixture(scope="module")
 def outcome(prepared: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Runs a verb in a copy of the folder, once; what it prints and exits with, and what it writes."""
-    folder = tmp_path_factory.mktemp("outcome") / "copy"
+    folder, before = tmp_path_factory.mktemp("outcome") / "copy", contents(prepared)
 
     @cache
     def of(*arguments: str) -> Outcome:
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(prepared, folder)
+        # The copy of the verb before is as good as a new one if that wrote nothing, as most do.
+        if not folder.exists():
+            shutil.copytree(prepared, folder)
         with pytest.MonkeyPatch.context() as patched:
             patched.chdir(folder)
             patched.setenv("DISCREET_DATA", str(folder))
             result = run(*arguments)
         assert result.exit_code in {0, 2}, result.output
-        before = {str(path.relative_to(prepared)) for path in prepared.rglob("*")}
-        files = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
-        written = {name: path.read_bytes() for name, path in files.items() if name not in before}
+        after = contents(folder)
+        if after != before:
+            shutil.rmtree(folder)
+        written = {name: content for name, content in after.items() if name not in before and content is not None}
         return Outcome(result.exit_code, result.stdout, result.stderr, written)
 
     return of

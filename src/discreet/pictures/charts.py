@@ -17,7 +17,7 @@ Charts of delta against epsilon: the curve of a guarantee, and the epsilon at wh
 Maps of shares over the regions of a grid, side by side.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from html import escape
@@ -55,7 +55,7 @@ def self_contained(draw: Callable[_Arguments, Any]) -> Callable[_Arguments, Any]
 
 def _with_head(page: str, chart: Any) -> str:
     """Return a page with the chart's title, and with the width of the device; as it is if it is a part of a page."""
-    title = chart.to_dict().get("title", "")
+    title = chart.to_dict(validate=False).get("title", "")
     text = title.get("text", "") if isinstance(title, dict) else title
     words = escape(text if isinstance(text, str) else " ".join(text))
     viewport = '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -101,7 +101,11 @@ def _self_contained(plain: Any) -> Any:
                 super().save(page, format=kind, **_WHOLE | options)
                 _write(fp, _with_head(page.getvalue(), self))
                 return
-            roomy = self.properties(padding=_ROOM) if kind == "svg" and "padding" not in self.to_dict() else self
+            roomy = (
+                self.properties(padding=_ROOM)
+                if kind == "svg" and "padding" not in self.to_dict(validate=False)
+                else self
+            )
             plain.save(roomy, fp, format=format, **options)
 
         def to_html(self, *arguments: Any, **options: Any) -> str:
@@ -118,6 +122,11 @@ def _self_contained(plain: Any) -> Any:
 
     SelfContained.__name__ = SelfContained.__qualname__ = plain.__name__
     return SelfContained
+
+
+def records_of(records: Iterable[Mapping[str, Any]]) -> Any:
+    """Return the data of a chart; as a tuple, since Altair copies lists, record by record, at every step."""
+    return optional("altair").Data(values=tuple(records))
 
 
 SENSITIVE, CLEAR = "sensitive", "not sensitive"
@@ -195,7 +204,7 @@ def frequency_chart(
         an Altair layer chart.
     """
     alt = optional("altair")
-    base = alt.Chart(alt.Data(values=panel.rows))
+    base = alt.Chart(records_of(panel.rows))
     label = alt.Axis(labelLimit=420, labelFontSize=10) if names else None
     y = alt.Y("name:N", sort=list(panel.names), title=None, axis=label)
     x = {"scale": alt.Scale(domain=[0, end or panel.end * 1.02], clamp=True), "title": "share of people"}
@@ -214,7 +223,7 @@ def frequency_chart(
     title: Any = panel.title.split("\n") if "\n" in panel.title else panel.title
     room = {} if limit is None else {"limit": limit}
     heading = alt.TitleParams(title, subtitle=panel.legend, anchor="start", frame="group", fontSize=12, **room)
-    return alt.layer(*layers).properties(width=width, height=_ROW_HEIGHT * len(panel.names), title=heading)
+    return alt.layer(*layers, width=width, height=_ROW_HEIGHT * len(panel.names), title=heading)
 
 
 def kind_of(channel: Any, marks: Mapping[str, str]) -> Any:
@@ -265,7 +274,7 @@ def forest_chart(differences: Differences) -> Any:
     """
     alt = optional("altair")
     names = [row["value"] for row in differences.rows]
-    base = alt.Chart(alt.Data(values=differences.records))
+    base = alt.Chart(records_of(differences.records))
     y = alt.Y("value:N", sort=names, title=None, axis=alt.Axis(labelLimit=420, labelFontSize=10))
     x = {"title": "difference of shares", "axis": alt.Axis(format="+~%", tickCount=7)}
     colour, shape = kind_of(alt.Color, COLOURS), kind_of(alt.Shape, SHAPES)
@@ -273,7 +282,7 @@ def forest_chart(differences: Differences) -> Any:
     tips = [alt.Tooltip("value:N"), alt.Tooltip("class:N", title="value is")]
     tips += [alt.Tooltip(f"{name}:Q", format="+.3%") for name in ("difference", "lower", "upper")]
     tips.append(alt.Tooltip("p_value:Q", format=".2g"))
-    line = alt.Chart(alt.Data(values=[{"zero": 0}])).mark_rule(color="#555", strokeDash=[4, 3])
+    line = alt.Chart(records_of([{"zero": 0}])).mark_rule(color="#555", strokeDash=[4, 3])
     bar = base.mark_rule(strokeWidth=2.5, opacity=0.5)
     dot = base.mark_point(size=55, opacity=1, strokeWidth=1.5)
     heading = alt.TitleParams(
@@ -283,7 +292,10 @@ def forest_chart(differences: Differences) -> Any:
         line.encode(x=alt.X("zero:Q", **x)),
         bar.encode(x=alt.X("lower:Q", **x), x2="upper:Q", y=y, color=colour, tooltip=tips),
         dot.encode(x=alt.X("difference:Q", **x), y=y, stroke=colour, fill=fill, shape=shape, tooltip=tips),
-    ).properties(width=520, height=_FOREST_ROW * len(names), title=heading)
+        width=520,
+        height=_FOREST_ROW * len(names),
+        title=heading,
+    )
 
 
 _COLUMNS = 3
@@ -305,8 +317,8 @@ def small_multiples(panels: Sequence[Panel], title: str) -> Any:
         for place, panel in enumerate(panels)
     ]
     heading = alt.TitleParams(title, anchor="start", fontSize=14)
-    whole = alt.concat(*drawn, columns=_COLUMNS, spacing=20)
-    return whole.properties(title=heading).configure_view(stroke="#ddd")
+    framed = alt.Config(view=alt.ViewConfig(stroke="#ddd"))
+    return alt.concat(*drawn, columns=_COLUMNS, spacing=20, title=heading, config=framed)
 
 
 # With axis, margins and a viewer's menu not wider than a phone, 390 pixels.
@@ -345,12 +357,10 @@ def delta_chart(
     legend = alt.Legend(orient="top", direction="vertical", title=None, labelLimit=0)
     colour = alt.Color("curve:N", scale=alt.Scale(domain=names, range=_COLOURS[: len(names)]), legend=legend)
     tips = [alt.Tooltip("curve:N"), alt.Tooltip("epsilon:Q", format=".4g"), alt.Tooltip("delta:Q", format=".3e")]
-    lines = alt.Chart(alt.Data(values=rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, tooltip=tips)
-    rule = (
-        alt.Chart(alt.Data(values=[{"delta": delta}])).mark_rule(strokeDash=[5, 3], color="#57534e").encode(y="delta:Q")
-    )
+    lines = alt.Chart(records_of(rows)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, tooltip=tips)
+    rule = alt.Chart(records_of([{"delta": delta}])).mark_rule(strokeDash=[5, 3], color="#57534e").encode(y="delta:Q")
     heading = alt.TitleParams(title, subtitle=subtitle, anchor="start", frame="bounds", fontSize=13)
-    return alt.layer(lines, rule).properties(width=_CURVE_WIDTH, height=280, title=heading)
+    return alt.layer(lines, rule, width=_CURVE_WIDTH, height=280, title=heading)
 
 
 _SIDE = 300
@@ -404,7 +414,7 @@ def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
     )
     frames = {} if all(one.sensitive is None for one in maps) else {"stroke": _frame(alt)}
     drawn = [
-        alt.Chart(alt.Data(values=one.regions))
+        alt.Chart(records_of(one.regions))
         .mark_rect(strokeWidth=3)
         .encode(
             x=alt.X("col:O", scale=alt.Scale(domain=cols), axis=west),
@@ -417,7 +427,7 @@ def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
         for one in maps
     ]
     lines = [alt.hconcat(*drawn[start : start + across]) for start in range(0, len(drawn), across)]
-    return alt.vconcat(*lines).properties(title=alt.TitleParams(title, anchor="start", fontSize=15))
+    return alt.vconcat(*lines, title=alt.TitleParams(title, anchor="start", fontSize=15))
 
 
 def _frame(alt: Any) -> Any:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.extras import optional
-from discreet.pictures.charts import Panel, frequency_chart, self_contained
+from discreet.pictures.charts import Panel, frequency_chart, records_of, self_contained
 
 
 def picture_options(path: Path) -> dict[str, Any]:
@@ -111,18 +111,15 @@ def curve_chart(curves: Curves, *, width: int = 250, height: int = 230) -> Any:
     heading = alt.TitleParams(
         curves.title, subtitle=list(curves.subtitle), anchor="start", fontSize=15, subtitleFontSize=11.5
     )
-    return (
-        alt.vconcat(*drawn, spacing=18)
-        .properties(title=heading)
-        .configure_view(stroke="#d6d3d1")
-        .configure_axis(gridColor="#f0efed")
-    )
+    # All at once: with every property that is set later Altair copies each panel.
+    style = alt.Config(view=alt.ViewConfig(stroke="#d6d3d1"), axis=alt.AxisConfig(gridColor="#f0efed"))
+    return alt.vconcat(*drawn, spacing=18, title=heading, config=style)
 
 
 def _panel(alt: Any, curves: Curves, row: str, column: str, width: int, height: int) -> Any:
     here = [dict(point) for point in curves.points if (point["row"], point["column"]) == (row, column)]
-    base = alt.Chart(alt.Data(values=[point for point in here if point["line"] != curves.bound]))
-    least = alt.Chart(alt.Data(values=[point for point in here if point["line"] == curves.bound]))
+    base = alt.Chart(records_of([point for point in here if point["line"] != curves.bound]))
+    least = alt.Chart(records_of([point for point in here if point["line"] == curves.bound]))
     first = column == curves.columns[0]
     x = alt.X("x:Q", title=curves.x, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="~g", tickCount=6))
     axis = {"title": curves.y} if first else {"title": None, "labels": False, "ticks": False}
@@ -139,19 +136,17 @@ def _panel(alt: Any, curves: Curves, row: str, column: str, width: int, height: 
         *_lines_across(alt, curves, row, here),
     ]
     named = column if not row else f"{column}; {row}" if column else row
-    return alt.layer(*layers).properties(width=width, height=height, title=alt.TitleParams(named, fontSize=12))
+    return alt.layer(*layers, width=width, height=height, title=alt.TitleParams(named, fontSize=12))
 
 
 def _lines_across(alt: Any, curves: Curves, row: str, here: Sequence[Mapping[str, Any]]) -> list[Any]:
     layers, level = [], curves.baselines.get(row)
     if level and here:
-        rule = alt.Chart(alt.Data(values=[{"y": level, "line": curves.baseline}])).mark_rule(
-            strokeDash=[5, 3], size=1.5
-        )
+        rule = alt.Chart(records_of([{"y": level, "line": curves.baseline}])).mark_rule(strokeDash=[5, 3], size=1.5)
         layers.append(rule.encode(y="y:Q", color=_colour(alt, curves)))
     place = (curves.marks or {}).get(row)
     if place is not None and here:
-        data = alt.Data(values=[{"x": place, "told": curves.mark}])
+        data = records_of([{"x": place, "told": curves.mark}])
         layers.append(alt.Chart(data).mark_rule(strokeDash=[1, 3], color="#78716c").encode(x="x:Q"))
         text = alt.Chart(data).mark_text(align="right", dx=-4, y=9, fontSize=10, color="#57534e")
         layers.append(text.encode(x="x:Q", text="told:N"))
@@ -232,8 +227,9 @@ def loss_chart(panels: Sequence[tuple[LossPanel, str]], *, y_title: str, bound: 
     title = alt.TitleParams(
         heading.title, subtitle=list(heading.lines), anchor="start", fontSize=15, subtitleFontSize=12
     )
-    chart = alt.hconcat(*drawn, spacing=30).properties(title=title)
-    return chart.configure_view(stroke="#ddd").configure_axis(labelFontSize=11, titleFontSize=12, gridColor="#e6e6e6")
+    axis = alt.AxisConfig(labelFontSize=11, titleFontSize=12, gridColor="#e6e6e6")
+    style = alt.Config(view=alt.ViewConfig(stroke="#ddd"), axis=axis)
+    return alt.hconcat(*drawn, spacing=30, title=title, config=style)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,12 +268,12 @@ def _loss_panel(alt: Any, panel: LossPanel, titles: tuple[str, str], shown: _Sty
     x = _logarithmic(alt, alt.X("x:Q"), (xs[0], xs[-1]), titles[0])
     y = _logarithmic(alt, alt.Y("y:Q"), (ys[0] * 0.85, ys[-1] * 1.15), titles[1])
     tips = [alt.Tooltip("name:N"), *(alt.Tooltip(f"{field}:Q", format=".4g") for field in ("x", "y"))]
-    layers = [alt.Chart(alt.Data(values=[{"x": panel.here}])).mark_rule(color="#888", strokeWidth=1).encode(x=x)]
+    layers = [alt.Chart(records_of([{"x": panel.here}])).mark_rule(color="#888", strokeWidth=1).encode(x=x)]
     for name, width in shown.widths.items():
         rows = [row for row in panel.rows if row["name"] == name]
-        line = alt.Chart(alt.Data(values=rows)).mark_line(strokeWidth=width, clip=True)
+        line = alt.Chart(records_of(rows)).mark_line(strokeWidth=width, clip=True)
         layers.append(line.encode(x=x, y=y, tooltip=tips, **shown.channels))
-    return alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT, title=panel.title)
+    return alt.layer(*layers, width=_WIDTH, height=_HEIGHT, title=panel.title)
 
 
 def _logarithmic(alt: Any, channel: Any, reach: tuple[float, float], title: str) -> Any:
@@ -303,4 +299,5 @@ def comparison_chart(rows: Sequence[Sequence[Panel]], *, title: str, subtitle: S
         beside = [frequency_chart(panel, width=330, end=end, names=place == 0) for place, panel in enumerate(panels)]
         drawn.append(alt.hconcat(*beside, spacing=24))
     heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start", fontSize=16, subtitleFontSize=12)
-    return alt.vconcat(*drawn, spacing=30).properties(title=heading).configure_view(stroke="#ddd")
+    framed = alt.Config(view=alt.ViewConfig(stroke="#ddd"))
+    return alt.vconcat(*drawn, spacing=30, title=heading, config=framed)

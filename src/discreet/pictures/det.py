@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.extras import optional
-from discreet.pictures.charts import self_contained
+from discreet.pictures.charts import records_of, self_contained
 from discreet.pictures.curves import COLOURS
 
 _TICKS = (1e-6, 1e-5, 1e-4, 1e-3, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
@@ -78,9 +78,9 @@ def det_chart(lines: Sequence[DetLine], *, title: str = "Detection error trade-o
     names = [line.name for line in lines]
     colour = _colour(alt, names)
     tips = [alt.Tooltip("name:N"), *(alt.Tooltip(f"{rate}:Q", format=".3%") for rate in ("far", "frr"))]
-    curve = alt.Chart(alt.Data(values=records)).mark_line(strokeWidth=2, clip=True)
+    curve = alt.Chart(records_of(records)).mark_line(strokeWidth=2, clip=True)
     marks = [{"name": line.name, "x": deviate(line.equal), "y": deviate(line.equal)} for line in lines]
-    point = alt.Chart(alt.Data(values=marks)).mark_point(filled=True, size=55, opacity=1, clip=True)
+    point = alt.Chart(records_of(marks)).mark_point(filled=True, size=55, opacity=1, clip=True)
     layers = [
         _diagonal(alt, ends).encode(x=x, y=y),
         curve.encode(x=x, y=y, color=colour, tooltip=tips, order="place:Q"),
@@ -89,7 +89,7 @@ def det_chart(lines: Sequence[DetLine], *, title: str = "Detection error trade-o
     told = "; ".join(f"{line.name} {line.equal:.2%}" for line in lines) if len(lines) <= 3 else ""
     subtitle = f"dots: equal error rate{f' ({told})' if told else ''}; dashed: {_DIAGONAL}"
     heading = alt.TitleParams(title, subtitle=subtitle, anchor="start", fontSize=14, subtitleFontSize=11)
-    return alt.layer(*layers).properties(width=_SIZE, height=_SIZE, title=heading)
+    return alt.layer(*layers, width=_SIZE, height=_SIZE, title=heading)
 
 
 def _records(line: DetLine) -> list[dict[str, Any]]:
@@ -131,7 +131,7 @@ def _axis(alt: Any, ends: Sequence[float]) -> Any:
 def _diagonal(alt: Any, ends: Sequence[Sequence[float]]) -> Any:
     low, high = max(one[0] for one in ends), min(one[1] for one in ends)
     values = [{"x": place, "y": place} for place in (low, high)]
-    return alt.Chart(alt.Data(values=values)).mark_line(strokeDash=[4, 4], color="#999", strokeWidth=1)
+    return alt.Chart(records_of(values)).mark_line(strokeDash=[4, 4], color="#999", strokeWidth=1)
 
 
 def _colour(alt: Any, names: Sequence[str]) -> Any:
@@ -166,15 +166,15 @@ def rank_chart(lines: Sequence[RankLines], *, users: int | None = None, title: s
     y = alt.Y("value:Q").scale(domain=[0, 1]).axis(alt.Axis(format="~%")).title("right user among the k best")
     colour = _colour(alt, names)
     tips = [alt.Tooltip("name:N"), alt.Tooltip("k:Q"), alt.Tooltip("value:Q", format=".3%")]
-    base = alt.Chart(alt.Data(values=records))
+    base = alt.Chart(records_of(records))
     layers = [
         base.mark_rule(opacity=0.5, strokeWidth=2).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
         base.mark_line(point=alt.OverlayMarkDef(size=30)).encode(x=x, y=y, color=colour, tooltip=tips),
     ]
     if users:
-        guessing = alt.Chart(alt.Data(values=chance)).mark_line(strokeDash=[4, 4], color="#999", strokeWidth=1)
+        guessing = alt.Chart(records_of(chance)).mark_line(strokeDash=[4, 4], color="#999", strokeWidth=1)
         layers.insert(0, guessing.encode(x=x, y=y))
     levels = " or ".join(f"{level * 100:g}%" for level in sorted({line.level for line in lines}))
     told = f"bars: {levels} confidence intervals" + (f"; dashed: {_CHANCE} among {users:,}" if users else "")
     heading = alt.TitleParams(title, subtitle=told, anchor="start", fontSize=14, subtitleFontSize=11)
-    return alt.layer(*layers).properties(width=_SIZE, height=_SIZE * 3 // 4, title=heading)
+    return alt.layer(*layers, width=_SIZE, height=_SIZE * 3 // 4, title=heading)

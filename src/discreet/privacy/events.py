@@ -170,17 +170,23 @@ class Sample:
 
     def _counted(self, names: list[Cell], labels: IntArray) -> Counter[Cell]:
         """Return counts of observations by the labels of their reports; values in clear have labels of their own."""
-        told, codes = np.unique(self.clear, return_inverse=True)
+        told, codes = self._told
+        joint = np.where(self.clear < 0, labels, len(names) + codes)
         names = [*names, *((_CLEAR, int(code)) for code in told)]
-        joint = np.where(self.clear < 0, labels, len(names) - len(told) + codes)
         if self.values.beside is not None:
             place = self.values.place
             joint = joint[place::2] * len(names) + joint[1 - place :: 2]
-        found = zip(*(part.tolist() for part in np.unique(joint, return_counts=True)), strict=True)
+        found = _occurring(joint)
         if self.values.beside is None:
             return Counter({names[label]: count for label, count in found})
         pairs = ((divmod(label, len(names)), count) for label, count in found)
         return Counter({(names[own][0], (names[own][1], names[other])): count for (own, other), count in pairs})
+
+    @cached_property
+    def _told(self) -> tuple[IntArray, IntArray]:
+        """The different codes in `clear`, and ``(n,)`` which of them each report has."""
+        told, codes = np.unique(self.clear, return_inverse=True)
+        return told, codes
 
     @cached_property
     def _known(self) -> dict[int, IntArray]:
@@ -223,6 +229,17 @@ def _opaque(rows: AnyArray) -> AnyArray:
     return padded.view(kind).reshape(-1)
 
 
+def _occurring(labels: IntArray) -> list[tuple[int, int]]:
+    """Return the labels that occur, from 0 on, in order, and how often each does."""
+    if len(labels) and int(labels.max()) > len(labels):
+        # Far more labels than observations: those that occur are sorted, instead of all being counted.
+        found, counts = np.unique(labels, return_counts=True)
+        return list(zip(found.tolist(), counts.tolist(), strict=True))
+    counts = np.bincount(labels)
+    found = np.flatnonzero(counts)
+    return list(zip(found.tolist(), counts[found].tolist(), strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """A set of observations, to be compared between two values.
@@ -256,8 +273,7 @@ class Event:
         else:
             weights = np.array(self.weights[0], dtype=np.float32)
             labels = np.searchsorted(np.array(self.weights[1]), sample.picked(self.chosen) @ weights)
-        found = zip(*(part.tolist() for part in np.unique(labels, return_counts=True)), strict=True)
-        return Counter({(_BITS, label): count for label, count in found})
+        return Counter({(_BITS, label): count for label, count in _occurring(labels)})
 
     def count(self, sample: Sample) -> int:
         """Return the number of observations of a sample in the event."""
