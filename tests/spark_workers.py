@@ -3,6 +3,14 @@
 Spark ends a worker whose task was refused, and tests refuse many.
 """
 
+# ruff: noqa: E402
+import sys
+
+# Spark's own copy of itself is in a zip, whose directory each task would read again: the installed one is the same.
+for zipped in [place for place in {*sys.path, *sys.path_importer_cache} if place.endswith(".zip")]:
+    sys.path_importer_cache.pop(zipped, None)
+sys.path[:] = [place for place in sys.path if not place.endswith(".zip")]
+
 import numba  # noqa: F401
 import pandas  # noqa: F401
 import pyarrow.dataset
@@ -13,8 +21,14 @@ from pyspark.daemon import manager
 import discreet
 import discreet.engines
 import discreet.engines.spark
-import discreet.estimators
-import discreet.kernels.bits  # noqa: F401
+import discreet.estimators  # noqa: F401
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.mechanisms import UnaryEncoding
+
+# What each fork would do at its first kernel: numba sets itself up for half a second.
+_MECHANISM = UnaryEncoding(Domain(range(40)), 1.0)
+_MECHANISM.tally(_MECHANISM.obfuscate_codes([0] * 4000, random=SeededRandom(1)))
 
 if __name__ == "__main__":
     manager()

@@ -25,6 +25,7 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.reports import Reports
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.block_law import Membership
 from discreet.mechanisms.given import as_channel, block_mechanism
 
 Cell: TypeAlias = tuple[str, Hashable]
@@ -202,13 +203,16 @@ class Sample:
         return self._known[code]
 
     def _inside(self, rank: int) -> AnyArray:
-        law = block_mechanism(self.mechanism).law
-        matrix = law.membership(self._unknown)
+        law, matrix = block_mechanism(self.mechanism).law, self._membership
         if matrix.multiplicity is None:
             return np.asarray(matrix.dot((np.arange(law.size) == rank).astype(np.float64))) > 0.5
         # Such a matrix has a row for each block, not for each report; there are few.
         rows, inverse = self._different
         return law.contains(rows)[:, rank][inverse]
+
+    @cached_property
+    def _membership(self) -> Membership:
+        return block_mechanism(self.mechanism).law.membership(self._unknown)
 
     @cached_property
     def _different(self) -> tuple[dict[str, AnyArray], AnyArray]:
