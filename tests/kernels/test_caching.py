@@ -36,7 +36,7 @@ print(np.round(dc.estimate(mechanism, reports).frequencies, 4).tolist())
 PLACE = """
 import os, stat
 from pathlib import Path
-from discreet.kernels.symbols import __dict__ as kernels
+from discreet.kernels.hashing import __dict__ as kernels
 caches = [one._cache for one in kernels.values() if getattr(getattr(one, "_cache", None), "cache_path", None)]
 for cache in caches[:1]:
     folder = Path(cache.cache_path).parent

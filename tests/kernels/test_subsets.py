@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.kernels import symbols
-from discreet.kernels.symbols import members_dot, members_dot_transposed
+from discreet.kernels import members as kernel
+from discreet.kernels.members import members_dot, members_dot_transposed
 
 _TYPES = [np.uint8, np.uint16, np.uint32, np.uint64]
 
@@ -50,7 +50,7 @@ def test_products_equal_the_loops(m: int, k: int, size: int, dtype: type, seed: 
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(symbols, "_MEMBERS_PER_TASK", 500)
+    monkeypatch.setattr(kernel, "_MEMBERS_PER_TASK", 500)
     random = np.random.default_rng(1)
     members = random.integers(0, 50, (3001, 7)).astype(np.uint16)
     values, weights = random.normal(size=50), random.normal(size=3001)

@@ -40,9 +40,9 @@ FAULTS = [
     ),
     Fault(
         "counts of eight bits overflow in a large group",
-        "kernels/symbols.py",
-        "        if added[group] == _MOST:",
-        "        if added[group] == _MOST and i < 0:",
+        "kernels/bits.py",
+        "        if added[group] == _MOST_ADDED:",
+        "        if added[group] == _MOST_ADDED and i < 0:",
         ("tests/kernels/test_grouping.py",),
     ),
 ]

@@ -184,7 +184,7 @@ class Digesting:
 
         words = records.view("<u8")
         if pays(_WORD_SECONDS * words.size):
-            from discreet.kernels.symbols import sum_mixed
+            from discreet.kernels.hashing import sum_mixed
 
             low, middle, high = sum_mixed(words, self._keys)
             return int(low) + (int(middle) << 32) + (int(high) << 64)

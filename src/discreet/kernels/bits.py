@@ -6,6 +6,8 @@ A batch of m reports of v bits is packed: ``rows`` is uint8, shape ``(m, ceil(v/
 bit j of a report is bit ``j % 8`` (bit 0 is the least significant) of byte ``j // 8``; the
 bits beyond v are zero. Words are little endian, as on every machine that numba supports.
 
+Counts of packed bits by group; see `discreet.kernels.counting`.
+
 Tiles of bits: products with the matrix of reports' bits and its transpose.
 
 The products read *tiles* of 32 reports, made of packed ones (`discreet.kernels.bits`):
@@ -146,6 +148,46 @@ def _weigh_planes(planes: NDArray[np.uint8]) -> NDArray[np.int64]:
                 for bit in range(8):
                     counts[i, bit] += np.int64((row[i] >> bit) & 1) << p
     return counts.reshape(-1)
+
+
+# Eight counts of 8 bits in a word; a bit for each of them; all bits but the highest of each; the bit of each place.
+_MOST_ADDED = 255
+_ONE_EACH, _LOW_BITS = np.uint64(0x0101010101010101), np.uint64(0x7F7F7F7F7F7F7F7F)
+_PLACES = np.uint64(0x8040201008040201)
+
+
+def add_bits(bits: NDArray[np.uint8], groups: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
+    """Add packed reports to counts; see `discreet.kernels.counting.add_bits`."""
+    short = np.zeros((len(counts), bits.shape[1]), np.uint64)
+    _add_bits(bits.reshape(-1), groups, short, counts)
+
+
+@compiled()
+def _add_bits(
+    bits: NDArray[np.uint8], groups: NDArray[np.int32], short: NDArray[np.uint64], counts: NDArray[np.int64]
+) -> None:
+    added, flat, width = np.zeros(short.shape[0], np.uint8), short.reshape(-1), np.uint64(short.shape[1])
+    for i in range(groups.size):
+        group, row = np.uint64(groups[i]), np.uint64(i) * width
+        for j in range(short.shape[1]):
+            # A byte eight times, of each the bit of its place; what is not 0 carries into the highest bit.
+            bit = np.uint64(bits[row + np.uint64(j)]) * _ONE_EACH & _PLACES
+            flat[group * width + np.uint64(j)] += (((bit & _LOW_BITS) + _LOW_BITS) | bit) >> np.uint64(7) & _ONE_EACH
+        added[group] += 1
+        if added[group] == _MOST_ADDED:
+            _carry(short[group], counts[group])
+            added[group] = 0
+    for rest in range(short.shape[0]):
+        if added[rest]:
+            _carry(short[rest], counts[rest])
+
+
+@compiled()
+def _carry(short: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
+    # Bits beyond the last value are zero.
+    for place in range(counts.size):
+        counts[place] += np.int64(short[place >> 3] >> np.uint64(8 * (place & 7)) & np.uint64(_MOST_ADDED))
+    short[:] = 0
 
 
 _Float = TypeVar("_Float", np.float32, np.float64)

@@ -190,7 +190,7 @@ def add_bits(bits: NDArray[np.uint8], groups: NDArray[np.int32], counts: NDArray
     """
     rows, size = checked_rows(bits, counts.shape[1]), counts.shape[1]
     if pays(_REPORT_SECONDS * len(rows)):
-        from discreet.kernels import symbols as compiled
+        from discreet.kernels import bits as compiled
 
         compiled.add_bits(rows, groups, counts)
         return

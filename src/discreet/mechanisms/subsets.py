@@ -365,13 +365,13 @@ class MemberLists:
 
     def dot(self, values: Any) -> Any:
         """Return ``(m,)`` B @ values."""
-        from discreet.kernels.symbols import members_dot
+        from discreet.kernels.members import members_dot
 
         return members_dot(self.members, np.asarray(values, dtype=np.float64))
 
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(v,)`` B.T @ weights."""
-        from discreet.kernels.symbols import members_dot_transposed
+        from discreet.kernels.members import members_dot_transposed
 
         return members_dot_transposed(self.members, np.asarray(weights, dtype=np.float64), self.size)
 

@@ -1,10 +1,4 @@
-"""Compiled kernels of digests, of bits by group, and of subsets.
-
-Mixings of rows of words, summed up, compiled; `discreet.core.tally` says what they are for.
-
-Counts of packed bits by group; see `discreet.kernels.counting`.
-
-Products with the membership matrix of lists of members, and with its transpose.
+"""Products with the membership matrix of lists of members, and with its transpose; compiled.
 
 ``members`` are unsigned integers, shape ``(m, k)``: row i lists the k values in the block of
 report i. Members outside 0..size-1 are ignored, and a repeated member counts every time.
@@ -17,79 +11,6 @@ from numpy.typing import NDArray
 
 from discreet.kernels.compiling import REASSOCIATE, compiled
 from discreet.kernels.parallel import forget, map_blocks
-
-_HALF = np.uint64(32)
-_LOW = np.uint64(0xFFFFFFFF)
-
-
-@compiled()
-def sum_mixed(words: NDArray[np.uint64], keys: NDArray[np.uint64]) -> tuple[int, int, int]:
-    """Return the sums over all rows of the three parts of a mixing; the plain form is `discreet.core.tally.mixed`.
-
-    Args:
-        words: ``(n, k)``, n below 2^32.
-        keys: ``(k + 3,)``, odd.
-
-    Returns:
-        The sums of the lowest 32 bits, of the next 32, and of the highest 64 bits, the last one modulo 2^64.
-    """
-    rows, size = words.shape
-    low = middle = high = np.uint64(0)
-    for row in range(rows):
-        total = keys[size]
-        for place in range(size):
-            word = words[row, place]
-            # Multiplied alone, the highest bits of words would cancel each other.
-            total += (word ^ (word >> _HALF)) * keys[place]
-        total ^= total >> _HALF
-        one = total * keys[size + 1]
-        one ^= one >> _HALF
-        other = total * keys[size + 2]
-        other ^= other >> _HALF
-        low += one & _LOW
-        middle += one >> _HALF
-        high += other
-    return low, middle, high  # type: ignore[return-value]
-
-
-# Eight counts of 8 bits in a word; a bit for each of them; all bits but the highest of each; the bit of each place.
-_MOST = 255
-_ONES, _LOW_BITS, _PLACES = np.uint64(0x0101010101010101), np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8040201008040201)
-
-
-def add_bits(bits: NDArray[np.uint8], groups: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
-    """Add packed reports to counts; see `discreet.kernels.counting.add_bits`."""
-    short = np.zeros((len(counts), bits.shape[1]), np.uint64)
-    _add_bits(bits.reshape(-1), groups, short, counts)
-
-
-@compiled()
-def _add_bits(
-    bits: NDArray[np.uint8], groups: NDArray[np.int32], short: NDArray[np.uint64], counts: NDArray[np.int64]
-) -> None:
-    added, flat, width = np.zeros(short.shape[0], np.uint8), short.reshape(-1), np.uint64(short.shape[1])
-    for i in range(groups.size):
-        group, row = np.uint64(groups[i]), np.uint64(i) * width
-        for j in range(short.shape[1]):
-            # A byte eight times, of each the bit of its place; what is not 0 carries into the highest bit.
-            bit = np.uint64(bits[row + np.uint64(j)]) * _ONES & _PLACES
-            flat[group * width + np.uint64(j)] += (((bit & _LOW_BITS) + _LOW_BITS) | bit) >> np.uint64(7) & _ONES
-        added[group] += 1
-        if added[group] == _MOST:
-            _carry(short[group], counts[group])
-            added[group] = 0
-    for rest in range(short.shape[0]):
-        if added[rest]:
-            _carry(short[rest], counts[rest])
-
-
-@compiled()
-def _carry(short: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
-    # Bits beyond the last value are zero.
-    for place in range(counts.size):
-        counts[place] += np.int64(short[place >> 3] >> np.uint64(8 * (place & 7)) & np.uint64(_MOST))
-    short[:] = 0
-
 
 # Members read per task: about a millisecond; at most 64 tasks.
 _MEMBERS_PER_TASK = 1 << 21
