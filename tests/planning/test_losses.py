@@ -16,17 +16,17 @@ from discreet.mechanisms import BlockDesign, BlockMechanism, RandomizedResponse,
 from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.law import LawMechanism
 from discreet.planning.losses import (
-    WorstLoss,
     exact_l1,
     excess,
     mean_absolute_deviation,
     normal_l1,
+    paper_worst_l1_rappor,
+    paper_worst_l1_rr,
     reports_for_mse,
     reports_for_standard_error,
     worst_normal_l1,
     worst_variance,
 )
-from discreet.theory.design import Instance
 from discreet.theory.optimum import optimal_design
 from laws import PER_VALUE, POOLS, SIZES, Case, cases, distributions, every, over, sizes_told_apart, spelled
 from packing import each
@@ -43,42 +43,6 @@ def paper_rappor(v: int, w: int, epsilon: float) -> BlockMechanism:
 
 def even(v: int, w: int, mass: float) -> Any:
     return np.concatenate([np.full(v, mass / v), np.full(w - v, (1 - mass) / max(w - v, 1))])
-
-
-def paper_worst_l1_rr(size: int, total: int, epsilon: float, n: int) -> WorstLoss:
-    """Return the closed form for uRR, and RR where every value is sensitive [ULDP, Prop. 5 and beyond its range].
-
-    Up to eps = ln(N + 1) the worst p is uniform over the values that are not sensitive, whatever their number; beyond,
-    it is the one that makes all reports equally frequent.
-    """
-    instance = Instance(size, total, epsilon)
-    v, others, tau = instance.size, instance.clear_size, instance.tau
-    scale, reach = sqrt(2 / (pi * n)), 1 + v * tau
-    if instance.epsilon >= log(others + 1):
-        return WorstLoss(scale * reach * sqrt(instance.total - 1), v * (1 - others * tau) / instance.total)
-    sensitive = v * sqrt(tau * (reach - tau))
-    return WorstLoss(scale * (sensitive + sqrt(others * reach - 1)), 0.0)
-
-
-def paper_worst_l1_rappor(size: int, total: int, epsilon: float, n: int) -> WorstLoss:
-    """Return the closed form for the paper's uRAP, and RAPPOR where every value is sensitive, at its theta.
-
-    Up to eps = 2 asinh(N/2) the worst p is uniform over the values that are not sensitive: a wider range than
-    [ULDP, Prop. 8] prints. Beyond, both classes' sums are half circles over a, and the top of their sum is known.
-    """
-    instance = Instance(size, total, epsilon)
-    v, others = instance.size, instance.clear_size
-    scale, low = sqrt(2 / (pi * n)), 1 / expm1(instance.epsilon / 2)
-    if others == 0:
-        return WorstLoss(scale * sqrt((1 + v * low) * (v * (1 + low) - 1)), 1.0)
-    if instance.epsilon <= 2 * asinh(others / 2):
-        return WorstLoss(scale * (v * sqrt(low * (1 + low)) + sqrt(others * (1 + low) - 1)), 0.0)
-    middle, radius, clear_radius = v / 2, v / 2 + v * low, others * (1 + low) / 2
-    clear_middle = 1 - clear_radius
-    mass = (middle * clear_radius + clear_middle * radius) / (radius + clear_radius)
-    apart = abs(middle - clear_middle)
-    both = radius + clear_radius
-    return WorstLoss(scale * sqrt((both - apart) * (both + apart)), mass)
 
 
 # Mean absolute deviation
@@ -466,3 +430,5 @@ def test_nothing_sensitive_has_no_excess() -> None:
     refused(
         ParameterError, lambda: excess(RandomizedResponse(Domain(range(5), sensitive=[], allow_unprotected=True), 1.0))
     )
+    refused(ParameterError, lambda: paper_worst_l1_rr(0, 5, 1.0, 10))
+    refused(ParameterError, lambda: paper_worst_l1_rappor(2, 5, 1.0, 0))

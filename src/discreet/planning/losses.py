@@ -13,7 +13,7 @@ The number of reports that a wanted error takes.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import ceil, pi, sqrt
+from math import asinh, ceil, expm1, log, pi, sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -26,6 +26,7 @@ from discreet.core.columns import reals
 from discreet.errors import ParameterError
 from discreet.mechanisms import given
 from discreet.mechanisms.law import BlockMechanism
+from discreet.theory.design import Instance
 from discreet.theory.linear_decoder import PerValue
 from discreet.theory.optimum import lower_bound
 
@@ -213,6 +214,68 @@ def _equal_slopes(mass: float, constant: FloatArray, slope: FloatArray) -> Float
 
     low, _ = bisected(more, -1.0, 1.0, _STEPS)
     return np.maximum(slope / 2 - low * radius, 0)
+
+
+def paper_worst_l1_rr(size: int, total: int, epsilon: float, n: int) -> WorstLoss:
+    """Return the closed form for uRR, and RR where every value is sensitive [ULDP, Prop. 5 and beyond its range].
+
+    Up to eps = ln(N + 1) the worst p is uniform over the values that are not sensitive, whatever their number; beyond,
+    it is the one that makes all reports equally frequent.
+
+    Args:
+        size: v, the number of sensitive values; at least 1.
+        total: w, the number of values; at least 2.
+        epsilon: in nats.
+        n: number of reports.
+
+    Raises:
+        ParameterError: if a number is out of range.
+
+    Example:
+        >>> round(paper_worst_l1_rr(size=2, total=10, epsilon=1.0, n=10_000).value, 3)
+        0.048
+    """
+    instance = Instance(size, total, epsilon)
+    v, others, tau = instance.size, instance.clear_size, instance.tau
+    scale, reach = sqrt(2 / (pi * checked_n(n))), 1 + v * tau
+    if instance.epsilon >= log(others + 1):
+        return WorstLoss(scale * reach * sqrt(instance.total - 1), v * (1 - others * tau) / instance.total)
+    sensitive = v * sqrt(tau * (reach - tau))
+    return WorstLoss(scale * (sensitive + sqrt(others * reach - 1)), 0.0)
+
+
+def paper_worst_l1_rappor(size: int, total: int, epsilon: float, n: int) -> WorstLoss:
+    """Return the closed form for the paper's uRAP, and RAPPOR where every value is sensitive, at its theta.
+
+    Up to eps = 2 asinh(N/2) the worst p is uniform over the values that are not sensitive: a wider range than
+    [ULDP, Prop. 8] prints. Beyond, both classes' sums are half circles over a, and the top of their sum is known.
+
+    Args:
+        size: v, the number of sensitive values; at least 1.
+        total: w, the number of values; at least 2.
+        epsilon: in nats.
+        n: number of reports.
+
+    Raises:
+        ParameterError: if a number is out of range.
+
+    Example:
+        >>> round(paper_worst_l1_rappor(size=2, total=10, epsilon=1.0, n=10_000).value, 3)
+        0.067
+    """
+    instance = Instance(size, total, epsilon)
+    v, others = instance.size, instance.clear_size
+    scale, low = sqrt(2 / (pi * checked_n(n))), 1 / expm1(instance.epsilon / 2)
+    if others == 0:
+        return WorstLoss(scale * sqrt((1 + v * low) * (v * (1 + low) - 1)), 1.0)
+    if instance.epsilon <= 2 * asinh(others / 2):
+        return WorstLoss(scale * (v * sqrt(low * (1 + low)) + sqrt(others * (1 + low) - 1)), 0.0)
+    middle, radius, clear_radius = v / 2, v / 2 + v * low, others * (1 + low) / 2
+    clear_middle = 1 - clear_radius
+    mass = (middle * clear_radius + clear_middle * radius) / (radius + clear_radius)
+    apart = abs(middle - clear_middle)
+    both = radius + clear_radius
+    return WorstLoss(scale * sqrt((both - apart) * (both + apart)), mass)
 
 
 # Beside the least possible
