@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from discreet.cli import options
-from discreet.cli.group import Verb, given_options
+from discreet.cli.commands import Verb, given_options
 from discreet.cli.options import Count
 from discreet.cli.output import InputFile, OutputFolder, check_output
 from discreet.errors import ParameterError

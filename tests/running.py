@@ -36,6 +36,8 @@ VERBS = [
     "init",
     "verify",
     "plan",
+    "plan-central",
+    "plan-identification",
     "audit",
     "reproduce",
     "risk",

@@ -11,9 +11,9 @@ from running import Files
 
 RUN = """
 import sys
-from discreet.cli import group, main
+from discreet.cli import commands, main
 import numba
-group.sys.stderr.isatty = lambda: sys.argv[1] == "looked at"
+commands.sys.stderr.isatty = lambda: sys.argv[1] == "looked at"
 main(sys.argv[2:])
 """
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from discreet.cli import main
-from discreet.cli.group import ended_by_signals
+from discreet.cli.commands import ended_by_signals
 from running import OWN_VERBS, VERBS, Files, done, run, told
 
 SECRET = "alice-has-asthma"
@@ -31,7 +31,7 @@ def defect(monkeypatch: pytest.MonkeyPatch) -> None:
         except KeyError as error:
             raise ValueError(f"nobody foresaw {SECRET}") from error
 
-    monkeypatch.setattr("discreet.privacy.verify.verify", broken)
+    monkeypatch.setattr("discreet.cli.verbs.verify.verified", broken)
 
 
 def started(folder: Path, *arguments: object, **options: Any) -> subprocess.Popen[str]:

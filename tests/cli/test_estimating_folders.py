@@ -47,12 +47,13 @@ def test_a_folder_is_its_files(files: Files, method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["mle", "em"])
-def test_reports_on_disk_give_the_same(files: Files, method: str) -> None:
+def test_reports_on_disk_give_the_same(files: Files, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     files.obfuscated()
     temporary = files.folder / "temporary"
     temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
     kept = files.folder / "kept.tally.parquet"
-    on_disk = ("--memory", 0, "--temporary", temporary, "--tally", kept)
+    on_disk = ("--memory", 0, "--tally", kept)
     found = told("estimate", files.plan, files.reports, "--method", method, *on_disk)
     expected = told("estimate", files.plan, files.reports, "--method", method)
     assert columns(found)["frequency"] == pytest.approx(columns(expected)["frequency"], abs=1e-12)
@@ -64,9 +65,6 @@ def test_reports_on_disk_give_the_same(files: Files, method: str) -> None:
 def test_memory_is_for_methods_that_need_reports(files: Files) -> None:
     files.obfuscated()
     assert "--memory does nothing here" in refusal("estimate", files.plan, files.reports, "--memory", 1)
-    assert "--temporary does nothing here" in refusal(
-        "estimate", files.plan, files.reports, "--temporary", files.folder
-    )
 
 
 def test_bad_rows_are_said(files: Files) -> None:
@@ -91,7 +89,7 @@ def test_what_the_system_refuses_is_one_sentence(files: Files, monkeypatch: pyte
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "estimate.csv")
 
-    monkeypatch.setattr("discreet.cli.views.estimates.EstimateView.write", full)
+    monkeypatch.setattr("pyarrow.csv.write_csv", full)
     output = files.folder / "estimate.csv"
     message = refusal("estimate", files.plan, files.reports, "-o", output)
     assert "No space left on device (estimate.csv)" in message
@@ -128,14 +126,18 @@ def test_a_manifest_is_written_and_checked(files: Files) -> None:
     folder = files.folder / "reports"
     folder.mkdir()
     shutil.copy(files.reports, folder / "a.parquet")
-    assert "does not exist" in refusal("estimate", files.plan, folder, "--manifest")
+    unlisted = told("estimate", files.plan, folder)
     facts = told("manifest", folder)
     assert facts == {"manifest": str(folder / "_manifest.json"), "files": 1, "rows": 600}
     assert "600 reports in 1 files" in done("manifest", folder, "--force")
     assert "exists already" in refusal("manifest", folder)
-    assert told("estimate", files.plan, folder, "--manifest") == told("estimate", files.plan, folder)
+    assert told("estimate", files.plan, folder) == unlisted
+    shutil.copy(files.reports, folder / "new.parquet")
+    assert "discreet manifest --force" in refusal("estimate", files.plan, folder)
+    (folder / "new.parquet").unlink()
     (folder / "a.parquet").rename(folder / "b.parquet")
-    assert "a.parquet first" in refusal("estimate", files.plan, folder, "--manifest", "--method", "mle")
+    assert "a.parquet first" in refusal("estimate", files.plan, folder)
+    assert "a.parquet first" in refusal("estimate", files.plan, folder, "--method", "mle")
 
 
 def test_stamped_files_need_no_word(files: Files) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from discreet.cli.output import show_table
+from discreet.cli.output import Table, show
 from running import Files, done
 
 BORDERS = "┃│┡┩┏┓└┘━─╇╈┳┴┼├┤╭╮"
@@ -40,7 +40,7 @@ def verbs(files: Files) -> dict[str, list[object]]:
     (files.folder / "events.csv").write_text(EVENTS)
     return {
         "plan": ["plan", files.plan, "--epsilon", 1, "--users", "1e7", "--standard-error", 1e-4, "--all"],
-        "plan for identification": ["plan", files.plan, "--identification-error", 0.9, "--users", "1e5"],
+        "plan for identification": ["plan-identification", files.plan, "--identification-error", 0.9, "--users", "1e5"],
         "verify": ["verify", files.plan],
         "verify per value": ["verify", files.folder / "per_value.toml"],
         "estimate": ["estimate", files.plan, files.reports],
@@ -84,7 +84,7 @@ def test_any_table(data: st.DataObject, width: int, left: int, right: int) -> No
         patched.setenv("COLUMNS", str(width))
         shown: list[str] = []
         patched.setattr("sys.stdout.write", shown.append, raising=False)
-        show_table("title", headings, cells, left=left)
+        show(None, [Table("title", headings, cells, left)], as_json=False)
     text = "".join(shown)
     assert {cell for row in cells for cell in row[left:]} <= numbers(text) | {""}
     assert not rows or all(heading.split()[1] in text for heading in headings[left:])

@@ -56,7 +56,8 @@ FORMS: dict[str, list[str]] = {
     "verify": ["verify", "plan.toml"],
     "audit": ["audit", "plan.toml", "--draws", "2000", "--seed", "1"],
     "plan": ["plan", "plan.toml", "--epsilon", "1", "--users", "1000"],
-    "plan for a risk": ["plan", "plan.toml", "--users", "1000", "--identification-error", "0.9"],
+    "plan-central": ["plan-central", "plan.toml", "--users", "1000", "--central", "1"],
+    "plan-identification": ["plan-identification", "plan.toml", "--users", "1000", "--identification-error", "0.9"],
     "simulate": ["simulate", "study.toml", "--seed", "1"],
     "manifest": ["manifest", "folder"],
     "stamp": ["stamp", "plan.toml", "bare.parquet", "-o", "stamped.parquet"],
@@ -117,7 +118,6 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--master": ["--master local"],
         "--bad-rows": ["--bad-rows 0.5 bad.jsonl"],
         "--trust-plan": ["--trust-plan bare.parquet"],
-        "--manifest": ["--manifest folder"],
         "--force": ["--force"],
         "--allow-outside": ["--allow-outside outside.toml"],
         "--json": ["--json"],
@@ -128,7 +128,6 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--master": ["--master local"],
         "--bad-rows": ["--bad-rows 0.5 bad.jsonl"],
         "--trust-plan": ["--trust-plan bare.parquet"],
-        "--manifest": ["--manifest folder"],
         "--allow-outside": ["--allow-outside outside.toml"],
         "--json": ["--json"],
     },
@@ -147,7 +146,6 @@ GIVEN: dict[str, dict[str, list[str]]] = {
     "plan": {
         "--epsilon": ["--epsilon 2"],
         "--users": ["--users 2000"],
-        "--identification-error": ["--identification-error 0.5"],
         "--sensitive-mass": ["--sensitive-mass 0", "--sensitive-mass 0.5"],
         "--distribution": ["--distribution known.csv"],
         "--target": ["--target sensitive-mass"],
@@ -155,16 +153,39 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--largest-report": ["--largest-report 1.5", "--largest-report 0"],
         "--reports-per-user": ["--reports-per-user 2"],
         "--standard-error": ["--standard-error 0.01", "--standard-error 0"],
-        "--central": ["--central 1 --delta 1e-8"],
-        "--delta": ["--central 1 --delta 1e-8", "--delta 1e-8"],
-        "--towards": ["--central 1 --delta 1e-8 --towards 2", "--towards 2"],
-        "--local-at-most": ["--central 1 --delta 1e-8 --local-at-most 2", "--local-at-most 2"],
         "--all": ["--all"],
         "--most-seconds": ["--most-seconds 5", "--most-seconds 0"],
         "--change": ["--change 0.05"],
         "--power": ["--power 0.9"],
         "--output": ["-o new.toml"],
         "--plot": ["--plot new.svg"],
+        "--force": ["--force"],
+        "--allow-outside": ["--allow-outside outside.toml"],
+        "--json": ["--json"],
+    },
+    "plan-central": {
+        "--central": ["--central 0.5"],
+        "--users": ["--users 2000"],
+        "--delta": ["--delta 1e-8"],
+        "--towards": ["--towards 0.5"],
+        "--local-at-most": ["--local-at-most 2"],
+        "--sensitive-mass": ["--sensitive-mass 0.5"],
+        "--distribution": ["--distribution known.csv"],
+        "--target": ["--target sensitive-mass"],
+        "--within": ["--within 0", "--within -1"],
+        "--largest-report": ["--largest-report 1.5", "--largest-report 0"],
+        "--most-seconds": ["--most-seconds 5", "--most-seconds 0"],
+        "--output": ["-o new.toml"],
+        "--force": ["--force"],
+        "--allow-outside": ["--allow-outside outside.toml"],
+        "--json": ["--json"],
+    },
+    "plan-identification": {
+        "--identification-error": ["--identification-error 0.5"],
+        "--users": ["--users 2000"],
+        "--epsilon": ["--epsilon 2"],
+        "--reports-per-user": ["--reports-per-user 2"],
+        "--output": ["-o new.toml"],
         "--force": ["--force"],
         "--allow-outside": ["--allow-outside outside.toml"],
         "--json": ["--json"],
@@ -179,19 +200,15 @@ GIVEN: dict[str, dict[str, list[str]]] = {
     },
     "examples": {"--json": ["--json"]},
 }
-ABOUT_FILES = {"--bad-rows", "--trust-plan", "--manifest", "--missing", "--unknown"}
+ABOUT_FILES = {"--bad-rows", "--trust-plan", "--missing", "--unknown"}
 # What is proved elsewhere, because no one run shows it.
 ELSEWHERE = {
     ("estimate", "--engine"): "test_estimating_on_spark.py",
     ("estimate", "--memory"): "test_where_blocks_go",
-    ("estimate", "--temporary"): "test_where_blocks_go",
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("obfuscate", "simulate")},
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("manifest", "stamp", "examples", "seal")},
     ("seal", "--engine"): "test_spark_sealing.py",
-    ("seal", "--temporary"): "test_seal_verb.py",
-    ("estimate", "--no-central"): "test_published_estimates.py",
     ("estimate", "--not-trusted"): "test_published_estimates.py",
-    ("compare", "--no-central"): "test_published_estimates.py",
     ("compare", "--not-trusted"): "test_published_estimates.py",
     ("seal", "--not-trusted"): "test_published_estimates.py",
     **{
@@ -354,7 +371,7 @@ def test_it_is_used_or_refused(outcome: Any, form: str, option: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["mle", "em"])
-def test_where_blocks_go(prepared: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, method: str) -> None:
+def test_where_blocks_go(prepared: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     """The estimate is the same; that blocks go where they are told is seen where they are gathered."""
     from discreet.engines import evidence
 
@@ -367,12 +384,12 @@ def test_where_blocks_go(prepared: Path, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     monkeypatch.setattr(evidence, "gather", gathering)
     monkeypatch.chdir(prepared)
-    result = run("estimate", "plan.toml", "reports.parquet", "--method", method, "--memory", 3, "--temporary", tmp_path)
+    result = run("estimate", "plan.toml", "reports.parquet", "--method", method, "--memory", 3)
     assert result.exit_code == 0, result.output
-    assert (seen[0]["memory"], seen[0]["folder"]) == (3_000_000, tmp_path)
+    assert seen[0]["memory"] == 3_000_000
 
 
-@pytest.mark.parametrize("option", [["--memory", "1"], ["--memory", "0"], ["--temporary", "."]])
+@pytest.mark.parametrize("option", [["--memory", "1"], ["--memory", "0"]])
 @pytest.mark.parametrize("form", TALLIED)
 def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: list[str]) -> None:
     found = outcome(*FORMS[form], *option)
@@ -388,7 +405,7 @@ def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: l
         ("estimate plan.toml reports.parquet --plot", "old.svg"),
         ("plan plan.toml --epsilon 1 --users 10 --plot", "old.svg"),
         ("plan plan.toml --epsilon 1 --users 10 -o", "old.toml"),
-        ("plan plan.toml --epsilon 1 --users 1000 --identification-error 0.9 -o", "old.toml"),
+        ("plan-identification plan.toml --epsilon 1 --users 1000 --identification-error 0.9 -o", "old.toml"),
         ("simulate study.toml --seed 1 -o", "studied"),
         ("manifest", "listed"),
         ("stamp plan.toml bare.parquet -o", "old.parquet"),

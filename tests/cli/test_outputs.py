@@ -26,6 +26,10 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "estimate --tally": lambda files: ["estimate", files.plan, "none.parquet", "--tally"],
     "plan --plot": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "--plot"],
     "plan -o": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "-o"],
+    "plan-central -o": lambda files: ["plan-central", "none.toml", "--central", 1, "--users", 10, "-o"],
+    "plan-identification -o": lambda files: [
+        *("plan-identification", "none.toml", "--identification-error", 0.9, "--users", 10, "--epsilon", 1, "-o")
+    ],
     "init -o": lambda files: ["init", "none.csv", "--column", "x", "--all-sensitive", "--epsilon", 1, "-o"],
     "compare -o": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "-o"],
     "compare --plot": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "--plot"],
@@ -41,6 +45,8 @@ FILES = {
     "estimate --plot": "p.svg",
     "estimate --tally": "t.tally.arrow",
     "plan -o": "p.toml",
+    "plan-central -o": "p.toml",
+    "plan-identification -o": "p.toml",
     "init -o": "p.json",
     "plan --plot": "p.png",
     "compare -o": "e.csv",
@@ -74,7 +80,7 @@ def test_every_output_is_here() -> None:
     assert written == set(VERBS)
     for verb, command in {**main.commands, **RISKS}.items():
         for one in command.params:
-            own = one.opts[0] in {"--debug", "--temporary", "--data"} or verb in {"manifest", "stamp", "examples"}
+            own = one.opts[0] in {"--debug", "--data"} or verb in {"manifest", "stamp", "examples"}
             assert own or type(one.type).__name__ != "Path", (verb, one.opts)
 
 

@@ -95,8 +95,8 @@ def test_temporary_files_go_where_they_are_asked_to(files: Files, monkeypatch: p
     monkeypatch.setattr("discreet.formats.sealing.RowSort", lambda *given, **at: whole(*given, **at | {"memory": 1}))
     monkeypatch.setattr(sealing.tempfile, "TemporaryFile", lambda **at: places.append(at["dir"]) or own(**at))
     sealed = files.folder / "sealed.parquet"
-    done("seal", files.plan, files.reports, "-o", sealed, "--temporary", files.folder)
-    assert set(places) == {files.folder}
+    done("seal", files.plan, files.reports, "-o", sealed)
+    assert set(places) == {None}
     assert read_reports(sealed, files.mechanism).n == 600
     assert sorted(path.name for path in files.folder.iterdir()) == [
         "plan.toml",
@@ -104,8 +104,4 @@ def test_temporary_files_go_where_they_are_asked_to(files: Files, monkeypatch: p
         "sealed.parquet",
         "values.csv",
     ]
-    counted = Files(files.folder, "rr")
-    counted.obfuscated()
-    text = refusal("seal", counted.plan, counted.reports, "-o", sealed, "--force", "--temporary", files.folder)
-    assert "--temporary does nothing here: reports of this plan are counted" in text
     assert pq.ParquetFile(sealed).metadata.num_rows == 600

@@ -189,19 +189,17 @@ def test_no_tally_counts_twice(tmp_path: Path) -> None:
 def test_a_limit_on_files_is_one_sentence(size: int, tmp_path: Path) -> None:
     """What does not fit are tiles of 8 bytes a report, or, where those have 4, the 8 bytes that the likelihood adds."""
     limit, n = 1 << 20, 200_000
-    mechanism, temporary = planned(tmp_path, size=size), tmp_path / "temporary"
-    temporary.mkdir()
+    mechanism = planned(tmp_path, size=size)
     path, output = tmp_path / "a.parquet", tmp_path / "estimate.csv"
     write_reports(path, mechanism, made_up(mechanism, n))
-    options = ("--method", "mle", "--memory", 0, "--temporary", temporary, "-o", output)
+    options = ("--method", "mle", "--memory", 0, "-o", output)
     full = child(tmp_path, "plan.toml", path, *options, limit=limit)
     out, sentence = full.communicate(timeout=120)
     assert (full.returncode, out) == (2, ""), sentence
     assert sentence == (
-        f"Error: there is no room left in {temporary} for temporary files; free some, or name another folder.\n"
+        f"Error: there is no room left in {tmp_path} for temporary files; free some, or name another folder.\n"
     )
-    assert list(temporary.iterdir()) == []
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "plan.toml", "temporary"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "plan.toml"]
 
 
 # An interruption

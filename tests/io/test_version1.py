@@ -120,9 +120,9 @@ def test_estimates_are_those_of_their_reports(name: str, tmp_path: Path) -> None
 
 def test_manifests_still_hold(tmp_path: Path) -> None:
     folder = FOLDER / "folder"
-    assert told("estimate", PLANS["rr"], folder, "--manifest")["n"] == 120
+    assert told("estimate", PLANS["rr"], folder)["n"] == 120
     fewer = tmp_path / "folder"
     fewer.mkdir()
     for name in ("_manifest.json", "real-0.parquet"):
         (fewer / name).write_bytes((folder / name).read_bytes())
-    assert "real-1.jsonl" in refusal("estimate", PLANS["rr"], fewer, "--manifest")
+    assert "real-1.jsonl" in refusal("estimate", PLANS["rr"], fewer)

@@ -123,7 +123,7 @@ def test_bad_input() -> None:
 def test_the_verb(tmp_path: Path) -> None:
     source, written = tmp_path / "domain.toml", tmp_path / "plan.toml"
     source.write_text('[domain]\nlabels = ["a", "b", "c", "d", "e"]\nsensitive = ["a", "b"]\n')
-    asked = ["plan", source, "--central", 1, "--delta", "1e-8", "--users", 2000]
+    asked = ["plan-central", source, "--central", 1, "--delta", "1e-8", "--users", 2000]
     facts = told(*asked, "--local-at-most", 4, "-o", written)
     rows = facts["mechanisms"]
     assert all(max(row["among"]["upper"], row["towards"]["upper"]) <= 1 for row in rows)
@@ -136,8 +136,10 @@ def test_the_verb(tmp_path: Path) -> None:
 def test_options_that_do_nothing_are_refused(tmp_path: Path) -> None:
     source = tmp_path / "domain.toml"
     source.write_text('[domain]\nlabels = ["a", "b", "c"]\n')
-    asked = ["plan", source, "--users", 2000]
-    assert "give one of them" in refusal(*asked, "--central", 1, "--local-at-most", 4, "--epsilon", 4)
-    assert "--plot says nothing with --central" in refusal(*asked, "--central", 1, "--epsilon", 4, "--plot", "a.svg")
-    assert "--epsilon must be given" in refusal(*asked, "--central", 1)
-    assert "--delta says nothing without --central" in refusal(*asked, "--epsilon", 1, "--delta", 0.1)
+    asked = ["plan-central", source, "--users", 2000, "--central", 1]
+    other = refusal(*asked, "--epsilon", 4)
+    assert "--epsilon goes with discreet plan or discreet plan-identification, not with discreet plan-central" in other
+    assert "--plot goes with discreet plan, not with" in refusal(*asked, "--local-at-most", 4, "--plot", "a.svg")
+    assert "--local-at-most must be given" in refusal(*asked)
+    usual = refusal("plan", source, "--users", 2000, "--epsilon", 1, "--delta", 0.1)
+    assert "--delta goes with discreet plan-central, not with discreet plan; leave it out." in usual

@@ -7,7 +7,7 @@ interrupted; 141 nobody reads the output any more; 143 ended by SIGTERM (129 by 
 import click
 
 from discreet import __version__
-from discreet.cli.group import LazyVerbs, Verbs
+from discreet.cli.commands import LazyVerbs, Verbs
 
 VERBS = {
     "audit": "Draw reports under PLAN and bound epsilon from below by what they show; exit with 1 if the promise is "
@@ -24,6 +24,8 @@ VERBS = {
     "manifest": "List the files of reports in FOLDER, with rows and digests, in FOLDER/_manifest.json.",
     "obfuscate": "Obfuscate a table of values under PLAN: one report per row, in order.",
     "plan": "Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.",
+    "plan-central": "Compare mechanisms on DOMAIN by the largest epsilon that a promise for what is published allows.",
+    "plan-identification": "Compare mechanisms on DOMAIN by the largest epsilon that an identification risk allows.",
     "regress": "Regress what people reported under PLAN on public columns beside REPORTS.",
     "reproduce": "Make figures and tables of the papers again, and check the papers' findings.",
     "risk": "Assess the identification risk of traces, of reports, of plans, or of scores of a matcher.",
@@ -41,6 +43,8 @@ _HOMES = {
     "audit": "verify",
     "examples": "simulate",
     "manifest": "seal",
+    "plan-central": "plan",
+    "plan-identification": "plan",
     "reproduce": "simulate",
     "serve": "collector",
     "stamp": "seal",

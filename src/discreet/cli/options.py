@@ -1,16 +1,7 @@
-"""Options that several verbs have, and types of parameters.
+"""OptionGroup: types of parameters, those that several verbs have, and structs of options that belong together.
 
-Types of parameters: counts of people and reports, times, lengths of time and public keys.
-
-Options that several verbs have.
-
-Values and secret places as people type them, in arguments or in a line of standard input.
-
-Loading of plans by verbs: their files must lie beside them or below, unless ``--allow-outside`` is given.
-
-Progress on the error stream.
-
-The engine that goes through the reports of a verb: this machine, or a cluster.
+A verb takes one struct for options that belong together; the decorator ``options`` of its class declares them. What an
+option goes with is said at the option (`discreet.cli.commands.RuledOption`).
 """
 
 import re
@@ -18,17 +9,19 @@ import sys
 import warnings
 from base64 import b64decode, b64encode
 from binascii import Error
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.group import given_options
-from discreet.cli.output import OutputFile
+from discreet.cli.commands import RuledOption, given_options, idle_sentence
+from discreet.cli.output import InputFile, OutputFile
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES
 
@@ -49,6 +42,11 @@ _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _LENGTH = re.compile(r"(\d{1,12})([smhdw]?)", re.ASCII)
 _KEY_BYTES = 32
 _MOST_DIGITS = 20
+
+GROUPS = "by weights shares margins minimum small"
+"""The options of groups and weights, as a condition."""
+
+NOT_WITH_GROUPS = "it does not go with --by or --weights"
 
 
 class Count(_Whole):
@@ -126,6 +124,16 @@ class PublicKey(_Bytes):
         return key
 
 
+class ShareOf(click.FloatRange):
+    """A number from 0 to 1; help does not spell the range out."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1)
+
+    def _describe_range(self) -> str:
+        return ""
+
+
 def spelled_key(key: bytes) -> str:
     """Return a public key as it is printed."""
     return b64encode(key).decode()
@@ -133,33 +141,147 @@ def spelled_key(key: bytes) -> str:
 
 PICTURE = OutputFile("pictures", PICTURES)
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences and tables.")
 force = click.option("--force", is_flag=True, help="Replace output files that exist.")
 seed = click.option("--seed", type=int, help="Seed for a simulation; such reports are marked and protect nobody.")
+trust_plan = click.option(
+    "--trust-plan", is_flag=True, help="Take files that do not say their plan: you vouch that they are of PLAN."
+)
 bad_rows = click.option(
     "--bad-rows",
-    type=click.FloatRange(0, 1),
+    type=ShareOf(),
     default=0.0,
-    show_default=True,
     metavar="SHARE",
-    help="Share of rows that no device can have sent and that may be left out; they are counted.",
+    help="Share of rows that no device can have sent and that may be left out. [0]",
 )
-engine = click.option(
-    "--engine",
-    type=click.Choice(["local", "spark"]),
-    default="local",
-    show_default=True,
-    help="What goes through the reports: this machine, or a Spark cluster whose executors see the same files.",
-)
-master = click.option("--master", metavar="URL", help="For --engine spark: where it runs. [what Spark is set up for]")
-trust_plan = click.option(
-    "--trust-plan",
-    is_flag=True,
-    help="Read files that another tool rewrote and that no longer say their plan: you vouch that all are of PLAN.",
-)
-manifest = click.option(
-    "--manifest", is_flag=True, help="Refuse folders that hold other files or bytes than their manifests say."
-)
+
+
+def option(*names: str, **about: Any) -> Any:
+    """Return the field of an `OptionGroup` for an option: what `click.option` takes, ``needs`` and ``bars``."""
+    return field(metadata={"option": partial(click.option, *names, **{"cls": RuledOption, **about})})
+
+
+class OptionGroup:
+    """A struct of options that belong together: a frozen dataclass whose fields are made by `option`."""
+
+    @classmethod
+    def options(cls, verb: Callable[..., Any]) -> Callable[..., Any]:
+        """Add the options to a verb, which takes all of them as its one parameter of this class."""
+        (taken,) = (name for name, kind in verb.__annotations__.items() if kind is cls)
+        parts = [part for part in fields(cls) if "option" in part.metadata]  # type: ignore[arg-type]
+
+        @wraps(verb)
+        def called(*given: Any, **named: Any) -> Any:
+            struct = cls(**{part.name: named.pop(part.name) for part in parts})
+            return verb(*given, **named, **{taken: struct})
+
+        decorated: Any = called
+        for part in reversed(parts):
+            decorated = part.metadata["option"](part.name)(decorated)
+        return decorated  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Trust(OptionGroup):
+    """Trust in reports: in their files, and in the people behind them.
+
+    Attributes:
+        trust_plan: whether files are taken that do not say their plan.
+        not_trusted: reports of each batch that hide nobody.
+    """
+
+    trust_plan: bool = option(
+        "--trust-plan", is_flag=True, help="Take files that do not say their plan: you vouch that they are of PLAN."
+    )
+    not_trusted: int = option(
+        "--not-trusted",
+        type=Count(0),
+        default=0,
+        help="Reports of each batch that hide nobody, as those that are faked. [0]",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Trust):
+    """Reading of reports: by which engine, and what is left out.
+
+    Attributes:
+        engine: what goes through them.
+        master: where Spark runs.
+        bad_rows: share of rows that may be left out.
+    """
+
+    engine: str = option(
+        "--engine",
+        type=click.Choice(["local", "spark"]),
+        default="local",
+        help="This machine, or Spark, whose executors see the files. [local]",
+    )
+    master: str | None = option(
+        "--master",
+        metavar="URL",
+        needs={"engine=spark": "it goes with --engine spark"},
+        help="For --engine spark: where it runs. [what Spark is set up for]",
+    )
+    bad_rows: float = option(
+        "--bad-rows",
+        type=ShareOf(),
+        default=0.0,
+        metavar="SHARE",
+        bars={GROUPS: NOT_WITH_GROUPS},
+        help="Share of rows that no device can have sent and that may be left out. [0]",
+    )
+
+    @contextmanager
+    def running(self, memory: int | None = None) -> Iterator["Engine"]:
+        """Yield the engine, for which reports may take so many megabytes of memory; Spark is stopped afterwards."""
+        if self.engine == "local":
+            from discreet.engines import LocalEngine
+
+            yield LocalEngine(memory=None if memory is None else memory * 1_000_000)
+            return
+        from discreet.engines import spark
+
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        running = spark.session(self.master, **spark.QUIET)
+        try:
+            yield spark.SparkEngine(running)
+        finally:
+            running.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class Showing(OptionGroup):
+    """Intervals of a result, and the part of it that is printed.
+
+    Attributes:
+        level: confidence of the intervals; None for the default.
+        simultaneous: whether all intervals hold at once.
+        largest: how many values are shown.
+        as_json: whether JSON is printed.
+    """
+
+    level: float | None = option("--level", type=float, help="Confidence of the intervals. [0.95]")
+    simultaneous: bool = option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
+    largest: int = option("--largest", type=Count(1), default=15, help="How many values to show. [15]")
+    as_json: bool = option("--json", is_flag=True, help="Print JSON instead of sentences and tables.")
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleColumns(OptionGroup):
+    """The columns of a table of people, and their secrets.
+
+    Attributes:
+        column: of values.
+        user: column that says whose value it is.
+        tags: file of secret values.
+    """
+
+    column: str | None = option("--column", help="Column that holds the values, if there are several.")
+    user: str | None = option("--user", help="For personalized plans: column that says whose value it is.")
+    tags: Path | None = option(
+        "--tags", type=InputFile(), help="For personalized plans: table of users' secret values (user, value, tag)."
+    )
 
 
 _ALLOWED = "discreet.allow_outside"
@@ -169,13 +291,20 @@ def _note(ctx: click.Context, _: click.Parameter, given: bool) -> None:
     ctx.meta[_ALLOWED] = given
 
 
-allow_outside = click.option(
-    "--allow-outside",
-    is_flag=True,
-    expose_value=False,
-    callback=_note,
-    help="Let the plan name files that are neither beside it nor below.",
-)
+def outside(**rules: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that lets a plan name files elsewhere, with rules of its own."""
+    return click.option(
+        "--allow-outside",
+        cls=RuledOption,
+        is_flag=True,
+        expose_value=False,
+        callback=_note,
+        help="Let the plan name files that are neither beside it nor below.",
+        **rules,
+    )
+
+
+allow_outside = outside()
 
 
 def allows_outside() -> bool:
@@ -224,35 +353,4 @@ def refuse_idle(names: Sequence[str], why: str) -> None:
     given = given_options()
     for name in names:
         if name in given:
-            raise ParameterError(f"{given[name]} does nothing here: {why}; leave it out.")
-
-
-@contextmanager
-def running_engine(name: str, master: str | None, memory: int | None, temporary: Path | None) -> Iterator["Engine"]:
-    """Yield the engine of ``--engine``; a Spark session is stopped afterwards.
-
-    Args:
-        name: of the engine.
-        master: where Spark runs.
-        memory: megabytes that reports may take in memory.
-        temporary: folder for the rest.
-
-    Raises:
-        ParameterError: if an option goes with the other engine.
-    """
-    if name == "local":
-        from discreet.engines import LocalEngine
-
-        refuse_idle(["master"], "it goes with --engine spark")
-        most = None if memory is None else memory * 1_000_000
-        yield LocalEngine(memory=most, folder=temporary)
-        return
-    from discreet.engines import spark
-
-    refuse_idle(["memory", "temporary"], "it goes with --engine local")
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-    running = spark.session(master, **spark.QUIET)
-    try:
-        yield spark.SparkEngine(running)
-    finally:
-        running.stop()
+            raise ParameterError(idle_sentence(given[name], why))

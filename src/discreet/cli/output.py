@@ -1,17 +1,9 @@
-"""Output: one path to print, and files of results.
+"""Inputs, outputs and results of verbs.
 
-Outputs of verbs, checked before any work: all of them can be written, or the verb is refused.
-
-Warnings as notes: on the error stream, or collected for the result.
-
-``-`` as a file: standard input and standard output are temporary files while a verb runs.
-
-So a verb reads and writes as it always does: damage and change are noticed, and either all of the output is sent on its
-way, or nothing.
-
-One way to print a result: built-ins for programs (JSON), sentences and tables for people.
-
-Files that results are written to: all that are named, or none.
+Outputs are checked before any work: all of them can be written, or the verb is refused; and then all that are named
+are written, or none. ``-`` is a temporary file while a verb runs, so that damage and change are noticed. Warnings are
+notes on the error stream, or collected for the result. A result is printed in one way: built-ins for programs (JSON),
+sentences and tables for people.
 """
 
 import os
@@ -22,20 +14,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from io import StringIO
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, TextIO
 
 import click
 
 from discreet.errors import DiscreetError, ParameterError, SourceWarning
-from discreet.files.paths import PICTURES, checked_output, ending
-from discreet.files.writing import json_text
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from discreet.files.paths import PICTURES, checked_output, ending, output_of
+from discreet.files.writing import check_folder, check_free, json_text, replacing_all
 
 
 class InputFile(click.Path):
@@ -68,8 +56,6 @@ class OutputPlace(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a path; a URL is refused."""
         if "://" in str(value):
-            from discreet.files.paths import output_of
-
             value = output_of(str(value), self.what)
         return super().convert(value, param, ctx)
 
@@ -137,22 +123,26 @@ def _several(value: Any) -> tuple[Path, ...]:
 
 def check_output(kind: Any, path: Path, *, force: bool) -> None:
     """Refuse a file or a folder that cannot be written; errors as for `check_outputs`."""
-    from discreet.files.writing import check_folder, check_free
-    from discreet.pictures.curves import check_drawing
-
     if isinstance(kind, OutputFolder):
         if any(path.suffix == Path(name).suffix for name in kind.names) and not path.is_dir():
             listed = " and ".join(kind.names)
             raise ParameterError(f"{path} would be a folder, for {listed}; name one, such as {path.with_suffix('')}.")
         check_folder(path)
-        check_drawing()
+        _check_drawing()
         for name in kind.names if path.is_dir() else ():
             check_free(path / name, force=force)
         return
     checked_output(path, kind.endings, kind.what)
     check_free(path, force=force)
     if kind.endings == PICTURES:
-        check_drawing()
+        _check_drawing()
+
+
+def _check_drawing() -> None:
+    # The pictures' modules import NumPy.
+    from discreet.pictures.curves import check_drawing
+
+    check_drawing()
 
 
 def refuse_replacing(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
@@ -275,43 +265,16 @@ def sent(target: Path, ending: str) -> Iterator[Path]:
             sys.stdout.buffer.flush()
 
 
-# What draws is dear to import, and help needs none of it.
-
-_MOST_COLUMNS = 200
+MOST_COLUMNS = 200
+"""Columns of what is printed where nothing says how wide the terminal is."""
 SIMULATED_REPORTS = "These reports are simulated with a known seed: they protect nobody."
 
-# Beside each column of a table; and how narrow text may be folded.
-_BORDERS, _FOLDED = 3, 12
 
-
-@cache
-def _console() -> "type[Console]":
-    from rich.console import Console
-
-    class PlainConsole(Console):
-        def on_broken_pipe(self) -> None:
-            """Raise the error for the verb to handle; exit code 1, which rich would give, means a broken promise."""
-            raise BrokenPipeError
-
-    return PlainConsole
-
-
-def console() -> "Console":
-    """Return the console of tables; of a width that suffices where neither a terminal nor COLUMNS gives one.
-
-    That is the error stream where standard output takes a file (``-o -``).
-    """
-    # A program without them discards what it prints.
-    out = (sys.stderr if _output_is_piped() else sys.stdout) or StringIO()
-    # No markup, no emoji: labels and file names are shown as they are.
-    plain: dict[str, Any] = {"file": out, "highlight": False, "markup": False, "emoji": False}
-    looked_at = out.isatty() or os.environ.get("COLUMNS", "").isdecimal()
-    return _console()(**plain) if looked_at else _console()(**plain, width=_MOST_COLUMNS)
-
-
-def _output_is_piped() -> bool:
+def _stream() -> TextIO | None:
+    """Return the stream of results: that of errors where standard output takes a file (``-o -``)."""
     ctx = click.get_current_context(silent=True)
-    return ctx is not None and str(ctx.params.get("output")) == "-"
+    piped = ctx is not None and str(ctx.params.get("output")) == "-"
+    return sys.stderr if piped else sys.stdout
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,38 +290,82 @@ class Table:
 
     title: str
     headings: Sequence[str]
-    cells: Sequence[Sequence[str]]
+    cells: list[list[str]]
     left: int = 1
+
+
+class Fact(NamedTuple):
+    """A figure of a result, or a column of a table of results.
+
+    Attributes:
+        name: for programs; empty if only people see it.
+        of: its attribute, such as ``central.among.upper``, or a function of the result.
+        heading: for people; empty if only programs see it.
+        form: how a number is spelled; missing ones are a dash.
+    """
+
+    name: str
+    of: str | Callable[[Any], Any]
+    heading: str = ""
+    form: str = ""
+
+    def value(self, result: Any) -> Any:
+        """Return the figure of a result."""
+        return attrgetter(self.of)(result) if isinstance(self.of, str) else self.of(result)
+
+    def cell(self, result: Any) -> str:
+        """Return the figure of a result as people read it."""
+        value = self.value(result)
+        return "-" if value is None else f"{value:{self.form}}"
+
+
+def record_of(result: Any, facts: Iterable[Fact]) -> dict[str, Any]:
+    """Return the figures of a result by name, for programs."""
+    return {fact.name: fact.value(result) for fact in facts if fact.name}
+
+
+def table_of(title: str, rows: Iterable[Any], facts: Iterable[Fact], *, left: int = 1) -> Table:
+    """Return a table of results, a row each."""
+    shown = [fact for fact in facts if fact.heading]
+    return Table(title, [fact.heading for fact in shown], [[fact.cell(row) for fact in shown] for row in rows], left)
 
 
 def show(result: Any, parts: Iterable[str | Table], *, as_json: bool, whole: bool = False) -> None:
     """Print a result: its built-ins as JSON, or its sentences and tables in order.
 
     Args:
-        result: anything that `built_ins` takes.
+        result: anything that `built_ins` takes, or a function that returns it, called if it is printed.
         parts: sentences and tables; read only if they are printed.
         as_json: whether JSON is printed.
         whole: whether sentences longer than the terminal are left to it, so that they can be copied.
     """
     if as_json:
-        click.echo(json_text(built_ins(result), indent=2))
+        click.echo(json_text(built_ins(result() if callable(result) else result), indent=2))
         return
     for part in parts:
-        if isinstance(part, Table):
-            show_table(part.title, part.headings, part.cells, left=part.left)
-        elif whole:
-            print_lines([part])
+        if whole or isinstance(part, Table) or not _is_plain(part):
+            _draw(part, whole=whole)
         else:
-            _print_sentence(part)
+            click.echo(part, file=_stream())
 
 
-def _print_sentence(sentence: str) -> None:
-    """Print a sentence; rich, which folds long ones, is imported if it has to."""
-    out, plain = sys.stderr if _output_is_piped() else sys.stdout, sentence.isascii() and len(sentence) <= _MOST_COLUMNS
-    if not plain or out is None or out.isatty() or "COLUMNS" in os.environ:
-        console().print(sentence)
-        return
-    click.echo(sentence, file=out)
+def _is_plain(sentence: str) -> bool:
+    """Return true for a sentence that needs no folding; what folds is imported if it has to."""
+    out = _stream()
+    plain = sentence.isascii() and len(sentence) <= MOST_COLUMNS
+    return plain and out is not None and not out.isatty() and "COLUMNS" not in os.environ
+
+
+def _draw(part: str | Table, *, whole: bool) -> None:
+    from discreet.cli.drawing import console, print_line, show_table
+
+    out = console(_stream(), MOST_COLUMNS)
+    if isinstance(part, Table):
+        show_table(out, part.title, part.headings, part.cells, left=part.left)
+    elif whole:
+        print_line(out, part)
+    else:
+        out.print(part)
 
 
 def built_ins(result: Any) -> Any:
@@ -388,100 +395,23 @@ def written(*files: Path | None) -> list[str]:
     return [f"Written: {', '.join(named)}."] if named else []
 
 
-def print_lines(lines: Sequence[str]) -> None:
-    """Print sentences, a line each; what is longer than the terminal is left to it, so that it can be copied whole.
-
-    They may quote a document that nobody has checked, so that what would steer the terminal is shown as a mark.
-    """
-    for line in lines:
-        console().print("".join(one if one.isprintable() else "\ufffd" for one in line), soft_wrap=True)
+def notes_of(notes: Iterable[str]) -> Iterator[str]:
+    """Yield a line for each note on files that were read."""
+    yield from (f"Note: {note}" for note in notes)
 
 
-def show_table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], *, left: int = 1) -> None:
-    """Print a table; the first ``left`` columns are text, the others numbers.
-
-    Where the terminal is narrow, text is folded; a number never is. Numbers that find no room go into further tables;
-    if not one does, the table is a list: a row's text, and below it a line for each number.
-    """
-    from rich.table import Table
-
-    out, least = console(), _least_widths(headings, cells, left)
-    text, columns = range(left), list(range(left, len(headings)))
-    parts: list[list[int]] = [[]]
-    for place in columns:
-        if parts[-1] and _across(least, [*text, *parts[-1], place]) > out.width:
-            parts.append([])
-        parts[-1].append(place)
-    if any(_across(least, [*text, *part]) > out.width for part in parts):
-        _show_list(out, title, headings, cells, left)
-        return
-    for number, part in enumerate(parts):
-        drawn = Table(title=title if not number else f"{title}, continued", title_justify="left", title_style="bold")
-        shown = [*text, *part]
-        for place, width in zip(shown, _widths(least, shown, headings, cells, out.width), strict=True):
-            justify: Any = "left" if place < left else "right"
-            drawn.add_column(headings[place], justify=justify, overflow="fold", width=width)
-        for row in cells:
-            drawn.add_row(*(row[place] for place in shown))
-        out.print(drawn)
-
-
-def _across(widths: Sequence[int], shown: Sequence[int]) -> int:
-    return sum(widths[place] for place in shown) + _BORDERS * len(shown) + 1
-
-
-def _least_widths(headings: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> list[int]:
-    """Return the least width of each column: of its widest number, or of text as it may be folded."""
-    from rich.cells import cell_len
-
-    widths = []
-    for place, heading in enumerate(headings):
-        words = max(cell_len(word) for word in heading.split() or [""])
-        widest = max((cell_len(row[place]) for row in cells), default=0)
-        widths.append(max(words, min(widest, _FOLDED) if place < left else widest))
-    return widths
-
-
-def _widths(
-    least: Sequence[int], shown: Sequence[int], headings: Sequence[str], cells: Sequence[Sequence[str]], most: int
-) -> list[int]:
-    """Return the width of each column: in turn they take the room that is left, up to their widest."""
-    from rich.cells import cell_len
-
-    widths, room = [], most - _across(least, shown)
-    for place in shown:
-        widest = max(cell_len(headings[place]), *(cell_len(row[place]) for row in cells), 0)
-        more = min(max(widest - least[place], 0), room)
-        widths.append(least[place] + more)
-        room -= more
-    return widths
-
-
-def _show_list(out: "Console", title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> None:
-    out.print(title, style="bold")
-    for row in cells:
-        # Longer than the terminal, a line is left to it: it can be copied whole.
-        out.print(", ".join(cell for cell in row[:left] if cell) or "-", soft_wrap=True)
-        for heading, cell in zip(headings[left:], row[left:], strict=True):
-            out.print(f"  {heading}: {cell}", soft_wrap=True)
-
-
-def write_results(
-    output: Path | None, writers: Mapping[Path | None, Callable[[Path], None]], write: Any, force: bool
-) -> None:
-    """Write files.
+def write_results(output: Path | None, write: Any, writers: Mapping[Path | None, Any], *, force: bool) -> None:
+    """Write all files that are named, or none.
 
     Args:
         output: the file of the result, ``-`` for standard output; None for none.
-        writers: functions that write the other files, by name; None for those that are not named.
-        write: a function that writes the result.
+        write: a function of a path that writes the result.
+        writers: functions of a path that write the other files, by name, and pictures; None where none is named.
         force: whether files that exist are replaced.
 
     Raises:
         OutputExistsError: if a file exists and is not to be replaced.
     """
-    from discreet.files.writing import replacing_all
-
     with ExitStack() as stack:
         target = None if output is None else stack.enter_context(sent(output, ".csv"))
         named = [(path, one) for path, one in {target: write, **writers}.items() if path is not None]
@@ -490,16 +420,30 @@ def write_results(
             one(beside)
 
 
-def write_table(path: Path, table: Any, facts: Callable[[], Any]) -> None:
-    """Write a table as CSV, Parquet or Arrow, or facts as JSON, by the file's name."""
-    from pyarrow import csv
+def save_picture(draw: Callable[[], Any]) -> Callable[[Path], None]:
+    """Return a function of a path that saves the picture that ``draw`` makes."""
 
-    from discreet.files.writing import json_text
-    from discreet.formats.tallies import write_columns
+    def save(path: Path) -> None:
+        from discreet.pictures.curves import picture_options
 
-    if ending(path) == ".csv":
-        csv.write_csv(table, str(path))
-    elif ending(path) == ".json":
-        path.write_text(json_text(facts()) + "\n", encoding="utf-8")
-    else:
-        write_columns(path, table)
+        draw().save(str(path), **picture_options(path))
+
+    return save
+
+
+def save_table(table: Callable[[], Any], facts: Callable[[], Any]) -> Callable[[Path], None]:
+    """Return a function of a path that writes a table as CSV, Parquet or Arrow, or facts as JSON, by its name."""
+
+    def save(path: Path) -> None:
+        from pyarrow import csv
+
+        from discreet.formats.tallies import write_columns
+
+        if ending(path) == ".csv":
+            csv.write_csv(table(), str(path))
+        elif ending(path) == ".json":
+            path.write_text(json_text(facts()) + "\n", encoding="utf-8")
+        else:
+            write_columns(path, table())
+
+    return save

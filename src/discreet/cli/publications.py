@@ -1,33 +1,21 @@
-"""Statements of verbs on what they publish: options, sentences and record, columns beside reports included."""
+"""Statements of verbs on what they publish: sentences and record, columns beside reports included."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import click
+import pyarrow as pa
 
-from discreet.cli.options import Count
-
-if TYPE_CHECKING:
-    from discreet.formats.plan import Plan
-    from discreet.privacy.publication import Publication
+from discreet.cli.output import SIMULATED_REPORTS, notes_of
+from discreet.formats.plan import Plan
+from discreet.formats.public_columns import cells_beside
+from discreet.privacy.publication import WEIGHTS, Publication
 
 _MOST_CELLS = 100_000
 _VOUCHED = "That the files hold reports of this plan, and none that is simulated, is the word of whoever trusts them."
 _FORGOTTEN = "A tally of an earlier version is among them, of which nobody can tell what else counts its reports too."
 _NOT_COUNTED = "Columns beside the reports are not counted here: each cell of theirs that is published is a batch."
-
-not_trusted_option = click.option(
-    "--not-trusted",
-    type=Count(0),
-    default=0,
-    show_default=True,
-    help="Reports of each batch that hide nobody (known, faked, made elsewhere), for what is said of a person.",
-)
-no_central_option = click.option(
-    "--no-central", is_flag=True, help="Leave out what is said of a person who is in what is published."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +27,8 @@ class Statement:
         wider: the same if the columns beside the reports, or the files, are published too; None without such columns.
     """
 
-    alone: "Publication"
-    wider: "Publication | None" = None
+    alone: Publication
+    wider: Publication | None = None
 
     def record(self) -> dict[str, Any]:
         """Return the statement ready for JSON."""
@@ -57,6 +45,14 @@ class Statement:
             yield " ".join(self.wider.person())
         yield conditions if self.alone.none else f"Conditions: {conditions}"
 
+    def closing(self, notes: Sequence[str], left_out: Sequence[str] = ()) -> Iterator[str]:
+        """Yield the statement, the mark of simulated reports, and sentences on rows and files."""
+        yield from self.parts()
+        if self.alone.simulated:
+            yield SIMULATED_REPORTS
+        yield from left_out
+        yield from notes_of(notes)
+
 
 @dataclass(frozen=True, slots=True)
 class Publishing:
@@ -72,7 +68,7 @@ class Publishing:
         forgotten: whether it is not known which reports were counted, as of tallies of earlier versions.
     """
 
-    plan: "Plan"
+    plan: Plan
     sources: Sequence[Any]
     not_trusted: int
     trust_plan: bool
@@ -92,8 +88,6 @@ class Publishing:
             beside: why what is shown is no function of unordered batches; empty if it is.
             known: names of columns beside the reports that made the batches.
         """
-        from discreet.privacy.publication import Publication
-
         mechanism = self.plan.personalized() if self.plan.is_personalized else self.plan.mechanism()
         made = self._of_folder() or Publication(mechanism, tuple(batches))
         told = {_VOUCHED: self.trust_plan, _FORGOTTEN: self.forgotten, _NOT_COUNTED: not self.counted}
@@ -109,17 +103,16 @@ class Publishing:
         )
         return Statement(alone, self._wider(alone, known))
 
-    def _of_folder(self) -> "Publication | None":
+    def _of_folder(self) -> Publication | None:
         """Return the publication of a collector's folder, where that is all that was read."""
-        from discreet.formats.publications import folder_publication
-
         if len(self.sources) != 1 or not Path(self.sources[0]).is_dir():
             return None
+        # Of documents and their signatures, which other sources do not have.
+        from discreet.formats.publications import folder_publication
+
         return folder_publication(Path(self.sources[0]), self.plan.mechanism())
 
-    def _wider(self, alone: "Publication", known: Sequence[str]) -> "Publication | None":
-        from discreet.formats.public_columns import cells_beside
-
+    def _wider(self, alone: Publication, known: Sequence[str]) -> Publication | None:
         if alone.simulated or not self.counted or not self.sources:
             return None
         beside = cells_beside(
@@ -133,3 +126,10 @@ class Publishing:
             why = f"the columns {names} have many values, and a cell of one report is a name"
             return replace(alone, beside=why, shown=shown)
         return replace(alone, batches=beside.cells, shown=shown, not_trusted=alone.not_trusted + self.left_out)
+
+
+def weighed_cells(columns: Sequence[Any]) -> tuple[tuple[int, ...], str]:
+    """Return the number of reports of each combination of weights and groups, and why these are no batches, if so."""
+    table = pa.table(list(columns), names=[str(place) for place in range(len(columns))])
+    cells = tuple(table.group_by(table.column_names).aggregate([([], "count_all")])["count_all"].to_pylist())
+    return cells, WEIGHTS if 1 in cells else ""

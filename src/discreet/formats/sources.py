@@ -468,14 +468,17 @@ def promised_rows(folders: Iterable[str | Path], files: Sequence[Path]) -> Mappi
     """
     expected = {folder / entry.path: entry for folder in map(Path, folders) for entry in read_manifest(folder).files}
     _refuse([path for path in expected if path not in set(files)], "in the manifest are not there")
-    _refuse([path for path in files if path not in expected], "are not in the manifest")
+    _refuse([path for path in files if path not in expected], "are not in the manifest", _ANEW)
     _refuse([path for path in files if not _is(path, expected[path])], "have other bytes than the manifest says")
     return {path: entry.rows for path, entry in expected.items()}
 
 
-def _refuse(wrong: Sequence[Path], why: str) -> None:
+_ANEW = "see what they are, and list them anew with discreet manifest --force"
+
+
+def _refuse(wrong: Sequence[Path], why: str, advice: str = "see what became of them") -> None:
     if wrong:
-        raise DataError(f"{len(wrong)} files {why} ({wrong[0]} first); see what became of them.")
+        raise DataError(f"{len(wrong)} files {why} ({wrong[0]} first); {advice}.")
 
 
 def _is(path: Path, entry: ManifestEntry) -> bool:
@@ -614,7 +617,8 @@ def surveyed(
         refuse_public(public)
     reports = [path for path in files if path not in tallies]
     parts = [part for path in reports for part in partitions_of(path, mechanism, trust_plan=trust_plan, public=public)]
-    if manifest:
+    listed = [one for one in named if (Path(one) / NAME).is_file()]
+    if listed or manifest:
         folders = local_files(map(file_of, named), "folders with manifests")
         rows = promised_rows(folders, local_files(files, "files of manifests"))
         parts = _promised(dict[File, int](rows.items()), tallies, parts)

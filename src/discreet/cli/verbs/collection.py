@@ -2,37 +2,41 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any
 
 import click
 
-from discreet.cli.group import VerbGroup
-from discreet.cli.options import Count, Length, PublicKey, Timestamp, allow_outside, load_plan, spelled_key
+from discreet.cli.commands import VerbGroup
+from discreet.cli.options import (
+    Count,
+    Length,
+    OptionGroup,
+    PublicKey,
+    Timestamp,
+    allow_outside,
+    load_plan,
+    option,
+    spelled_key,
+)
 from discreet.cli.output import InputFile, OutputFile
 from discreet.cli.output import show as print_result
 from discreet.errors import ParameterError
 from discreet.files.paths import COLLECTIONS
-
-if TYPE_CHECKING:
-    from discreet.formats.signing import Terms
-    from discreet.protocol.collection import Collection
+from discreet.files.writing import replacing
+from discreet.formats import signing
+from discreet.formats.signing import Terms, new_key, read_key
+from discreet.protocol.collection import Collection, Epochs, notice, open_envelope, rebuild
+from discreet.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, public_key, signers
 
 _ANSWERS = ("once", "fresh", "permanent")
 _DAY = 86400
 _EPOCHS = 30
 
-_OUTPUT = click.option(
-    "-o", "--output", required=True, type=OutputFile("collections", COLLECTIONS), help="The signed collection: .json."
-)
-_PAGE = click.option("--page", is_flag=True, help="People answer on a page, which sends while it is open: no --spread.")
-_KEYS = click.option(
-    "--key", "keys", required=True, multiple=True, type=InputFile(), help="Private key that signs; may be repeated."
-)
 _TRUST = click.option(
     "--trust", multiple=True, type=PublicKey(), help="Public key that may have signed it; may be repeated."
 )
-_FORCE = click.option("--force", is_flag=True, help="Replace output files that exist.")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
 
 
@@ -40,61 +44,119 @@ _LISTED = "Marked as public: collectors list it for everybody."
 _UNLISTED = "Not marked as public: collectors list it for nobody, and whoever knows its name finds it (--listed)."
 
 
-class Said(TypedDict):
+@dataclass(frozen=True, slots=True)
+class _Said(OptionGroup):
     """Terms as they are given on the command line; None, or nothing, for what is not said."""
 
-    title: str | None
-    purpose: str | None
-    contact: str | None
-    answers: str | None
-    start: int | None
-    epoch: int | None
-    epochs: int | None
-    lifetime: float | None
-    late: int | None
-    spread: int | None
-    least: int | None
-    retention: int | None
-    collectors: tuple[str, ...]
-    people: int | None
-    linkable: bool
-    listed: bool | None
-    page: bool
+    title: str | None = option("--title", help="For people: what it is called. [the plan's]")
+    purpose: str | None = option("--purpose", help="For people: what it is for.")
+    contact: str | None = option("--contact", help="For people: whom to ask.")
+    answers: str | None = option(
+        "--answers", type=click.Choice(_ANSWERS), help="How often: once, in every epoch, or the same again."
+    )
+    start: int | None = option(
+        "--start", type=Timestamp(), help="Start of the first epoch, such as 2027-01-31 (UTC). [now]"
+    )
+    epoch: int | None = option("--epoch", type=Length(), help="Length of an epoch, such as 12h or 1d. [1d]")
+    epochs: int | None = option("--epochs", type=Count(1), help=f"Number of epochs. [{_EPOCHS}]")
+    lifetime: float | None = option(
+        "--lifetime", type=float, help="Nats that a person spends at most under this name. [all epochs' sum]"
+    )
+    late: int | None = option(
+        "--late", type=Length(), help="How long after an epoch its reports are taken. [one epoch]"
+    )
+    spread: int | None = option("--spread", type=Length(), help="Largest random delay before a report is sent. [0]")
+    least: int | None = option("--least", type=Count(1), help="Reports that an estimate needs. [100]")
+    retention: int | None = option("--retention", type=Count(1), help="Days that sealed reports are kept. [30]")
+    collectors: tuple[str, ...] = option(
+        "--collector", multiple=True, help="Origin that devices send to; may be repeated."
+    )
+    people: int | None = option("--people", type=Count(1), help="For permanent answers: devices expected.")
+    linkable: bool = option(
+        "--linkable", is_flag=True, help="Permanent reports may be as good as names; people are told so."
+    )
+    listed: bool | None = option(
+        "--listed/--unlisted", default=None, help="Collectors list it for everybody, or not. [not]"
+    )
+    page: bool = option(
+        "--page", is_flag=True, help="People answer on a page, which sends while it is open: no --spread."
+    )
+
+    def first(self, title: str, name: str, *, simulated: bool) -> Terms:
+        """Return the terms of a new collection.
+
+        Raises:
+            ParameterError: if people would not be told who asks what and how.
+        """
+        said: dict[str, Any] = {**asdict(self), "title": self.title or title}
+        lacking = [one for one in ("title", "purpose", "contact", "answers", "collectors") if not said[one]]
+        if lacking:
+            options = ", ".join(f"--{one.removesuffix('s') if one == 'collectors' else one}" for one in lacking)
+            raise ParameterError(f"people must be told who asks what and how, so {options} must be given.")
+        start = int(time.time()) if self.start is None else self.start
+        epochs = Epochs(start, self.epoch or _DAY, self.epochs or _EPOCHS)
+        plain = {
+            one: part for one, part in said.items() if one not in {"start", "epoch", "epochs"} and part is not None
+        }
+        return Terms(name=name, simulated=simulated, epochs=epochs, **plain)
+
+    def changes(self, before: Collection) -> dict[str, Any]:
+        """Return the terms that were given, by the names that they have in `Terms`."""
+        # Nothing is said by a flag that is not there; of --unlisted something is.
+        said = {one: part for one, part in asdict(self).items() if part or (one == "listed" and part is False)}
+        parts = {
+            "start": said.pop("start", None),
+            "seconds": said.pop("epoch", None),
+            "count": said.pop("epochs", None),
+        }
+        changed: dict[str, Any] = {one: part for one, part in parts.items() if part is not None}
+        return {**said, "epochs": replace(before.epochs, **changed)} if changed else said
 
 
-_TERMS = (
-    click.option("--title", help="For people: what it is called. [the plan's]"),
-    click.option("--purpose", help="For people: what it is for."),
-    click.option("--contact", help="For people: whom to ask."),
-    click.option("--answers", type=click.Choice(_ANSWERS), help="How often: once, in every epoch, or the same again."),
-    click.option("--start", type=Timestamp(), help="Start of the first epoch, such as 2027-01-31 (UTC). [now]"),
-    click.option("--epoch", type=Length(), help="Length of an epoch, such as 12h or 1d. [1d]"),
-    click.option("--epochs", type=Count(1), help=f"Number of epochs. [{_EPOCHS}]"),
-    click.option("--lifetime", type=float, help="Nats that a person spends at most under this name. [all epochs' sum]"),
-    click.option("--late", type=Length(), help="How long after an epoch its reports are taken. [one epoch]"),
-    click.option("--spread", type=Length(), help="Largest random delay before a report is sent. [0]"),
-    click.option("--least", type=Count(1), help="Reports that an estimate needs. [100]"),
-    click.option("--retention", type=Count(1), help="Days that sealed reports are kept. [30]"),
-    click.option("--collector", "collectors", multiple=True, help="Origin that devices send to; may be repeated."),
-    click.option("--people", type=Count(1), help="For permanent answers: devices expected."),
-    click.option("--linkable", is_flag=True, help="Permanent reports may be as good as names; people are told so."),
-    click.option("--listed/--unlisted", default=None, help="Collectors list it for everybody, or not. [not]"),
-)
+@dataclass(frozen=True, slots=True)
+class _Signing(OptionGroup):
+    """The keys that sign, and the file of what is signed."""
 
+    keys: tuple[Path, ...] = option(
+        "--key", required=True, multiple=True, type=InputFile(), help="Private key that signs; may be repeated."
+    )
+    output: Path = option(
+        "-o",
+        "--output",
+        required=True,
+        type=OutputFile("collections", COLLECTIONS),
+        help="The signed collection: .json.",
+    )
+    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
-def _terms(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of terms to a verb."""
-    for option in reversed(_TERMS):
-        verb = option(verb)
-    return verb
+    @property
+    def private(self) -> list[Any]:
+        """The private keys."""
+        return list(map(read_key, self.keys))
+
+    @property
+    def public(self) -> list[bytes]:
+        """The public keys of them."""
+        return list(map(public_key, self.private))
+
+    def write(self, envelope: bytes, *, as_json: bool) -> None:
+        """Write what is signed, and print it; refused if nobody could answer."""
+        found = open_envelope(envelope, self.public)
+        if found.state == "open" and found.epochs.end <= time.time():
+            raise ParameterError(
+                "nobody could answer: the last epoch is over already; choose another --start, or more --epochs."
+            )
+        with replacing(self.output, force=self.force) as target:
+            target.write_bytes(envelope)
+        _show_collection(found, as_json=as_json, trusted=True, output=self.output)
 
 
 def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of terms to a verb, where those of before hold unless something else is said."""
-    given: Any = _terms(verb)
-    for option in given.__click_params__[-len(_TERMS) :]:
-        option.help = f"{option.help.partition(' [')[0]} [the same]"
-    return verb
+    given: Any = _Said.options(verb)
+    for term in given.__click_params__[-len(fields(_Said)) :]:
+        term.help = term.help if term.name == "page" else f"{term.help.partition(' [')[0]} [the same]"
+    return given  # type: ignore[no-any-return]
 
 
 @click.group(cls=VerbGroup)
@@ -111,9 +173,6 @@ def key(action: str, file: Path, as_json: bool) -> None:
 
     Applications pin the public key; whoever holds the private one may ask their users.
     """
-    from discreet.formats.signing import new_key, read_key
-    from discreet.protocol.envelope import public_key
-
     public = spelled_key(new_key(file) if action == "new" else public_key(read_key(file)))
     facts = {"file": str(file), "public_key": public}
     print_result(facts, [f"Public key, for devices to trust: {public}"], as_json=as_json, whole=True)
@@ -122,51 +181,20 @@ def key(action: str, file: Path, as_json: bool) -> None:
 @collection.command()
 @click.argument("plan", type=InputFile())
 @click.option("--name", required=True, help="Of the collection: a-z, 0-9 and -.")
-@_terms
-@_PAGE
+@_Said.options
 @click.option("--simulated", is_flag=True, help="For a simulation alone: devices of people refuse it.")
-@_KEYS
-@_OUTPUT
-@_FORCE
+@_Signing.options
 @allow_outside
 @_JSON
-def sign(
-    plan: Path,
-    *,
-    name: str,
-    simulated: bool,
-    keys: tuple[Path, ...],
-    output: Path,
-    force: bool,
-    as_json: bool,
-    **terms: Unpack[Said],
-) -> None:
+def sign(plan: Path, said: _Said, by: _Signing, *, name: str, simulated: bool, as_json: bool) -> None:
     """Sign PLAN with its terms, and print what people will read.
 
     Refused: a plan that protects nobody or breaks its promise, a lifetime below epsilon, epochs of less than a minute,
     more than 8 nats in all unless --lifetime names them, and permanent answers that are as good as names.
     """
-    from discreet.formats.signing import read_key
-    from discreet.formats.signing import sign as signed
-
     document = load_plan(plan)
-    made = _first_terms(document.document.title, name, simulated, terms)
-    _write(signed(document, made, list(map(read_key, keys))), keys, output, force=force, as_json=as_json)
-
-
-def _first_terms(title: str, name: str, simulated: bool, terms: Said) -> "Terms":
-    from discreet.formats.signing import Terms
-    from discreet.protocol.collection import Epochs
-
-    said: dict[str, Any] = {**terms, "title": terms["title"] or title}
-    lacking = [one for one in ("title", "purpose", "contact", "answers", "collectors") if not said[one]]
-    if lacking:
-        options = ", ".join(f"--{one.removesuffix('s') if one == 'collectors' else one}" for one in lacking)
-        raise ParameterError(f"people must be told who asks what and how, so {options} must be given.")
-    start = int(time.time()) if said["start"] is None else said["start"]
-    epochs = Epochs(start, said["epoch"] or _DAY, said["epochs"] or _EPOCHS)
-    plain = {one: part for one, part in said.items() if one not in {"start", "epoch", "epochs"} and part is not None}
-    return Terms(name=name, simulated=simulated, epochs=epochs, **plain)
+    made = said.first(document.document.title, name, simulated=simulated)
+    by.write(signing.sign(document, made, by.private), as_json=as_json)
 
 
 @collection.command()
@@ -186,84 +214,34 @@ def show(file: Path, *, trust: tuple[bytes, ...], as_json: bool) -> None:
 @click.argument("file", type=InputFile())
 @click.option("--plan", type=InputFile(), help="Another plan. [the same]")
 @_other_terms
-@_PAGE
 @_TRUST
-@_KEYS
-@_OUTPUT
-@_FORCE
+@_Signing.options
 @allow_outside
 @_JSON
-def renew(
-    file: Path,
-    *,
-    plan: Path | None,
-    trust: tuple[bytes, ...],
-    keys: tuple[Path, ...],
-    output: Path,
-    force: bool,
-    as_json: bool,
-    **terms: Unpack[Said],
-) -> None:
+def renew(file: Path, said: _Said, by: _Signing, *, plan: Path | None, trust: tuple[bytes, ...], as_json: bool) -> None:
     """Sign the next version of the collection in FILE, with other terms where they are given.
 
     What people have spent under the name stays spent.
     """
-    from discreet.formats.signing import read_key
-    from discreet.formats.signing import renew as renewed
-
-    before = opened_file(file, (*trust, *_public(keys)), is_known=True)
-    written = renewed(
-        before.envelope,
-        list(map(read_key, keys)),
-        trust=trust,
-        plan=None if plan is None else load_plan(plan),
-        **_changes(before, terms),
-    )
-    _write(written, keys, output, force=force, as_json=as_json)
-
-
-def _changes(before: "Collection", terms: Said) -> dict[str, Any]:
-    """Return the terms that were given, by the names that they have in `Terms`."""
-    from dataclasses import replace
-
-    # Nothing is said by a flag that is not there; of --unlisted something is.
-    said = {one: part for one, part in terms.items() if part or (one == "listed" and part is False)}
-    parts = {"start": said.pop("start", None), "seconds": said.pop("epoch", None), "count": said.pop("epochs", None)}
-    changed: dict[str, Any] = {one: part for one, part in parts.items() if part is not None}
-    return {**said, "epochs": replace(before.epochs, **changed)} if changed else said
+    before = opened_file(file, (*trust, *by.public), is_known=True)
+    another = None if plan is None else load_plan(plan)
+    renewed = signing.renew(before.envelope, by.private, trust=trust, plan=another, **said.changes(before))
+    by.write(renewed, as_json=as_json)
 
 
 @collection.command()
 @click.argument("file", type=InputFile())
 @_TRUST
-@_KEYS
-@_OUTPUT
-@_FORCE
+@_Signing.options
 @_JSON
-def withdraw(
-    file: Path, *, trust: tuple[bytes, ...], keys: tuple[Path, ...], output: Path, force: bool, as_json: bool
-) -> None:
+def withdraw(file: Path, by: _Signing, *, trust: tuple[bytes, ...], as_json: bool) -> None:
     """Sign the notice that the collection in FILE is withdrawn: devices stop, and erase what they kept for it."""
-    from discreet.formats.signing import read_key
-    from discreet.formats.signing import withdraw as withdrawn
-
-    before = opened_file(file, (*trust, *_public(keys)), is_known=True)
-    written = withdrawn(before.envelope, list(map(read_key, keys)), trust=trust)
-    _write(written, keys, output, force=force, as_json=as_json)
+    before = opened_file(file, (*trust, *by.public), is_known=True)
+    by.write(signing.withdraw(before.envelope, by.private, trust=trust), as_json=as_json)
 
 
-def _public(keys: Sequence[Path]) -> list[bytes]:
-    from discreet.formats.signing import read_key
-    from discreet.protocol.envelope import public_key
-
-    return [public_key(read_key(one)) for one in keys]
-
-
-def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -> "Collection":
+def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:
     """Return the collection in a file, rebuilt; errors name the file; see `open_envelope`."""
-    from discreet.protocol.collection import open_envelope, rebuild
-    from discreet.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, signers
-
     try:
         with file.open("rb") as source:
             envelope = source.read(MOST_ENVELOPE_BYTES + 1)
@@ -277,24 +255,7 @@ def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -
     return found
 
 
-def _write(envelope: bytes, keys: Sequence[Path], output: Path, *, force: bool, as_json: bool) -> None:
-    from discreet.files.writing import replacing
-    from discreet.protocol.collection import open_envelope
-
-    found = open_envelope(envelope, _public(keys))
-    if found.state == "open" and found.epochs.end <= time.time():
-        raise ParameterError(
-            "nobody could answer: the last epoch is over already; choose another --start, or more --epochs."
-        )
-    with replacing(output, force=force) as target:
-        target.write_bytes(envelope)
-    _show_collection(found, as_json=as_json, trusted=True, output=output)
-
-
-def _show_collection(found: "Collection", *, as_json: bool, trusted: bool, output: Path | None = None) -> None:
-    from discreet.protocol.collection import notice
-    from discreet.protocol.envelope import signers
-
+def _show_collection(found: Collection, *, as_json: bool, trusted: bool, output: Path | None = None) -> None:
     keys = [spelled_key(one) for one in signers(found.envelope)]
     facts: dict[str, Any] = {
         "name": found.name,

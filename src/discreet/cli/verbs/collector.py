@@ -1,60 +1,49 @@
-"""``discreet serve`` and ``discreet collector``.
-
-The verbs ``collector``: what operators do with a collector's data, whether it runs or not.
-
-The verb ``serve``: a collector, until it is told to end.
-"""
+"""The verbs ``collector``, for operators and a collector's data, whether it runs or not, and the verb ``serve``."""
 
 import base64
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.group import Verb, VerbGroup
-from discreet.cli.options import Count, PublicKey
-from discreet.cli.output import InputFile, Table, show, show_table
+from discreet.cli.commands import Verb, VerbGroup
+from discreet.cli.options import Count, OptionGroup, PublicKey, option, spelled_key
+from discreet.cli.output import InputFile, Table, show
+from discreet.collector import operations
+from discreet.collector.inboxes import DataFolder
+from discreet.collector.settings import Settings, is_loopback, load_settings
 from discreet.errors import ParameterError
+from discreet.extras import optional
+from discreet.protocol.envelope import MOST_ENVELOPE_BYTES
 
 if TYPE_CHECKING:
     from socket import socket
 
-    from discreet.collector.inboxes import DataFolder
-    from discreet.collector.settings import Settings
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
-_PLACES = (
-    click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of the collector's data."),
-    click.option("--config", type=InputFile(), help="Settings of the collector, which name its folder."),
-)
 
 
-def _places(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say whose data is meant."""
-    for option in reversed(_PLACES):
-        verb = option(verb)
-    return verb
+@dataclass(frozen=True, slots=True)
+class _Place(OptionGroup):
+    """The collector whose data is meant."""
 
+    data: Path | None = option(
+        "--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of the collector's data."
+    )
+    config: Path | None = option("--config", type=InputFile(), help="Settings of the collector, which name its folder.")
 
-def _folder(data: Path | None, config: Path | None, *, make: bool = False) -> "DataFolder":
-    from discreet.collector.inboxes import DataFolder
-    from discreet.collector.settings import load_settings
+    def folder(self, *, make: bool = False) -> DataFolder:
+        """Return the folder of the data, made if need be."""
+        flags = {"data": None if self.data is None else str(self.data)}
+        return DataFolder(load_settings(self.config, flags=flags).folder, make=make)
 
-    flags = {"data": None if data is None else str(data)}
-    return DataFolder(load_settings(config, flags=flags).folder, make=make)
-
-
-def _asked(
-    data: Path | None, config: Path | None, operation: str, *, make: bool = False, **given: Any
-) -> dict[str, Any]:
-    """Return the answer of an operation, by the collector that runs on the folder, or by this process."""
-    from discreet.collector.operations import ask
-
-    return ask(_folder(data, config, make=make), operation, **given)
+    def asked(self, operation: str, *, make: bool = False, **given: Any) -> dict[str, Any]:
+        """Return the answer of an operation, by the collector that runs on the folder, or by this process."""
+        return operations.ask(self.folder(make=make), operation, **given)
 
 
 @click.group(cls=VerbGroup)
@@ -65,19 +54,15 @@ def collector() -> None:
 @collector.command()
 @click.argument("collection", type=InputFile())
 @click.option("--trust", multiple=True, type=PublicKey(), help="Public key that may have signed it; repeatable.")
-@_places
+@_Place.options
 @_JSON
-def add(collection: Path, *, trust: tuple[bytes, ...], data: Path | None, config: Path | None, as_json: bool) -> None:
+def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place, as_json: bool) -> None:
     """Add the signed COLLECTION, a higher version of one, or the notice that one is withdrawn.
 
     Everything that a device checks is checked, and the mechanism is rebuilt from the plan. Keys are those of --trust,
     or of the settings.
     """
-    from discreet.cli.options import spelled_key
-    from discreet.collector.settings import load_settings
-    from discreet.protocol.envelope import MOST_ENVELOPE_BYTES
-
-    keys = [spelled_key(key) for key in trust] or list(load_settings(config).trust)
+    keys = [spelled_key(key) for key in trust] or list(load_settings(place.config).trust)
     try:
         with collection.open("rb") as file:
             envelope = file.read(MOST_ENVELOPE_BYTES + 1)
@@ -86,7 +71,7 @@ def add(collection: Path, *, trust: tuple[bytes, ...], data: Path | None, config
             f"{collection} must be a signed collection, and cannot be read ({error.strerror})."
         ) from None
     spelled = base64.b64encode(envelope).decode()
-    facts = _asked(data, config, "add", make=True, envelope=spelled, trust=keys)
+    facts = place.asked("add", make=True, envelope=spelled, trust=keys)
     what = "withdrawn" if facts["state"] == "withdrawn" else "open"
     sentence = f"{facts['name']} version {facts['version']} is {what}" + (
         "." if facts["new"] else "; it was here already."
@@ -95,22 +80,22 @@ def add(collection: Path, *, trust: tuple[bytes, ...], data: Path | None, config
 
 
 @collector.command("list")
-@_places
+@_Place.options
 @_JSON
-def list_collections(*, data: Path | None, config: Path | None, as_json: bool) -> None:
+def list_collections(*, place: _Place, as_json: bool) -> None:
     """List the collections, all versions."""
-    facts = _asked(data, config, "list")
+    facts = place.asked("list")
     cells = [[row["name"], str(row["version"]), row["state"], row["id"][:16]] for row in facts["collections"]]
     table = Table("Collections", ["name", "version", "state", "id"], cells, left=4)
     show(facts, [table], as_json=as_json)
 
 
 @collector.command()
-@_places
+@_Place.options
 @_JSON
-def status(*, data: Path | None, config: Path | None, as_json: bool) -> None:
+def status(*, place: _Place, as_json: bool) -> None:
     """Show how many reports of each epoch wait or are sealed, and how many were refused, by reason."""
-    facts = _asked(data, config, "status")
+    facts = place.asked("status")
     headings = ["name", "version", "epoch", "waiting", "sealed", "duplicates", "conflicts"]
     cells = [[str({**row, "epoch": _spelled(row)}[name]) for name in headings] for row in facts["epochs"]]
     counts = [[reason, str(count)] for reason, count in sorted(facts["refusals"].items())]
@@ -126,16 +111,14 @@ def _spelled(batch: dict[str, Any]) -> str:
 @click.argument("name")
 @click.option("--epoch", "epochs", multiple=True, type=Count(0), help="One that may not be over: it is closed.")
 @click.option("--version", type=Count(1), help="Of the collection. [the newest]")
-@_places
+@_Place.options
 @_JSON
-def seal(
-    name: str, *, epochs: tuple[int, ...], version: int | None, data: Path | None, config: Path | None, as_json: bool
-) -> None:
+def seal(name: str, *, epochs: tuple[int, ...], version: int | None, place: _Place, as_json: bool) -> None:
     """Seal the epochs of the collection NAME that are over, or those that are named.
 
     An epoch with fewer reports than the collection's least number waits, and is sealed together with the next one.
     """
-    facts = _asked(data, config, "seal", name=name, epochs=list(epochs), version=version)
+    facts = place.asked("seal", name=name, epochs=list(epochs), version=version)
     sentences = [
         f"{'Epoch' if one['epoch'] == one['last'] else 'Epochs'} {_spelled(one)}: {one['n']:,} reports sealed in "
         f"{one['file']} ({one['duplicates']:,} duplicates and {one['conflicts']:,} conflicts left out)."
@@ -159,67 +142,65 @@ def token() -> None:
 @click.argument("name")
 @click.option("--role", type=click.Choice(["analyst", "operator"]), required=True, help="What the holder may see.")
 @click.option("--days", type=Count(1), help="How long it is good for. [until it is ended]")
-@_places
+@_Place.options
 @_JSON
-def add_token(name: str, *, role: str, days: int | None, data: Path | None, config: Path | None, as_json: bool) -> None:
+def add_token(name: str, *, role: str, days: int | None, place: _Place, as_json: bool) -> None:
     """Make a token for NAME; it is printed once and kept nowhere."""
-    facts = _asked(data, config, "token add", make=True, name=name, role=role, days=days)
+    facts = place.asked("token add", make=True, name=name, role=role, days=days)
     show(facts, [facts["token"]], as_json=as_json, whole=True)
 
 
 @token.command("list")
-@_places
+@_Place.options
 @_JSON
-def list_tokens(*, data: Path | None, config: Path | None, as_json: bool) -> None:
+def list_tokens(*, place: _Place, as_json: bool) -> None:
     """List the tokens by name."""
-    facts = _asked(data, config, "token list")
+    facts = place.asked("token list")
     cells = [[row["name"], row["role"], "yes" if row["good"] else "no"] for row in facts["tokens"]]
     show(facts, [Table("Tokens", ["name", "role", "good"], cells, left=3)], as_json=as_json)
 
 
 @token.command("end")
 @click.argument("name")
-@_places
+@_Place.options
 @_JSON
-def end_token(name: str, *, data: Path | None, config: Path | None, as_json: bool) -> None:
+def end_token(name: str, *, place: _Place, as_json: bool) -> None:
     """End the token of NAME."""
-    facts = _asked(data, config, "token end", name=name)
+    facts = place.asked("token end", name=name)
     show(facts, [f"The token of {name} is ended."], as_json=as_json, whole=True)
 
 
 @collector.command()
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--sealed-only", is_flag=True, help="Leave out reports that are not sealed, with their ids and order.")
-@_places
+@_Place.options
 @_JSON
-def backup(target: Path, *, sealed_only: bool, data: Path | None, config: Path | None, as_json: bool) -> None:
+def backup(target: Path, *, sealed_only: bool, place: _Place, as_json: bool) -> None:
     """Copy all data into the new folder TARGET, while the collector runs, which writes it."""
-    facts = _asked(data, config, "backup", target=str(target.absolute()), sealed_only=sealed_only)
+    facts = place.asked("backup", target=str(target.absolute()), sealed_only=sealed_only)
     show(facts, [f"{facts['files']} files are in {target}."], as_json=as_json, whole=True)
 
 
 @collector.command()
 @click.argument("source", type=InputFile())
-@_places
+@_Place.options
 @_JSON
-def restore(source: Path, *, data: Path | None, config: Path | None, as_json: bool) -> None:
+def restore(source: Path, *, place: _Place, as_json: bool) -> None:
     """Copy the backup SOURCE into a folder without data, and check it; exit with 1 if a check fails.
 
     Epochs that were sealed after the backup are open again there, with the reports that they had.
     """
-    from discreet.collector import operations as backups
-
     # Before a folder is made for it.
-    kept = backups.backup_in(source)
-    _judged(backups.restore(kept, _folder(data, config, make=True)), as_json=as_json)
+    kept = operations.backup_in(source)
+    _judged(operations.restore(kept, place.folder(make=True)), as_json=as_json)
 
 
 @collector.command()
-@_places
+@_Place.options
 @_JSON
-def check(*, data: Path | None, config: Path | None, as_json: bool) -> None:
+def check(*, place: _Place, as_json: bool) -> None:
     """Check every invariant of the data, changing nothing; exit with 1 if one does not hold."""
-    _judged(_asked(data, config, "check")["flaws"], as_json=as_json)
+    _judged(place.asked("check")["flaws"], as_json=as_json)
 
 
 def _judged(flaws: Sequence[str], *, as_json: bool) -> None:
@@ -231,16 +212,14 @@ def _judged(flaws: Sequence[str], *, as_json: bool) -> None:
 @collector.command()
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do it without asking.")
-@_places
+@_Place.options
 @_JSON
-def purge(name: str, *, yes: bool, data: Path | None, config: Path | None, as_json: bool) -> None:
+def purge(name: str, *, yes: bool, place: _Place, as_json: bool) -> None:
     """Delete the collection NAME, all versions, with all reports, sealed files and tallies."""
-    folder = _folder(data, config)
+    folder = place.folder()
     if not yes:
         click.confirm(f"Delete {name} with all of its reports, for good?", abort=True)
-    from discreet.collector.operations import ask
-
-    facts = ask(folder, "purge", name=name)
+    facts = operations.ask(folder, "purge", name=name)
     counts = ", ".join(f"{facts[what]:,} {what}" for what in ("versions", "reports", "sealed"))
     show(facts, [f"{name} is deleted: {counts}."], as_json=as_json, whole=True)
 
@@ -273,8 +252,6 @@ def serve(
     Flags go over environment variables (DISCREET_COLLECTOR_LISTEN), and these over the file of --config. SIGTERM ends
     it: what was taken in is on disk.
     """
-    from discreet.extras import optional
-
     for module in _NEEDED:
         optional(module)
     if devices is not None and not demo:
@@ -294,7 +271,6 @@ def serve(
 
 def _run(config: Path | None, flags: dict[str, str | bool | None], *, demo: bool, devices: int | None) -> None:
     from discreet.collector.serving import bound, serve
-    from discreet.collector.settings import is_loopback, load_settings
 
     settings = load_settings(config, flags=flags)
     if demo and (settings.behind_proxy or settings.tls or not is_loopback(settings.address[0])):
@@ -308,13 +284,11 @@ def _run(config: Path | None, flags: dict[str, str | bool | None], *, demo: bool
             serve(settings, sockets)
 
 
-def _demonstrate(settings: "Settings", sockets: "Sequence[socket]", devices: int | None) -> None:
+def _demonstrate(settings: Settings, sockets: "Sequence[socket]", devices: int | None) -> None:
     """Make the collection of the demonstration, say where it is, and let simulated devices answer it."""
     from msgspec.structs import replace
 
-    from discreet.cli.options import spelled_key
     from discreet.collector.demo import DEVICES, NAME, Crowd, prepare
-    from discreet.collector.inboxes import DataFolder
     from discreet.collector.serving import serve
 
     host, port = settings.address
@@ -327,10 +301,14 @@ def _demonstrate(settings: "Settings", sockets: "Sequence[socket]", devices: int
     click.echo("Everything here is simulated and goes when this ends; press Ctrl-C to end it.")
     # All devices have one address.
     settings = replace(settings, limits=replace(settings.limits, rate=0.0))
-    table = partial(show_table, left=2)
-    crowd = Crowd(demo.collection, folder, click.echo, table, devices=DEVICES if devices is None else devices)
+    crowd = Crowd(demo.collection, folder, click.echo, _show_table, devices=DEVICES if devices is None else devices)
     crowd.start()
     try:
         serve(settings, sockets, demo=True)
     finally:
         crowd.stop()
+
+
+def _show_table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+    """Show a table of the demonstration, whose first two columns are text."""
+    show(None, [Table(title, headings, [[*row] for row in cells], left=2)], as_json=False)

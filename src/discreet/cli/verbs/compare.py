@@ -1,146 +1,189 @@
 """The verb ``compare``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
+import numpy as np
 
 from discreet.cli import options
-from discreet.cli.group import Verb
-from discreet.cli.groups import weighed_cells
-from discreet.cli.options import Count, allow_outside, load_plan, refuse_idle
-from discreet.cli.output import InputFile, OutputFile, file_notes, show
-from discreet.cli.publications import Publishing, no_central_option, not_trusted_option
+from discreet.cli.commands import Verb
+from discreet.cli.options import Count, OptionGroup, Showing, Trust, allow_outside, load_plan, option, refuse_idle
+from discreet.cli.output import InputFile, OutputFile, Table, file_notes, save_picture, save_table, show, write_results
+from discreet.cli.publications import Publishing, Statement, weighed_cells
+from discreet.core.grouping import MINIMUM, Grouping
+from discreet.core.result_table import ResultColumn, rows_of, spelled_p_value, text_column
+from discreet.engines import LocalEngine
+from discreet.engines.evidence import memory_limit
 from discreet.errors import ParameterError
-from discreet.files.paths import ESTIMATES, PICTURES, is_tally, spelled
-
-if TYPE_CHECKING:
-    from discreet.mechanisms import BlockMechanism
-    from discreet.results.estimate import Estimate
-    from discreet.theory.binomial import Control
+from discreet.estimators import estimate
+from discreet.estimators.differences import compare as compared
+from discreet.files.paths import ESTIMATES, PICTURES, file_of, is_tally, spelled
+from discreet.formats.public_columns import read_public
+from discreet.formats.sources import report_files
+from discreet.formats.tallies import objects
+from discreet.mechanisms import BlockMechanism
+from discreet.results.comparison import Comparison
+from discreet.results.estimate import Estimate
+from discreet.tables.columns import read_distribution
+from discreet.theory.binomial import DEFAULT_LEVEL, Control
 
 _PAIR = 2
+_WITH_BY = {"by": "it goes with --by"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides(OptionGroup):
+    """Sides of the comparison."""
+
+    by: str | None = option("--by", metavar="COLUMN", help="Compare two groups: a public column beside the reports.")
+    groups: tuple[str, str] | None = option(
+        "--groups",
+        nargs=2,
+        metavar="LABEL LABEL",
+        needs=_WITH_BY,
+        help="Which two. [the only two that there are]",
+    )
+    given: Path | None = option(
+        "--given",
+        type=InputFile(),
+        bars={"by": "{} is compared with all the reports; leave --by out, or estimate the group by itself."},
+        help="Compare with known shares: columns label, probability.",
+    )
+    weights: str | None = option(
+        "--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports."
+    )
+    minimum: int | None = option(
+        "--minimum",
+        type=Count(),
+        needs=_WITH_BY,
+        help="With --by, reports in the smallest group that is compared. [20]",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tests(OptionGroup):
+    """The rate of errors that significant values keep, and of what."""
+
+    rate: float = option(
+        "--rate", type=float, default=0.05, show_default=True, help="Bound on the errors among significant values."
+    )
+    control: Control = option(
+        "--control",
+        type=click.Choice(["fdr", "fwer"]),
+        default="fdr",
+        show_default=True,
+        help="Of what: the expected share of false ones among them, or the probability of any.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Outputs(OptionGroup):
+    """Files to write; None for those that are not named."""
+
+    output: Path | None = option(
+        "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Differences: {spelled(ESTIMATES)}."
+    )
+    plot: Path | None = option("--plot", type=options.PICTURE, help=f"Forest plot: {spelled(PICTURES)}.")
+    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
 
 @click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
-@click.option("--by", metavar="COLUMN", help="Compare two groups: a public column beside the reports.")
-@click.option("--groups", nargs=2, metavar="LABEL LABEL", help="Which two. [the only two that there are]")
-@click.option("--given", type=InputFile(), help="Compare with known shares: columns label, probability.")
-@click.option("--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports.")
-@click.option("--minimum", type=Count(), help="With --by, reports in the smallest group that is compared. [20]")
-@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
-@click.option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
-@click.option(
-    "--rate", type=float, default=0.05, show_default=True, help="Bound on the errors among significant values."
-)
-@click.option(
-    "--control",
-    type=click.Choice(["fdr", "fwer"]),
-    default="fdr",
-    show_default=True,
-    help="Of what: the expected share of false ones among them, or the probability of any.",
-)
-@click.option("-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Differences: {spelled(ESTIMATES)}.")
-@click.option("--plot", type=options.PICTURE, help=f"Forest plot: {spelled(PICTURES)}.")
-@click.option("--largest", type=Count(1), default=15, show_default=True, help="How many values to show.")
-@click.option(
-    "--trust-plan", is_flag=True, help="Read files that no longer say their plan: you vouch that all are of PLAN."
-)
-@not_trusted_option
-@no_central_option
-@options.force
+@_Sides.options
+@_Tests.options
+@Showing.options
+@_Outputs.options
+@Trust.options
 @allow_outside
-@options.as_json
 def compare(
-    plan: Path,
-    reports: tuple[Path, ...],
-    *,
-    by: str | None,
-    groups: tuple[str, str] | None,
-    given: Path | None,
-    weights: str | None,
-    minimum: int | None,
-    level: float,
-    simultaneous: bool,
-    rate: float,
-    control: "Control",
-    output: Path | None,
-    plot: Path | None,
-    largest: int,
-    trust_plan: bool,
-    not_trusted: int,
-    no_central: bool,
-    force: bool,
-    as_json: bool,
+    plan: Path, reports: tuple[Path, ...], asked: _Sides, tests: _Tests, shown: Showing, out: _Outputs, trust: Trust
 ) -> None:
     """Compare two collections of reports made under PLAN, two groups of one, or one with known shares.
 
     REPORTS are two files or folders of reports or tallies, each of other people; or with --by or --given one.
     """
-    from discreet.cli.output import write_results, write_table
-    from discreet.cli.views.estimates import ComparisonView
-    from discreet.estimators.differences import compare as compared
-    from discreet.pictures.curves import picture_options
-    from discreet.tables.columns import read_distribution
-
     document = load_plan(plan)
     if document.is_personalized:
         raise ParameterError("compare does not go with personalized plans, whose bots are no values.")
-    _check(reports, by, groups, given, weights, minimum)
+    _check(reports, asked)
     mechanism = document.mechanism()
     with file_notes() as notes:
-        if by is not None:
-            sides = _groups(mechanism, reports[0], (by, weights), groups, minimum, trust_plan)
+        if asked.by is not None:
+            sides = _groups(mechanism, reports[0], asked.by, asked, trust)
         else:
-            sides = [_side(mechanism, source, weights, trust_plan) for source in reports]
-    second: Any = sides[-1].estimate if given is None else read_distribution(given, mechanism.domain)
-    pair = (sides[0].title, sides[-1].title if given is None else given.name)
-    found = compared(sides[0].estimate, second, level=level, simultaneous=simultaneous, titles=pair)
-    if no_central:
-        refuse_idle(["not_trusted"], "--no-central leaves out what is said of a person")
-        said = None
-    else:
-        cells, beside = [n for side in sides for n in side.cells], max(side.beside for side in sides)
-        known = [name for name in (by, weights) if name is not None]
-        publishing = Publishing(document, reports, not_trusted, trust_plan)
-        said = publishing.of(cells, "this comparison", simulated=found.simulated, beside=beside, known=known)
-    view = ComparisonView(found, rate, control, tuple(notes), said)
-    record = view.record()
-
-    def picture(path: Path) -> None:
-        found.plot(largest).save(str(path), **picture_options(path))
-
-    write_results(
-        output, {plot: picture}, lambda path: write_table(path, found.to_arrow(), lambda: record), force=force
+            sides = [_side(mechanism, source, asked.weights, trust) for source in reports]
+    second: Any = sides[-1].estimate if asked.given is None else read_distribution(asked.given, mechanism.domain)
+    found = compared(
+        sides[0].estimate,
+        second,
+        level=DEFAULT_LEVEL if shown.level is None else shown.level,
+        simultaneous=shown.simultaneous,
+        titles=(sides[0].title, sides[-1].title if asked.given is None else asked.given.name),
     )
-    show(record, view.parts(largest), as_json=as_json)
+    cells, beside = [n for side in sides for n in side.cells], max(side.beside for side in sides)
+    known = [name for name in (asked.by, asked.weights) if name is not None]
+    publishing = Publishing(document, reports, trust.not_trusted, trust.trust_plan)
+    said = publishing.of(cells, "this comparison", simulated=found.simulated, beside=beside, known=known)
+
+    def record() -> dict[str, Any]:
+        return _record(found, tests, said, notes)
+
+    picture = save_picture(lambda: found.plot(shown.largest))
+    write_results(out.output, save_table(found.to_arrow, record), {out.plot: picture}, force=out.force)
+    parts = [*_parts(found, tests, shown.largest), *said.closing(notes)]
+    show(record, parts, as_json=shown.as_json)
 
 
-def _check(
-    reports: Sequence[Path],
-    by: str | None,
-    groups: tuple[str, str] | None,
-    given: Path | None,
-    weights: str | None,
-    minimum: int | None,
-) -> None:
+def _record(found: Comparison, tests: _Tests, said: Statement, notes: Sequence[str]) -> dict[str, Any]:
+    """Return the comparison ready for JSON."""
+    columns = {name: column.tolist() for name, column in found.columns().items()}
+    columns["significant"] = found.significant_values(tests.rate, control=tests.control).tolist()
+    return {
+        "sides": [{"title": title, "n": n} for title, n in zip(found.titles, found.sizes, strict=True)],
+        "methods": found.methods,
+        "level": found.level,
+        "simultaneous": found.simultaneous,
+        "rate": tests.rate,
+        "control": tests.control,
+        "overall": None if found.overall is None else found.overall._asdict(),
+        **said.record(),
+        "simulated": found.simulated,
+        "remark": found.remark or None,
+        "notes": notes,
+        "values": objects(columns),
+    }
+
+
+def _parts(found: Comparison, tests: _Tests, largest: int) -> Iterator[str | Table]:
+    """Yield the table of the clearest differences, and the tests."""
+    codes = found.clearest_values(largest)
+    significant = found.significant_values(tests.rate, control=tests.control)
+    columns = [ResultColumn("significant", significant, unit="mark"), *found.stated()]
+    names = text_column("value", found.domain.names(codes))
+    headings, *cells = rows_of([names, *(one.at(codes) for one in columns)], "page")
+    sizes = [f"{title} ({n:,} reports)" if n else title for title, n in zip(found.titles, found.sizes, strict=True)]
+    methods = " and ".join(dict.fromkeys(found.methods))
+    title = f"{sizes[0]} less {sizes[1]}: {len(codes)} of {found.domain.size} values; method {methods}"
+    yield Table(title, headings, cells, left=2)
+    some = f"{np.count_nonzero(significant)} of {found.domain.size} values differ significantly"
+    yield f"{some} ({tests.control}, {tests.rate:g})."
+    if found.overall is not None:
+        statistic, degrees, p_value = found.overall
+        p = spelled_p_value(p_value, sign=True)
+        yield f"No difference at all: chi-square {statistic:.2f}, {degrees} degrees of freedom, p {p[0]} {p[1:]}."
+    if found.remark:
+        yield found.remark
+
+
+def _check(reports: Sequence[Path], asked: _Sides) -> None:
     """Refuse sides that are not two, or hold one file, and options that would do nothing."""
-    from discreet.files.paths import file_of
-    from discreet.formats.sources import report_files
-
-    if by is None and weights is None and all(is_tally(file_of(source)) for source in reports):
+    if asked.by is None and asked.weights is None and all(is_tally(file_of(source)) for source in reports):
         refuse_idle(["trust_plan"], "tallies have no rows of their own")
-    if by is not None and given is not None:
-        raise ParameterError(
-            "--given is compared with all the reports; leave --by out, or estimate the group by itself."
-        )
-    for name, one in (("groups", groups), ("minimum", minimum)):
-        if one is not None and by is None:
-            raise ParameterError(f"--{name} does nothing here: it goes with --by; leave it out.")
-    wanted = 1 if by is not None or given is not None else _PAIR
+    wanted = 1 if asked.by is not None or asked.given is not None else _PAIR
     if len(reports) != wanted:
         which = "with --by or --given one" if wanted == 1 else "without --by and --given two"
         raise ParameterError(
@@ -155,51 +198,33 @@ def _check(
 class _Side(NamedTuple):
     """One side: its estimate and title, the number of reports of each of its batches, and why these are none, if so."""
 
-    estimate: "Estimate"
+    estimate: Estimate
     title: str
     cells: tuple[int, ...]
     beside: str
 
 
-def _side(mechanism: "BlockMechanism", source: Path, weights: str | None, trust_plan: bool) -> _Side:
-    from discreet.engines import LocalEngine
-    from discreet.engines.evidence import memory_limit
-    from discreet.estimators import estimate
-    from discreet.formats.public_columns import read_public
-
+def _side(mechanism: BlockMechanism, source: Path, weights: str | None, trust: Trust) -> _Side:
     title = source.name or str(source)
     if weights is None:
-        found = estimate(mechanism, LocalEngine().tally(mechanism, source, trust_plan=trust_plan).tally)
+        found = estimate(mechanism, LocalEngine().tally(mechanism, source, trust_plan=trust.trust_plan).tally)
         return _Side(found, title, (found.n,), "")
-    reports, public = read_public(mechanism, [source], [weights], memory=memory_limit(), trust_plan=trust_plan)
+    reports, public = read_public(mechanism, [source], [weights], memory=memory_limit(), trust_plan=trust.trust_plan)
     return _Side(estimate(mechanism, reports, weights=public[weights]), title, *weighed_cells([public[weights]]))
 
 
-def _groups(
-    mechanism: "BlockMechanism",
-    source: Path,
-    columns: tuple[str, str | None],
-    groups: tuple[str, str] | None,
-    minimum: int | None,
-    trust_plan: bool,
-) -> list[_Side]:
-    """Return the sides of two groups; the columns are those of groups and of weights."""
-    from discreet.core.grouping import MINIMUM, Grouping
-    from discreet.engines import LocalEngine
-    from discreet.engines.evidence import memory_limit
-    from discreet.estimators import estimate
-    from discreet.formats.public_columns import read_public
-
-    (by, weights), least = columns, MINIMUM if minimum is None else minimum
+def _groups(mechanism: BlockMechanism, source: Path, by: str, asked: _Sides, trust: Trust) -> list[_Side]:
+    """Return the sides of two groups."""
+    weights, least = asked.weights, MINIMUM if asked.minimum is None else asked.minimum
     data: Any
     if weights is None:
-        data, about = LocalEngine().tally_by(mechanism, source, by, trust_plan=trust_plan), {}
+        data, about = LocalEngine().tally_by(mechanism, source, by, trust_plan=trust.trust_plan), {}
     else:
         names = list(dict.fromkeys((by, weights)))
-        data, public = read_public(mechanism, [source], names, memory=memory_limit(), trust_plan=trust_plan)
+        data, public = read_public(mechanism, [source], names, memory=memory_limit(), trust_plan=trust.trust_plan)
         about = {"groups": Grouping.of(public.select([by])), "weights": public[weights]}
     found = estimate(mechanism, data, minimum=least, small="leave-out", **about)
-    known = {str(label): label for label in found}
+    known, groups = {str(label): label for label in found}, asked.groups
     if groups is None:
         if len(known) != _PAIR:
             raise ParameterError(f"--groups must say which two of {len(known)} groups are compared: {_listed(known)}.")

@@ -1,28 +1,28 @@
-"""``discreet device``.
-
-The folder of a person's device: its settings, the device in it, and the collections that it is given.
-
-The verbs ``device``: a person's device in a folder, and many simulated ones.
-"""
+"""The verbs ``device``: a person's device in a folder with its settings, and many simulated ones."""
 
 import json
 import os
+import shlex
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import numpy as np
 
-from discreet.cli.group import VerbGroup
-from discreet.cli.options import Count, PublicKey, spelled_key
-from discreet.cli.output import InputFile, OutputFolder, print_lines, show
+from discreet.cli.commands import VerbGroup
+from discreet.cli.options import Count, OptionGroup, PeopleColumns, PublicKey, option, spelled_key
+from discreet.cli.output import InputFile, OutputFolder, notes_on_errors, show
+from discreet.core.labels import Grid, LabelSpace, Product, Texts, names
+from discreet.device import Device, Limits
+from discreet.device.sending import checked_proxy, fetch, post
 from discreet.errors import DataError, ParameterError
-
-if TYPE_CHECKING:
-    from discreet.device import Device
-    from discreet.protocol.collection import Collection
+from discreet.files.writing import replacing
+from discreet.protocol.collection import Collection, notice
+from discreet.protocol.envelope import MOST_ENVELOPE_BYTES
 
 DEFAULT = "~/.local/share/discreet"
 _SETTINGS = "settings.json"
@@ -38,10 +38,8 @@ def device_folder(store: Path | None) -> Path:
         raise ParameterError("this user has no home directory; name a folder for the device with --store.") from None
 
 
-def opened_device(folder: Path, settings: dict[str, Any] | None = None, proxy: str | None = None) -> "Device":
+def opened_device(folder: Path, settings: dict[str, Any] | None = None, proxy: str | None = None) -> Device:
     """Return the device in a folder, with these settings or those that it was joined with."""
-    from discreet.device import Device, Limits
-
     said = _kept_settings(folder) if settings is None else settings
     try:
         trust = [PublicKey().convert(key, None, None) for key in said["trust"]]
@@ -85,9 +83,6 @@ def keep_settings(folder: Path, settings: dict[str, Any]) -> None:
 
 def read_envelope(address: str, proxy: str | None) -> bytes:
     """Return the signed collection at an address, which is a file or a URL."""
-    from discreet.device.sending import checked_proxy
-    from discreet.protocol.envelope import MOST_ENVELOPE_BYTES
-
     if "://" not in address:
         if proxy is not None:
             raise ParameterError("--proxy is for a collection at an address, and this one is a file; leave it out.")
@@ -96,8 +91,6 @@ def read_envelope(address: str, proxy: str | None) -> bytes:
                 return file.read(MOST_ENVELOPE_BYTES + 1)
         except FileNotFoundError:
             raise ParameterError(f"{address} is neither a file nor an address that begins with https://.") from None
-    from discreet.device.sending import fetch
-
     return fetch(address, checked_proxy(proxy))
 
 
@@ -115,6 +108,30 @@ _PROXY = click.option(
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
 
 
+@dataclass(frozen=True, slots=True)
+class _Joining(OptionGroup):
+    """The keys that a device trusts, and its limits."""
+
+    trust: tuple[bytes, ...] = option(
+        "--trust", required=True, multiple=True, type=PublicKey(), help="Public key of who may ask; repeatable."
+    )
+    report: float = option("--report", type=float, default=2.0, show_default=True, help="Most nats of one report.")
+    epoch: float = option(
+        "--epoch", type=float, default=4.0, show_default=True, help="Most nats of reports whose epochs overlap."
+    )
+    lifetime: float = option(
+        "--lifetime", type=float, default=20.0, show_default=True, help="Most nats of all reports ever."
+    )
+    simulated: bool = option(
+        "--simulated", is_flag=True, help="For simulated collections alone, such as those of a demonstration."
+    )
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the device."""
+        limits = {"report": self.report, "epoch": self.epoch, "lifetime": self.lifetime}
+        return {"trust": [spelled_key(key) for key in self.trust], "limits": limits, "simulated": self.simulated}
+
+
 @click.group(cls=VerbGroup)
 def device() -> None:
     """Answer: join a collection, answer, send, and see what was sent; nothing leaves without consent."""
@@ -122,48 +139,24 @@ def device() -> None:
 
 @device.command()
 @click.argument("address")
-@click.option("--trust", required=True, multiple=True, type=PublicKey(), help="Public key of who may ask; repeatable.")
-@click.option("--report", type=float, default=2.0, show_default=True, help="Most nats of one report.")
-@click.option("--epoch", type=float, default=4.0, show_default=True, help="Most nats of reports whose epochs overlap.")
-@click.option("--lifetime", type=float, default=20.0, show_default=True, help="Most nats of all reports ever.")
+@_Joining.options
 @click.option("--agree", is_flag=True, help="Agree without being asked.")
-@click.option("--simulated", is_flag=True, help="For simulated collections alone, such as those of a demonstration.")
 @_PROXY
 @_STORE
 @_JSON
-def join(
-    address: str,
-    *,
-    trust: tuple[bytes, ...],
-    report: float,
-    epoch: float,
-    lifetime: float,
-    agree: bool,
-    simulated: bool,
-    proxy: str | None,
-    store: Path | None,
-    as_json: bool,
-) -> None:
+def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store: Path | None, as_json: bool) -> None:
     """Check the collection at ADDRESS (a URL or a file), show what it asks, and agree to it.
 
     Keys and limits are kept in the device's folder for the other verbs; those of an earlier join are replaced.
     """
-    from discreet.cli.typed_values import values_to_type
-    from discreet.protocol.collection import notice
-
     folder = device_folder(store)
-    settings = {
-        "trust": [spelled_key(key) for key in trust],
-        "limits": {"report": report, "epoch": epoch, "lifetime": lifetime},
-        "simulated": simulated,
-    }
-    refuse_another_kind(folder, simulated)
-    with opened_device(folder, settings) as opened:
+    refuse_another_kind(folder, terms.simulated)
+    with opened_device(folder, terms.settings()) as opened:
         found = opened.accept(read_envelope(address, proxy), rebuild=True)
-        keep_settings(folder, settings)
+        keep_settings(folder, terms.settings())
         lines = list(notice(found))
         if not as_json:
-            print_lines(lines)
+            show(None, lines, as_json=False, whole=True)
         if agreed := found.state == "open" and (agree or (not as_json and _asked())):
             opened.agree(found)
     facts = {"name": found.name, "version": found.version, "id": found.id.hex(), "agreed": agreed, "notice": lines}
@@ -189,8 +182,6 @@ def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bo
     read it from standard input, so that it stands in no list of commands. The exit code is 2 if there is no answer
     afterwards: nobody agreed, the budget is spent, or the collection is closed.
     """
-    from discreet.cli.typed_values import typed_value
-
     with opened_device(device_folder(store)) as opened:
         found = opened.collection(name)
         outcome = opened.answer(found, typed_value(found, value))
@@ -217,8 +208,6 @@ def tag(name: str, places: tuple[str, ...], *, store: Path | None, as_json: bool
     VALUE is a label, LAT,LON or "age=30s sex=f". Without any place there are none. They stay on this device, and are
     fixed by the first answer.
     """
-    from discreet.cli.typed_values import typed_places
-
     with opened_device(device_folder(store)) as opened:
         found = opened.collection(name)
         opened.tag(found, typed_places(found, places))
@@ -305,35 +294,32 @@ def forget(*, store: Path | None, as_json: bool) -> None:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Crowd(OptionGroup):
+    """The simulated devices and their epoch."""
+
+    devices: int | None = option(
+        "--devices", type=Count(1), help="Devices, each with the value of a random row. [one for each row]"
+    )
+    epoch: int | None = option("--epoch", type=Count(0), help="Epoch of the reports. [the one that runs]")
+    seed: int = option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same frames.")
+
+
 @device.command()
 @click.argument("file", type=InputFile())
 @click.argument("values", type=InputFile())
-@click.option("--devices", type=Count(1), help="Devices, each with the value of a random row. [one for each row]")
-@click.option("--epoch", type=Count(0), help="Epoch of the reports. [the one that runs]")
-@click.option("--column", help="Column that holds the values, if there are several.")
-@click.option("--user", help="For personalized plans: column that says whose value it is.")
-@click.option("--tags", type=InputFile(), help="For personalized plans: table of users' secret values.")
-@click.option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same frames.")
+@_Crowd.options
+@PeopleColumns.options
 @click.option("-o", "--output", type=OutputFolder(), help="Write the frames into this new folder; else they are sent.")
 @_JSON
 def simulate(
-    file: Path,
-    values: Path,
-    *,
-    devices: int | None,
-    epoch: int | None,
-    column: str | None,
-    user: str | None,
-    tags: Path | None,
-    seed: int,
-    output: Path | None,
-    as_json: bool,
+    file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, output: Path | None, as_json: bool
 ) -> None:
     """Draw a report for each of many devices under the simulated collection in FILE, and send them in frames.
 
     VALUES is a table with a row per person. Seeded and marked: such reports protect nobody.
     """
-    from discreet.cli.output import notes_on_errors
+    # A person's device needs none of this.
     from discreet.cli.values import secrets, value_columns, value_source
     from discreet.cli.verbs.collection import opened_file
     from discreet.core.random import SeededRandom
@@ -341,25 +327,23 @@ def simulate(
     from discreet.formats.signing import plan_of
     from discreet.simulation.devices import chosen, frames
 
-    found, random = opened_file(file, ()), SeededRandom(seed)
+    found, random, epoch = opened_file(file, ()), SeededRandom(crowd.seed), crowd.epoch
     if epoch is None and (epoch := found.epoch_at(time.time())) is None:
         raise ParameterError("no epoch of this collection runs now; name one with --epoch.")
     plan = plan_of(found)
-    columns = value_columns(plan, column=column, user=user, tags=tags, missing="refuse")
+    columns = value_columns(plan, people)
     with notes_on_errors():
-        codes = codes_of(value_source(values), columns, secrets(plan, tags, columns))
-    people = codes if devices is None else chosen(codes, devices, random)
-    packed = frames(found, people, epoch, random)
+        codes = codes_of(value_source(values), columns, secrets(plan, people.tags, columns))
+    drawn = codes if crowd.devices is None else chosen(codes, crowd.devices, random)
+    packed = frames(found, drawn, epoch, random)
     count = _post_frames(found, packed) if output is None else _write_frames(output, packed)
     where = ", ".join(found.collectors) if output is None else str(output)
-    facts = {"devices": len(people), "epoch": epoch, "frames": count, "to": where, "simulated": True}
-    lines = [f"{len(people)} simulated reports of epoch {epoch} in {count} frames to {where}."]
+    facts = {"devices": len(drawn), "epoch": epoch, "frames": count, "to": where, "simulated": True}
+    lines = [f"{len(drawn)} simulated reports of epoch {epoch} in {count} frames to {where}."]
     show(facts, lines, as_json=as_json, whole=True)
 
 
-def _post_frames(found: "Collection", packed: Iterable[bytes]) -> int:
-    from discreet.device.sending import post
-
+def _post_frames(found: Collection, packed: Iterable[bytes]) -> int:
     count = 0
     for frame in packed:
         for _ in range(10):
@@ -374,8 +358,6 @@ def _post_frames(found: "Collection", packed: Iterable[bytes]) -> int:
 
 
 def _write_frames(folder: Path, packed: Iterable[bytes]) -> int:
-    from discreet.files.writing import replacing
-
     folder.mkdir(parents=True, exist_ok=True)
     count = 0
     for frame in packed:
@@ -383,3 +365,112 @@ def _write_frames(folder: Path, packed: Iterable[bytes]) -> int:
             target.write_bytes(frame)
         count += 1
     return count
+
+
+_LONGEST, _MOST_TYPED_DIGITS, _MOST_SHOWN = 1 << 16, 20, 20
+
+
+def typed_value(found: Collection, typed: Sequence[str]) -> Any:
+    """Return a value of the domain, or what is none of its values and refused later; nothing is quoted.
+
+    Args:
+        found: the collection.
+        typed: the words of a value; ``-`` alone for those of standard input.
+
+    Raises:
+        ParameterError: if there is no standard input.
+        DataError: if the words make no value.
+    """
+    if list(typed) == ["-"]:
+        line = _line_of_input()
+        typed = _words(line) if isinstance(found.domain.space, Grid | Product) else [line]
+    return _value(found.domain.space, typed)
+
+
+def typed_places(found: Collection, typed: Sequence[str]) -> Any:
+    """Return secret places: values by tag, or a list of values where bots stand for cells; see `typed_value`."""
+    space = found.domain.space
+    if found.bots is not None and found.bots.cell_of is not None:
+        return [_value(space, one.split(",")) for one in typed]
+    tagged: dict[str, list[Any]] = {}
+    for one in typed:
+        name, _, label = one.partition("=")
+        words = (
+            _words(label) if isinstance(space, Product) else label.split(",") if isinstance(space, Grid) else [label]
+        )
+        tagged.setdefault(name, []).append(_value(space, words))
+    return tagged
+
+
+def values_to_type(found: Collection) -> str:
+    """Return sentences that say what can be answered, and how it is typed."""
+    space = found.domain.space
+    if isinstance(space, Grid):
+        said = "a latitude and a longitude within the map"
+    elif isinstance(space, Product):
+        said = " ".join(f"{name}=LABEL" for name in space.attributes) + ", of " + _shown_parts(space)
+    else:
+        said = f"one of {_shown(space)}"
+    first = "" if found.bots is None else f"First say what is secret for you alone, {_said_of_bots(found)}. "
+    return f"{first}Answer it by `discreet device answer {found.name} VALUE`, with {said}."
+
+
+def _said_of_bots(found: Collection) -> str:
+    bots, verb = found.bots, f"`discreet device tag {found.name}"
+    if bots is None or bots.cell_of is not None:
+        return f"by {verb} VALUE...`, without values if nothing is"
+    return f"by {verb} TAG=VALUE...`, without values if nothing is; a tag is one of {'; '.join(bots.tags)}"
+
+
+def _shown_parts(space: Product) -> str:
+    return ", ".join(f"{name}: {_shown(part)}" for name, part in space.attributes.items())
+
+
+def _shown(space: LabelSpace) -> str:
+    more = f"; and {space.size - _MOST_SHOWN} more" if space.size > _MOST_SHOWN else ""
+    return "; ".join(names(space, np.arange(min(space.size, _MOST_SHOWN)))) + more
+
+
+def _value(space: Any, typed: Sequence[str]) -> Any:
+    if isinstance(space, Grid):
+        return tuple(map(_number, typed))
+    if not isinstance(space, Product):
+        return _label(space, " ".join(typed))
+    pairs = [one.partition("=")[::2] for one in typed]
+    if len(dict(pairs)) < len(pairs):
+        raise DataError("each attribute must be named once, and one is named twice; leave one of them out.")
+    return {name: _label(space.attributes.get(name), label) for name, label in pairs}
+
+
+def _line_of_input() -> str:
+    """Return the one line of standard input; of a terminal the first."""
+    if sys.stdin is None:
+        raise ParameterError("standard input must hold the value, and it is closed; give it as an argument.")
+    try:
+        text = sys.stdin.readline() if sys.stdin.isatty() else sys.stdin.read(_LONGEST)
+    except UnicodeDecodeError:
+        raise DataError("standard input must be text in UTF-8, and it is not.") from None
+    line = text.removesuffix("\n")
+    if not text or "\n" in line:
+        raise DataError(f"standard input must hold one line, the value, got {text.count(chr(10))} lines.")
+    return line
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        raise DataError("quotation marks must be closed, and one is not; put a backslash before it.") from None
+
+
+def _label(space: Any, typed: str) -> Any:
+    if isinstance(space, Texts) or not typed.removeprefix("-").isdecimal() or len(typed) > _MOST_TYPED_DIGITS:
+        return typed
+    return int(typed)
+
+
+def _number(typed: str) -> Any:
+    try:
+        return float(typed)
+    except ValueError:
+        return None

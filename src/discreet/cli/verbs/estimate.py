@@ -1,183 +1,264 @@
-"""The verb ``estimate``."""
+"""The verb ``estimate``: of all reports, or by group."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from discreet.cli import options
-from discreet.cli.group import Verb
-from discreet.cli.groups import IDLE_WITH_GROUPS, Groups, Sources, grouping_options
-from discreet.cli.options import Count, allow_outside, load_plan, progress_bar, refuse_idle, running_engine
-from discreet.cli.output import STANDARD, InputFile, OutputFile, file_notes, reports_here, sent, show, written
-from discreet.cli.publications import Publishing, Statement, no_central_option, not_trusted_option
+from discreet.cli.commands import Verb
+from discreet.cli.options import (
+    GROUPS,
+    NOT_WITH_GROUPS,
+    Count,
+    OptionGroup,
+    Reading,
+    Showing,
+    allow_outside,
+    load_plan,
+    option,
+    progress_bar,
+    refuse_idle,
+)
+from discreet.cli.output import (
+    STANDARD,
+    InputFile,
+    OutputFile,
+    Table,
+    file_notes,
+    left_out_sentences,
+    reports_here,
+    save_picture,
+    save_table,
+    show,
+    write_results,
+    written,
+)
+from discreet.cli.publications import Publishing, Statement, weighed_cells
+from discreet.core.grouping import Grouping
+from discreet.core.reports import Reports
+from discreet.core.result_table import rows_of, text_column
+from discreet.core.tally import Tally
+from discreet.engines import LocalEngine
+from discreet.engines.engine import Engine
+from discreet.engines.evidence import memory_limit
 from discreet.errors import ParameterError
-from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, is_tally, spelled
+from discreet.estimators import Method
+from discreet.estimators import estimate as estimated
+from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate, estimate_personalized
+from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, file_of, is_tally, spelled
+from discreet.formats.plan import Plan
+from discreet.formats.public_columns import read_margins, read_public, read_shares
+from discreet.formats.tallies import estimate_facts, objects, put_tally
+from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.evidence import StoredBlocks
+from discreet.mechanisms.personalized import Personalized
+from discreet.privacy.publication import batches_of, cells_of, two_digits
+from discreet.results.estimate import Estimate
+from discreet.results.groups import GroupedEstimate
+from discreet.results.groups import spelled as spelled_group
+from discreet.tables.columns import read_distribution
 
-if TYPE_CHECKING:
-    from discreet.cli.views.estimates import EstimateView
-    from discreet.core.reports import Reports
-    from discreet.core.tally import Tally
-    from discreet.engines import Engine
-    from discreet.estimators import Method
-    from discreet.estimators.tags import TagEstimate
-    from discreet.formats.plan import Plan
-    from discreet.mechanisms import BlockMechanism
-    from discreet.mechanisms.evidence import StoredBlocks
-    from discreet.results.estimate import Estimate
-
-    Data = Reports | Tally | StoredBlocks
+Data = Reports | Tally | StoredBlocks
 
 METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em", "shrunk")
 _NEEDS_REPORTS = ("mle", "em")
+_OF_GROUPS = {"by": "{} says something of groups; name their columns with --by."}
+# Groups that are printed, those with most reports.
+_GROUPS_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
-class _Outputs:
+class _How(OptionGroup):
+    """The method, its options, and what is known of secret tags."""
+
+    method: Method = option(
+        "--method",
+        type=click.Choice(METHODS),
+        metavar="METHOD",
+        default="linear",
+        help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}. [linear]",
+    )
+    tolerance: float | None = option("--tolerance", type=float, help="For mle: certified gap, in nats per report.")
+    significance: float | None = option(
+        "--significance", type=float, help="For threshold and em: level of all tests together."
+    )
+    remainder: str | None = option(
+        "--remainder", type=click.Choice(["uniform", "zero"]), help="For threshold: what becomes of the rest."
+    )
+    background: tuple[str, ...] = option(
+        "--background",
+        multiple=True,
+        metavar="TAG=WHAT",
+        bars={GROUPS: NOT_WITH_GROUPS},
+        help="What is known behind secret tags: FILE, in-clear or drop. [in-clear]",
+    )
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The method and the options that are given; it refuses those that it does not use."""
+        named = {"tolerance": self.tolerance, "significance": self.significance, "remainder": self.remainder}
+        return {"method": self.method, **{name: value for name, value in named.items() if value is not None}}
+
+    def reads_every(self, mechanism: BlockMechanism) -> bool:
+        """Return true if a tally is not enough."""
+        return self.method in _NEEDS_REPORTS and not mechanism.tally_suffices
+
+
+@dataclass(frozen=True, slots=True)
+class _Grouping(OptionGroup):
+    """The groups and the weights."""
+
+    by: tuple[str, ...] = option(
+        "--by", multiple=True, metavar="COLUMN", help="Estimate by group: a public column beside the reports."
+    )
+    weights: str | None = option(
+        "--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports."
+    )
+    shares: Path | None = option(
+        "--shares", type=InputFile(), needs=_OF_GROUPS, help="Known shares of groups: the columns of --by, and share."
+    )
+    margins: Path | None = option(
+        "--margins", type=InputFile(), needs=_OF_GROUPS, help="Known shares of each column: column, label, share."
+    )
+    minimum: int | None = option(
+        "--minimum", type=Count(), needs=_OF_GROUPS, help="Reports in the smallest group that is estimated. [20]"
+    )
+    small: str | None = option(
+        "--small",
+        type=click.Choice(["refuse", "leave-out"]),
+        metavar="WHAT",
+        needs=_OF_GROUPS,
+        help="What becomes of smaller ones: refuse or leave-out. [refuse]",
+    )
+
+    def about(self, data: Any, groups: Any) -> dict[str, Any]:
+        """Return the options of groups, with the shares that files say."""
+        if not self.by:
+            return {}
+        about: dict[str, Any] = {"minimum": self.minimum, "small": self.small}
+        labels = list(data) if groups is None else Grouping.of(groups).labels
+        if self.shares is not None:
+            about["shares"] = read_shares(self.shares, self.by, labels)
+        if self.margins is not None:
+            several = len(self.by) > 1
+            parts = [[label[at] for label in labels] if several else labels for at in range(len(self.by))]
+            about["margins"] = read_margins(self.margins, dict(zip(self.by, map(set, parts), strict=True)))
+        return {name: value for name, value in about.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading(Reading):
+    """Reading of reports, with the memory of the methods that read each of them."""
+
+    memory: int | None = option(
+        "--memory",
+        type=Count(0),
+        metavar="MB",
+        needs={"engine=local": "it goes with --engine local"},
+        bars={GROUPS: NOT_WITH_GROUPS},
+        help="For mle and em: reports that need more go into temporary files. [half of what there is]",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Outputs(OptionGroup):
     """Files to write; None for those that are not named."""
 
-    estimate: Path | None
-    picture: Path | None
-    tally: Path | None
-    force: bool
+    output: Path | None = option(
+        "-o",
+        "--output",
+        type=OutputFile("estimates", ESTIMATES, piped=True),
+        help=f"Estimate: {spelled(ESTIMATES)}; - for CSV.",
+    )
+    plot: Path | None = option("--plot", type=options.PICTURE, help=f"Picture: {spelled(PICTURES)}.")
+    tally_file: Path | None = option(
+        "--tally",
+        type=OutputFile("tallies", TALLIES),
+        bars={GROUPS: NOT_WITH_GROUPS},
+        help=f"Tally: {spelled(TALLIES)}.",
+    )
+    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
 
 @click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
-@click.option("--method", type=click.Choice(METHODS), default="linear", show_default=True, help="Estimator.")
-@grouping_options
-@click.option("--tolerance", type=float, help="For mle: certified gap, in nats per report.")
-@click.option("--significance", type=float, help="For threshold and em: level of all tests together.")
-@click.option("--remainder", type=click.Choice(["uniform", "zero"]), help="For threshold: what becomes of the rest.")
-@click.option("--level", type=float, help="Confidence of the intervals. [0.95]")
-@click.option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
-@click.option(
-    "-o",
-    "--output",
-    type=OutputFile("estimates", ESTIMATES, piped=True),
-    help=f"Estimate: {spelled(ESTIMATES)}; - for CSV on standard output.",
-)
-@click.option("--plot", type=options.PICTURE, help=f"Picture: {spelled(PICTURES)}.")
-@click.option(
-    "--tally",
-    "tally_file",
-    type=OutputFile("tallies", TALLIES),
-    help=f"Keep the tally of the reports: {spelled(TALLIES)}.",
-)
-@click.option("--largest", type=Count(1), default=15, show_default=True, help="How many values to show.")
-@click.option(
-    "--background",
-    multiple=True,
-    help="For personalized plans, what is known of a tag: TAG=FILE (columns label, probability), TAG=in-clear or "
-    "TAG=drop; one of these words alone is for all tags. [in-clear]",
-)
-@options.engine
-@options.master
-@options.bad_rows
-@options.trust_plan
-@click.option(
-    "--memory",
-    type=Count(0),
-    metavar="MB",
-    help="For mle and em: keep reports that need more in temporary files. [half of what there is]",
-)
-@click.option(
-    "--temporary", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Folder for these. [TMPDIR]"
-)
-@options.manifest
-@not_trusted_option
-@no_central_option
-@options.force
+@_How.options
+@_Grouping.options
+@Showing.options
+@_Outputs.options
+@_Reading.options
 @allow_outside
-@options.as_json
 def estimate(
     plan: Path,
     reports: tuple[Path, ...],
-    *,
-    method: "Method",
-    by: tuple[str, ...],
-    weights: str | None,
-    shares: Path | None,
-    margins: Path | None,
-    minimum: int | None,
-    small: str | None,
-    tolerance: float | None,
-    significance: float | None,
-    remainder: str | None,
-    level: float | None,
-    simultaneous: bool,
-    output: Path | None,
-    plot: Path | None,
-    tally_file: Path | None,
-    largest: int,
-    background: tuple[str, ...],
-    engine: str,
-    master: str | None,
-    bad_rows: float,
-    trust_plan: bool,
-    memory: int | None,
-    temporary: Path | None,
-    manifest: bool,
-    not_trusted: int,
-    no_central: bool,
-    force: bool,
-    as_json: bool,
+    how: _How,
+    grouping: _Grouping,
+    shown: Showing,
+    out: _Outputs,
+    read: _Reading,
 ) -> None:
     """Estimate the distribution behind REPORTS made under PLAN.
 
-    REPORTS are files of reports (.parquet, .arrow, .feather, .ipc, .jsonl, .jsonl.gz) or tallies (.tally.parquet and so
-    on), and folders of such files, here or at URLs (s3://bucket/reports/); - is JSON lines of reports on standard
-    input.
+    REPORTS are files of reports or tallies, and folders of such files, here or at URLs (s3://bucket/reports/); - is
+    JSON lines of reports on standard input.
     """
-    from discreet.cli.values import backgrounds
-    from discreet.cli.views.estimates import EstimateView
-
     document = load_plan(plan)
-    mechanism, known = document.mechanism(), backgrounds(document, background)
-    _check_sources(reports, engine)
-    # The method refuses those that it does not use.
-    asked = _named(tolerance=tolerance, significance=significance, remainder=remainder)
-    grouping = Groups(by, weights, shares, margins, minimum, small)
-    if no_central:
-        refuse_idle(["not_trusted"], "--no-central leaves out what is said of a person")
-    publishing = None if no_central else Publishing(document, reports, not_trusted, trust_plan, engine == "local")
-    if grouping.named:
-        refuse_idle(IDLE_WITH_GROUPS, "it does not go with --by or --weights")
-        read = {"trust_plan": trust_plan, "manifest": manifest}
-        with running_engine(engine, master, memory, temporary) as running:
-            given = Sources(running, document, reports, read, publishing)
-            shown = grouping.view(given, method, asked, (level, simultaneous))
-        grouping.write(shown, output, plot, force=force)
-        record = shown.record() if as_json else None
-        show(record, chain(shown.parts(largest), written(output, plot)), as_json=as_json)
+    known = backgrounds(document, how.background)
+    _check_sources(reports, read.engine)
+    publishing = Publishing(document, reports, read.not_trusted, read.trust_plan, read.engine == "local")
+    if grouping.by or grouping.weights is not None:
+        _estimate_groups(publishing, how, grouping, read, shown, out)
         return
+    mechanism = document.mechanism()
     with (
         progress_bar("reading") as progress,
-        running_engine(engine, master, memory, temporary) as running,
+        read.running(read.memory) as engine,
         reports_here(reports) as sources,
     ):
         with file_notes() as notes:
-            read_all = partial(_read, running, mechanism, sources, method, progress=partial(progress, "reading"))
-            data, left_out = read_all(bad_share=bad_rows, trust_plan=trust_plan, manifest=manifest)
-        found, tagged = _estimated(document, data, known, {"method": method, **asked, **_passes(method, progress)})
-        said = None if publishing is None else _said(replace(publishing, sources=sources), data, found, left_out)
-        found = found if said is None else replace(found, publication=said.alone)
-    view = EstimateView(document, found, tagged, level, simultaneous, dict(left_out), tuple(notes), trust_plan, said)
-    _write(view, _Outputs(output, plot, tally_file, force), partial(_tally_of, mechanism, data))
-    show(view.record(), chain(view.parts(largest), written(output, plot, tally_file)), as_json=as_json)
+            data, left_out = _read(engine, mechanism, sources, how, read, partial(progress, "reading"))
+        found, tagged = _estimated(document, data, known, {**how.asked, **_passes(how.method, progress)})
+        said = _said(replace(publishing, sources=sources), data, found, left_out)
+        found = replace(found, publication=said.alone)
+    asked = shown.level, shown.simultaneous
+    write_results(
+        out.output,
+        save_table(_at(found.to_arrow, *asked), _at(partial(estimate_facts, found), *asked)),
+        {
+            out.plot: save_picture(_at(found.plot, *asked)),
+            out.tally_file: lambda path: put_tally(path, _tally_of(mechanism, data)),
+        },
+        force=out.force,
+    )
+    reading = {"left_out": dict(left_out), "trust_plan": read.trust_plan, "notes": tuple(notes)}
+
+    def record() -> dict[str, Any]:
+        facts = _at(partial(estimate_facts, found), *asked)()
+        bots = {} if tagged is None else _bots(tagged)
+        return {**facts, **said.record(), **bots, **{name: fact for name, fact in reading.items() if fact}}
+
+    parts = chain(
+        _parts(found, document, shown),
+        said.closing(notes, left_out_sentences(left_out)),
+        () if tagged is None else _bot_parts(tagged, shown.largest),
+        written(out.output, out.plot, out.tally_file),
+    )
+    show(record, parts, as_json=shown.as_json)
 
 
-def _said(publishing: Publishing, data: "Data", found: "Estimate", left_out: Mapping[str, int]) -> Statement:
+def _at(made: Callable[..., Any], level: float | None, simultaneous: bool) -> Callable[[], Any]:
+    """Return a function of no more than what is asked of intervals."""
+    return partial(made, level, simultaneous=simultaneous)
+
+
+def _said(publishing: Publishing, data: Data, found: Estimate, left_out: Mapping[str, int]) -> Statement:
     """Return the statement on an estimate, by the batches that its tally knows of."""
-    from discreet.core.tally import Tally
-    from discreet.privacy.publication import batches_of
-
     tally = data if isinstance(data, Tally) else None
     forgotten = tally is not None and tally.rest is None
     asked = replace(publishing, left_out=sum(left_out.values()), forgotten=forgotten)
@@ -185,14 +266,8 @@ def _said(publishing: Publishing, data: "Data", found: "Estimate", left_out: Map
     return asked.of(sizes, "this estimate", simulated=found.simulated)
 
 
-def _named(**options: Any) -> dict[str, Any]:
-    return {name: value for name, value in options.items() if value is not None}
-
-
 def _check_sources(reports: Sequence[Path], engine: str) -> None:
     """Refuse options that would do nothing, before anything is read."""
-    from discreet.files.paths import file_of
-
     if STANDARD in reports and engine != "local":
         raise ParameterError("- is read on this machine, and executors see files; name files, or use --engine local.")
     if all(is_tally(file_of(source)) for source in reports):
@@ -200,13 +275,14 @@ def _check_sources(reports: Sequence[Path], engine: str) -> None:
 
 
 def _read(
-    engine: "Engine", mechanism: "BlockMechanism", sources: Sequence[Path], method: str, **reading: Any
-) -> tuple["Data", Mapping[str, int]]:
+    engine: Engine, mechanism: BlockMechanism, sources: Sequence[Path], how: _How, read: Reading, progress: Any
+) -> tuple[Data, Mapping[str, int]]:
     """Return the evidence or the tally that the method needs, and the number of rows left out, by reason."""
-    if method in _NEEDS_REPORTS and not mechanism.tally_suffices:
-        return engine.evidence(mechanism, sources, **reading)
-    refuse_idle(["memory", "temporary"], "this method needs no more than a tally")
-    counted = engine.tally(mechanism, sources, **reading)
+    asked: dict[str, Any] = {"bad_share": read.bad_rows, "trust_plan": read.trust_plan, "progress": progress}
+    if how.reads_every(mechanism):
+        return engine.evidence(mechanism, sources, **asked)
+    refuse_idle(["memory"], "this method needs no more than a tally")
+    counted = engine.tally(mechanism, sources, **asked)
     return counted.tally, counted.left_out
 
 
@@ -216,41 +292,170 @@ def _passes(method: str, progress: Callable[..., None]) -> dict[str, Any]:
     return {"progress": lambda passes, gap: progress(f"pass {passes:g}, gap {gap:.1e}", 0, None)}
 
 
-def _estimated(
-    plan: "Plan", data: "Data", known: Any, asked: dict[str, Any]
-) -> tuple["Estimate", "TagEstimate | None"]:
-    from discreet.estimators import estimate as estimated
-    from discreet.estimators.tags import estimate_personalized
-
+def _estimated(plan: Plan, data: Data, known: Any, asked: dict[str, Any]) -> tuple[Estimate, TagEstimate | None]:
     if not plan.is_personalized:
         return estimated(plan.mechanism(), data, **asked), None
     tagged = estimate_personalized(plan.personalized(), data, background=known, **asked)
     return tagged.estimate, tagged
 
 
-def _tally_of(mechanism: "BlockMechanism", data: "Data") -> "Tally":
-    from discreet.core.reports import Reports
-    from discreet.mechanisms.evidence import StoredBlocks
-
+def _tally_of(mechanism: BlockMechanism, data: Data) -> Tally:
     if isinstance(data, Reports):
         return mechanism.tally(data)
     return data.tally if isinstance(data, StoredBlocks) else data
 
 
-def _write(view: "EstimateView", outputs: _Outputs, tally: Callable[[], "Tally"]) -> None:
-    """Write the outputs that are named: all of them, or none."""
-    from discreet.files.writing import replacing_all
-    from discreet.formats.tallies import put_tally
-    from discreet.pictures.curves import picture_options
+def _parts(found: Estimate, plan: Plan, shown: Showing) -> Iterator[str | Table]:
+    """Yield the table of the largest values, and what holds of all of them."""
+    codes = found.chosen(max(shown.largest, 1))
+    columns = found.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
+    names = text_column("value", found.domain.names(codes))
+    headings, *cells = rows_of([names, *(one.at(codes) for one in columns)], "page")
+    title = f"{len(codes)} largest of {found.domain.size} values; {found.n:,} reports, method {found.method}"
+    yield Table(title, headings, cells, left=2)
+    yield from filter(
+        None,
+        (
+            found.selected(len(codes), shown.level, simultaneous=shown.simultaneous),
+            found.contradiction(shown.level, simultaneous=shown.simultaneous, shown=len(codes)),
+            found.remark,
+        ),
+    )
+    if found.gap is not None:
+        yield f"Log-likelihood certified to {found.gap:.1e} nats per report."
+    yield str((plan.personalized() if plan.is_personalized else plan.mechanism()).guarantee)
 
-    with ExitStack() as stack:
-        output = None if outputs.estimate is None else stack.enter_context(sent(outputs.estimate, ".csv"))
-        writers: dict[Path | None, Callable[[Path], None]] = {
-            output: view.write,
-            outputs.picture: lambda path: view.picture().save(str(path), **picture_options(path)),
-            outputs.tally: lambda path: put_tally(path, tally()),
-        }
-        named = [(path, write) for path, write in writers.items() if path is not None]
-        besides = stack.enter_context(replacing_all([path for path, _ in named], force=outputs.force))
-        for (_, write), beside in zip(named, besides, strict=True):
-            write(beside)
+
+def backgrounds(plan: Plan, given: tuple[str, ...]) -> Any:
+    """Return the backgrounds of ``--background``, as `estimate_personalized` takes them."""
+    if not plan.is_personalized:
+        if given:
+            raise ParameterError("--background is for personalized plans; this one has no tags and no cells.")
+        return None
+    if len(given) == 1 and given[0] in (DROP, IN_CLEAR):
+        return given[0]
+    known: dict[str, Any] = {}
+    for one in given:
+        tag, what = _tag_and_rest(plan.personalized(), one)
+        if tag in known:
+            raise ParameterError(f"--background must be given once for a tag, got {tag!r} again.")
+        known[tag] = what if what in (DROP, IN_CLEAR) else read_distribution(what, plan.domain)
+    return known
+
+
+def _tag_and_rest(personalized: Personalized, given: str) -> tuple[str, str]:
+    # The longest: a tag may hold an equals sign.
+    fitting = [tag for tag in personalized.tags if given.startswith(f"{tag}=")]
+    if not fitting:
+        tags = ", ".join(personalized.tags[:10])
+        raise ParameterError(f"--background must be TAG=FILE with a tag of the plan, such as {tags}; got {given!r}.")
+    tag = max(fitting, key=len)
+    return tag, given[len(tag) + 1 :]
+
+
+def _bots(found: TagEstimate) -> dict[str, Any]:
+    """Return the frequencies and errors of the bots, an object per tag, and the worst case behind them."""
+    errors = found.intermediate.standard_errors[found.estimate.domain.size :]
+    columns = {"tag": list(found.bots), "frequency": list(found.bots.values()), "standard_error": errors.tolist()}
+    return {"bots": objects(columns), "worst_case_l1": found.worst_case}
+
+
+def _bot_parts(found: TagEstimate, largest: int) -> Iterator[str | Table]:
+    """Yield the largest bots, and the error that wrong background knowledge of them can cause."""
+    ranked = sorted(_bots(found)["bots"], key=lambda bot: -bot["frequency"])
+    cells = [
+        [bot["tag"], f"{bot['frequency']:.4%}", f"{bot['standard_error']:.4%}"] for bot in ranked[: max(largest, 1)]
+    ]
+    title = f"{len(cells)} largest of {len(ranked)} bots"
+    yield Table(title, ["secret of its user", "estimate", "std. error"], cells)
+    yield (
+        f"What is behind the bots is assumed, not measured: at worst that misplaces {found.worst_case / 2:.4%} "
+        "of the people."
+    )
+
+
+def _estimate_groups(
+    publishing: Publishing, how: _How, grouping: _Grouping, read: _Reading, shown: Showing, out: _Outputs
+) -> None:
+    """Estimate by group, or with weights, write the outputs that are named, and print the rest."""
+    with read.running() as engine, file_notes() as notes:
+        data, groups, weights = _read_groups(engine, publishing, how, grouping)
+    about = grouping.about(data, groups)
+    found = estimated(publishing.plan.mechanism(), data, groups=groups, weights=weights, **how.asked, **about)
+    if not isinstance(found, GroupedEstimate):
+        found = GroupedEstimate((), {"everybody": found}, found, 1)
+    cells, beside, known = cells_of(found), "", grouping.by
+    if weights is not None:
+        # People in one cell weigh alike.
+        cells, beside = weighed_cells([weights, *([] if groups is None else groups.columns)])
+        known = (*known, grouping.weights or "")
+    said = publishing.of(cells, "these estimates", simulated=found.overall.simulated, beside=beside, known=known)
+    record = partial(_groups_record, found, shown, said, notes)
+    table = partial(found.to_arrow, shown.level, simultaneous=shown.simultaneous)
+    picture = save_picture(partial(found.plot, shown.level))
+    write_results(out.output, save_table(table, record), {out.plot: picture}, force=out.force)
+    parts = chain(_groups_parts(found, shown), said.closing(notes), written(out.output, out.plot))
+    show(record, parts, as_json=shown.as_json)
+
+
+def _read_groups(engine: Engine, publishing: Publishing, how: _How, grouping: _Grouping) -> tuple[Any, Any, Any]:
+    """Return the reports by group, or a tally of each group, with the columns of groups and of weights."""
+    plan, reports, trust = publishing.plan, list(publishing.sources), publishing.trust_plan
+    if plan.is_personalized:
+        raise ParameterError("--by and --weights do not go with personalized plans, whose bots belong to all.")
+    if STANDARD in reports:
+        raise ParameterError("- has no public columns; name files of reports.")
+    mechanism = plan.mechanism()
+    if grouping.weights is None and not how.reads_every(mechanism):
+        with progress_bar("reading") as progress:
+            shown = partial(progress, "reading")
+            return engine.tally_by(mechanism, reports, grouping.by, progress=shown, trust_plan=trust), None, None
+    if not isinstance(engine, LocalEngine):
+        raise ParameterError("weights, and the methods mle and em by group, go with --engine local.")
+    # A column of groups may be that of weights too.
+    names = list(dict.fromkeys([*grouping.by, *filter(None, [grouping.weights])]))
+    found, public = read_public(mechanism, reports, names, memory=memory_limit(), trust_plan=trust)
+    groups = public.select(list(grouping.by)) if grouping.by else None
+    return found, groups, None if grouping.weights is None else public[grouping.weights]
+
+
+def _groups_record(found: GroupedEstimate, shown: Showing, said: Statement, notes: Sequence[str]) -> dict[str, Any]:
+    """Return the estimates ready for JSON: ``groups`` has an object for each, ``overall`` is that of everybody."""
+    names, facts = (
+        found.names or ("group",),
+        partial(estimate_facts, level=shown.level, simultaneous=shown.simultaneous),
+    )
+    groups = []
+    for label, one in found.items():
+        labels = label if isinstance(label, tuple) else (label,)
+        # Of two digits of n, so that many groups are alike.
+        person = replace(said.alone, batches=(two_digits(one.n),), remarks=()).figures()
+        groups.append({**dict(zip(names, labels, strict=True)), "publication": person, **facts(one)})
+    left_out = {"groups": found.left_out[0], "reports": found.left_out[1]}
+    more = {"minimum": found.minimum, "left_out": left_out, "notes": notes}
+    return {"groups": groups, "overall": facts(found.overall), **said.record(), **more}
+
+
+def _groups_parts(found: GroupedEstimate, shown: Showing) -> Iterator[str | Table]:
+    """Yield a table with a row for each value of each of the largest groups, and what holds of all groups."""
+    everybody, codes = found.overall, found.overall.chosen(shown.largest)
+    # Without columns of groups, everybody is the only one.
+    chosen, cells = set(found.largest(_GROUPS_SHOWN)) if found.names else set(), []
+    groups = [(label, found[label]) for label in found if label in chosen]
+    for label, one in [*groups, ("everybody", everybody)]:
+        columns = one.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
+        names = text_column("value", found.domain.names(codes))
+        headings, *rows = rows_of([names, *(each.at(codes) for each in columns)], "groups")
+        cells += [[spelled_group(label), f"{one.n:,}", *row] for row in rows]
+    title = f"{len(codes)} of {found.domain.size} values; method {next(iter(found.values())).method}"
+    title = f"{len(found)} groups, {title}" if groups else title
+    yield Table(title, ["group", "reports", *headings], cells, left=3)
+    if smaller := len(found) - len(groups) if groups else 0:
+        yield f"{smaller:,} smaller {'group is' if smaller == 1 else 'groups are'} not shown; -o and --json give all."
+    yield f"Everybody: {everybody.n:,} reports, method {everybody.method}."
+    if noise := everybody.selected(len(codes), shown.level, simultaneous=shown.simultaneous):
+        yield noise
+    if found.left_out[0]:
+        few, people = found.left_out
+        noun = "group" if few == 1 else "groups"
+        yield f"Left out: {few:,} {noun} with fewer than {found.minimum} reports ({people:,} reports)."

@@ -6,22 +6,36 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
+from msgspec import structs
 
 from discreet.cli import options
-from discreet.cli.group import Verb
-from discreet.cli.options import Count
-from discreet.cli.output import InputFile, OutputFile, print_lines, show
+from discreet.cli.commands import Verb
+from discreet.cli.options import Count, OptionGroup, option
+from discreet.cli.output import InputFile, OutputFile, show
 from discreet.core.checks import meant
+from discreet.core.domain import Domain
+from discreet.core.guarantee import in_odds
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.files.paths import PLANS, spelled
-
-if TYPE_CHECKING:
-    from discreet.core.domain import Domain
-    from discreet.formats.plan import Plan
-    from discreet.tables.labels import ColumnLabels, ColumnLook, Cut
+from discreet.formats.plan import Plan, plan_text, without_defaults
+from discreet.mechanisms import BlockMechanism
+from discreet.planning.best import best
+from discreet.tables.labels import (
+    DATES,
+    INTEGERS,
+    KINDS,
+    LEAST,
+    ColumnLabels,
+    ColumnLook,
+    Cut,
+    labels_between,
+    labels_in,
+    look_at,
+    proposed_cuts,
+)
 
 Answer = TypeVar("Answer")
 
@@ -35,44 +49,74 @@ _MOST_OTHERS = 0.05
 _ALL, _NONE = "all", "-"
 
 
+@dataclass(frozen=True, slots=True)
+class _Columns(OptionGroup):
+    """The columns, and their labels where these are said."""
+
+    columns: tuple[str, ...] = option(
+        "--column", multiple=True, help="Column of values; several make a plan of all combinations."
+    )
+    labels: tuple[str, ...] = option(
+        "--labels",
+        multiple=True,
+        metavar="[COLUMN=]A,B,...",
+        help="Labels of a column, instead of those found in the table.",
+    )
+    cuts: tuple[str, ...] = option(
+        "--cuts",
+        multiple=True,
+        metavar="[COLUMN=]18,40,...",
+        help="Where ranges of a column of numbers or dates begin; else round ones are proposed.",
+    )
+    least: int | None = option(
+        "--least", type=Count(1), help="Leave out labels that fewer rows of the table hold. [20]"
+    )
+
+    def said(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+        """Return the labels and the cuts that are said, by column."""
+        if len({*self.columns}) < len(self.columns):
+            raise ParameterError("--column must name different columns, got one twice.")
+        listed = dict(_by_column("--labels", self.labels, self.columns))
+        cut = dict(_by_column("--cuts", self.cuts, self.columns))
+        if twice := [name for name in cut if name in listed]:
+            raise ParameterError(f"column {twice[0]!r} has --labels and --cuts; give one of them.")
+        if self.least is not None and self.columns and len(listed) + len(cut) == len(self.columns):
+            raise ParameterError("--least is for labels that are found in the table; all are said, so leave it out.")
+        return listed, cut
+
+
+@dataclass(frozen=True, slots=True)
+class _Promise(OptionGroup):
+    """Labels that are sensitive, and the promise."""
+
+    sensitive: tuple[str, ...] = option(
+        "--sensitive",
+        multiple=True,
+        metavar="[COLUMN=]A,B,...",
+        help="Labels that are sensitive; nobody but you knows which.",
+    )
+    all_sensitive: bool = option(
+        "--all-sensitive",
+        is_flag=True,
+        bars={"sensitive": "--sensitive and --all-sensitive: say one of the two: it is never guessed."},
+        help="Every value is sensitive (plain LDP).",
+    )
+    epsilon: float | None = option("--epsilon", type=float, help="Privacy promise, in nats.")
+
+
 @click.command(cls=Verb)
 @click.argument("tables", nargs=-1, required=True, type=InputFile(urls=True), metavar="TABLE...")
-@click.option("--column", "columns", multiple=True, help="Column of values; several make a plan of all combinations.")
-@click.option(
-    "--labels",
-    multiple=True,
-    metavar="[COLUMN=]A,B,...",
-    help="Labels of a column, instead of those found in the table.",
-)
-@click.option(
-    "--cuts",
-    multiple=True,
-    metavar="[COLUMN=]18,40,...",
-    help="Where ranges of a column of numbers or dates begin; else round ones are proposed.",
-)
-@click.option(
-    "--sensitive",
-    multiple=True,
-    metavar="[COLUMN=]A,B,...",
-    help="Labels that are sensitive; nobody but you knows which.",
-)
-@click.option("--all-sensitive", is_flag=True, help="Every value is sensitive (plain LDP).")
-@click.option("--epsilon", type=float, help="Privacy promise, in nats.")
-@click.option("--least", type=Count(1), help="Leave out labels that fewer rows of the table hold. [20]")
+@_Columns.options
+@_Promise.options
 @click.option("--title", default="", help="Title of the plan, for people.")
 @click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The plan: {spelled(PLANS)}. [printed]")
 @options.force
 @options.as_json
 def init(
     tables: tuple[str | Path, ...],
+    of: _Columns,
+    promise: _Promise,
     *,
-    columns: tuple[str, ...],
-    labels: tuple[str, ...],
-    cuts: tuple[str, ...],
-    sensitive: tuple[str, ...],
-    all_sensitive: bool,
-    epsilon: float | None,
-    least: int | None,
     title: str,
     output: Path | None,
     force: bool,
@@ -86,54 +130,37 @@ def init(
     A plan is public. Labels that are read from the table are those that many rows hold; columns with mostly different
     values, such as names, are refused. With --labels or --cuts nothing of the table gets into the plan.
     """
-    from discreet.formats.plan import Plan
-    from discreet.planning.best import best
-    from discreet.tables.labels import LEAST, look_at
-
-    if len({*columns}) < len(columns):
-        raise ParameterError("--column must name different columns, got one twice.")
-    if sensitive and all_sensitive:
-        raise ParameterError("--sensitive and --all-sensitive: say one of the two: it is never guessed.")
-    listed, cut = dict(_by_column("--labels", labels, columns)), dict(_by_column("--cuts", cuts, columns))
-    if twice := [name for name in cut if name in listed]:
-        raise ParameterError(f"column {twice[0]!r} has --labels and --cuts; give one of them.")
-    if least is not None and columns and len(listed) + len(cut) == len(columns):
-        raise ParameterError("--least is for labels that are found in the table; all are said, so leave it out.")
+    listed, cut = of.said()
     asking = not as_json and _at_a_terminal()
-    enough = LEAST if least is None else least
-    looks = look_at(tables, {name: listed.get(name) for name in columns} if columns else None)
-    if not columns:
+    enough = LEAST if of.least is None else of.least
+    looks = look_at(tables, {name: listed.get(name) for name in of.columns} if of.columns else None)
+    if not of.columns:
         click.echo(_listing(looks, enough), err=True)
-    _refuse_unsaid(columns, bool(sensitive or all_sensitive), epsilon is not None, asking=asking)
-    names = columns or _asked("column of values (several, with commas, for all combinations)", _chooser(looks))
-    found = {
-        name: _proposal(looks[name], listed.get(name), cut.get(name), _Way(enough, asking=asking)) for name in names
-    }
+    _refuse_unsaid(of.columns, promise, asking=asking)
+    names = of.columns or _asked("column of values (several, with commas, for all combinations)", _chooser(looks))
+    way = _Way(enough, asking=asking)
+    found = {name: _proposal(looks[name], listed.get(name), cut.get(name), way) for name in names}
     for name, one in found.items() if asking else ():
         click.echo(f"{name}: {_few(one.labels.labels)}", err=True)
-    marked = None if all_sensitive else [*_by_column("--sensitive", sensitive, names)] or _asked_sensitive(found)
-    promise = _asked("epsilon, the privacy promise in nats", float) if epsilon is None else epsilon
-    plan = _with_cuts(Plan.of(best(_domain(found, marked), promise), title=title), found)
+    plan = _with_cuts(Plan.of(_recommended(found, promise), title=title), found)
     if output is not None:
         plan.save(output, force=force)
     sentences = list(_sentences(plan, found, enough, output))
     if output is None and not as_json:
-        from discreet.formats.plan import plan_text
-
         click.echo(plan_text(plan))
         click.echo("\n".join(sentences), err=True)
         return
     show(_facts(plan, found, output), sentences, as_json=as_json)
     if not as_json:
-        print_lines(_next(tables, found, output))
+        show(None, _next(tables, found, output), as_json=False, whole=True)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     """The labels of a column, and where its ranges begin, if it is cut."""
 
-    labels: "ColumnLabels"
-    cuts: "list[Cut] | None" = None
+    labels: ColumnLabels
+    cuts: list[Cut] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,22 +188,32 @@ def _asked(text: str, read: Callable[[str], Answer], default: str | None = None)
     return answer
 
 
-def _refuse_unsaid(columns: Sequence[str], is_sensitive: bool, is_promised: bool, *, asking: bool) -> None:
+def _recommended(found: Mapping[str, _Found], promise: _Promise) -> BlockMechanism:
+    """Return the mechanism for the domain; what is sensitive and epsilon are asked for if they are not said."""
+    said = [*_by_column("--sensitive", promise.sensitive, [*found])]
+    marked = None if promise.all_sensitive else said or _asked_sensitive(found)
+    epsilon = promise.epsilon
+    if epsilon is None:
+        epsilon = _asked("epsilon, the privacy promise in nats", float)
+    return best(_domain(found, marked), epsilon)
+
+
+def _refuse_unsaid(columns: Sequence[str], promise: _Promise, *, asking: bool) -> None:
     """Refuse in one sentence all that is not said, where nobody can be asked."""
     unsaid = [
         *([] if columns else ["--column must name the column of values, or several of them"]),
         *(
             []
-            if is_sensitive
+            if promise.sensitive or promise.all_sensitive
             else ["--sensitive A,B or --all-sensitive must say which values are sensitive: it is never guessed"]
         ),
-        *([] if is_promised else ["--epsilon must be given: the privacy promise, in nats"]),
+        *([] if promise.epsilon is not None else ["--epsilon must be given: the privacy promise, in nats"]),
     ]
     if unsaid and not asking:
         raise ParameterError(f"{'; '.join(unsaid)}.")
 
 
-def _listing(looks: "Mapping[str, ColumnLook]", least: int) -> str:
+def _listing(looks: Mapping[str, ColumnLook], least: int) -> str:
     """Return the columns of a table with what they hold, a line each."""
     cells = [("column", "holds", "missing", "different", "proposed")]
     for name, look in looks.items():
@@ -190,9 +227,7 @@ def _listing(looks: "Mapping[str, ColumnLook]", least: int) -> str:
     return "\n".join(lines)
 
 
-def _in_short(look: "ColumnLook", least: int) -> str:
-    from discreet.tables.labels import KINDS
-
+def _in_short(look: ColumnLook, least: int) -> str:
     if look.kind not in {*KINDS, "null"}:
         return "nothing: neither text nor numbers nor dates"
     if not look.rows:
@@ -210,7 +245,7 @@ def _few(labels: Sequence[Any]) -> str:
     return ", ".join(str(label) for label in labels[:_MOST_SHOWN]) + more
 
 
-def _chooser(looks: "Mapping[str, ColumnLook]") -> Callable[[str], tuple[str, ...]]:
+def _chooser(looks: Mapping[str, ColumnLook]) -> Callable[[str], tuple[str, ...]]:
     def choose(text: str) -> tuple[str, ...]:
         names = [text.strip()] if text.strip() in looks else [name.strip() for name in text.split(",")]
         for name in names:
@@ -221,10 +256,8 @@ def _chooser(looks: "Mapping[str, ColumnLook]") -> Callable[[str], tuple[str, ..
     return choose
 
 
-def _proposal(look: "ColumnLook", listed: list[str] | None, cut: list[str] | None, way: _Way) -> _Found:
+def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None, way: _Way) -> _Found:
     """Return the labels of a column: as said; those found; or, of numbers and dates that are too many, ranges."""
-    from discreet.tables.labels import labels_between, labels_in, proposed_cuts
-
     if cut is not None:
         cuts = _read_cuts(look, cut)
         return _Found(labels_between(look, cuts), cuts)
@@ -246,18 +279,14 @@ def _proposal(look: "ColumnLook", listed: list[str] | None, cut: list[str] | Non
     return _Found(labels_between(look, cuts, found=cuts == proposed), cuts)
 
 
-def _cuts_of(look: "ColumnLook", text: str) -> "list[Cut]":
-    from discreet.tables.labels import labels_between
-
+def _cuts_of(look: ColumnLook, text: str) -> list[Cut]:
     cuts = _read_cuts(look, text.split(","))
     labels_between(look, cuts)
     return cuts
 
 
-def _read_cuts(look: "ColumnLook", texts: Sequence[str]) -> "list[Cut]":
+def _read_cuts(look: ColumnLook, texts: Sequence[str]) -> list[Cut]:
     """Return the cuts of a column: dates, whole numbers or numbers, as it holds."""
-    from discreet.tables.labels import DATES, INTEGERS
-
     plain = [text.strip() for text in texts]
     if look.kind == DATES:
         return [*plain]
@@ -308,10 +337,8 @@ def _asked_sensitive(found: Mapping[str, _Found]) -> list[tuple[str, list[str]]]
     return [(name, said) for name, said in asked if said]
 
 
-def _domain(found: Mapping[str, _Found], marked: Sequence[tuple[str, list[str]]] | None) -> "Domain":
+def _domain(found: Mapping[str, _Found], marked: Sequence[tuple[str, list[str]]] | None) -> Domain:
     """Return the domain; every value is sensitive if nothing is marked."""
-    from discreet.core.domain import Domain
-
     labels = {name: one.labels.labels for name, one in found.items()}
     if marked is not None and not marked:
         raise ParameterError("some labels must be sensitive, and none were said to be.")
@@ -337,10 +364,8 @@ def _known(name: str, texts: Sequence[str], labels: Sequence[Any]) -> list[Any]:
     return [by_text[text] for text in texts]
 
 
-def _with_cuts(plan: "Plan", found: Mapping[str, _Found]) -> "Plan":
+def _with_cuts(plan: Plan, found: Mapping[str, _Found]) -> Plan:
     """Return a plan that says where ranges begin; its fingerprint is the same."""
-    from msgspec import structs
-
     cut = {name: one.cuts for name, one in found.items() if one.cuts is not None}
     if not cut:
         return plan
@@ -349,9 +374,7 @@ def _with_cuts(plan: "Plan", found: Mapping[str, _Found]) -> "Plan":
     return replace(plan, document=structs.replace(document, domain=structs.replace(document.domain, cuts=said)))
 
 
-def _facts(plan: "Plan", found: Mapping[str, _Found], output: Path | None) -> dict[str, Any]:
-    from discreet.formats.plan import without_defaults
-
+def _facts(plan: Plan, found: Mapping[str, _Found], output: Path | None) -> dict[str, Any]:
     columns = [
         {"column": name, **{key: value for key, value in asdict(one.labels).items() if key != "labels"}}
         for name, one in found.items()
@@ -366,9 +389,7 @@ def _facts(plan: "Plan", found: Mapping[str, _Found], output: Path | None) -> di
     }
 
 
-def _sentences(plan: "Plan", found: Mapping[str, _Found], least: int, output: Path | None) -> Iterator[str]:
-    from discreet.core.guarantee import in_odds
-
+def _sentences(plan: Plan, found: Mapping[str, _Found], least: int, output: Path | None) -> Iterator[str]:
     domain, document = plan.domain, plan.document
     yield (
         f"{domain.size:,} values, {domain.sensitive_count:,} of them sensitive, under {plan.mechanism().name} at "

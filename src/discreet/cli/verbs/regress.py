@@ -1,116 +1,132 @@
 """The verb ``regress``."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from discreet.cli import options
-from discreet.cli.group import Verb
-from discreet.cli.options import allow_outside, load_plan
-from discreet.cli.output import SIMULATED_REPORTS, InputFile, OutputFile, Table, file_notes, show
+from discreet.cli.commands import Verb
+from discreet.cli.options import OptionGroup, allow_outside, load_plan, option
+from discreet.cli.output import InputFile, OutputFile, Table, file_notes, save_table, show, write_results
 from discreet.cli.publications import Statement
 from discreet.core.result_table import rows_of
+from discreet.engines.evidence import memory_limit
 from discreet.errors import ParameterError
+from discreet.estimators.regression import regress as regressed
 from discreet.files.paths import ESTIMATES, spelled
+from discreet.formats.public_columns import read_public
+from discreet.formats.tallies import objects
+from discreet.privacy.publication import REGRESSION, Publication
+from discreet.results.regression import Regression
 
-if TYPE_CHECKING:
-    from discreet.results.regression import Regression
+
+@dataclass(frozen=True, slots=True)
+class _Model(OptionGroup):
+    """Model of the regression: values, covariates and method."""
+
+    on: tuple[str, ...] = option(
+        "--on", multiple=True, required=True, metavar="COLUMN", help="Covariate: a public column beside the reports."
+    )
+    value: tuple[str, ...] = option("--value", multiple=True, help="Value to be explained, for --method linear. [all]")
+    method: str = option(
+        "--method",
+        type=click.Choice(["linear", "logistic"]),
+        default="linear",
+        show_default=True,
+        help="Shares by least squares, or log odds by maximum likelihood.",
+    )
+    reference: tuple[str, ...] = option(
+        "--reference",
+        multiple=True,
+        metavar="COLUMN=LABEL",
+        help="Label that the others of a covariate are against. [the first]",
+    )
+    baseline: str | None = option(
+        "--baseline", metavar="VALUE", help="For --method logistic, the value that odds are against. [the largest]"
+    )
+    weights: str | None = option(
+        "--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports."
+    )
+
+    def fit(self, mechanism: Any, reports: Sequence[Path], *, trust_plan: bool) -> Regression:
+        """Return the regression of reports."""
+        if len(set(self.on)) < len(self.on):
+            raise ParameterError("--on must name each column once.")
+        against = _references(self.reference)
+        names = [*self.on, *([] if self.weights is None or self.weights in self.on else [self.weights])]
+        found, public = read_public(mechanism, list(reports), names, memory=memory_limit(), trust_plan=trust_plan)
+        return regressed(
+            mechanism,
+            found,
+            public.select(list(self.on)),
+            values=list(self.value) or None,
+            method=self.method,  # type: ignore[arg-type]
+            reference=against,
+            baseline=self.baseline,
+            weights=None if self.weights is None else public[self.weights],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Outputs(OptionGroup):
+    """The file to write, and whether one that exists is replaced."""
+
+    output: Path | None = option(
+        "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Coefficients: {spelled(ESTIMATES)}."
+    )
+    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
 
 @click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
-@click.option(
-    "--on", multiple=True, required=True, metavar="COLUMN", help="Covariate: a public column beside the reports."
-)
-@click.option("--value", multiple=True, help="Value to be explained, for --method linear. [all]")
-@click.option(
-    "--method",
-    type=click.Choice(["linear", "logistic"]),
-    default="linear",
-    show_default=True,
-    help="Shares by least squares, or log odds by maximum likelihood.",
-)
-@click.option(
-    "--reference",
-    multiple=True,
-    metavar="COLUMN=LABEL",
-    help="Label that the others of a covariate are against. [the first]",
-)
-@click.option(
-    "--baseline", metavar="VALUE", help="For --method logistic, the value that odds are against. [the largest]"
-)
-@click.option("--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports.")
+@_Model.options
 @click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
-@click.option("-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Coefficients: {spelled(ESTIMATES)}.")
-@click.option(
-    "--trust-plan", is_flag=True, help="Read files that no longer say their plan: you vouch that all are of PLAN."
-)
-@options.force
+@_Outputs.options
+@options.trust_plan
 @allow_outside
 @options.as_json
 def regress(
     plan: Path,
     reports: tuple[Path, ...],
+    model: _Model,
+    out: _Outputs,
     *,
-    on: tuple[str, ...],
-    value: tuple[str, ...],
-    method: str,
-    reference: tuple[str, ...],
-    baseline: str | None,
-    weights: str | None,
     level: float,
-    output: Path | None,
     trust_plan: bool,
-    force: bool,
     as_json: bool,
 ) -> None:
     """Regress what people reported under PLAN on public columns beside REPORTS.
 
     REPORTS are Parquet and Arrow files of reports, and folders of such files, that have these columns.
     """
-    from discreet.cli.output import write_results, write_table
-    from discreet.engines.evidence import memory_limit
-    from discreet.estimators.regression import regress as regressed
-    from discreet.formats.public_columns import read_public
-    from discreet.formats.tallies import objects
-    from discreet.privacy.publication import REGRESSION, Publication
-
     document = load_plan(plan)
     if document.is_personalized:
         raise ParameterError("regress does not go with personalized plans, whose bots are no values.")
-    if len(set(on)) < len(on):
-        raise ParameterError("--on must name each column once.")
-    against = _references(reference)
-    names = [*on, *([] if weights is None or weights in on else [weights])]
     mechanism = document.mechanism()
     with file_notes() as notes:
-        found, public = read_public(mechanism, list(reports), names, memory=memory_limit(), trust_plan=trust_plan)
-    asked = list(value) or None
-    fit = regressed(
-        mechanism,
-        found,
-        public.select(list(on)),
-        values=asked,
-        method=method,  # type: ignore[arg-type]
-        reference=against,
-        baseline=baseline,
-        weights=None if weights is None else public[weights],
-    )
-    columns = {name: column.tolist() for name, column in fit.columns(level).items()}
-    facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
+        fit = model.fit(mechanism, reports, trust_plan=trust_plan)
     publication = Publication(mechanism, (fit.n,), beside=REGRESSION, simulated=fit.simulated, shown="this regression")
     said = Statement(publication)
-    record = {**facts, **said.record(), "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
-    write_results(output, {}, lambda path: write_table(path, fit.to_arrow(level), lambda: record), force=force)
-    remarks = [
-        fit.remark,
-        *said.parts(),
-        SIMULATED_REPORTS if fit.simulated else None,
-        *(f"Note: {note}" for note in notes),
-    ]
-    show(record, [_table(fit, level), *filter(None, remarks)], as_json=as_json)
+    record = _record(fit, level, said, notes)
+    write_results(out.output, save_table(lambda: fit.to_arrow(level), lambda: record), {}, force=out.force)
+    show(record, _parts(fit, level, said, notes), as_json=as_json)
+
+
+def _record(fit: Regression, level: float, said: Statement, notes: Sequence[str]) -> dict[str, Any]:
+    columns = {name: column.tolist() for name, column in fit.columns(level).items()}
+    facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
+    return {**facts, **said.record(), "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
+
+
+def _parts(fit: Regression, level: float, said: Statement, notes: Sequence[str]) -> Iterator[str | Table]:
+    yield _table(fit, level)
+    if fit.remark:
+        yield fit.remark
+    yield from said.closing(notes)
 
 
 def _references(words: tuple[str, ...]) -> dict[str, str]:
@@ -121,7 +137,7 @@ def _references(words: tuple[str, ...]) -> dict[str, str]:
     return against
 
 
-def _table(fit: "Regression", level: float) -> Table:
+def _table(fit: Regression, level: float) -> Table:
     """Return the coefficients as a table."""
     against = "" if fit.baseline is None else f"; odds against {fit.baseline}"
     headings, *cells = rows_of(fit.stated(level), "page")

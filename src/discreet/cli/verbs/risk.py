@@ -1,53 +1,41 @@
 """The verbs ``risk``: the identification risk of traces and reports, of scores of a matcher, and of plans."""
 
-from collections.abc import Collection
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from math import isfinite
+from math import isfinite, log2
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from discreet.cli import options
-from discreet.cli.group import Verb, VerbGroup, given_options
-from discreet.cli.options import Count, allow_outside, load_plan, progress_bar
-from discreet.cli.output import InputFile, OutputFolder, built_ins, show
+from discreet.cli.commands import VerbGroup
+from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, option, progress_bar
+from discreet.cli.output import Fact, InputFile, OutputFolder, Table, built_ins, record_of, show, table_of, written
+from discreet.core.checks import checked_choice
+from discreet.core.domain import Domain
+from discreet.core.guarantee import in_odds
+from discreet.core.random import RandomSource, SecureRandom, SeededRandom
+from discreet.core.traces import Split, Traces, split_of
 from discreet.errors import ParameterError
-
-if TYPE_CHECKING:
-    from discreet.core.domain import Domain
-    from discreet.core.random import RandomSource
-    from discreet.core.traces import Traces
-    from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
+from discreet.risk.assessment import Assessment, assess, sweep
+from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds, limit
+from discreet.risk.scores.biometric import Biometric, biometric
+from discreet.simulation.pages import check_page, measured, tried_in_words, write_page
+from discreet.tables.columns import read_scores
+from discreet.tables.events import read_traces
 
 _TRACES = "traces"
 _WORSE_THAN_CHANCE = 0.5
+_AS_THEY_ARE = "events are published as they are."
 _VARIES = "Random choices are a part of this, so figures vary from run to run; --seed repeats them."
-
-
-class _RiskVerb(Verb):
-    """A verb of the group, which names the sibling that an option belongs to."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; an option of another verb of the group is refused with that verb's name."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            name = error.option_name
-            others = [other for other, verb in risk.commands.items() if any(name in one.opts for one in verb.params)]
-            if not others:
-                raise
-            whose = " or ".join(f"discreet risk {other}" for other in others)
-            raise ParameterError(
-                f"{name} goes with {whose}, not with discreet risk {self.name}; leave it out."
-            ) from None
 
 
 class _RiskGroup(VerbGroup):
     """A group of verbs, whose first one need not be named."""
-
-    command_class = _RiskVerb
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; without a verb they are those of ``traces``."""
@@ -78,61 +66,125 @@ def risk() -> None:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class _Events(OptionGroup):
+    """The columns of the table of events, and what the attacker knows of each user."""
+
+    user: str = option("--user", default="user", show_default=True, help="Column that says whose event it is.")
+    event: str = option("--event", default="event", show_default=True, help="Column of events.")
+    time: str | None = option(
+        "--time", help="Column by which each user's events are ordered; else the order of the rows."
+    )
+    missing: str = option(
+        "--missing",
+        type=click.Choice(["refuse", "drop"]),
+        default="refuse",
+        show_default=True,
+        help="Rows without a user, an event or a time: refuse, or leave out and count.",
+    )
+    split: str = option(
+        "--split",
+        default="half",
+        show_default=True,
+        help="What the attacker knows of each user: half (the first half of the events), all, first:N, rest:N.",
+    )
+    least: int = option(
+        "--least", type=Count(1), default=2, show_default=True, help="Leave out users with fewer events."
+    )
+
+    def read(self, tables: Sequence[str | Path], domain: Domain | None) -> Traces:
+        """Return the traces in the tables."""
+        columns: dict[str, Any] = {"user": self.user, "event": self.event, "time": self.time, "missing": self.missing}
+        with progress_bar("reading the events") as progress:
+            return read_traces(tables, domain=domain, progress=partial(progress, "reading the events"), **columns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attack(OptionGroup):
+    """Attack, and the mechanism whose reports are attacked."""
+
+    attack: str = option(
+        "--attack",
+        default="all",
+        show_default=True,
+        bars={"plan epsilon": "{} is for events as they are; reports are attacked by their likelihood."},
+        help="The strongest of all attacks on traces, or one: markov, visits, smoothed, tf-idf, cosine.",
+    )
+    plan: Path | None = option(
+        "--plan", type=InputFile(), help="Plan by which events are obfuscated before they are published."
+    )
+    epsilon: float | None = option(
+        "--epsilon",
+        type=float,
+        bars={"plan": "{} follows from --plan; give one of the two."},
+        help="Instead of a plan: epsilon of a mechanism over the events of the table.",
+    )
+    mechanism: str = option(
+        "--mechanism",
+        default="rr",
+        show_default=True,
+        needs={"epsilon": f"{{}} goes with --epsilon; without it {_AS_THEY_ARE}"},
+        help="Which one, with --epsilon.",
+    )
+    reports: int = option(
+        "--reports",
+        type=Count(),
+        default=1,
+        show_default=True,
+        needs={"plan epsilon": f"{{}} goes with --plan or --epsilon; without them {_AS_THEY_ARE}"},
+        help="Reports of each user, with a mechanism.",
+    )
+    largest_list: int = option("--list", type=Count(1), default=10, show_default=True, help="Longest list of guesses.")
+
+    def of_plan(self) -> tuple[BlockMechanism | None, Domain | None]:
+        """Return the mechanism and the domain of the plan, if there is one."""
+        if self.plan is None:
+            return None, None
+        document = load_plan(self.plan)
+        if document.is_personalized:
+            raise ParameterError(
+                "events under a personalized plan are attacked only with each user's secret values, which their table "
+                "does not have; bound its risk with discreet risk compare instead."
+            )
+        mechanism = document.mechanism()
+        return mechanism, mechanism.domain
+
+    def of_epsilon(self, events: int) -> BlockMechanism | None:
+        """Return the mechanism over so many different events, if an epsilon is given."""
+        if self.epsilon is None:
+            return None
+        known = [known for known, made in BLOCK_MECHANISMS.items() if not made.needs_options()]
+        name = checked_choice("--mechanism", self.mechanism, known)
+        return BLOCK_MECHANISMS[name](Domain(range(events)), self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pages(OptionGroup):
+    """The folder of pages to write."""
+
+    output: Path | None = option(
+        "-o", "--output", type=OutputFolder("risk.html", "risk.json"), help="Folder for risk.html and risk.json."
+    )
+    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
+
+
 @risk.command(_TRACES)
 @click.argument("tables", type=InputFile(urls=True), nargs=-1, required=True, metavar="TABLE...")
-@click.option("--user", default="user", show_default=True, help="Column that says whose event it is.")
-@click.option("--event", default="event", show_default=True, help="Column of events.")
-@click.option("--time", help="Column by which each user's events are ordered; else the order of the rows.")
-@click.option(
-    "--missing",
-    type=click.Choice(["refuse", "drop"]),
-    default="refuse",
-    show_default=True,
-    help="What becomes of rows where a user, an event or a time is missing; those left out are counted.",
-)
-@click.option(
-    "--split",
-    default="half",
-    show_default=True,
-    help="What the attacker knows of each user: half (the first half of the events), all, first:N, rest:N.",
-)
-@click.option("--least", type=Count(1), default=2, show_default=True, help="Leave out users with fewer events.")
-@click.option(
-    "--attack",
-    default="all",
-    show_default=True,
-    help="all: the strongest of all attacks on traces; or one of them: markov, visits, smoothed, tf-idf, cosine.",
-)
-@click.option("--plan", type=InputFile(), help="Plan by which events are obfuscated before they are published.")
-@click.option("--epsilon", type=float, help="Instead of a plan: epsilon of a mechanism over the events of the table.")
-@click.option("--mechanism", default="rr", show_default=True, help="Which one, with --epsilon.")
-@click.option("--reports", type=Count(), default=1, show_default=True, help="Reports of each user, with a mechanism.")
-@click.option("--list", "largest_list", type=Count(1), default=10, show_default=True, help="Longest list of guesses.")
+@_Events.options
+@_Attack.options
 @_FAIL_ABOVE
-@click.option("-o", "--output", type=OutputFolder("risk.html", "risk.json"), help="Folder for risk.html and risk.json.")
+@_Pages.options
 @options.seed
-@options.force
-@allow_outside
+@options.outside(needs={"plan": "{} goes with --plan; leave it out."})
 @options.as_json
 def traces(
     tables: tuple[str | Path, ...],
+    events: _Events,
+    how: _Attack,
+    out: _Pages,
     *,
-    user: str,
-    event: str,
-    time: str | None,
-    missing: str,
-    split: str,
-    least: int,
-    attack: str,
-    plan: Path | None,
-    epsilon: float | None,
-    mechanism: str,
-    reports: int,
-    largest_list: int,
     fail_above: float | None,
-    output: Path | None,
     seed: int | None,
-    force: bool,
     as_json: bool,
 ) -> None:
     """Attack traces as they are, or with --plan or --epsilon as reports, and bound what every attack finds.
@@ -140,31 +192,25 @@ def traces(
     TABLE has a row per event: user, event and perhaps time; several files, and folders of them, here or at URLs, are
     one table. What the strongest attack finds is set beside what no attack exceeds.
     """
-    _check_together(given_options())
-    from discreet.cli.views.risk import AssessedTraces, assessment_parts
-    from discreet.core.domain import Domain
-    from discreet.core.traces import split_of
-    from discreet.risk.assessment import assess
-    from discreet.simulation.pages import check_page, write_page
-
-    if output is not None:
-        check_page(output, force=force)
-    obfuscating, domain = _mechanism_of(plan)
+    if out.output is not None:
+        check_page(out.output, force=out.force)
+    mechanism, domain = how.of_plan()
     random = _random(seed)
-    read = _read(tables, domain, user=user, event=event, time=time, missing=missing)
-    parts, knowledge = split_of(read, split, least=least)
-    if obfuscating is None and epsilon is not None:
-        obfuscating = _named(mechanism, Domain(range(parts.target.event_count)), epsilon)
-    chosen: dict[str, Any] = {"attack": attack, "reports": reports, "largest_list": largest_list}
+    read = events.read(tables, domain)
+    parts, knowledge = split_of(read, events.split, least=events.least)
+    mechanism = mechanism or how.of_epsilon(parts.target.event_count)
+    chosen: dict[str, Any] = {"attack": how.attack, "reports": how.reports, "largest_list": how.largest_list}
     with progress_bar("comparing every trace with every user"):
-        found = assess(parts, mechanism=obfuscating, random=random, **chosen)
-    record = built_ins(AssessedTraces.of(found, parts, knowledge, read))
+        found = assess(parts, mechanism=mechanism, random=random, **chosen)
+    record = _assessment_record(found, parts, knowledge, read)
     files: list[Path] = []
-    if output is not None:
-        swept = _swept(parts, obfuscating, reports)
-        files = write_page(found, knowledge, record, output, swept, force=force)
-    lines = assessment_parts(found, parts, knowledge, read, files)
-    show(record | {"files": files}, chain(lines, [] if seed is not None else [_VARIES]), as_json=as_json)
+    if out.output is not None:
+        swept = _swept(parts, mechanism, how.reports)
+        files = write_page(found, knowledge, record, out.output, swept, force=out.force)
+    lines = chain(
+        _assessment_parts(found, parts, knowledge, read), written(*files), [] if seed is not None else [_VARIES]
+    )
+    show(record | {"files": files}, lines, as_json=as_json)
     if fail_above is not None and found.risk > fail_above:
         known = "" if found.bounds is not None else " (upper limit of what the strongest attack tried achieves)"
         if found.unlearned:
@@ -173,97 +219,107 @@ def traces(
         raise click.exceptions.Exit(1)
 
 
-def _check_together(given: Collection[str]) -> None:
-    """Refuse options that do not go together."""
-    obfuscated = bool({"plan", "epsilon"} & set(given))
-    if {"plan", "epsilon"} <= set(given):
-        raise ParameterError("--epsilon follows from --plan; give one of the two.")
-    if "mechanism" in given and "epsilon" not in given:
-        raise ParameterError("--mechanism goes with --epsilon; without it events are published as they are.")
-    if "reports" in given and not obfuscated:
-        raise ParameterError("--reports goes with --plan or --epsilon; without them events are published as they are.")
-    if "allow_outside" in given and "plan" not in given:
-        raise ParameterError("--allow-outside goes with --plan; leave it out.")
-    if "attack" in given and obfuscated:
-        raise ParameterError("--attack is for events as they are; reports are attacked by their likelihood.")
+_ASSESSMENT = (
+    Fact("attack", "attack"),
+    Fact("attacks_tried", "tried"),
+    Fact("level", "level"),
+    Fact("reports", "reports"),
+    Fact("success", "success"),
+    Fact("risk", "risk"),
+    Fact("list", "largest_list"),
+    Fact("success_of_list", "listed"),
+    Fact("singled_out", "singled_out"),
+    Fact("pie_at_least_bits", "certified"),
+    Fact("pie_at_most_bits", lambda found: None if found.bounds is None else found.alpha),
+    Fact("lower_bounds", lambda found: (found.pse.certified, found.rank_pse)),
+    Fact("divergence_of_the_paper", "pse.paper"),
+    Fact("equal_error_rate", "det.equal_error_rate"),
+    Fact("list_at_most", "list_bound"),
+    Fact("identification_at_most", lambda found: found.bounds and found.bounds.identification),
+    Fact("all_bounds", lambda found: (*found.bounds.pies, *found.bounds.identifications) if found.bounds else ()),
+    Fact("epsilon_together", lambda found: found.bounds and found.bounds.total_epsilon),
+    Fact("attribution_in_a_sealed_batch", lambda found: found.bounds and found.bounds.attribution),
+    Fact("consistent", "consistent"),
+    Fact("in_words", "sentences"),
+    Fact("traces_of_which_nothing_was_learned", "unlearned"),
+)
+"""The figures of an assessment, for programs."""
 
 
-def _mechanism_of(plan: Path | None) -> tuple["BlockMechanism | None", "Domain | None"]:
-    if plan is None:
-        return None, None
-    document = load_plan(plan)
-    if document.is_personalized:
-        raise ParameterError(
-            "events under a personalized plan are attacked only with each user's secret values, which their table does "
-            "not have; bound its risk with discreet risk compare instead."
-        )
-    mechanism = document.mechanism()
-    return mechanism, mechanism.domain
+def _assessment_record(found: Assessment, split: Split, knowledge: str, read: Traces) -> dict[str, Any]:
+    target = split.target
+    record: dict[str, Any] = built_ins(
+        {
+            "users": found.users,
+            "events": target.events.size,
+            "different_events": target.event_count,
+            "attacker_knows": knowledge,
+            **record_of(found, _ASSESSMENT),
+            "rows_left_out": read.left_out,
+            "users_left_out": read.users - target.users,
+        }
+    )
+    return record
 
 
-def _read(tables: tuple[str | Path, ...], domain: "Domain | None", **columns: Any) -> "Traces":
-    from discreet.tables.events import read_traces
+def _assessment_parts(found: Assessment, split: Split, knowledge: str, read: Traces) -> Iterator[str | Table]:
+    """Yield the attack, the table of measured and bounding numbers, and the sentences."""
+    bounds = found.bounds
+    if read.left_out:
+        yield f"{read.left_out:,} rows are left out, since a user, an event or a time is missing in them."
+    if users := read.users - split.target.users:
+        yield f"{users:,} of {read.users:,} users are left out, who have too few events; nothing is said of them."
+    yield f"{split.target!r}; attack: {found.attack}; the attacker knows {knowledge}"
+    yield Table("Identification risk", *measured(found))
+    if len(found.tried) > 1:
+        yield "Right user named, by each attack: " + "; ".join(tried_in_words(found)) + "."
+    if found.pse.paper is not None:
+        yield str(found.pse.paper)
+    yield from found.sentences
+    if bounds is not None:
+        yield from filter(None, (bounds.attribution_sentence, bounds.condition_sentence))
+    if not found.consistent:
+        yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
 
-    with progress_bar("reading the events") as progress:
-        return read_traces(tables, domain=domain, progress=partial(progress, "reading the events"), **columns)
 
-
-def _named(name: str, domain: "Domain", epsilon: float) -> "BlockMechanism":
-    from discreet.core.checks import checked_choice
-    from discreet.mechanisms import BLOCK_MECHANISMS
-
-    known = [known for known, made in BLOCK_MECHANISMS.items() if not made.needs_options()]
-    return BLOCK_MECHANISMS[checked_choice("--mechanism", name, known)](domain, epsilon)
-
-
-def _swept(split: Any, mechanism: "BlockMechanism | None", reports: int) -> Any:
+def _swept(split: Any, mechanism: BlockMechanism | None, reports: int) -> Any:
     """Return success and bound at other epsilons, where one pass gives all of them."""
-    from discreet.mechanisms import RandomizedResponse
-    from discreet.risk.assessment import sweep
-
     if mechanism is None or mechanism.name != RandomizedResponse.name or reports != 1 or mechanism.domain.clear_count:
         return ()
     return sweep(split, mechanism)
 
 
-def _random(seed: int | None) -> "RandomSource":
-    from discreet.core.random import SecureRandom, SeededRandom
-
+def _random(seed: int | None) -> RandomSource:
     return SecureRandom() if seed is None else SeededRandom(seed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores(OptionGroup):
+    """The columns of the table of scores, and how they are read."""
+
+    score: str = option("--score", required=True, help="Column of scores.")
+    probe: str = option("--probe", default="row", show_default=True, help="Column that says whose probe it is.")
+    template: str = option(
+        "--template", default="col", show_default=True, help="Column that says whose template it is."
+    )
+    distance: bool = option("--distance", is_flag=True, help="A lower number means more alike.")
+    failed: float | None = option("--failed", type=float, help="What stands for no score, such as -1.")
 
 
 @risk.command()
 @click.argument("table", type=InputFile(urls=True))
-@click.option("--score", required=True, help="Column of scores.")
-@click.option("--probe", default="row", show_default=True, help="Column that says whose probe it is.")
-@click.option("--template", default="col", show_default=True, help="Column that says whose template it is.")
-@click.option("--distance", is_flag=True, help="A lower number means more alike.")
-@click.option("--failed", type=float, help="What stands for no score, such as -1.")
+@_Scores.options
 @_FAIL_ABOVE
 @options.seed
 @options.as_json
-def scores(
-    table: str | Path,
-    *,
-    score: str,
-    probe: str,
-    template: str,
-    distance: bool,
-    failed: float | None,
-    fail_above: float | None,
-    seed: int | None,
-    as_json: bool,
-) -> None:
+def scores(table: str | Path, columns: _Scores, *, fail_above: float | None, seed: int | None, as_json: bool) -> None:
     """Measure a matcher by its scores: TABLE has a row for each pair of a probe and a template."""
-    from discreet.cli.views.risk import AssessedMatcher
-    from discreet.risk.scores.biometric import biometric
-    from discreet.tables.columns import read_scores
-
-    matrix = read_scores(table, score, probe=probe, template=template, failed=failed)
-    found = biometric({score: matrix}, distances=distance, failed=failed, random=_random(seed))[score]
-    show(AssessedMatcher.of(found), [str(found)], as_json=as_json)
+    score, failed = columns.score, columns.failed
+    matrix = read_scores(table, score, probe=columns.probe, template=columns.template, failed=failed)
+    found = biometric({score: matrix}, distances=columns.distance, failed=failed, random=_random(seed))[score]
+    show(_matcher_record(found), [str(found)], as_json=as_json)
     if found.det.equal_error_rate > _WORSE_THAN_CHANCE:
-        way = "leave out --distance" if distance else "pass --distance"
+        way = "leave out --distance" if columns.distance else "pass --distance"
         click.echo(
             f"Note: genuine pairs look less alike than impostors; if the scores go the other way, {way}.", err=True
         )
@@ -279,6 +335,19 @@ def scores(
             err=True,
         )
         raise click.exceptions.Exit(1)
+
+
+def _matcher_record(found: Biometric) -> dict[str, Any]:
+    bits = found.bse.certified, found.bse.info_nce, found.bse.paper
+    return {
+        "users": found.users,
+        "dropped": found.dropped,
+        "success": found.ranks.rates[0],
+        "bse_at_least_bits": found.bse.best.certified,
+        "bse": {figure.name: figure for figure in bits if figure},
+        "equal_error_rate": found.det.equal_error_rate,
+        "in_words": str(found),
+    }
 
 
 @risk.command()
@@ -298,18 +367,12 @@ def compare(
         )
     if users is None:
         raise ParameterError("--users must say among how many people a report's sender is to be found.")
-    from discreet.cli.views.risk import PlanRisk, plan_risk_parts
-    from discreet.risk.bounds.identification import identification_bounds
-
-    mechanisms = [(path, load_plan(path).mechanism()) for path in plans]
-    bounds = [identification_bounds(mechanism, users, reports=reports) for _, mechanism in mechanisms]
-    risks = [PlanRisk.of(*plan, bound, users) for plan, bound in zip(mechanisms, bounds, strict=True)]
-    risks.sort(key=lambda row: (row.identification.value, row.worst_case_mse))
-    lines = plan_risk_parts(risks, bounds, users, reports)
-    show({"users": users, "reports": reports, "plans": risks}, lines, as_json=as_json)
-    above = [
-        row.identification.value for row in risks if fail_above is not None and row.identification.value > fail_above
-    ]
+    risks = [_PlanRisk.of(path, users, reports) for path in plans]
+    risks.sort(key=lambda one: (one.bounds.identification.value, one.worst_case_mse))
+    record = {"users": users, "reports": reports, "plans": [record_of(one, _plan_facts(users)) for one in risks]}
+    show(record, _plan_parts(risks, users, reports), as_json=as_json)
+    identified = [one.bounds.identification.value for one in risks]
+    above = [value for value in identified if fail_above is not None and value > fail_above]
     if above:
         click.echo(
             f"The identification risk is above {fail_above:g} under {len(above)} of {len(risks)} plans, "
@@ -317,3 +380,50 @@ def compare(
             err=True,
         )
         raise click.exceptions.Exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanRisk:
+    """The risks and the error of a plan."""
+
+    plan: Path
+    mechanism: BlockMechanism
+    bounds: Bounds
+    worst_case_mse: float
+
+    @classmethod
+    def of(cls, path: Path, users: int, reports: int) -> "_PlanRisk":
+        """Return the risks of a plan in a file."""
+        mechanism = load_plan(path).mechanism()
+        bounds = identification_bounds(mechanism, users, reports=reports)
+        return cls(path, mechanism, bounds, mechanism.decoder.worst_case_mse(users))
+
+
+def _plan_facts(users: int) -> list[Fact]:
+    return [
+        Fact("plan", "plan", "plan"),
+        Fact("mechanism", "mechanism.name", "mechanism"),
+        Fact("identification", "bounds.identification"),
+        Fact("", lambda one: limit(one.bounds.identification.value), "identified <="),
+        Fact("pie", "bounds.pie"),
+        Fact("", lambda one: limit(one.bounds.pie.value, log2(users)), "PIE <= (bits)"),
+        Fact("epsilon", "bounds.total_epsilon", "epsilon, together", ".4g"),
+        Fact("told_in_clear", "bounds.in_clear", "told in clear", ".3g"),
+        Fact("worst_case_mse", "worst_case_mse", "worst MSE", ".3e"),
+        Fact("attribution_in_a_sealed_batch", "bounds.attribution"),
+    ]
+
+
+def _plan_parts(risks: Sequence[_PlanRisk], users: int, reports: int) -> Iterator[str | Table]:
+    """Yield the table of plans, the least identification risk first, and the conditions of its figures."""
+    each = f", {reports} reports each" if reports > 1 else ""
+    yield table_of(f"Least identification risk first; {users:,} users{each}", risks, _plan_facts(users), left=2)
+    yield (
+        "identified <=: probability that the right user is named, on average over users, whoever guesses.\n"
+        "The two risks are different things: epsilon is about values, identification about users."
+    )
+    yield from (f"{one.plan}: {one.bounds.attribution}." for one in risks if one.bounds.attribution is not None)
+    odds = in_odds(max(one.bounds.total_epsilon for one in risks))
+    yield from filter(
+        None, (conditions([one.bounds for one in risks]), f"At the largest epsilon: {odds}" if odds else "")
+    )

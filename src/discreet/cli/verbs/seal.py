@@ -1,22 +1,14 @@
-"""``discreet seal``, ``discreet stamp`` and ``discreet manifest``.
-
-The verb ``seal``.
-
-The verb ``stamp``.
-
-The verb ``manifest``.
-"""
+"""The verbs ``seal``, ``stamp`` and ``manifest``, about files of reports."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from discreet.cli import options
-from discreet.cli.group import Verb
-from discreet.cli.options import Count, allow_outside, load_plan, progress_bar, refuse_idle, running_engine
+from discreet.cli.commands import Verb
+from discreet.cli.options import Count, Reading, allow_outside, load_plan, progress_bar
 from discreet.cli.output import (
     SIMULATED_REPORTS,
     InputFile,
@@ -24,14 +16,15 @@ from discreet.cli.output import (
     OutputPlace,
     file_notes,
     left_out_sentences,
+    notes_of,
     show,
 )
-from discreet.cli.publications import Publishing, Statement, not_trusted_option
+from discreet.cli.publications import Publishing, Statement
+from discreet.engines.sealing import Sealed, Stamped
+from discreet.engines.sealing import stamp as stamped
 from discreet.files.paths import REPORTS, spelled
-
-if TYPE_CHECKING:
-    from discreet.engines import Sealed, Stamped
-    from discreet.formats.plan import Plan
+from discreet.formats.plan import Plan
+from discreet.formats.sources import NAME, write_manifest
 
 
 @click.command(cls=Verb)
@@ -45,31 +38,17 @@ if TYPE_CHECKING:
     help="The sealed file: .parquet.",
 )
 @click.option("--least", type=Count(1), default=2, show_default=True, help="Refuse to seal fewer reports.")
-@options.engine
-@options.master
-@options.bad_rows
-@options.trust_plan
-@click.option(
-    "--temporary", type=click.Path(path_type=Path, file_okay=False, exists=True), help="Folder for sorting. [TMPDIR]"
-)
-@options.manifest
-@not_trusted_option
+@Reading.options
 @options.force
 @allow_outside
 @options.as_json
 def seal(
     plan: Path,
     reports: tuple[str | Path, ...],
+    read: Reading,
     *,
     output: Path,
     least: int,
-    engine: str,
-    master: str | None,
-    bad_rows: float,
-    trust_plan: bool,
-    temporary: Path | None,
-    manifest: bool,
-    not_trusted: int,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -81,35 +60,30 @@ def seal(
     """
     document = load_plan(plan)
     mechanism = document.mechanism()
-    _refuse_idle_folder(mechanism)
-    read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
-    with (
-        progress_bar("reading") as progress,
-        running_engine(engine, master, None, temporary) as running,
-        file_notes() as notes,
-    ):
-        given: dict[str, Any] = {"least": least, "bad_share": bad_rows, "force": force}
-        found = running.seal(mechanism, reports, output, progress=partial(progress, "reading"), **given, **read)
-    publishing = Publishing(document, (), not_trusted, trust_plan)
+    with progress_bar("reading") as progress, read.running() as running, file_notes() as notes:
+        found = running.seal(
+            mechanism,
+            reports,
+            output,
+            least=least,
+            bad_share=read.bad_rows,
+            trust_plan=read.trust_plan,
+            force=force,
+            progress=partial(progress, "reading"),
+        )
+    publishing = Publishing(document, (), read.not_trusted, read.trust_plan)
     said = publishing.of([found.n], "the sealed file, or anything made of it", simulated=found.simulated)
     result = {"plan": mechanism.fingerprint, "output": output, "reports": found.n, "simulated": found.simulated}
     details = {"dropped": found.dropped, "left_out": dict(found.left_out), "notes": notes}
     show({**result, **details, **said.record()}, _parts(found, document, plan, notes, said), as_json=as_json)
 
 
-def _refuse_idle_folder(mechanism: Any) -> None:
-    from discreet.formats.sealing import ContentCounts
-
-    if ContentCounts.of(mechanism) is not None:
-        refuse_idle(["temporary"], "reports of this plan are counted, which needs no temporary files")
-
-
-def _parts(found: "Sealed", document: "Plan", plan: Path, notes: Sequence[str], said: Statement) -> Iterator[str]:
+def _parts(found: Sealed, document: Plan, plan: Path, notes: Sequence[str], said: Statement) -> Iterator[str]:
     yield f"{found.n:,} reports of plan {document.fingerprint[:12]} sealed in {found.path}, sorted by what they say."
     if found.dropped:
         yield f"Dropped, and not in the sealed file: the columns {', '.join(map(repr, found.dropped))}."
     yield from left_out_sentences(found.left_out)
-    yield from (f"Note: {note}" for note in notes)
+    yield from notes_of(notes)
     if found.simulated:
         yield SIMULATED_REPORTS
     yield from said.parts()
@@ -140,8 +114,6 @@ def stamp(
     You vouch that they are of this plan where they do not say so. Every row is checked before anything is written; what
     says another plan is refused. REPORTS are files, or folders of files, here or at URLs.
     """
-    from discreet.engines import stamp as stamped
-
     mechanism = load_plan(plan).mechanism()
     with progress_bar("checking") as progress, file_notes() as notes:
         show_progress = partial(progress, "checking")
@@ -157,11 +129,11 @@ def stamp(
     )
 
 
-def _stamped_parts(found: "Stamped", output: Path, plan: str, notes: Sequence[str]) -> Iterator[str]:
+def _stamped_parts(found: Stamped, output: Path, plan: str, notes: Sequence[str]) -> Iterator[str]:
     where = f"{output}" if list(found.files) == [output] else f"{len(found.files)} files in {output}"
     yield f"{found.reports:,} reports of plan {plan[:12]} written to {where}."
     yield from left_out_sentences(found.left_out)
-    yield from (f"Note: {note}" for note in notes)
+    yield from notes_of(notes)
     if found.simulated:
         yield f"Simulated with a known seed, so that they protect nobody: {len(found.simulated)} of the files."
 
@@ -173,10 +145,8 @@ def _stamped_parts(found: "Stamped", output: Path, plan: str, notes: Sequence[st
 def manifest(folder: Path, *, force: bool, as_json: bool) -> None:
     """List the files of reports in FOLDER, with rows and digests, in FOLDER/_manifest.json.
 
-    `discreet estimate --manifest` refuses the folder if a file is missing, new or has other bytes.
+    From then on the folder is refused if a file is missing, new or has other bytes; --force lists it anew.
     """
-    from discreet.formats.sources import NAME, write_manifest
-
     found = write_manifest(folder, force=force)
     result = {"manifest": str(folder / NAME), "files": len(found.files), "rows": found.rows}
     sentence = f"{found.rows:,} reports in {len(found.files):,} files, listed in {result['manifest']}."

@@ -1,27 +1,20 @@
-"""``discreet simulate``, ``discreet examples`` and ``discreet reproduce``.
-
-The verb ``simulate``.
-
-The verb ``examples``.
-
-The verb ``reproduce``, which another package registers: an entry point of the group ``discreet.commands``.
-"""
+"""The verbs ``simulate``, ``examples``, and ``reproduce``, which another package registers (``discreet.commands``)."""
 
 from collections.abc import Iterator, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from discreet.cli import options
-from discreet.cli.group import Verb
+from discreet.cli.commands import Verb
 from discreet.cli.options import progress_bar
 from discreet.cli.output import InputFile, OutputFolder, Table, show
+from discreet.core.random import SeededRandom
 from discreet.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from discreet.simulation.study import Findings
+from discreet.simulation.pages import save_findings
+from discreet.simulation.study import Findings, Study, copy_examples, rows, run_study, table
 
 _FOLDER = OutputFolder("page.html", "chart.png", "results.json")
 
@@ -43,10 +36,6 @@ def simulate(study: Path, *, output: Path, seed: int | None, force: bool, as_jso
 
     STUDY is a TOML or JSON file such as examples/census.toml. Writes page.html, chart.png and results.json.
     """
-    from discreet.core.random import SeededRandom
-    from discreet.simulation.pages import save_findings
-    from discreet.simulation.study import Findings, Study, rows, run_study
-
     read = Study.load(study)
     random = None if seed is None else SeededRandom(seed)
     with progress_bar("starting") as progress:
@@ -56,9 +45,7 @@ def simulate(study: Path, *, output: Path, seed: int | None, force: bool, as_jso
     show(list(rows(read, findings.outcomes)), _parts(findings, written), as_json=as_json)
 
 
-def _parts(findings: "Findings", written: Sequence[Path]) -> Iterator[str | Table]:
-    from discreet.simulation.study import table
-
+def _parts(findings: Findings, written: Sequence[Path]) -> Iterator[str | Table]:
     document = findings.study.document
     if document.about:
         yield document.about + "\n"
@@ -78,8 +65,6 @@ def _parts(findings: "Findings", written: Sequence[Path]) -> Iterator[str | Tabl
 @options.as_json
 def examples(folder: Path, *, force: bool, as_json: bool) -> None:
     """Copy the examples of the documentation into FOLDER: plans, a study of real people, and small tables."""
-    from discreet.simulation.study import copy_examples
-
     files = copy_examples(folder, force=force)
     sentences = [
         f"Copied {len(files)} files to {folder}: {', '.join(file.name for file in files)}.",

@@ -1,131 +1,146 @@
-"""``discreet verify`` and ``discreet audit``.
+"""The verbs ``verify`` and ``audit``, and the check of sealed files."""
 
-The verb ``verify``.
-
-The verb ``audit``.
-"""
-
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
+import numpy as np
 
+from discreet.arrays import IntArray
 from discreet.cli import options
-from discreet.cli.group import Verb, given_options
-from discreet.cli.options import Count, allow_outside, load_plan
-from discreet.cli.output import InputFile, show, written
-from discreet.cli.views.verification import verify_sealed
+from discreet.cli.commands import Verb
+from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, option
+from discreet.cli.output import (
+    SIMULATED_REPORTS,
+    Fact,
+    InputFile,
+    Table,
+    record_of,
+    save_picture,
+    show,
+    table_of,
+    write_results,
+    written,
+)
+from discreet.cli.publications import Statement
+from discreet.core.domain import Domain
+from discreet.core.guarantee import NOT_TWO_SIDED, ONE_SIDED
+from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, spelled
+from discreet.formats.plan import Plan
+from discreet.formats.sealed_files import SealedFile, UnsealedError, check_sealed
+from discreet.formats.sources import report_files
+from discreet.mechanisms import BlockMechanism
+from discreet.privacy.publication import Answers, Publication
+from discreet.privacy.verify import Verification
+from discreet.privacy.verify import verify as verified
 
-if TYPE_CHECKING:
-    from discreet.formats.plan import Plan
-    from discreet.privacy.publication import Answers, Publication
+_MOST_NAMES = 3
+_MOST_LEVELS = 8
+_COUNTED = {
+    "all": "counted from all blocks",
+    "few values": "as stated; counted over few values",
+    "none": "as stated; never counted",
+}
+_NOT_SEALED = {"sealed": "{} does not go with --sealed."}
+_OF_BATCHES: dict[str, Any] = {
+    "needs": {"shuffled": "{} goes with --shuffled; name a number of reports."},
+    "bars": _NOT_SEALED,
+}
 
-_OF_BATCHES = ("delta", "rounds", "not_trusted", "plot", "force")
+
+@dataclass(frozen=True, slots=True)
+class _Batches(OptionGroup):
+    """The batches of shuffled reports that are asked about, and what is written of them."""
+
+    shuffled: int | None = option(
+        "--shuffled",
+        type=Count(1),
+        metavar="N",
+        bars=_NOT_SEALED,
+        help="Also state what N reports without names and order tell.",
+    )
+    delta: float | None = option(
+        "--delta",
+        type=float,
+        **_OF_BATCHES,
+        help="With --shuffled: what is left out, as delta and as a chance, below 1/N. [1e-6, or 0.1/N]",
+    )
+    rounds: int = option(
+        "--rounds",
+        type=Count(1),
+        default=1,
+        show_default=True,
+        **_OF_BATCHES,
+        help="With --shuffled: batches that hold a report of the same person, with fresh noise each.",
+    )
+    not_trusted: int = option(
+        "--not-trusted",
+        type=Count(0),
+        default=0,
+        show_default=True,
+        **_OF_BATCHES,
+        help="With --shuffled: reports of the N that hide nobody (known, faked, made elsewhere).",
+    )
+    plot: Path | None = option(
+        "--plot",
+        type=options.PICTURE,
+        **_OF_BATCHES,
+        help=f"With --shuffled: picture of the curve: {spelled(PICTURES)}.",
+    )
+    force: bool = option("--force", is_flag=True, **_OF_BATCHES, help="Replace output files that exist.")
+
+    def publication(self, plan: Plan) -> Publication | None:
+        """Return the publication of the batches; None if none is asked about.
+
+        Raises:
+            ParameterError: if nothing is to be stated of them.
+        """
+        if self.shuffled is None:
+            return None
+        mechanism = plan.personalized() if plan.is_personalized else plan.mechanism()
+        shown = "the reports without names and order, or anything made of them"
+        answers: Answers = "unknown" if self.rounds == 1 else "fresh"
+        batches = (self.shuffled,) * self.rounds
+        made = Publication(mechanism, batches, answers, not_trusted=self.not_trusted, delta=self.delta, shown=shown)
+        if made.central is None:
+            raise ParameterError(f"--shuffled has nothing to state: {made.none}.")
+        return made
 
 
 @click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
-@click.option("--shuffled", type=Count(1), metavar="N", help="Also state what N reports without names and order tell.")
-@click.option(
-    "--delta",
-    type=float,
-    help="With --shuffled: what is left out, as delta and as a chance, below 1/N. [1e-6, or 0.1/N]",
-)
-@click.option(
-    "--rounds",
-    type=Count(1),
-    default=1,
-    show_default=True,
-    help="With --shuffled: batches that hold a report of the same person, with fresh noise each.",
-)
-@click.option(
-    "--not-trusted",
-    type=Count(0),
-    default=0,
-    show_default=True,
-    help="With --shuffled: reports of the N that hide nobody (known, faked, made elsewhere).",
-)
-@click.option("--plot", type=options.PICTURE, help=f"With --shuffled: picture of the curve: {spelled(PICTURES)}.")
+@_Batches.options
 @click.option(
     "--sealed", type=InputFile(urls=True), help="Check a sealed file of reports, or a folder of them, instead."
 )
-@options.force
 @allow_outside
 @options.as_json
-def verify(
-    plan: Path,
-    *,
-    shuffled: int | None,
-    delta: float | None,
-    rounds: int,
-    not_trusted: int,
-    plot: Path | None,
-    sealed: str | Path | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+def verify(plan: Path, batches: _Batches, *, sealed: str | Path | None, as_json: bool) -> None:
     """Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is broken.
 
     With --shuffled, also the central guarantee of a batch of so many reports without names and order.
     """
-    from discreet.cli.views.verification import VerifiedPlan, verification_parts
-    from discreet.privacy.verify import verify as verified
-
-    document, publication = load_plan(plan), None
+    document = load_plan(plan)
     mechanism = document.mechanism()
     if sealed is not None:
-        _refuse_given(("shuffled", *_OF_BATCHES), "does not go with --sealed")
-        verify_sealed(mechanism, sealed, as_json=as_json)
+        _verify_sealed(mechanism, sealed, as_json=as_json)
         return
     found = verified(mechanism)
-    if shuffled is None:
-        _refuse_given(_OF_BATCHES, "goes with --shuffled; name a number of reports")
-    elif found.holds:
-        # A broken plan promises nothing of its batches either.
-        publication = _publication(document, shuffled, rounds, not_trusted, delta)
-    _write(publication, plot, force=force)
-    parts = chain(verification_parts(found, mechanism, publication), written(None if publication is None else plot))
-    show(VerifiedPlan.of(found, mechanism, publication), parts, as_json=as_json)
+    # A broken plan promises nothing of its batches either.
+    publication = batches.publication(document) if found.holds else None
+    picture = None
+    if publication is not None and publication.central is not None:
+        picture = batches.plot
+        write_results(None, None, {picture: save_picture(publication.central.plot)}, force=batches.force)
+    parts = chain(_verification_parts(found, mechanism, publication), written(picture))
+    show(_verification_record(found, mechanism, publication), parts, as_json=as_json)
     if not found.holds:
         raise click.exceptions.Exit(1)
-
-
-def _refuse_given(names: tuple[str, ...], why: str) -> None:
-    given = given_options()
-    for name in names:
-        if name in given:
-            raise ParameterError(f"{given[name]} {why}.")
-
-
-def _publication(plan: "Plan", n: int, rounds: int, not_trusted: int, delta: float | None) -> "Publication":
-    """Return the publication of batches of n reports.
-
-    Raises:
-        ParameterError: if nothing is to be stated of them.
-    """
-    from discreet.privacy.publication import Publication
-
-    mechanism = plan.personalized() if plan.is_personalized else plan.mechanism()
-    shown = "the reports without names and order, or anything made of them"
-    answers: Answers = "unknown" if rounds == 1 else "fresh"
-    made = Publication(mechanism, (n,) * rounds, answers, not_trusted=not_trusted, delta=delta, shown=shown)
-    if made.central is None:
-        raise ParameterError(f"--shuffled has nothing to state: {made.none}.")
-    return made
-
-
-def _write(publication: "Publication | None", picture: Path | None, *, force: bool) -> None:
-    central = None if publication is None else publication.central
-    if central is None or picture is None:
-        return
-    from discreet.files.writing import replacing
-    from discreet.pictures.curves import picture_options
-
-    with replacing(picture, force=force) as beside:
-        central.plot().save(str(beside), **picture_options(picture))
 
 
 @click.command(cls=Verb)
@@ -137,13 +152,173 @@ def _write(publication: "Publication | None", picture: Path | None, *, force: bo
 @options.as_json
 def audit(plan: Path, *, draws: int, confidence: float, seed: int | None, as_json: bool) -> None:
     """Draw reports under PLAN and bound epsilon from below by what they show; exit with 1 if the promise is broken."""
-    from discreet.cli.views.verification import AuditedPlan, audit_parts
-    from discreet.core.random import SeededRandom
+    # Which draws and counts, and verify does not.
     from discreet.privacy.audit import audit as audited
 
     mechanism = load_plan(plan).mechanism()
     random = None if seed is None else SeededRandom(seed)
     found = audited(mechanism, draws=draws, confidence=confidence, random=random)
-    show(AuditedPlan.of(found, mechanism), audit_parts(found, mechanism), as_json=as_json)
+    first, second = mechanism.domain.names(np.array([found.event.first.code, found.event.second.code]))
+    event = found.event.describe(first, second)
+    numbers = ("promised", "lower_bound", "confidence", "draws", "holds", "simulated")
+    tested = {"event": event, "values": (first, second), "counts": found.counts, "trials": found.trials}
+    record = {"plan": mechanism.fingerprint, **{name: getattr(found, name) for name in numbers}, "tested": tested}
+    what = "reports" if found.event.first.beside is None else "pairs of reports"
+    lines = [
+        f"  from {value}: {count:,} of {trials:,} {what}"
+        for value, count, trials in zip((first, second), found.counts, found.trials, strict=True)
+    ]
+    show(record, [str(mechanism), f"Tested: {event}.", *lines, str(found)], as_json=as_json)
     if not found.holds:
         raise click.exceptions.Exit(1)
+
+
+def _verification_record(
+    found: Verification, mechanism: BlockMechanism, publication: Publication | None
+) -> dict[str, Any]:
+    """Return a verification ready for JSON; what says nothing more than usual is left out."""
+    renamed = {"e_to_epsilon": "ratio"}
+    names = ("notion", "promised", "realised", "e_to_epsilon", "integers", "from_matrix", "holds")
+    record = {"plan": mechanism.fingerprint, **{name: getattr(found, renamed.get(name, name)) for name in names}}
+    more: dict[str, Any] = {
+        "reading": _reading(found) if found.groups else "",
+        "per_value": [record_of(group, _group_facts(mechanism.domain)) for group in found.groups],
+        "shuffled": None if publication is None else publication.to_dict(),
+        "counted": "" if found.counted == "all" else found.counted,
+        "faults": found.faults,
+        "verdict": "" if found.notion == "none" else found.verdict,
+    }
+    return record | {name: value for name, value in more.items() if value}
+
+
+def _group_facts(domain: Domain) -> list[Fact]:
+    """Return the figures of a group of values with a promise of their own."""
+    return [
+        Fact("count", lambda group: len(group.codes)),
+        Fact("first_values", lambda group: domain.names(group.codes[:_MOST_NAMES])),
+        Fact("", lambda group: _values(domain, group.codes), "values"),
+        Fact("promised", "promised", "promised", ".17g"),
+        Fact("realised", "realised", "realised", ".17g"),
+        Fact("e_to_epsilon", "ratio"),
+        Fact("block_contains_a_given_one", "inclusion"),
+        Fact("from_matrix", "from_matrix"),
+        Fact("", lambda group: _from_matrix(group.from_matrix), "from the matrix"),
+        Fact("holds", "holds"),
+    ]
+
+
+def _verification_parts(
+    found: Verification, mechanism: BlockMechanism, publication: Publication | None
+) -> Iterator[str | Table]:
+    """Yield the mechanism, the table of its integers, the groups of values, the verdict, and what is shuffled."""
+    yield f"{mechanism}\n{mechanism.guarantee}"
+    if found.notion == "none" or found.ratio is None:
+        yield "Nothing is protected: every value is reported in clear."
+        return
+    largest = "the largest " if found.groups else ""
+    cells = [
+        *([name, number] for name, number in found.integers.items()),
+        [f"{largest}e^epsilon, exactly", f"{found.ratio.numerator} / {found.ratio.denominator}"],
+        [f"{largest}epsilon realised, its logarithm", f"{found.realised:.17g}"],
+        [f"{largest}epsilon from the spelled-out matrix", _from_matrix(found.from_matrix)],
+        [f"{largest}epsilon promised", f"{found.promised:.17g}"],
+        ["pi and rho of the law", _COUNTED[found.counted]],
+    ]
+    yield Table(f"{found.notion}: the sampler's own integers", ["what", "value"], cells)
+    if found.groups:
+        yield from _level_parts(mechanism.domain, found)
+    yield from (f"Broken: {fault}" for fault in found.faults)
+    yield found.verdict
+    if publication is not None:
+        person, conditions = publication.lines(status=True)
+        yield person
+        yield f"Conditions: {conditions}"
+
+
+def _reading(found: Verification) -> str:
+    return ONE_SIDED + (f"; {NOT_TWO_SIDED}" if len(found.groups) > 1 else "")
+
+
+def _from_matrix(epsilon: float | None) -> str:
+    return "too large to be spelled out" if epsilon is None else f"{epsilon:.15g}"
+
+
+def _level_parts(domain: Domain, found: Verification) -> Iterator[str | Table]:
+    yield f"Per value, {_reading(found)}."
+    # A broken promise is always among those shown.
+    listed = sorted(found.groups, key=lambda group: (group.holds, group.promised))
+    shown, rest = listed[:_MOST_LEVELS], listed[_MOST_LEVELS:]
+    table = table_of("epsilon_x", shown, _group_facts(domain))
+    if rest:
+        spans = [_span([group.promised for group in rest]), _span([group.realised for group in rest])]
+        others = f"{sum(len(group.codes) for group in rest)} other values"
+        table.cells.append([others, *spans, _span([group.from_matrix for group in rest])])
+    yield table
+    for group in shown:
+        inclusion, ratio = (f"{number.numerator}/{number.denominator}" for number in (group.inclusion, group.ratio))
+        yield (
+            f"{_values(domain, group.codes)}: a noise block contains {'a given one' if len(group.codes) > 1 else 'it'} "
+            f"with probability {inclusion}; e^epsilon_x, exactly: {ratio}"
+        )
+
+
+def _span(numbers: list[float | None]) -> str:
+    known = [number for number in numbers if number is not None]
+    return f"{min(known):.12g} to {max(known):.12g}" if known else _from_matrix(None)
+
+
+def _values(domain: Domain, codes: IntArray) -> str:
+    named = "; ".join(domain.names(codes[:_MOST_NAMES]))
+    more = len(codes) - _MOST_NAMES
+    return f"{named}; and {more} more" if more > 0 else named
+
+
+def _verify_sealed(mechanism: BlockMechanism, source: str | Path, *, as_json: bool) -> None:
+    """Check sealed files and print what was found; exit with 1 if one is not sealed.
+
+    Args:
+        mechanism: what made the reports.
+        source: a file, or a folder of sealed files alone.
+        as_json: whether JSON is printed.
+
+    Raises:
+        DataError: if a file cannot be read.
+        MismatchError: if one belongs to another plan.
+    """
+    files: list[SealedFile] = []
+    flaw = ""
+    try:
+        files += [check_sealed(path, mechanism) for path in report_files([source])]
+    except UnsealedError as error:
+        flaw = str(error)
+    result = {"plan": mechanism.fingerprint, "sealed": not flaw, "flaw": flaw or None, "files": files}
+    said = None if flaw else _statement(mechanism, files)
+    record = {} if said is None else said.record()
+    show({**result, **record}, [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint, said), as_json=as_json)
+    if flaw:
+        raise click.exceptions.Exit(1)
+
+
+def _statement(mechanism: BlockMechanism, files: Sequence[SealedFile]) -> Statement | None:
+    """Return the statement on a person in the files; None of files without reports."""
+    batches = tuple(file.n for file in files if file.n)
+    simulated = any(file.simulated for file in files)
+    shown = "these files, or anything made of them"
+    return Statement(Publication(mechanism, batches, simulated=simulated, shown=shown)) if batches else None
+
+
+def _sealed_parts(files: Sequence[SealedFile], plan: str, said: Statement | None) -> Iterator[str]:
+    for file in files:
+        yield (
+            f"{file.path}: {file.n:,} reports of plan {plan[:12]}, sealed: sorted by what they say, with nothing "
+            "beside them."
+        )
+        if not file.compared:
+            yield (
+                f"Note: its bytes were not compared with those that its reports give, since {file.writer} wrote it and "
+                "another version is installed here; to have them compared, seal the file again."
+            )
+        if file.simulated:
+            yield SIMULATED_REPORTS
+    yield from () if said is None else said.parts()
+    yield "No check of a sealed file can show that each person has one report in it."

@@ -1,27 +1,20 @@
-"""Views of plans and of mechanisms side by side.
+"""Views of mechanisms side by side: by their errors, and by the epsilon that a central promise or a risk allows.
 
-Options for a central promise: both epsilons, central and local, and the error of every mechanism.
-
-A comparison of mechanisms: its record, two tables with their notes, and the picture of the errors.
-
-Options for a wanted identification risk: both risks and the error of every mechanism, side by side.
+Each has a record for programs, and tables with a recommendation and notes for people.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
-
-from discreet.cli.output import Table
+from discreet.cli.output import Fact, Table, built_ins, record_of, table_of
 from discreet.core.guarantee import in_odds
 from discreet.pictures.curves import Heading, LossPanel, Points, loss_chart
-from discreet.planning.candidates import COUNTED, Candidate, LeastErrors, Losses, in_seconds
+from discreet.planning.candidates import COUNTED, Candidate, Losses, in_seconds
 from discreet.planning.central import CentralOption, CentralPlan
 from discreet.planning.compare import LOWER_BOUND, Curve, MechanismComparison, against_epsilon, against_users
-from discreet.planning.identification import SIDE_BY_SIDE, IdentificationPlan, Option
-from discreet.privacy.shuffling import CentralEpsilon
+from discreet.planning.identification import SIDE_BY_SIDE, IdentificationPlan
 from discreet.risk.bounds.calibration import LARGEST_EPSILON
-from discreet.risk.bounds.identification import Bound, Bounds, conditions
+from discreet.risk.bounds.identification import Bounds, conditions
 
 _LIMITS = {"local": "", "among": "among sensitive values", "towards": "towards values in clear"}
 _CONDITIONS = (
@@ -31,72 +24,58 @@ _CONDITIONS = (
 )
 
 
-class CentralRow(Struct, frozen=True):
-    """Record of a mechanism at its largest local epsilon."""
-
-    name: str
-    law: Any
-    local_epsilon: float
-    limit: str
-    among: CentralEpsilon
-    towards: CentralEpsilon | None
-    floor: float | None
-    mean_squared_error: float
-    root_mean_squared_error: float
-    gain: float
-    largest_report_bytes: int
-
-    @classmethod
-    def of(cls, option: CentralOption) -> "CentralRow":
-        """Return the record of an option."""
-        central, mechanism = option.central, option.candidate.mechanism
-        return cls(
-            name=option.candidate.name,
-            law=mechanism.law.describe(),
-            local_epsilon=option.local,
-            limit=option.limit,
-            among=central.among,
-            towards=central.towards,
-            floor=central.floor,
-            mean_squared_error=option.error**2,
-            root_mean_squared_error=option.error,
-            gain=option.gain,
-            largest_report_bytes=option.candidate.largest_bytes,
-        )
+def _law(one: Any) -> Any:
+    return one.mechanism.law.describe()
 
 
-class CentralOptions(Struct, frozen=True):
-    """Record of the options for a central promise, an object per mechanism."""
+def _central_facts(found: CentralPlan) -> list[Fact]:
+    """Return the figures of a mechanism at its largest local epsilon."""
 
-    users: int
-    central_epsilon: float
-    towards: float | None
-    delta: float
-    local_at_most: float
-    target: str
-    mechanisms: list[CentralRow]
-    best: str
-    local_only_error: float
-    recommendation: str
-    collector: str
+    def name(one: CentralOption) -> str:
+        return f"{one.candidate.name}{' *' if one is found.best else ''}"
 
-    @classmethod
-    def of(cls, found: CentralPlan) -> "CentralOptions":
-        """Return the record of the options."""
-        asked, wanted = found.requirements, found.wanted
-        return cls(
-            users=asked.reports,
-            central_epsilon=wanted.epsilon,
-            towards=wanted.most_towards if asked.domain.clear_count else None,
-            delta=wanted.delta,
-            local_at_most=asked.epsilon,
-            target=asked.target,
-            mechanisms=[CentralRow.of(option) for option in found.options],
-            best=found.best.candidate.name,
-            local_only_error=found.local_only,
-            recommendation=found.recommendation,
-            collector=found.collector,
-        )
+    def towards(one: CentralOption) -> float | None:
+        return None if one.central.towards is None else one.central.towards.upper
+
+    def floor(one: CentralOption) -> float | None:
+        return None if one.central.towards is None else one.central.floor or 0.0
+
+    return [
+        Fact("name", "candidate.name"),
+        Fact("", name, "mechanism"),
+        Fact("law", lambda one: _law(one.candidate)),
+        Fact("local_epsilon", "local"),
+        Fact("", lambda one: f"{one.local:.4g}{'' if one.limit == 'local' else ' !'}", "local"),
+        Fact("limit", "limit"),
+        Fact("", "central.among.upper", "among", ".3g"),
+        Fact("among", "central.among"),
+        Fact("", towards, "towards", ".3g"),
+        Fact("towards", "central.towards"),
+        Fact("", floor, "floor", ".3g"),
+        Fact("floor", "central.floor"),
+        Fact("mean_squared_error", lambda one: one.error**2),
+        Fact("root_mean_squared_error", "error", "RMSE", ".3e"),
+        Fact("gain", "gain", "gain", ".1f"),
+        Fact("largest_report_bytes", "candidate.largest_bytes", "bytes", ","),
+    ]
+
+
+def central_record(found: CentralPlan) -> dict[str, Any]:
+    """Return the options for a central promise, an object per mechanism."""
+    asked, wanted = found.requirements, found.wanted
+    return {
+        "users": asked.reports,
+        "central_epsilon": wanted.epsilon,
+        "towards": wanted.most_towards if asked.domain.clear_count else None,
+        "delta": wanted.delta,
+        "local_at_most": asked.epsilon,
+        "target": asked.target,
+        "mechanisms": [record_of(option, _central_facts(found)) for option in found.options],
+        "best": found.best.candidate.name,
+        "local_only_error": found.local_only,
+        "recommendation": found.recommendation,
+        "collector": found.collector,
+    }
 
 
 def central_parts(found: CentralPlan) -> Iterator[str | Table]:
@@ -107,32 +86,11 @@ def central_parts(found: CentralPlan) -> Iterator[str | Table]:
         f"{asked.domain!r}, {asked.crowd}; central epsilon at most {wanted.epsilon:g} among sensitive values"
         f"{towards}, delta = {wanted.delta:g}; local epsilon at most {asked.epsilon:g}"
     )
-    headings = ["mechanism", "local", "among", "towards", "floor", "RMSE", "gain", "bytes"]
-    yield Table("Largest local epsilon that keeps the central promise, and the error", headings, _cells(found))
+    title = "Largest local epsilon that keeps the central promise, and the error"
+    yield table_of(title, found.options, _central_facts(found))
     yield found.recommendation
     yield found.collector
     yield from _central_notes(found)
-
-
-def _cells(found: CentralPlan) -> list[list[str]]:
-    cells = []
-    for one in found.options:
-        central, star = one.central, " *" if one is found.best else ""
-        beyond = (
-            ["-", "-"] if central.towards is None else [f"{central.towards.upper:.3g}", f"{central.floor or 0:.3g}"]
-        )
-        numbers = [f"{one.error:.3e}", f"{one.gain:.1f}", f"{one.candidate.largest_bytes:,}"]
-        limited = "" if one.limit == "local" else " !"
-        cells.append(
-            [
-                f"{one.candidate.name}{star}",
-                f"{one.local:.4g}{limited}",
-                f"{central.among.upper:.3g}",
-                *beyond,
-                *numbers,
-            ]
-        )
-    return cells
 
 
 def _central_notes(found: CentralPlan) -> list[str]:
@@ -155,104 +113,58 @@ def _central_notes(found: CentralPlan) -> list[str]:
     return notes
 
 
-_LOSSES = ("MSE", "/ bound", "l1", "max s.e.")
 # Of the table that fits a screen.
 _MOST_ROWS = 6
 
+_CANDIDATE = (
+    Fact("name", "name"),
+    Fact("law", _law),
+    Fact("epsilon_realised", "mechanism.guarantee.realised"),
+    Fact("worst_case_mse", "worst_mse"),
+    Fact("mse_at_sensitive_mass", "assumed_mse"),
+    Fact("mse_uniform", "uniform_mse"),
+    Fact("standard_error_rare_sensitive", "sensitive_error"),
+    Fact("standard_error_clear", "clear_error"),
+    Fact("bytes_per_report", "bytes"),
+    Fact("largest_report_bytes", "largest_bytes"),
+    Fact("collector_seconds", "seconds"),
+    Fact("report_fits", "fits"),
+    Fact("users_needed", "users_needed"),
+    Fact("worst", "worst"),
+    Fact("assumed", "assumed"),
+)
+"""The figures of a mechanism in a comparison, for programs."""
 
-class MechanismRow(Struct, frozen=True):
-    """Record of a mechanism in a comparison."""
-
-    name: str
-    law: Any
-    epsilon_realised: float
-    worst_case_mse: float
-    mse_at_sensitive_mass: float
-    mse_uniform: float
-    standard_error_rare_sensitive: float
-    standard_error_clear: float | None
-    bytes_per_report: float
-    largest_report_bytes: int
-    collector_seconds: float
-    report_fits: bool
-    users_needed: int | None
-    worst: Losses
-    assumed: Losses
-
-    @classmethod
-    def of(cls, row: Candidate) -> "MechanismRow":
-        """Return the record of a mechanism."""
-        return cls(
-            name=row.name,
-            law=row.mechanism.law.describe(),
-            epsilon_realised=row.mechanism.guarantee.realised,
-            worst_case_mse=row.worst_mse,
-            mse_at_sensitive_mass=row.assumed_mse,
-            mse_uniform=row.uniform_mse,
-            standard_error_rare_sensitive=row.sensitive_error,
-            standard_error_clear=row.clear_error,
-            bytes_per_report=row.bytes,
-            largest_report_bytes=row.largest_bytes,
-            collector_seconds=row.seconds,
-            report_fits=row.fits,
-            users_needed=row.users_needed,
-            worst=row.worst,
-            assumed=row.assumed,
-        )
+_COMPARISON = (
+    Fact("target", "requirements.target"),
+    Fact("epsilon", "requirements.epsilon"),
+    Fact("users", "requirements.users"),
+    Fact("reports_per_user", "requirements.reports_per_user"),
+    Fact("epsilon_per_report", "requirements.epsilon_each"),
+    Fact("reports", "requirements.reports"),
+    Fact("largest_report", "requirements.largest_report"),
+    Fact("most_seconds", "requirements.most_seconds"),
+    Fact("standard_error", "requirements.standard_error"),
+    Fact("within", "requirements.within"),
+    Fact("sensitive_mass", "sensitive_mass"),
+    Fact("sensitive_mass_assumed", "assumed"),
+    Fact("distribution_given", lambda found: not found.requirements.people.even),
+    Fact("lower_bound", "bounds"),
+    Fact("mechanisms", lambda found: [record_of(row, _CANDIDATE) for row in found.rows]),
+    Fact("best_worst_case", "best_worst.name"),
+    Fact("best_at_sensitive_mass", "best_assumed.name"),
+    Fact("best", "best.name"),
+    Fact("least_error", "least.name"),
+    Fact("alternative", lambda found: None if found.alternative is None else found.alternative.name),
+    Fact("recommendation", "recommendation"),
+)
+"""The figures of a comparison: the requirements, an object per mechanism, and the recommendation."""
 
 
-class ComparedMechanisms(Struct, frozen=True):
-    """Record of a comparison: the requirements, an object per mechanism, and the recommendation."""
-
-    target: str
-    epsilon: float
-    users: int | None
-    reports_per_user: int
-    epsilon_per_report: float
-    reports: int
-    largest_report: float | None
-    most_seconds: float | None
-    standard_error: float | None
-    within: float
-    sensitive_mass: float
-    sensitive_mass_assumed: bool
-    distribution_given: bool
-    lower_bound: LeastErrors
-    mechanisms: list[MechanismRow]
-    best_worst_case: str
-    best_at_sensitive_mass: str
-    best: str
-    least_error: str
-    alternative: str | None
-    recommendation: str
-
-    @classmethod
-    def of(cls, found: MechanismComparison) -> "ComparedMechanisms":
-        """Return the record of a comparison."""
-        requirements = found.requirements
-        return cls(
-            target=requirements.target,
-            epsilon=requirements.epsilon,
-            users=requirements.users,
-            reports_per_user=requirements.reports_per_user,
-            epsilon_per_report=requirements.epsilon_each,
-            reports=requirements.reports,
-            largest_report=requirements.largest_report,
-            most_seconds=requirements.most_seconds,
-            standard_error=requirements.standard_error,
-            within=requirements.within,
-            sensitive_mass=found.sensitive_mass,
-            sensitive_mass_assumed=found.assumed,
-            distribution_given=not requirements.people.even,
-            lower_bound=found.bounds,
-            mechanisms=[MechanismRow.of(row) for row in found.rows],
-            best_worst_case=found.best_worst.name,
-            best_at_sensitive_mass=found.best_assumed.name,
-            best=found.best.name,
-            least_error=found.least.name,
-            alternative=None if found.alternative is None else found.alternative.name,
-            recommendation=found.recommendation,
-        )
+def comparison_record(found: MechanismComparison) -> dict[str, Any]:
+    """Return a comparison ready for JSON."""
+    record: dict[str, Any] = built_ins(record_of(found, _COMPARISON))
+    return record
 
 
 def comparison_parts(found: MechanismComparison, *, brief: bool = False) -> Iterator[str | Table]:
@@ -271,24 +183,6 @@ def comparison_parts(found: MechanismComparison, *, brief: bool = False) -> Iter
     yield from _notes(found)
 
 
-def _least_losses(found: MechanismComparison) -> Table:
-    """Return the table of the mechanisms with the least errors for what was asked, the recommended one among them."""
-    worst = found.requirements.target == "worst-case"
-    rows = sorted((one for one in found.candidates if one.fits), key=lambda one: one.error(worst=worst))
-    shown = [one for place, one in enumerate(rows) if place < _MOST_ROWS or one is found.best]
-    cells = []
-    for one in shown:
-        mse, bound, _, error = _losses(one.worst if worst else one.assumed)
-        needed = _needed(found, one, worst=worst)
-        cells.append(
-            [_name(one, found.best), mse, bound, error, *needed, f"{one.largest_bytes:,}", in_seconds(one.seconds)]
-        )
-    mass, even = f"{found.sensitive_mass:.1%} of the people have a sensitive value", found.requirements.people.even
-    people = "worst case over all distributions" if worst else f"{mass}, {'spread evenly' if even else 'as given'}"
-    headings = ["mechanism", "MSE", "/ bound", "max s.e.", *_needed_heading(found, worst=worst), "bytes", "time"]
-    return Table(f"Least errors first; {people}", headings, cells)
-
-
 def _brief_notes(found: MechanismComparison) -> Iterator[str]:
     yield (
         "*: recommended. MSE: expected sum of squared errors; / bound: over the least of any mechanism; max s.e.: "
@@ -298,49 +192,77 @@ def _brief_notes(found: MechanismComparison) -> Iterator[str]:
     yield from _cautions(found)
 
 
+def _loss_facts(found: MechanismComparison, *, worst: bool) -> list[Fact]:
+    """Return the figures of a mechanism's losses, in the worst case or for the people as they are assumed."""
+
+    def of(losses: str) -> str:
+        return f"{'worst' if worst else 'assumed'}.{losses}"
+
+    def l1(one: Candidate) -> str:
+        losses = one.worst if worst else one.assumed
+        return f"~{losses.l1:.3e}" if losses.exact_l1 is None else f"{losses.exact_l1:.3e}"
+
+    facts = [
+        Fact("", of("mse"), "MSE", ".3e"),
+        Fact("", of("excess"), "/ bound", ".3f"),
+        Fact("", l1, "l1"),
+        Fact("", of("standard_error"), "max s.e.", ".3e"),
+    ]
+    wanted = found.requirements.standard_error
+    if wanted is not None and (found.requirements.target == "worst-case") == worst:
+        facts.append(Fact("", _needed, "users"))
+    return facts
+
+
+def _needed(one: Candidate) -> str:
+    needed = one.users_needed
+    return "never" if needed is None else f"{needed:,}" if needed < 10**10 else f"{needed:.2e}"
+
+
+_BYTES, _TIME = Fact("", "largest_bytes", "bytes", ","), Fact("", lambda one: in_seconds(one.seconds), "time")
+
+
+def _least_losses(found: MechanismComparison) -> Table:
+    """Return the table of the mechanisms with the least errors for what was asked, the recommended one among them."""
+    worst = found.requirements.target == "worst-case"
+    rows = sorted((one for one in found.candidates if one.fits), key=lambda one: one.error(worst=worst))
+    shown = [one for place, one in enumerate(rows) if place < _MOST_ROWS or one is found.best]
+    losses = [fact for fact in _loss_facts(found, worst=worst) if fact.heading != "l1"]
+    mass, even = f"{found.sensitive_mass:.1%} of the people have a sensitive value", found.requirements.people.even
+    people = "worst case over all distributions" if worst else f"{mass}, {'spread evenly' if even else 'as given'}"
+    return table_of(f"Least errors first; {people}", shown, [_starred_name(found.best), *losses, _BYTES, _TIME])
+
+
+def _starred_name(best: Candidate) -> Fact:
+    return Fact("", lambda one: f"{one.name}{' *' if one is best else '' if one.fits else ' !'}", "mechanism")
+
+
 def _worst_losses(found: MechanismComparison) -> Table:
-    headings = ["mechanism", "options", *_LOSSES, *_needed_heading(found, worst=True), "bytes", "most"]
-    cells = []
-    usual = [*found.usual.values()]
-    for one in found.rows:
-        sizes = [f"{one.bytes:.2f}", f"{one.largest_bytes:,}"]
-        row = [*_losses(one.worst), *_needed(found, one, worst=True), *sizes]
-        name = _name(one, found.best_worst)
+    usual, starred = [*found.usual.values()], _starred_name(found.best_worst)
+
+    def name(one: Candidate) -> str:
         # Below the row of the one that it is the default of.
-        cells.append([f"  {one.name.rpartition(', ')[2]}" if one in usual else name, one.options, *row])
-    return Table("Worst case over all distributions; size of a report", headings, cells, left=2)
+        return f"  {one.name.rpartition(', ')[2]}" if one in usual else starred.cell(one)
+
+    facts = [
+        Fact("", name, "mechanism"),
+        Fact("", "options", "options"),
+        *_loss_facts(found, worst=True),
+        Fact("", "bytes", "bytes", ".2f"),
+        Fact("", "largest_bytes", "most", ","),
+    ]
+    return table_of("Worst case over all distributions; size of a report", found.rows, facts, left=2)
 
 
 def _assumed_losses(found: MechanismComparison) -> Table:
-    headings = ["mechanism", *_LOSSES, "s.e. sens.", "s.e. clear", *_needed_heading(found, worst=False), "time"]
-    cells = []
-    for one in found.candidates:
-        errors = [f"{one.sensitive_error:.3e}", "-" if one.clear_error is None else f"{one.clear_error:.3e}"]
-        row = [*_losses(one.assumed), *errors, *_needed(found, one, worst=False), in_seconds(one.seconds)]
-        cells.append([_name(one, found.best_assumed), *row])
+    losses = _loss_facts(found, worst=False)
+    errors = [
+        Fact("", "sensitive_error", "s.e. sens.", ".3e"),
+        Fact("", "clear_error", "s.e. clear", ".3e"),
+    ]
+    facts = [_starred_name(found.best_assumed), *losses[:4], *errors, *losses[4:], _TIME]
     how = "spread evenly" if found.requirements.people.even else "as given"
-    return Table(f"{found.sensitive_mass:.1%} of the people have a sensitive value, {how}", headings, cells)
-
-
-def _losses(losses: Losses) -> list[str]:
-    l1 = f"~{losses.l1:.3e}" if losses.exact_l1 is None else f"{losses.exact_l1:.3e}"
-    excess = "-" if losses.excess is None else f"{losses.excess:.3f}"
-    return [f"{losses.mse:.3e}", excess, l1, f"{losses.standard_error:.3e}"]
-
-
-def _needed_heading(found: MechanismComparison, *, worst: bool) -> list[str]:
-    wanted = found.requirements.standard_error
-    return ["users"] if wanted is not None and (found.requirements.target == "worst-case") == worst else []
-
-
-def _needed(found: MechanismComparison, one: Candidate, *, worst: bool) -> list[str]:
-    needed = one.users_needed
-    said = "never" if needed is None else f"{needed:,}" if needed < 10**10 else f"{needed:.2e}"
-    return [said for _ in _needed_heading(found, worst=worst)]
-
-
-def _name(one: Candidate, best: Candidate) -> str:
-    return f"{one.name}{' *' if one is best else '' if one.fits else ' !'}"
+    return table_of(f"{found.sensitive_mass:.1%} of the people have a sensitive value, {how}", found.candidates, facts)
 
 
 def _notes(found: MechanismComparison) -> list[str]:
@@ -429,61 +351,39 @@ def _lines(curves: Sequence[Curve]) -> list[tuple[str, Points]]:
     return [(curve.name, curve.points) for curve in curves]
 
 
-class OptionRow(Struct, frozen=True):
-    """Record of a mechanism at its largest epsilon."""
-
-    name: str
-    law: Any
-    epsilon_per_report: float
-    epsilon_realised: float
-    epsilon_together: float
-    identification_limits_epsilon: bool
-    identification: Bound
-    identification_error: float
-    pie: Bound
-    in_clear: float
-    worst_case_mse: float
-    largest_standard_error: float
-
-    @classmethod
-    def of(cls, option: Option) -> "OptionRow":
-        """Return the record of an option."""
-        bounds = option.bounds
-        return cls(
-            name=option.name,
-            law=option.mechanism.law.describe(),
-            epsilon_per_report=option.mechanism.epsilon,
-            epsilon_realised=bounds.epsilon,
-            epsilon_together=bounds.total_epsilon,
-            identification_limits_epsilon=option.limited,
-            identification=bounds.identification,
-            identification_error=bounds.error,
-            pie=bounds.pie,
-            in_clear=bounds.in_clear,
-            worst_case_mse=option.worst_mse,
-            largest_standard_error=option.standard_error,
-        )
+_IDENTIFICATION = (
+    Fact("name", "name"),
+    Fact("", lambda one: f"{one.name}{'' if one.limited else ' !'}", "mechanism"),
+    Fact("law", _law),
+    Fact("epsilon_per_report", "mechanism.epsilon"),
+    Fact("epsilon_realised", "bounds.epsilon", "epsilon", ".6g"),
+    Fact("epsilon_together", "bounds.total_epsilon", "together", ".6g"),
+    Fact("identification_limits_epsilon", "limited"),
+    Fact("identification", "bounds.identification"),
+    Fact("identification_error", "bounds.error", "error >=", ".6g"),
+    Fact("pie", "bounds.pie"),
+    Fact("", "bounds.pie.value", "PIE (bits)", ".4g"),
+    Fact("in_clear", "bounds.in_clear", "in clear", ".4g"),
+    Fact("worst_case_mse", "worst_mse", "MSE", ".3e"),
+    Fact("largest_standard_error", "standard_error", "max s.e.", ".3e"),
+)
+"""The figures of a mechanism at its largest epsilon."""
 
 
-class IdentificationOptions(Struct, frozen=True):
-    """Record of the options for a wanted identification risk, an object per mechanism."""
-
-    users: int
-    identification_error: float | None
-    reports_per_user: int
-    epsilon_limit: float | None
-    mechanisms: list[OptionRow]
-    cannot: tuple[str, ...]
-    recommendation: str
-    without_noise: str | None
-    note: str = SIDE_BY_SIDE
-
-    @classmethod
-    def of(cls, found: IdentificationPlan) -> "IdentificationOptions":
-        """Return the record of the options."""
-        wanted, rows = found.wanted, [OptionRow.of(option) for option in found.options]
-        people = wanted.users, wanted.error, wanted.reports
-        return cls(*people, found.epsilon, rows, found.refused, found.recommendation, found.without_noise)
+def identification_record(found: IdentificationPlan) -> dict[str, Any]:
+    """Return the options for a wanted identification risk, an object per mechanism."""
+    wanted = found.wanted
+    return {
+        "users": wanted.users,
+        "identification_error": wanted.error,
+        "reports_per_user": wanted.reports,
+        "epsilon_limit": found.epsilon,
+        "mechanisms": [record_of(option, _IDENTIFICATION) for option in found.options],
+        "cannot": found.refused,
+        "recommendation": found.recommendation,
+        "without_noise": found.without_noise,
+        "note": SIDE_BY_SIDE,
+    }
 
 
 def identification_parts(found: IdentificationPlan) -> Iterator[str | Table]:
@@ -492,27 +392,10 @@ def identification_parts(found: IdentificationPlan) -> Iterator[str | Table]:
     each = f", {wanted.reports} reports each" if wanted.reports > 1 else ""
     limit = "no limit on epsilon" if found.epsilon is None else f"epsilon at most {found.epsilon:g}"
     yield f"{found.domain!r}, {wanted.users:,} users{each}, identification error >= {wanted.error:g}, {limit}"
-    headings = ["mechanism", "epsilon", "together", "error >=", "PIE (bits)", "in clear", "MSE", "max s.e."]
-    yield Table(
-        "Attribute risk, identification risk, and error of the estimate", headings, _identification_cells(found)
-    )
+    title = "Attribute risk, identification risk, and error of the estimate"
+    yield table_of(title, found.options, _IDENTIFICATION)
     yield found.recommendation
     yield from _identification_notes(found)
-
-
-def _identification_cells(found: IdentificationPlan) -> list[list[str]]:
-    cells = []
-    for one in found.options:
-        bounds = one.bounds
-        risks = [
-            f"{bounds.epsilon:.6g}",
-            f"{bounds.total_epsilon:.6g}",
-            f"{bounds.error:.6g}",
-            f"{bounds.pie.value:.4g}",
-        ]
-        errors = [f"{bounds.in_clear:.4g}", f"{one.worst_mse:.3e}", f"{one.standard_error:.3e}"]
-        cells.append([f"{one.name}{'' if one.limited else ' !'}", *risks, *errors])
-    return cells
 
 
 def _identification_notes(found: IdentificationPlan) -> list[str]:

@@ -1,14 +1,8 @@
-"""The command line: verbs, exit codes, and what happens to defects.
+"""Verbs and groups of them: options and their rules, loading, refusals, defects and exit codes.
 
-Early ends of a verb: Ctrl-C, a signal, or a closed pipe.
-
-A signal that ends programs is raised as an exception, so that what was half written is removed on the way out.
-
-Defects of discreet: their places in the code, never their messages; the whole traceback on request.
-
-The message of an exception that nobody foresaw may quote anything, a person's value too.
-
-Groups of verbs: loading, refusals, defects and exit codes; nothing heavy is imported here.
+Early ends of a verb (Ctrl-C, a signal, a closed pipe) are exceptions, so that what was half written is removed on the
+way out. Of a defect of discreet only the places in the code are shown, never its message, which may quote anything, a
+person's value too; the whole traceback is kept on request. Nothing heavy is imported here.
 """
 
 import os
@@ -19,6 +13,7 @@ import traceback
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from importlib.util import LazyLoader, find_spec, module_from_spec
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
@@ -28,7 +23,7 @@ import click
 from click.core import ParameterSource
 
 from discreet import __version__
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, ParameterError
 from discreet.kernels.startup import listening
 
 # What shells say of a program that a signal ended: 128 and its number.
@@ -124,7 +119,7 @@ def debug_option() -> click.Option:
         metavar="FILE",
         expose_value=False,
         callback=_remember,
-        help="Keep the traceback of a defect in this new file; it may hold people's values.",
+        help="Keep the traceback of a defect in this new file; it may hold values.",
     )
 
 
@@ -175,6 +170,9 @@ _LONGEST_SENTENCE = 500
 HELP = ["-h", "--help"]
 """The options of every verb that ask for help, whoever calls it."""
 
+WIDTH = 100
+"""The most columns of a help text."""
+
 
 def given_options() -> dict[str, str]:
     """Return the options that the running verb was given, as they are written, by the names of their values.
@@ -211,6 +209,49 @@ class _Compiling:
             click.echo("Note: compiling for this machine, about 10 s; only once where that can be kept.", err=True)
 
 
+# The last one imports the compiler of Fortran, a seventh of a second; the others test frameworks and the like.
+_IDLE_PARTS = ("numpy.testing", "numpy.polynomial", "numpy.ctypeslib", "numpy.ma", "numpy.f2py")
+
+
+class RuledOption(click.Option):
+    """An option that says what it goes with.
+
+    A condition names other options, of which one must be given, or ``name=value``, separated by spaces. A rule's word
+    is a reason, or the whole sentence of the refusal if it ends with a full stop; ``{}`` in it is the option.
+
+    Args:
+        needs: reasons why it is refused unless a condition holds, by condition.
+        bars: reasons why it is refused where a condition holds, by condition.
+    """
+
+    def __init__(
+        self, *given: Any, needs: Mapping[str, str] | None = None, bars: Mapping[str, str] | None = None, **named: Any
+    ) -> None:
+        super().__init__(*given, **named)
+        self.needs, self.bars = needs or {}, bars or {}
+
+    def check(self, given: Mapping[str, str], values: Mapping[str, Any]) -> None:
+        """Refuse the option, which was given, where it does nothing.
+
+        Raises:
+            ParameterError: if a rule says so.
+        """
+        broken = [why for condition, why in self.bars.items() if _holds(condition, given, values)]
+        broken += [why for condition, why in self.needs.items() if not _holds(condition, given, values)]
+        for why in broken:
+            raise ParameterError(idle_sentence(given[str(self.name)], why))
+
+
+def _holds(condition: str, given: Mapping[str, str], values: Mapping[str, Any]) -> bool:
+    parts = [one.partition("=") for one in condition.split()]
+    return any(str(values.get(name)) == value if equals else name in given for name, equals, value in parts)
+
+
+def idle_sentence(option: str, why: str) -> str:
+    """Return the refusal of an option that does nothing: of a reason, or the sentence itself."""
+    return why.format(option) if why.endswith(".") else f"{option} does nothing here: {why}; leave it out."
+
+
 class Verb(click.Command):
     """A verb, with the options that every verb has."""
 
@@ -218,13 +259,33 @@ class Verb(click.Command):
 
         super().__init__(*given, **named)
         self.context_settings.setdefault("help_option_names", HELP)
+        self.context_settings.setdefault("max_content_width", WIDTH)
         self.params.append(debug_option())
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; an option of a sibling is refused with that verb's name."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            *groups, own = ctx.command_path.split()[1:] or [str(self.name)]
+            whose = [" ".join(["discreet", *groups, one]) for one in _having(error.option_name, ctx, own)]
+            if not whose:
+                raise
+            here = " ".join(["discreet", *groups, own])
+            raise ParameterError(
+                f"{error.option_name} goes with {' or '.join(whose)}, not with {here}; leave it out."
+            ) from None
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Check the outputs, then run the verb: warnings are notes, a missing column names the option that says it."""
+        """Check options and outputs, then run the verb: warnings are notes, a missing column names its option."""
         from discreet.cli.output import check_outputs, notes_on_errors
 
+        given = given_options()
+        for rule in self.params:
+            if isinstance(rule, RuledOption) and rule.name in given:
+                rule.check(given, ctx.params)
         check_outputs(self.params, ctx.params)
+        _leave_asleep()
         try:
             with notes_on_errors():
                 return super().invoke(ctx)
@@ -236,6 +297,27 @@ class Verb(click.Command):
             raise type(error)(f"{said.removesuffix('.')}; {named[0]} names another.") from None
 
 
+def _leave_asleep() -> None:
+    """Let parts of NumPy that nothing here uses load when somebody does: `scipy.special` asks for all of its names."""
+    for name in _IDLE_PARTS if "numpy" in sys.modules else ():
+        spec = None if name in sys.modules else find_spec(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+            part = sys.modules[name] = module_from_spec(spec)
+            setattr(sys.modules["numpy"], name.removeprefix("numpy."), part)
+            spec.loader.exec_module(part)
+
+
+def _having(option: str, ctx: click.Context, own: str) -> list[str]:
+    """Return the names of the verbs beside this one that have an option; at the top those whose first word it has."""
+    group = None if ctx.parent is None else ctx.parent.command
+    if not isinstance(group, click.Group):
+        return []
+    kin = own.split("-", maxsplit=1)[0]
+    near = [name for name in group.commands if not isinstance(group, Verbs) or name.split("-")[0] == kin]
+    return [name for name in near if any(option in one.opts for one in group.commands[name].params)]
+
+
 class VerbGroup(click.Group):
     """A group of verbs; a group in it is one too."""
 
@@ -245,6 +327,7 @@ class VerbGroup(click.Group):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self.context_settings.setdefault("help_option_names", HELP)
+        self.context_settings.setdefault("max_content_width", WIDTH)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Return the verb of a name, or refuse the name and list the verbs."""
@@ -276,7 +359,9 @@ class LazyVerbs(MutableMapping[str, click.Command]):
         if name not in self._loaded:
             if name not in self.sentences:
                 raise KeyError(name)
-            verb: click.Command = getattr(import_module(f"{self.package}.{self.homes.get(name, name)}"), name)
+            verb: click.Command = getattr(
+                import_module(f"{self.package}.{self.homes.get(name, name)}"), name.replace("-", "_")
+            )
             self._loaded[name] = verb
         return self._loaded[name]
 

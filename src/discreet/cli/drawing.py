@@ -1,0 +1,101 @@
+"""Tables and sentences on a terminal, by rich: of whatever width there is."""
+
+import os
+from collections.abc import Sequence
+from io import StringIO
+from typing import Any, TextIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+
+# Beside each column of a table; and how narrow text may be folded.
+_BORDERS, _FOLDED = 3, 12
+
+
+class _PlainConsole(Console):
+    def on_broken_pipe(self) -> None:
+        """Raise the error for the verb to handle; exit code 1, which rich would give, means a broken promise."""
+        raise BrokenPipeError
+
+
+def console(out: TextIO | None, most: int) -> Console:
+    """Return the console that prints on a stream, if any; of the width given where nothing says how wide it is."""
+    # A program without streams discards what it prints. No markup, no emoji: labels and file names are shown as is.
+    out = out or StringIO()
+    plain: dict[str, Any] = {"file": out, "highlight": False, "markup": False, "emoji": False}
+    looked_at = out.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    return _PlainConsole(**plain) if looked_at else _PlainConsole(**plain, width=most)
+
+
+def print_line(out: Console, line: str) -> None:
+    """Print a sentence; what is longer than the terminal is left to it, so that it can be copied whole.
+
+    It may quote a document that nobody has checked, so that what would steer the terminal is shown as a mark.
+    """
+    out.print("".join(one if one.isprintable() else "\ufffd" for one in line), soft_wrap=True)
+
+
+def show_table(
+    out: Console, title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], *, left: int = 1
+) -> None:
+    """Print a table; the first ``left`` columns are text, the others numbers.
+
+    Where the terminal is narrow, text is folded; a number never is. Numbers that find no room go into further tables;
+    if not one does, the table is a list: a row's text, and below it a line for each number.
+    """
+    least = _least_widths(headings, cells, left)
+    text, columns = range(left), list(range(left, len(headings)))
+    parts: list[list[int]] = [[]]
+    for place in columns:
+        if parts[-1] and _across(least, [*text, *parts[-1], place]) > out.width:
+            parts.append([])
+        parts[-1].append(place)
+    if any(_across(least, [*text, *part]) > out.width for part in parts):
+        _show_list(out, title, headings, cells, left)
+        return
+    for number, part in enumerate(parts):
+        drawn = Table(title=title if not number else f"{title}, continued", title_justify="left", title_style="bold")
+        shown = [*text, *part]
+        for place, width in zip(shown, _widths(least, shown, headings, cells, out.width), strict=True):
+            justify: Any = "left" if place < left else "right"
+            drawn.add_column(headings[place], justify=justify, overflow="fold", width=width)
+        for row in cells:
+            drawn.add_row(*(row[place] for place in shown))
+        out.print(drawn)
+
+
+def _across(widths: Sequence[int], shown: Sequence[int]) -> int:
+    return sum(widths[place] for place in shown) + _BORDERS * len(shown) + 1
+
+
+def _least_widths(headings: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> list[int]:
+    """Return the least width of each column: of its widest number, or of text as it may be folded."""
+    widths = []
+    for place, heading in enumerate(headings):
+        words = max(cell_len(word) for word in heading.split() or [""])
+        widest = max((cell_len(row[place]) for row in cells), default=0)
+        widths.append(max(words, min(widest, _FOLDED) if place < left else widest))
+    return widths
+
+
+def _widths(
+    least: Sequence[int], shown: Sequence[int], headings: Sequence[str], cells: Sequence[Sequence[str]], most: int
+) -> list[int]:
+    """Return the width of each column: in turn they take the room that is left, up to their widest."""
+    widths, room = [], most - _across(least, shown)
+    for place in shown:
+        widest = max(cell_len(headings[place]), *(cell_len(row[place]) for row in cells), 0)
+        more = min(max(widest - least[place], 0), room)
+        widths.append(least[place] + more)
+        room -= more
+    return widths
+
+
+def _show_list(out: Console, title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> None:
+    out.print(title, style="bold")
+    for row in cells:
+        # Longer than the terminal, a line is left to it: it can be copied whole.
+        out.print(", ".join(cell for cell in row[:left] if cell) or "-", soft_wrap=True)
+        for heading, cell in zip(headings[left:], row[left:], strict=True):
+            out.print(f"  {heading}: {cell}", soft_wrap=True)
