@@ -3,7 +3,7 @@
     from discreet.laws import BlockMechanism, Column, EvenLaw, IndexedLaw, ValueCounts, uniform_below
 
 A law whose block is one index, uniform as noise, is an `IndexedLaw`; one with a single pi an `EvenLaw`; any other a
-`CommonLaw`. CONTRIBUTING.md says what each asks for; examples/own_law is a whole package, and
+`BlockLaw`. CONTRIBUTING.md says what each asks for; examples/own_law is a whole package, and
 `discreet.testing.check_mechanism` its test.
 
 Example:
@@ -18,7 +18,6 @@ from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.mechanisms.block_law import (
     BlockCounts,
     BlockLaw,
-    CommonLaw,
     Counting,
     EvenLaw,
     IndexedLaw,
@@ -29,6 +28,9 @@ from discreet.mechanisms.block_law import (
 from discreet.mechanisms.law import BlockMechanism, LawMechanism, sensitive_size
 from discreet.mechanisms.subsets import MemberLists
 from discreet.theory.hits import HitDistribution
+
+CommonLaw = BlockLaw
+"""The name of `BlockLaw` for packages that were written when it was two classes."""
 
 __all__ = [
     "BlockCounts",

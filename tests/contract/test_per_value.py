@@ -22,10 +22,9 @@ from discreet.estimators import METHODS, estimate
 from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism, PerValueEncoding, PerValueResponse, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.law import LawMechanism
-from discreet.mechanisms.per_value import best_odds
+from discreet.mechanisms.per_value import EpsilonGroups, best_odds
 from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.singletons import Singletons
-from discreet.mechanisms.weights import EpsilonGroups
 from discreet.privacy.audit import audit
 from discreet.privacy.notions import one_sided
 from discreet.privacy.verify import verify

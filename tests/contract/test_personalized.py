@@ -319,6 +319,19 @@ def test_a_builder_that_makes_something_else_is_refused() -> None:
 # What is left
 
 
+def test_what_is_not_said_without_the_bots_is_refused() -> None:
+    """Reports are those of the common mechanism, whose values are others; and a device needs its user's tags."""
+    personalized = Personalized(DOMAIN, 1.0, TAGS)
+    reports = personalized.common.obfuscate_codes([0, 1, 5], random=SeededRandom(1))
+    assert personalized.maker is personalized.common
+    assert personalized.tally(reports) == personalized.common.tally(reports)
+    for attempt in (personalized.evidence, personalized.worth, personalized.likelihoods):
+        assert "estimate_personalized takes" in refused(ParameterError, partial(attempt, reports))
+    assert "a channel of their own" in refused(ParameterError, personalized.channel)
+    assert "SecretTags, got NoneType" in refused(ParameterError, lambda: personalized.obfuscate(["park"]))
+    assert "SecretTags, got NoneType" in refused(ParameterError, lambda: next(personalized.obfuscate_batches([1])))
+
+
 def test_candidates_left() -> None:
     assert [candidates_left(DOMAIN, seen) for seen in range(5)] == [5, 4, 3, 2, 1]
     for wrong in (-1, 5, True, 1.0, None):

@@ -10,8 +10,8 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import PerValueEncoding
-from discreet.mechanisms.per_value import WeightedBits
-from discreet.mechanisms.weights import EpsilonGroups, picked, tallied
+from discreet.mechanisms.block_law import tallied
+from discreet.mechanisms.per_value import EpsilonGroups, WeightedBits, picked
 
 MANY = 8_000_000
 

@@ -1,5 +1,6 @@
 """Tallies by group from files, against tallies of each group's own reports."""
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,15 @@ class CallsForEachGroup(Singletons):
     @property
     def counts(self) -> ValueCounts:
         return ValueCounts(self, super().counts.add)
+
+
+def test_counts_that_add_group_by_group_do_so_in_another_process_too() -> None:
+    """A pickle of them knows no other way than the law's."""
+    law = CallsForEachGroup(3)
+    counts = pickle.loads(pickle.dumps(law.counts))
+    found = np.zeros((2, 3), np.int64)
+    counts.add_by_group({"symbol": np.array([0, 2, 2], np.uint8)}, np.array([0, 1, 1], np.int32), found)
+    assert found.tolist() == [[1, 0, 0], [0, 0, 2]]
 
 
 MECHANISMS: dict[str, BlockMechanism] = {

@@ -2,9 +2,13 @@
 
 import numpy as np
 
+from discreet.mechanisms.block_law import Membership
 
-class DenseMembership:
+
+class DenseMembership(Membership):
     """Blocks as the rows of a matrix; float32 in, float32 out."""
+
+    rows = size = multiplicity = None
 
     def __init__(self, matrix, multiplicity=None):
         self.matrix = np.asarray(matrix, dtype=np.float64)

@@ -9,7 +9,6 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.given import report_likelihoods
 
 DOMAIN = dc.Domain(["poor", "fair", "rich"], sensitive=["poor"])
 MECHANISMS = {
@@ -69,7 +68,7 @@ def test_worth_is_streamed_by_value(name: str, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_likelihoods_are_those_of_the_channel(name: str) -> None:
     mechanism = MECHANISMS[name]
-    rows = report_likelihoods(mechanism, reports_of(mechanism))
+    rows = mechanism.likelihoods(reports_of(mechanism))
     decoded = mechanism.worth(reports_of(mechanism))
     # Reports of one worth are one output; the rows of an output are the same up to a factor.
     _, places = np.unique(decoded.round(9), axis=0, return_inverse=True)

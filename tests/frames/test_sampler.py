@@ -82,7 +82,7 @@ def test_a_personalized_mechanism_has_the_sampler_of_its_common_one() -> None:
 
 def test_ten_million_codes_take_no_table() -> None:
     sampler = Sampler(10**7, ((5, 9), (10**6, 10**6 + 96)), 1 << 62, False, {"law": "singletons", "size": 100})
-    slots = sampler._sampling.domain[np.array([0, 4, 5, 8, 9, 10**6 - 1, 10**6, 10**6 + 95, 10**6 + 96, 10**7 - 1])]
+    slots = sampler._sampling.slots[np.array([0, 4, 5, 8, 9, 10**6 - 1, 10**6, 10**6 + 95, 10**6 + 96, 10**7 - 1])]
     assert slots.tolist() == [-1, -1, 0, 3, -1, -1, 4, 99, -1, -1]
     assert len(sampler.record(10**6, SecureRandom())) == 5
 

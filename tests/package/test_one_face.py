@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.mechanisms.block_law import CommonLaw
+from discreet.core.domain import Domain
+from discreet.errors import ParameterError
+from discreet.mechanisms import BlockMechanism, Mechanism, RandomizedResponse
+from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.singletons import Singletons
 from laws import BUILDERS
+from refusals import refused
 
 SOURCES = Path(discreet.__file__).parent
 ROOM = SOURCES / "mechanisms"
@@ -52,13 +57,31 @@ def test_nobody_asks_which_mechanism_it_is(path: Path) -> None:
     assert asks(path.read_text(encoding="utf-8")) == []
 
 
+def test_block_mechanisms_have_few_members_of_their_own() -> None:
+    """What every mechanism has is a member of `Mechanism`; each more is one that a reader learns."""
+    written = {name for name in {*vars(BlockMechanism), *BlockMechanism.__annotations__} if not name.startswith("_")}
+    assert len({"law", "numbers"} & written) == 2
+    assert len(written - {*vars(Mechanism), *Mechanism.__annotations__}) <= 20
+
+
+@pytest.mark.parametrize("given", [None, "rr", RandomizedResponse, Singletons(3)], ids=repr)
+def test_what_is_no_mechanism_is_refused_by_its_class(given: object) -> None:
+    assert refused(ParameterError, lambda: Mechanism.checked(given)).startswith("mechanism must be a block mechanism")
+
+
+def test_a_matrix_is_no_block_mechanism() -> None:
+    channel = RandomizedResponse(Domain(range(3)), 1.0).channel()
+    assert Mechanism.checked(channel) is channel is channel.channel() is channel.maker
+    assert channel.is_explicit
+    assert not channel.tags
+    assert "got Channel" in refused(ParameterError, lambda: BlockMechanism.checked(channel))
+
+
 @pytest.mark.parametrize("name", BUILDERS)
 def test_the_order_of_bases_does_not_matter(name: str) -> None:
     """No two bases of a law define the same name, unless one of them is derived from the other."""
-    from discreet.core.domain import Domain
-
     law = type(BUILDERS[name](Domain(range(9), sensitive=range(6)), 1.0).law)
-    assert issubclass(law, CommonLaw)
+    assert issubclass(law, BlockLaw)
     bases = [base for base in inspect.getmro(law)[1:] if base.__module__.startswith("discreet")]
     for place, one in enumerate(bases):
         for other in bases[place + 1 :]:

@@ -25,7 +25,7 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.law import LawMechanism
-from discreet.mechanisms.weights import EpsilonGroups
+from discreet.mechanisms.per_value import EpsilonGroups
 from laws import BUILDERS
 from refusals import refused
 

@@ -5,7 +5,7 @@ from faults.fault import Fault
 FAULTS = [
     Fault(
         "values are promised what their neighbours are",
-        "mechanisms/weights.py",
+        "mechanisms/per_value.py",
         "return cls(tuple(different), sealed(groups))",
         "return cls(tuple(different), sealed(np.roll(groups, 1)))",
         ("tests/contract/test_golden.py",),
@@ -26,15 +26,15 @@ FAULTS = [
     ),
     Fault(
         "a decoder takes the tally of anybody",
-        "mechanisms/decoders.py",
-        "return self.decode(refuse_unfit_tally(self.maker, tally))",
+        "mechanisms/mechanism.py",
+        "return self.decode(self.maker.checked_tally(tally))",
         "return self.decode(tally)",
         ("tests/contract/test_tallies.py",),
     ),
     Fault(
         "single reports of strangers are worth something",
         "mechanisms/decoders.py",
-        "        checked_tally_of(self.maker, reports)\n        if reports.n",
+        "        self.maker.checked_tally_of(reports)\n        if reports.n",
         "        if reports.n",
         ("tests/core/test_reports_and_tallies.py",),
     ),
@@ -89,15 +89,15 @@ FAULTS = [
     ),
     Fault(
         "the rows of an explicit channel have a floor",
-        "mechanisms/evidence.py",
+        "mechanisms/channel.py",
         "return Evidence(tally, inf, everything,",
         "return Evidence(tally, 1.0, everything,",
         ("tests/estimators/test_likelihood_methods.py",),
     ),
     Fault(
         "the likelihood takes the largest contrast for every value",
-        "mechanisms/evidence.py",
-        "own / largest if isinstance(own, np.ndarray) else None,",
+        "mechanisms/law.py",
+        "None if self.law.groups is None else np.asarray(self.contrasts) / self.contrast,",
         "None,",
         ("tests/contract/test_golden.py",),
     ),
@@ -257,7 +257,7 @@ FAULTS = [
     ),
     Fault(
         "the last value in clear is not counted",
-        "mechanisms/evidence.py",
+        "mechanisms/mechanism.py",
         "return np.bincount(~slots[codes], minlength=domain.clear_count).astype(np.int64, copy=False)",
         "return np.append(np.bincount(~slots[codes], minlength=domain.clear_count)[:-1], 0)",
         ("tests/contract/test_channel.py",),
@@ -314,8 +314,8 @@ FAULTS = [
     Fault(
         "a set of values is taken to be counted without noise",
         "mechanisms/count_laws.py",
-        "noise = noise + numbers.noisy * numbers.inclusion",
-        "noise = noise + 0 * numbers.inclusion",
+        "noise = noise + numbers.noisy_inclusion",
+        "noise = noise + 0 * numbers.noisy_inclusion",
         ("tests/core/test_functionals.py",),
     ),
     Fault(
@@ -343,9 +343,9 @@ FAULTS = [
     ),
     Fault(
         "groups beyond their numbers are counted",
-        "mechanisms/weights.py",
-        "    if groups.max() >= len(numbers):",
-        "    if groups.max() < 0:",
+        "mechanisms/per_value.py",
+        "        if groups.max() >= len(numbers):",
+        "        if groups.max() < 0:",
         ("tests/frames",),
     ),
     Fault(

@@ -68,14 +68,14 @@ FAULTS = [
     ),
     Fault(
         "two sensitive values covary the other way",
-        "theory/design.py",
+        "theory/linear_decoder.py",
         "s * (m_1 - m_2)",
         "s * (m_2 - m_1)",
         ("tests/estimators/test_covariances.py",),
     ),
     Fault(
         "a third value's block is forgotten in covariances",
-        "theory/design.py",
+        "theory/linear_decoder.py",
         "d * d * (rho * rho + triple)",
         "d * d * rho * rho",
         ("tests/estimators/test_covariances.py",),

@@ -2,7 +2,7 @@
 
 Blocks of reports larger than memory, in temporary files that are mapped back.
 
-A block law's matrix is read from the columns of the blocks, or from what the law lays them out as (`LaidOut`); mapped
+A block law's matrix is read from the columns of the blocks, or from a layout of its own (`BlockLaw.laid_out`); mapped
 from a file, the same arrays go through the same kernels in the same order. The files have no names: they disappear with
 the last array that reads them, or with the process, however it ends.
 
@@ -34,9 +34,8 @@ from discreet.files.paths import File, text_bytes
 from discreet.files.reading import Progress, prefetched, readable
 from discreet.formats.sources import Checked, Partition, Survey, rows_in, surveyed
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.block_law import LaidOut, Membership
+from discreet.mechanisms.block_law import Membership
 from discreet.mechanisms.evidence import StoredBlocks
-from discreet.mechanisms.given import as_blocks
 from discreet.mechanisms.law import BlockMechanism
 
 # Numbers that are written at a time where room is taken.
@@ -128,10 +127,9 @@ def with_blocks(mechanism: Mechanism) -> BlockMechanism:
     Raises:
         ParameterError: if they are not.
     """
-    blocks = as_blocks(mechanism)
-    if blocks is None:
+    if mechanism.is_explicit:
         raise ParameterError("an explicit channel has no blocks to keep; its tally says all there is to know.")
-    return blocks
+    return BlockMechanism.checked(mechanism)
 
 
 class BlockWriter:
@@ -149,10 +147,9 @@ class BlockWriter:
     def __init__(self, mechanism: Mechanism, folder: str | Path | None = None) -> None:
         mechanism = with_blocks(mechanism)
         self._mechanism, self._rows = mechanism, 0
-        self._laid = mechanism.law if isinstance(mechanism.law, LaidOut) else None
-        names = ["laid"] if self._laid is not None else [column.name for column in mechanism.block_columns]
-        self._pending: Blocks = {c.name: _none(c.dtype, c.width) for c in mechanism.block_columns}
-        self._files = {name: StoredArray(folder) for name in names}
+        self._law = mechanism.law
+        self._pending: Blocks = {c.name: np.empty(c.shape(0), dtype=c.dtype) for c in mechanism.block_columns}
+        self._files = {name: StoredArray(folder) for name in self._law.laid_out(self._pending)}
 
     def __enter__(self) -> Self:
         return self
@@ -171,15 +168,15 @@ class BlockWriter:
         """
         blocks = self._mechanism.blocks_of_unknown(reports)
         self._rows += block_count(blocks)
-        if self._laid is None:
-            for name, column in blocks.items():
-                self._files[name].append(column)
-            return
         blocks = {name: _joined(self._pending[name], column) for name, column in blocks.items()}
-        whole = block_count(blocks) // self._laid.abreast * self._laid.abreast
+        whole = block_count(blocks) // self._law.abreast * self._law.abreast
         # What does not fill a row of the layout waits for the next batch.
         self._pending = {name: column[whole:].copy() for name, column in blocks.items()}
-        self._files["laid"].append(self._laid.lay_out({name: column[:whole] for name, column in blocks.items()}))
+        self._keep({name: column[:whole] for name, column in blocks.items()})
+
+    def _keep(self, blocks: Blocks) -> None:
+        for name, column in self._law.laid_out(blocks).items():
+            self._files[name].append(column)
 
     def membership(self) -> Membership:
         """Return the matrix of all blocks, read from the files; nothing can be added afterwards.
@@ -187,20 +184,12 @@ class BlockWriter:
         Raises:
             DataError: if the last ones do not fit onto the disk.
         """
-        if self._laid is None:
-            return self._mechanism.law.membership({name: file.mapped() for name, file in self._files.items()})
-        laid = self._files["laid"]
-        laid.append(self._laid.lay_out(self._pending))
-        return self._laid.membership_of(laid.mapped(), self._rows)
+        self._keep(self._pending)
+        return self._law.membership_of_laid({name: file.mapped() for name, file in self._files.items()}, self._rows)
 
 
 def _joined(first: AnyArray, second: AnyArray) -> AnyArray:
     return np.concatenate([first, second]) if len(first) else second
-
-
-def _none(dtype: object, width: int | None) -> AnyArray:
-    empty: AnyArray = np.empty((0,) if width is None else (0, width), dtype=dtype)  # type: ignore[call-overload]
-    return empty
 
 
 Sources: TypeAlias = "str | Path | Sequence[str | Path]"

@@ -19,7 +19,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.files.reading import Progress
 from discreet.formats.sources import Partition, surveyed
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.grouped_counts import GroupedCounts
+from discreet.mechanisms.mechanism import GroupedCounts
 
 # Combinations of labels of several columns that are looked up in a table; more are sorted.
 _TABLE = 1 << 20

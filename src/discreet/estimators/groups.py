@@ -37,8 +37,8 @@ from discreet.estimators.linear import LinearStart, linear
 from discreet.estimators.strata import Strata, Stratum, combine
 from discreet.kernels.counting import runs_of
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.evidence import Evidence, refuse_unfit_tally
-from discreet.mechanisms.grouped_counts import tallies_by_group
+from discreet.mechanisms.evidence import Evidence
+from discreet.mechanisms.mechanism import tallies_by_group
 from discreet.results.estimate import Estimate
 from discreet.results.groups import EstimatesOnDemand, GroupedEstimate
 from discreet.results.limits import CountLimits
@@ -460,7 +460,7 @@ def _on_demand(mechanism: Mechanism, batch: Batch, large: list[Any], direct: Dir
     Raises:
         DataError, MismatchError: if the tally of a group is none that this mechanism can have made.
     """
-    tallies = {label: refuse_unfit_tally(mechanism, batch.counts[label]) for label in large}
+    tallies = {label: mechanism.checked_tally(batch.counts[label]) for label in large}
     make = partial(_of_group, batch.data, direct)
     return EstimatesOnDemand(
         {label: one.n for label, one in tallies.items()}, make, partial(_stacked, mechanism, tallies)

@@ -54,7 +54,7 @@ from numpy.typing import ArrayLike
 from discreet.arrays import AnyArray, FloatArray
 from discreet.errors import DataError, ParameterError
 from discreet.kernels.parallel import forget
-from discreet.mechanisms.block_law import Extent, Membership, Separable
+from discreet.mechanisms.block_law import Membership
 
 NewRows: TypeAlias = Callable[[int, Any], AnyArray]
 """A function that returns a new ``(rows,)`` array of a type, not filled, in memory or in files."""
@@ -82,7 +82,7 @@ class RowLikelihood:
         rows_of: A function from this likelihood to its `Rows`, which sum over the blocks where they are.
     """
 
-    membership: Extent
+    membership: Membership
     contrast: float
     clear: int | None = None
     shares: FloatArray | None = None
@@ -191,7 +191,7 @@ class LocalRows(Rows):
     has_single = True
 
     def __init__(self, likelihood: RowLikelihood, new_rows: NewRows = np.empty) -> None:
-        if not isinstance(likelihood.membership, Membership):
+        if not likelihood.membership.is_here:
             raise ParameterError("blocks that are elsewhere must be summed there.")
         self._membership, self._shares = likelihood.membership, likelihood.shares
         self._multiplicity, self._new_rows = likelihood.membership.multiplicity, new_rows
@@ -324,13 +324,8 @@ class LocalRows(Rows):
 
     def _stretches(self) -> Iterator[tuple[slice, Membership]]:
         """Yield stretches of rows and their part of B; pages of vectors in files are released after each."""
-        membership = self._membership
-        if not isinstance(membership, Separable):
-            yield slice(0, membership.rows), membership
-            return
-        for start in range(0, membership.rows, _STRETCH):
-            rows = slice(start, min(start + _STRETCH, membership.rows))
-            yield rows, membership.part(rows.start, rows.stop)
+        for rows, part in self._membership.stretches(_STRETCH):
+            yield rows, part
             for vector in (self._w, self._along):
                 if vector is not None:
                     forget(vector[rows])

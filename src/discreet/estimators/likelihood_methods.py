@@ -22,7 +22,6 @@ from discreet.estimators.linear import (
     thresholded,
 )
 from discreet.estimators.maximum import Solution, Start, maximize
-from discreet.mechanisms.block_law import Membership
 from discreet.mechanisms.evidence import Evidence, needs_reports
 from discreet.results.estimate import Estimate
 from discreet.results.one_step import OneStepWorths
@@ -224,7 +223,7 @@ def _step_covariances(start: LinearStart, worths: OneStepWorths) -> Covariance |
 def _possible(likelihood: RowLikelihood, first: FloatArray) -> FloatArray:
     """Return a start with a positive likelihood, mixed with the uniform distribution if need be."""
     membership = likelihood.membership
-    if np.isfinite(likelihood.contrast) or not isinstance(membership, Membership) or (membership.dot(first) > 0).all():
+    if np.isfinite(likelihood.contrast) or not membership.is_here or (membership.dot(first) > 0).all():
         return first
     everything: FloatArray = (first + _LITTLE) / (first + _LITTLE).sum()
     return everything

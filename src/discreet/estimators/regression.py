@@ -26,8 +26,7 @@ from discreet.core.columns import categories, category_order, numbers
 from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
 from discreet.estimators.groups import Weights
-from discreet.mechanisms import BlockMechanism, Channel, given
-from discreet.mechanisms.given import report_likelihoods
+from discreet.mechanisms import Mechanism
 from discreet.results.regression import Regression
 
 INTERCEPT = "intercept"
@@ -452,7 +451,7 @@ _MOST_LIKELIHOODS = 1 << 27
 
 
 def regress(
-    mechanism: BlockMechanism | Channel,
+    mechanism: Mechanism,
     reports: Reports,
     covariates: Any,
     *,
@@ -498,7 +497,7 @@ def regress(
     """
     checked_choice("method", method, ("linear", "logistic"))
     design, matrix = design_of(covariates, reports.n, reference)
-    domain = given.mechanism(mechanism).domain
+    domain = Mechanism.checked(mechanism).domain
     shares = None if weights is None else Weights.of(weights, reports.n).units.astype(np.float64)
     if method == "logistic":
         if values is not None:
@@ -526,7 +525,7 @@ def regress(
 
 
 def _least_squares(
-    mechanism: BlockMechanism | Channel,
+    mechanism: Mechanism,
     reports: Reports,
     matrix: FloatArray,
     codes: IntArray,
@@ -573,7 +572,7 @@ def _least_squares(
 
 
 def _logistic(
-    mechanism: BlockMechanism | Channel,
+    mechanism: Mechanism,
     reports: Reports,
     read: tuple[CovariateDesign, FloatArray],
     weights: FloatArray | None,
@@ -587,7 +586,7 @@ def _logistic(
         )
     if domain.size < 2:
         raise DataError("method 'logistic' needs at least two values.")
-    found = logistic_fit(report_likelihoods(mechanism, reports), read[1], weights=weights, baseline=baseline)
+    found = logistic_fit(mechanism.likelihoods(reports), read[1], weights=weights, baseline=baseline)
     others = np.delete(np.arange(domain.size), found.baseline)
     return Regression(
         "logistic",

@@ -20,7 +20,7 @@ from discreet.core.reports import in_both
 from discreet.core.tally import DIGIT, Tally, WeightedTally, equal_by_chance
 from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.decoders import Decoder
+from discreet.mechanisms.mechanism import Decoder
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits
 from discreet.theory.binomial import MeanWorths, WorthMoment

@@ -20,7 +20,6 @@ from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import Method, estimate
 from discreet.mechanisms.evidence import Data
-from discreet.mechanisms.given import as_personalized
 from discreet.mechanisms.personalized import Personalized
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits
@@ -181,9 +180,7 @@ def estimate_personalized(
         >>> result.estimate.frequencies.round(1).tolist(), round(result.bots["home"], 1)
         ([0.0, 0.6, 0.4], 1.0)
     """
-    if as_personalized(personalized) is None:
-        raise ParameterError(f"a Personalized mechanism is needed, got {type(personalized).__name__}.")
-    known = _by_tag(personalized, background)
+    known = _by_tag(Personalized.checked(personalized), background)
     r = estimate(personalized.common, data, method=method, **options)
     shares = tuple(_share(personalized, r.frequencies, place, given) for place, given in enumerate(known))
     return TagEstimate(_shared(personalized.domain, r, shares), r, personalized.tags, shares)

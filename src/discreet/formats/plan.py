@@ -46,7 +46,6 @@ from discreet.errors import ParameterError
 from discreet.files.paths import PLANS, checked_output, output_of
 from discreet.files.writing import replacing
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, Mechanism
-from discreet.mechanisms.given import as_blocks, as_personalized
 from discreet.mechanisms.personalized import OTHERS, Personalized
 
 _MOST = 1 << 20
@@ -648,21 +647,20 @@ def _written(
 
 def described_plan(mechanism: Mechanism, title: str) -> dict[str, Any]:
     """Return the document of a mechanism's plan; arguments and errors as for `Plan.of`."""
-    personal = as_personalized(mechanism)
-    blocks = as_blocks(mechanism) if personal is None else personal.common
-    if blocks is None or type(blocks) not in BLOCK_MECHANISMS.values():
+    blocks: Any = getattr(mechanism, "maker", mechanism)
+    if type(blocks) not in BLOCK_MECHANISMS.values():
         raise ParameterError(
             f"plans say by name what a mechanism is ({', '.join(BLOCK_MECHANISMS)}), and a "
             f"{type(mechanism).__name__} has no such name; make one of these, or join yours by an entry point."
         )
     tags: dict[str, Any] = {}
-    if personal is not None:
-        if personal.cell_of is not None:
+    if mechanism.tags:
+        if Personalized.checked(mechanism).cell_of is not None:
             raise ParameterError(
                 "a plan with bots over coarse cells says how many these are; write its file, with a table cells."
             )
-        others = OTHERS in personal.tags
-        tags = {"tags": [tag for tag in personal.tags if tag != OTHERS]} | ({} if others else {"others": False})
+        others = OTHERS in mechanism.tags
+        tags = {"tags": [tag for tag in mechanism.tags if tag != OTHERS]} | ({} if others else {"others": False})
     head = {"title": title} if title else {}
     epsilon: float = blocks.epsilon
     return head | {

@@ -25,7 +25,7 @@ random bits in place of 13.
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, exp, log1p, log2
@@ -39,14 +39,15 @@ from discreet.core.checks import checked_flag, checked_whole, real_number, shown
 from discreet.core.random import RandomSource, fresh_words, rare_bits
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import CommonLaw, EvenLaw, ValueCounts, by_group
+from discreet.kernels import counting
+from discreet.mechanisms.block_law import BlockLaw, CutMembership, EvenLaw, ValueCounts, by_group
 from discreet.mechanisms.law import BlockMechanism, numbers_of, sensitive_size, threshold_of
 from discreet.theory.hits import HitDistribution, binomial
 from discreet.theory.optimum import optimal_theta
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BitTiles:
+class BitTiles(CutMembership):
     """Bits transposed in tiles of 32 reports.
 
     Attributes:
@@ -57,8 +58,8 @@ class BitTiles:
     """
 
     laid: AnyArray
-    rows: int
-    size: int
+    rows: int = field()
+    size: int = field()
     multiplicity: FloatArray | None = None
 
     @classmethod
@@ -97,17 +98,11 @@ _LANES = {width: np.dtype(f"<u{width}") for width in (1, 2, 4, 8)}
 _RANDOM = 0.8
 
 
-def _entropy(pi: float) -> float:
-    """Return the entropy of a bit that is set with a probability, in bits."""
-    return 0.0 if pi in {0.0, 1.0} else -pi * log2(pi) - (1 - pi) * log2(1 - pi)
-
-
-class PackedBitCodec(CommonLaw):
+class PackedBitCodec(BlockLaw):
     """A bit per sensitive value, which noise sets independently: the drawing, the columns and the counting of bits."""
 
     __slots__ = ()
 
-    size: int
     depth: int
 
     @property
@@ -140,7 +135,8 @@ class PackedBitCodec(CommonLaw):
     @property
     def _is_random(self) -> bool:
         """True if noise bits of every group have so much entropy that they cannot be compressed."""
-        return all(_entropy(float(pi)) > _RANDOM for pi in self.inclusions)
+        shares = [float(pi) for pi in self.inclusions]
+        return all(0 < pi < 1 and -pi * log2(pi) - (1 - pi) * log2(1 - pi) > _RANDOM for pi in shares)
 
     @property
     def alphabet_size(self) -> int:
@@ -184,14 +180,10 @@ class PackedBitCodec(CommonLaw):
         return ValueCounts(self, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
-        from discreet.kernels.counting import count_columns
-
-        counts += count_columns(blocks["bits"], self.size)
+        counts += counting.count_columns(blocks["bits"], self.size)
 
     def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
-        from discreet.kernels.counting import add_bits
-
-        add_bits(blocks["bits"], groups, counts)
+        counting.add_bits(blocks["bits"], groups, counts)
 
     has_joint_law: ClassVar[bool] = True
 
@@ -213,13 +205,13 @@ class PackedBitCodec(CommonLaw):
 
     abreast: ClassVar[int] = 32
 
-    def lay_out(self, blocks: Blocks) -> AnyArray:
+    def laid_out(self, blocks: Blocks) -> Blocks:
         """Return the tiles."""
-        return BitTiles.of(blocks["bits"], self.size).laid
+        return {"laid": BitTiles.of(blocks["bits"], self.size).laid}
 
-    def membership_of(self, laid: AnyArray, rows: int) -> BitTiles:
+    def membership_of_laid(self, laid: Blocks, rows: int) -> BitTiles:
         """Return the bit matrix of tiles."""
-        return BitTiles(laid, rows, self.size)
+        return BitTiles(laid["laid"], rows, self.size)
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
@@ -325,10 +317,6 @@ class IndependentBits(EvenLaw, PackedBitCodec):
     def hits(self, m: FloatArray) -> FloatArray:
         """Return 1 - (1 - d1)^m."""
         return -np.expm1(m * log1p(-float(self.inclusion)))
-
-    def describe(self) -> dict[str, Any]:
-        """Return v and the fraction d1."""
-        return {"law": self.kind, "size": self.size, "threshold": self.threshold, "depth": self.depth}
 
     def _ladder(self, words: AnyArray) -> AnyArray:
         return rare_bits(words, self.threshold)

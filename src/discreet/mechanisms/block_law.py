@@ -1,101 +1,91 @@
-"""The block law: how blocks are drawn, what they contain and how they are counted.
+"""Block laws: how blocks are drawn, what they contain, how they are counted; the law of truth or noise does the rest.
 
-The membership matrix B of a batch of blocks, as an operator: a row per block, a column per value.
-
-Counts of blocks in a tally: a part of every block law, of one of three kinds.
-
-The counts are of the blocks that contain each value; of each block of a small alphabet; or of the blocks of each size
-that contain each value. From any of them follow the support that the decoder reads, and whether a tally suffices for
-a likelihood.
-
-Block laws: the interface, and the parts that all block laws share; the law of truth or noise does the rest.
-
-Block laws with few blocks, equally likely as noise: a report has the index of one, and all are counted.
+With them are the membership matrix B of a batch of blocks, as an operator: a row per block, a column per value; and the
+counts of blocks in a tally: of the blocks that contain each value; of each block of a small alphabet; or of the blocks
+of each size that contain each value. From any of them follow the support that the decoder reads, and whether a tally
+suffices for a likelihood.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import Field, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from operator import itemgetter
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.random import Coins, RandomSource, half_toss, or_noise
+from discreet.core.random import Coins, RandomSource, chosen, half_toss, or_noise
 from discreet.core.reports import Blocks, Column, block_count, smallest_unsigned
 from discreet.core.tally import total
+from discreet.kernels import counting
 from discreet.theory.hits import HitDistribution, from_pairs
 
 
-class Extent(Protocol):
-    """The size of the matrix of a batch: a row per distinct block, a column per value."""
+class Membership(ABC):
+    """The membership matrix of a batch of blocks, as an operator: its products with vectors."""
+
+    __slots__ = ()
+
+    is_here: ClassVar[bool] = True
+    """Whether this process has the rows; else they are summed where they are."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """The number of rows: of distinct blocks."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of columns: v, or |X| for an explicit channel."""
 
     @property
     def multiplicity(self) -> FloatArray | None:
         """``(rows,)`` counts of the blocks; None if each came once."""
-        ...
+        return None
 
-    @property
-    def rows(self) -> int:
-        """The number of rows."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """The number of columns: v, or |X| for an explicit channel."""
-        ...
-
-
-@runtime_checkable
-class Membership(Extent, Protocol):
-    """The membership matrix as an operator: its products with vectors."""
-
+    @abstractmethod
     def dot(self, values: Any) -> Any:
         """Return ``(rows,)`` B @ values, in the precision of ``values``."""
-        ...
 
+    @abstractmethod
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(v,)`` B.T @ weights."""
-        ...
+
+    def stretches(self, most: int) -> Iterator[tuple[slice, "Membership"]]:
+        """Yield stretches of rows with their part of the matrix: all at once, unless it can be cut without a copy.
+
+        Args:
+            most: rows of a stretch, a multiple of `BlockLaw.abreast`.
+        """
+        del most
+        yield slice(0, self.rows), self
 
 
-@runtime_checkable
-class Separable(Protocol):
-    """A `Membership` that can be cut into stretches of rows without a copy."""
+class CutMembership(Membership):
+    """A membership matrix that can be cut into stretches of rows without a copy."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def part(self, start: int, stop: int) -> Membership:
-        """Return the matrix of rows start..stop - 1; start is a multiple of `LaidOut.abreast`."""
-        ...
+        """Return the matrix of rows start..stop - 1; start is a multiple of `BlockLaw.abreast`."""
 
-
-@runtime_checkable
-class LaidOut(Protocol):
-    """A block law whose matrix is stored in another layout than the columns of its reports.
-
-    The matrix of any other law is read from the columns as they are, and so from columns in files too.
-    """
-
-    @property
-    def abreast(self) -> int:
-        """Return the number of reports in one piece of the layout; only the last piece may have fewer."""
-        ...
-
-    def lay_out(self, blocks: Blocks) -> AnyArray:
-        """Return the layout of the matrix of ``blocks``; the layouts of pieces, end to end, are that of the whole."""
-        ...
-
-    def membership_of(self, laid: AnyArray, rows: int) -> Membership:
-        """Return the matrix of ``rows`` blocks, from its layout."""
-        ...
+    def stretches(self, most: int) -> Iterator[tuple[slice, Membership]]:
+        """Yield stretches of rows with their part of the matrix."""
+        for start in range(0, self.rows, most):
+            stop = min(start + most, self.rows)
+            yield slice(start, stop), self.part(start, stop)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EachValue:
+class EachValue(Membership):
     """The membership matrix of blocks of one value: the identity, each value with its count."""
 
-    multiplicity: FloatArray
+    multiplicity: FloatArray = field()
 
     @property
     def rows(self) -> int:
@@ -117,7 +107,7 @@ class EachValue:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MatrixRows:
+class MatrixRows(Membership):
     """The outputs of an explicit channel that were seen: rows of Q transposed, in place of zeros and ones.
 
     Attributes:
@@ -126,7 +116,7 @@ class MatrixRows:
     """
 
     matrix: FloatArray
-    multiplicity: FloatArray
+    multiplicity: FloatArray = field()
 
     @property
     def rows(self) -> int:
@@ -154,20 +144,6 @@ AddByGroup = Callable[[Blocks, AnyArray, IntArray], None]
 """Adds the counts of blocks to the row of counts of the group of each, in place."""
 
 
-class Sized(Protocol):
-    """The part of a block law that counting needs."""
-
-    @property
-    def size(self) -> int:
-        """Return v."""
-        ...
-
-    @property
-    def block_size(self) -> Fraction | None:
-        """Return the number of values in a block; None if it varies."""
-        ...
-
-
 class Counting(ABC):
     """The counts of blocks that a tally holds.
 
@@ -191,9 +167,7 @@ class Counting(ABC):
             groups: ``(m,)`` rows of the counts, of 32 bits.
             counts: contiguous.
         """
-        from discreet.kernels.counting import runs_of
-
-        order, runs = runs_of(groups)
+        order, runs = counting.runs_of(groups)
         ordered = {name: np.take(column, order, axis=0) for name, column in blocks.items()}
         for group, start, stop in runs:
             self.add({name: column[start:stop] for name, column in ordered.items()}, counts[group])
@@ -242,17 +216,22 @@ class ValueCounts(Counting):
         numbered: as in `Counting`.
     """
 
-    def __init__(self, law: Sized, add: Add, add_by_group: AddByGroup | None = None, *, numbered: bool = False) -> None:
-        self.size, self._law, self._add, self.numbered = law.size, law, add, numbered
-        self._add_by_group = super().add_by_group if add_by_group is None else add_by_group
+    def __init__(
+        self, law: "BlockLaw", add: Add, add_by_group: AddByGroup | None = None, *, numbered: bool = False
+    ) -> None:
+        self.size, self._law, self.numbered = law.size, law, numbered
+        self._add, self._add_by_group = add, add_by_group
 
     def add(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add blocks to ``(v,)`` counts, in place."""
+        """Add blocks to ``(size,)`` counts, in place."""
         self._add(blocks, counts)
 
     def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
-        """Add blocks to ``(groups, v)`` counts, each to the row of its group, in place."""
-        self._add_by_group(blocks, groups, counts)
+        """Add blocks to ``(groups, size)`` counts, each to the row of its group, in place."""
+        if self._add_by_group is None:
+            super().add_by_group(blocks, groups, counts)
+        else:
+            self._add_by_group(blocks, groups, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
         """Return true if no value is in more blocks than there are, and the sum fits the size of a block."""
@@ -271,48 +250,63 @@ class ValueCounts(Counting):
         return self._block_size == 1
 
 
-class Listed(Protocol):
-    """A block law with few blocks, of which a tally counts each."""
+class SizeCounts(ValueCounts):
+    """The number of blocks of each size that contain each value; one size after the other.
 
-    @property
-    def alphabet_size(self) -> int:
-        """Return the number of different blocks."""
-        ...
+    Args:
+        law: the law of the blocks.
+        sizes: of blocks, ascending.
+        add: a function that adds blocks to ``(len(sizes) v,)`` counts, in place.
+        add_by_group: one that adds them to ``(groups, len(sizes) v)`` counts by group; see `ValueCounts`.
+    """
 
-    def places(self, blocks: Blocks) -> AnyArray:
-        """Return the ``(m,)`` place of each block in the alphabet."""
-        ...
+    def __init__(
+        self, law: "BlockLaw", sizes: tuple[int, ...], add: Add, add_by_group: AddByGroup | None = None
+    ) -> None:
+        super().__init__(law, add, add_by_group)
+        self.size, self._sizes = len(sizes) * law.size, sizes
 
-    def support_of(self, counts: IntArray) -> IntArray:
-        """Return the ``(v,)`` support, from the ``(alphabet_size,)`` counts of the blocks."""
-        ...
+    def is_consistent(self, counts: IntArray, blocks: int) -> bool:
+        """Return true if counts can be those of ``blocks`` blocks, of one of the sizes each."""
+        for size, inside in zip(self._sizes, counts.reshape(len(self._sizes), -1), strict=True):
+            of_size, rest = divmod(total(inside), size)
+            if rest or int(inside.max()) > of_size:
+                return False
+            blocks -= of_size
+        return blocks == 0
 
-    def membership_of(self, counts: IntArray) -> Membership:
-        """Return the matrix of the whole alphabet, with the counts as multiplicity."""
-        ...
 
+class PlaceCounts(Counting):
+    """The number of reports in each place of a small alphabet.
 
-class BlockCounts(Counting):
-    """The counts of each block of a small alphabet; the support is computed once, from these counts."""
+    Args:
+        size: of the alphabet.
+        places: a function that returns the ``(m,)`` place of each block in it.
+        numbered: as in `Counting`.
+    """
 
-    def __init__(self, law: Listed, *, numbered: bool = False) -> None:
-        self.size, self._law, self.numbered = law.alphabet_size, law, numbered
+    def __init__(self, size: int, places: Callable[[Blocks], AnyArray], *, numbered: bool = False) -> None:
+        self.size, self._places, self.numbered = size, places, numbered
 
     def add(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add the count of each block, in the order of the alphabet, in place."""
-        from discreet.kernels.counting import add_symbols
-
-        add_symbols(self._law.places(blocks), counts)
+        """Add blocks to ``(size,)`` counts, in place."""
+        counting.add_symbols(self._places(blocks), counts)
 
     def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
-        """Add the count of each block to ``(groups, size)`` counts, each in the row of its group, in place."""
-        from discreet.kernels.counting import add_grouped_symbols
-
-        add_grouped_symbols(self._law.places(blocks), groups, counts)
+        """Add blocks to ``(groups, size)`` counts, each to the row of its group, in place."""
+        counting.add_grouped_symbols(self._places(blocks), groups, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
         """Return true if the counts add up to the number of blocks."""
         return total(counts) == blocks
+
+
+class BlockCounts(PlaceCounts):
+    """The counts of each block of a small alphabet; the support is computed once, from these counts."""
+
+    def __init__(self, law: "ListedLaw", *, numbered: bool = False) -> None:
+        super().__init__(law.alphabet_size, law.places, numbered=numbered)
+        self._law = law
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return the ``(v,)`` numbers of blocks that contain each value."""
@@ -328,62 +322,39 @@ class BlockCounts(Counting):
         return self._law.membership_of(counts)
 
 
-class SizeCounts(Counting):
-    """The number of blocks of each size that contain each value; one size after the other.
-
-    Args:
-        law: the law of the blocks.
-        sizes: of blocks, ascending.
-        add: a function that adds blocks to ``(len(sizes) v,)`` counts, in place.
-        add_by_group: one that adds them to ``(groups, len(sizes) v)`` counts by group; see `ValueCounts`.
-    """
-
-    def __init__(self, law: Sized, sizes: tuple[int, ...], add: Add, add_by_group: AddByGroup | None = None) -> None:
-        self.size, self._sizes, self._add = len(sizes) * law.size, sizes, add
-        self._add_by_group = super().add_by_group if add_by_group is None else add_by_group
-
-    def add(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add blocks to ``(len(sizes) v,)`` counts, in place."""
-        self._add(blocks, counts)
-
-    def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
-        """Add blocks to ``(groups, len(sizes) v)`` counts, each to the row of its group, in place."""
-        self._add_by_group(blocks, groups, counts)
-
-    def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return true if counts can be those of ``blocks`` blocks, of one of the sizes each."""
-        for size, inside in zip(self._sizes, counts.reshape(len(self._sizes), -1), strict=True):
-            of_size, rest = divmod(total(inside), size)
-            if rest or int(inside.max()) > of_size:
-                return False
-            blocks -= of_size
-        return blocks == 0
-
-
 # Booleans that are spelled out together.
 _ENTRIES_AT_ONCE = 1 << 24
+# Groups that are counted together.
+_STRETCH = 1 << 16
 
 
-class BlockLaw(Protocol):
+class BlockLaw(ABC):
     """A random subset A of the v sensitive values: its law Lambda, the drawing from it, and the columns of A.
 
     Sensitive values are given by their ranks 0..v - 1. Values that are in a noise block equally often form a *group*;
     most laws have one group only (see `EvenLaw`).
     """
 
-    @property
-    def size(self) -> int:
-        """Return v, the number of sensitive values."""
+    __slots__ = ()
+
+    size: int
+    """v, the number of sensitive values."""
+    groups: IntArray | None = None
+    """``(v,)`` the group of each value; None if there is one group."""
+    kind: ClassVar[str] = ""
+    """The law's name in descriptions."""
+    wide: ClassVar[tuple[str, ...]] = ()
+    """The parts of the description that may pass 2^53."""
+
+    # What a law states
 
     @property
-    def groups(self) -> IntArray | None:
-        """Return the ``(v,)`` group of each value; None if there is one group."""
-
-    @property
+    @abstractmethod
     def inclusions(self) -> tuple[Fraction, ...]:
         """Return pi = P(x in A) for an x of each group, exactly as the sampler draws it."""
 
     @property
+    @abstractmethod
     def conditional_inclusions(self) -> tuple[Fraction, ...]:
         """Return rho = P(x' in A given x in A) for an x' of each group, the same for every other value x.
 
@@ -391,42 +362,21 @@ class BlockLaw(Protocol):
         """
 
     @property
-    def conditional_variation(self) -> tuple[Fraction, Fraction]:
-        """Return the variance of R_xx', the rho of two given values, and its covariance with R_xx''.
-
-        Where something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw,
-        and rho is its mean. Both are 0 where rho is exact (see `discreet.theory.linear_decoder`).
-        """
-
-    @property
-    def triple_covariance(self) -> Fraction | None:
-        """Return the covariance of x' in A and x'' in A given x in A, the same for any three values.
-
-        None if it depends on them, so that the covariances of estimates follow from the reports, not from their tally.
-        """
-
-    def joint_inclusion(self, count: int) -> Fraction | None:
-        """Return the probability that ``count`` given values are all in a noise block; None if it depends on them.
-
-        Above two values it may be that of independent inclusions, where `triple_covariance` is None and limits of sums
-        that are taken from it are conservative, as of hash functions.
-        """
-
-    @property
+    @abstractmethod
     def columns(self) -> tuple[Column, ...]:
         """Return the columns of a block."""
 
     @property
+    @abstractmethod
     def alphabet_size(self) -> int:
         """Return the number of different blocks."""
 
     @property
-    def additions(self) -> tuple[float, float]:
-        """Return roughly how many additions it takes to count a block, and to decode a tally, whatever its size."""
+    @abstractmethod
+    def counts(self) -> Counting:
+        """Return the counting of blocks, as a tally holds it."""
 
-    def describe(self) -> dict[str, Any]:
-        """Return the integers that determine the law, as values of JSON."""
-
+    @abstractmethod
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw one block per entry of ``members`` into the columns of ``out``.
 
@@ -437,8 +387,66 @@ class BlockLaw(Protocol):
             out: columns of length m, to be filled.
         """
 
+    @abstractmethod
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans: true where the block contains the value."""
+
+    @abstractmethod
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return every block with its probability under Lambda, as ``(m,)`` fractions."""
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m,)`` booleans: true for a block within the bounds of its columns that no device can have sent.
+
+        None is, unless a law says otherwise.
+        """
+        return np.zeros(block_count(blocks), dtype=np.bool_)
+
+    # What follows, unless a law knows better
+
+    @property
+    def block_size(self) -> Fraction | None:
+        """Return the number of values in a block; None if it varies."""
+        counts = group_counts(self.size, self.groups)
+        mean = sum((n * pi for n, pi in zip(counts, self.inclusions, strict=True)), Fraction(0))
+        others = sum((n * rho for n, rho in zip(counts, self.conditional_inclusions, strict=True)), Fraction(0))
+        # A block with a given member would be as large as any other.
+        return mean if all(1 + others - rho == mean for rho in self.conditional_inclusions) else None
+
+    @property
+    def conditional_variation(self) -> tuple[Fraction, Fraction]:
+        """Return the variance of R_xx', the rho of two given values, and its covariance with R_xx''.
+
+        Where something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw,
+        and rho is its mean. Both are 0 where rho is exact (see `discreet.theory.linear_decoder`).
+        """
+        return Fraction(0), Fraction(0)
+
+    @property
+    def triple_covariance(self) -> Fraction | None:
+        """Return the covariance of x' in A and x'' in A given x in A, the same for any three values.
+
+        None if it depends on them, so that the covariances of estimates follow from the reports, not from their tally.
+        """
+        triple = self.joint_inclusion(3)
+        return None if triple is None else triple / self.inclusions[0] - self.conditional_inclusions[0] ** 2
+
+    def joint_inclusion(self, count: int) -> Fraction | None:
+        """Return the probability that ``count`` given values are all in a noise block; None if it depends on them.
+
+        Above two values it may be that of independent inclusions, where `triple_covariance` is None and limits of sums
+        that are taken from it are conservative, as of hash functions.
+        """
+        return None
+
+    @property
+    def additions(self) -> tuple[float, float]:
+        """Return roughly how many additions it takes to count a block, and to decode a tally, whatever its size."""
+        return self.size * float(np.mean(by_group(self.inclusions, self.groups))), self.size
+
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
         """Draw the coins of a batch, True with probability ``threshold / 2^64``, and perhaps noise from their words."""
+        return Coins(half_toss(n, threshold, random))
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
         """Draw the blocks of a batch after its coins.
@@ -450,149 +458,10 @@ class BlockLaw(Protocol):
             random: the source of random words.
             out: columns of length m, to be filled.
         """
-
-    @property
-    def counts(self) -> Counting:
-        """Return the counting of blocks, as a tally holds it."""
-
-    @property
-    def block_size(self) -> Fraction | None:
-        """Return the number of values in a block; None if it varies."""
-
-    @property
-    def has_joint_law(self) -> bool:
-        """Return true if the counts of many blocks can be drawn at once."""
-
-    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw the support of many blocks at once, for a simulation; see `CommonLaw.draw_support`."""
-
-    def membership(self, blocks: Blocks) -> Membership:
-        """Return the matrix of ``blocks`` as an operator."""
-
-    def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans: true where the block contains the value."""
-
-    def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield stretches of blocks: ``(m,)`` numbers of members, and the ranks of the members, block by block."""
-
-    def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return every block with its probability under Lambda, as ``(m,)`` fractions."""
-
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a block within the bounds of its columns that no device can have sent."""
-
-    def hit_distribution(self, m: int) -> HitDistribution | None:
-        """Return the hit distribution of the m values that tell most of their users.
-
-        None if it depends on the values, so that only general bounds hold.
-        """
-
-    def hits(self, m: FloatArray) -> FloatArray | None:
-        """Return P(a noise block contains one of m values) for each m: the largest over the sets, or an upper bound.
-
-        None if it depends on the values, so that only general bounds hold.
-        """
-
-
-class CommonLaw(ABC):
-    """The part of every block law that follows from its other members."""
-
-    __slots__ = ()
-
-    size: int
-    groups: IntArray | None = None
-    """``(v,)`` the group of each value; None if there is one group."""
-    kind: ClassVar[str] = ""
-    """The law's name in descriptions."""
-    wide: ClassVar[tuple[str, ...]] = ()
-    """The parts of the description that may pass 2^53."""
-    has_joint_law: ClassVar[bool] = False
-    """Whether the counts of many blocks can be drawn at once; see `draw_support`."""
-
-    @property
-    @abstractmethod
-    def block_size(self) -> Fraction | None:
-        """Return the number of values in a block; None if it varies."""
-
-    @property
-    @abstractmethod
-    def counts(self) -> Counting:
-        """Return the counting of blocks, as a tally holds it."""
-
-    @property
-    @abstractmethod
-    def inclusions(self) -> tuple[Fraction, ...]:
-        """Return pi of each group."""
-
-    @property
-    @abstractmethod
-    def conditional_inclusions(self) -> tuple[Fraction, ...]:
-        """Return rho of each group."""
-
-    @property
-    def additions(self) -> tuple[float, float]:
-        """Return one for each value of a block, and of the decoded tally; see `BlockLaw`."""
-        return self.size * float(np.mean(by_group(self.inclusions, self.groups))), self.size
-
-    @abstractmethod
-    def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans: true where the block contains the value."""
-
-    @abstractmethod
-    def describe(self) -> dict[str, Any]:
-        """Return the integers that determine the law, as values of JSON."""
-
-    def spelled(self) -> dict[str, Any]:
-        """Return a description from which the law can be made again; see `Registry.law_of`."""
-        return self.describe()
-
-    @classmethod
-    def of_parts(cls, parts: dict[str, Any]) -> Self:
-        """Return the law with these parts of a spelled-out description, ``law`` apart.
-
-        Raises:
-            ParameterError: if they define no law; foreign parts may raise other errors.
-        """
-        return cls(**parts)
-
-    @property
-    def conditional_variation(self) -> tuple[Fraction, Fraction]:
-        """Return 0 and 0: rho holds between any two values."""
-        return Fraction(0), Fraction(0)
-
-    @property
-    def triple_covariance(self) -> Fraction | None:
-        """Return it from joint inclusions; None where these depend on the values."""
-        triple = self.joint_inclusion(3)
-        return None if triple is None else triple / self.inclusions[0] - self.conditional_inclusions[0] ** 2
-
-    def joint_inclusion(self, count: int) -> Fraction | None:
-        """Return None: unless a law says otherwise, it depends on the values."""
-        return None
-
-    def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw the coins of a batch; see `BlockLaw`."""
-        return Coins(half_toss(n, threshold, random))
-
-    def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Draw the blocks of a batch; see `BlockLaw`."""
         self.draw(or_noise(ranks, coins.truth), random, out)
 
-    @abstractmethod
-    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw one block per member; see `BlockLaw`."""
-
-    def membership(self, blocks: Blocks) -> Membership:
-        """Return the matrix of ``blocks``, from their counts; for laws whose counts suffice."""
-        counts = self.counts
-        return counts.membership_of(counts.of(blocks))
-
-    def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield stretches of blocks: ``(m,)`` numbers of members, and the ranks of the members, block by block."""
-        step = max(_ENTRIES_AT_ONCE // self.size, 1)
-        for start in range(0, block_count(blocks), step):
-            contained = self.contains({name: column[start : start + step] for name, column in blocks.items()})
-            yield contained.sum(axis=1), np.nonzero(contained)[1]
+    has_joint_law: ClassVar[bool] = False
+    """Whether the counts of many blocks can be drawn at once; see `draw_support`."""
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
         """Draw the support of many blocks from its joint law, for a simulation.
@@ -607,15 +476,82 @@ class CommonLaw(ABC):
         """
         raise NotImplementedError
 
-    def _block_size(self, counts: list[int]) -> Fraction | None:
-        """Return the number of values in a block, given the numbers of values in the groups; None if it varies."""
-        mean = sum((n * pi for n, pi in zip(counts, self.inclusions, strict=True)), Fraction(0))
-        others = sum((n * rho for n, rho in zip(counts, self.conditional_inclusions, strict=True)), Fraction(0))
-        # A block with a given member would be as large as any other.
-        return mean if all(1 + others - rho == mean for rho in self.conditional_inclusions) else None
+    def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield stretches of blocks: ``(m,)`` numbers of members, and the ranks of the members, block by block."""
+        step = max(_ENTRIES_AT_ONCE // self.size, 1)
+        for start in range(0, block_count(blocks), step):
+            contained = self.contains({name: column[start : start + step] for name, column in blocks.items()})
+            yield contained.sum(axis=1), np.nonzero(contained)[1]
+
+    def hit_distribution(self, m: int) -> HitDistribution | None:
+        """Return the hit distribution of the m values that tell most of their users.
+
+        None if it depends on the values, so that only general bounds hold.
+        """
+        del m
+        return None
+
+    def hits(self, m: FloatArray) -> FloatArray | None:
+        """Return P(a noise block contains one of m values) for each m: the largest over the sets, or an upper bound.
+
+        None if it depends on the values, so that only general bounds hold.
+        """
+        del m
+        return None
+
+    # The matrix of a batch
+
+    def membership(self, blocks: Blocks) -> Membership:
+        """Return the matrix of ``blocks``, from their counts; for laws whose counts suffice."""
+        counts = self.counts
+        return counts.membership_of(counts.of(blocks))
+
+    @property
+    def abreast(self) -> int:
+        """Return the number of reports in one piece of the matrix's layout; only the last piece may have fewer."""
+        return 1
+
+    def laid_out(self, blocks: Blocks) -> Blocks:
+        """Return the columns from which the matrix is read: those of the reports, unless it has a layout of its own.
+
+        The layouts of pieces, end to end, are that of the whole.
+        """
+        return blocks
+
+    def membership_of_laid(self, laid: Blocks, rows: int) -> Membership:
+        """Return the matrix of ``rows`` blocks, from its layout."""
+        del rows
+        return self.membership(laid)
+
+    # The description
+
+    def describe(self) -> dict[str, Any]:
+        """Return the integers that determine the law, as values of JSON: its fields, unless it says otherwise."""
+        return {"law": self.kind} | {one.name: getattr(self, one.name) for one in parts_of(self)}
+
+    def spelled(self) -> dict[str, Any]:
+        """Return a description from which the law can be made again; see `Registry.law_of`."""
+        return self.describe()
+
+    @classmethod
+    def of_parts(cls, parts: dict[str, Any]) -> Self:
+        """Return the law with these parts of a spelled-out description, ``law`` apart.
+
+        Parts that follow from the others are left out here; the law's own description is compared with this one.
+
+        Raises:
+            ParameterError: if they define no law; foreign parts may raise other errors.
+        """
+        follow = {one.name for one in parts_of(cls) if not one.init}
+        return cls(**{name: part for name, part in parts.items() if name not in follow})
 
 
-class EvenLaw(CommonLaw):
+def parts_of(law: Any) -> tuple[Field[Any], ...]:
+    """Return the fields of a law that its description has."""
+    return tuple(one for one in fields(law) if not one.name.startswith("_"))
+
+
+class EvenLaw(BlockLaw):
     """A block law with one group: every value is in a noise block with the same probability."""
 
     __slots__ = ()
@@ -629,11 +565,6 @@ class EvenLaw(CommonLaw):
     @abstractmethod
     def conditional_inclusion(self) -> Fraction:
         """Return rho = P(x' in A given x in A), the same for any two values."""
-
-    @property
-    def block_size(self) -> Fraction | None:
-        """Return the number of values in a block; None if it varies."""
-        return self._block_size([self.size])
 
     @property
     def inclusions(self) -> tuple[Fraction, ...]:
@@ -660,11 +591,52 @@ def by_group(shares: tuple[Fraction, ...], groups: IntArray | None) -> float | F
     return float(numbers[0]) if groups is None else numbers[groups]
 
 
+def tallied(groups: AnyArray) -> IntArray:
+    """Return the number of values in each group, without a wide copy of the column."""
+    counts = np.zeros(int(groups.max()) + 1, dtype=np.int64)
+    for start in range(0, len(groups), _STRETCH):
+        counts += np.bincount(groups[start : start + _STRETCH], minlength=len(counts))
+    return counts
+
+
+def group_counts(size: int, groups: IntArray | None) -> list[int]:
+    """Return the number of values in each group, of ``size`` in all."""
+    return [size] if groups is None else tallied(groups).tolist()
+
+
+def uniform(size: int) -> AnyArray:
+    """Return the probabilities of ``size`` blocks that are equally likely, as fractions."""
+    return np.full(size, Fraction(1, size), dtype=object)
+
+
 # Additions for each count that is transformed, as measured: 10 to 40 for signs, 50 to 120 for translates.
 _TRANSFORM = 100
 
 
-class IndexedLaw(EvenLaw):
+class ListedLaw(EvenLaw):
+    """A block law with few blocks, of which a tally counts each."""
+
+    __slots__ = ()
+
+    @property
+    def counts(self) -> BlockCounts:
+        """Return the counting of blocks, each by itself."""
+        return BlockCounts(self, numbered=len(self.columns) == 1)
+
+    @abstractmethod
+    def places(self, blocks: Blocks) -> AnyArray:
+        """Return the ``(m,)`` place of each block in the alphabet."""
+
+    @abstractmethod
+    def support_of(self, counts: IntArray) -> IntArray:
+        """Return ``(v,)`` T, the numbers of blocks that contain each value, from the counts of the blocks."""
+
+    @abstractmethod
+    def membership_of(self, counts: IntArray) -> Membership:
+        """Return the `WholeAlphabet` of blocks with these counts."""
+
+
+class IndexedLaw(ListedLaw):
     """A block law whose block is one index below `alphabet_size`, uniform as noise.
 
     A law of this kind gives pi, rho, the draw, the membership of given blocks and of all of them (see `BlockCounts`).
@@ -676,11 +648,6 @@ class IndexedLaw(EvenLaw):
     """The name of the column of a report."""
 
     @property
-    @abstractmethod
-    def alphabet_size(self) -> int:
-        """Return the number of blocks."""
-
-    @property
     def columns(self) -> tuple[Column, ...]:
         """Return one column: the index of the block."""
         return (Column(self.index, smallest_unsigned(self.alphabet_size), bound=self.alphabet_size),)
@@ -690,19 +657,6 @@ class IndexedLaw(EvenLaw):
         """Return one for a block, and those of a transform of all counts; see `BlockLaw`."""
         return 1, _TRANSFORM * self.alphabet_size
 
-    @property
-    def counts(self) -> BlockCounts:
-        """Return the counting of blocks, each by itself."""
-        return BlockCounts(self, numbered=True)
-
-    @abstractmethod
-    def support_of(self, counts: IntArray) -> IntArray:
-        """Return ``(v,)`` T, the numbers of blocks that contain each value, from the counts of the blocks."""
-
-    @abstractmethod
-    def membership_of(self, counts: IntArray) -> Any:
-        """Return the `WholeAlphabet` of blocks with these counts."""
-
     def places(self, blocks: Blocks) -> AnyArray:
         """Return the ``(m,)`` indices."""
         return blocks[self.index]
@@ -710,15 +664,11 @@ class IndexedLaw(EvenLaw):
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return all blocks, uniform."""
         indices = np.arange(self.alphabet_size, dtype=smallest_unsigned(self.alphabet_size))
-        return {self.index: indices}, np.full(len(indices), Fraction(1, len(indices)), dtype=object)
-
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return no flaws: every index below `alphabet_size` can be sent."""
-        return np.zeros(len(blocks[self.index]), dtype=np.bool_)
+        return {self.index: indices}, uniform(len(indices))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WholeAlphabet:
+class WholeAlphabet(Membership):
     """The membership matrix of all blocks of a law, a row for each index; a law adds the products.
 
     Attributes:
@@ -726,10 +676,67 @@ class WholeAlphabet:
         size: v.
     """
 
-    multiplicity: FloatArray
-    size: int
+    multiplicity: FloatArray = field()
+    size: int = field()
 
     @property
     def rows(self) -> int:
         """Return the number of blocks."""
         return len(self.multiplicity)
+
+
+class SymbolLaw(BlockLaw):
+    """A block law whose block is one sensitive value, for any law of noise: its column and its counting."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _noise(self, n: int, random: RandomSource) -> AnyArray:
+        """Draw ``(n,)`` values as noise."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return one column: the value."""
+        return (Column("symbol", smallest_unsigned(self.size), bound=self.size),)
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return v."""
+        return self.size
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return the v symbols with their probabilities."""
+        groups = np.zeros(self.size, dtype=np.int64) if self.groups is None else self.groups
+        symbols = np.arange(self.size, dtype=smallest_unsigned(self.size))
+        return {"symbol": symbols}, np.array(self.inclusions, dtype=object)[groups]
+
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks; see `BlockLaw`."""
+        chosen(members >= 0, members, self._noise(len(members), random), out["symbol"])
+
+    @property
+    def triple_covariance(self) -> Fraction:
+        """Return 0: no block holds a second value."""
+        return Fraction(0)
+
+    @property
+    def counts(self) -> ValueCounts:
+        """Return the counting of values."""
+        symbols = PlaceCounts(self.size, itemgetter("symbol"))
+        return ValueCounts(self, symbols.add, symbols.add_by_group, numbered=True)
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        contained: BoolArray = blocks["symbol"][:, None] == np.arange(self.size)
+        return contained
+
+    has_joint_law: ClassVar[bool] = True
+
+    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
+        """Draw the counts of the values: the truth, and a multinomial of noise."""
+        noise = blocks - int(truth.sum())
+        return truth + generator.multinomial(noise, by_group(self.inclusions, self.groups) * np.ones(len(truth)))
+
+    def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
+        """List all blocks at once."""
+        yield np.ones(len(blocks["symbol"]), dtype=np.int64), blocks["symbol"].astype(np.int64)

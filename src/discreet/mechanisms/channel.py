@@ -1,8 +1,6 @@
-"""An explicit channel: a matrix, its decoder, and its reports.
+"""Explicit channels: matrices Q(y|x), for mechanisms beyond the law of truth or noise, and to spell out the others.
 
-The decoder of explicit channels: a right inverse of their matrix.
-
-Explicit channels: matrices Q(y|x), for mechanisms beyond the law of truth or noise, and to spell out the others.
+Their decoder is a right inverse of the matrix.
 """
 
 import hashlib
@@ -10,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import inf
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,21 +20,13 @@ from discreet.core.domain import Domain, checked_domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source, fresh_words, logarithm
 from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
-from discreet.core.tally import Tally, known_of, total
+from discreet.core.tally import Tally, total
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.block_law import Counting
+from discreet.mechanisms.block_law import MatrixRows, PlaceCounts
 from discreet.mechanisms.count_laws import CodedLaw
 from discreet.mechanisms.covariances import OutputRatios, output_covariance
-from discreet.mechanisms.decoders import Decoder, PseudoValues
-from discreet.mechanisms.evidence import (
-    Data,
-    Evidence,
-    Maker,
-    checked_tally_of,
-    evidence_of_outputs,
-    refuse_unfit_reports,
-)
-from discreet.mechanisms.mechanism import Face
+from discreet.mechanisms.evidence import Data, Evidence
+from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.theory.binomial import MeanWorths, WorthMoment
 from discreet.theory.covariance import Covariance
 from discreet.theory.linear_decoder import worst_distribution
@@ -50,7 +41,7 @@ class MatrixDecoder(Decoder):
         matrix: ``(|X|, |Y|)`` Q(y|x).
     """
 
-    maker: Maker
+    maker: Mechanism
     matrix: FloatArray
 
     @cached_property
@@ -143,7 +134,7 @@ class MatrixDecoder(Decoder):
 
     def worth(self, reports: Reports) -> FloatArray:
         """Return the ``(n, |X|)`` contributions of reports to the estimates: the row of the output of each."""
-        checked_tally_of(self.maker, reports)
+        self.maker.checked_tally_of(reports)
         worth: FloatArray = self.inverse[reports.blocks["output"].astype(np.int64)]
         return worth
 
@@ -159,7 +150,7 @@ _RATIO_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Channel(PseudoValues, Face):
+class Channel(Mechanism):
     """A mechanism given by its probabilities.
 
     The sampler works with integers over 2^64, one per entry, that add up to 2^64 in every row; what is impossible in
@@ -189,10 +180,10 @@ class Channel(PseudoValues, Face):
 
     name: ClassVar[str] = "channel"
 
+    is_explicit: ClassVar[bool] = True
+
     matrix: FloatArray
     domain: Domain
-    clear_blocks: ClassVar[bool] = False
-    law: ClassVar[None] = None
 
     def __init__(self, matrix: Any, domain: Domain | None = None) -> None:
         object.__setattr__(self, "matrix", frozen(columns.reals(matrix, "matrix")))
@@ -206,6 +197,11 @@ class Channel(PseudoValues, Face):
         rows = self.matrix.sum(axis=1)
         if not (np.isfinite(self.matrix).all() and self.matrix.min() >= 0 and abs(rows - 1).max() <= _ROW_TOLERANCE):
             raise ParameterError("matrix must hold probabilities, each row summing to 1.")
+
+    @classmethod
+    def of(cls, given: Any) -> "Channel":
+        """Return a channel as it is, or that of a matrix."""
+        return given if isinstance(given, cls) else cls(given)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Channel) and self.fingerprint == other.fingerprint
@@ -222,11 +218,14 @@ class Channel(PseudoValues, Face):
         return int(self.matrix.shape[1])
 
     @property
-    def columns(self) -> tuple[Column, ...]:
+    def block_columns(self) -> tuple[Column, ...]:
         """The columns of a report: the index of the output."""
         return (Column("output", smallest_unsigned(self.outputs), bound=self.outputs),)
 
-    block_columns = columns
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of a report: the index of the output."""
+        return self.block_columns
 
     @cached_property
     def weights(self) -> AnyArray:
@@ -287,10 +286,6 @@ class Channel(PseudoValues, Face):
         """Return itself."""
         return self
 
-    def obfuscate(self, values: Any, *, random: RandomSource | None = None) -> Reports:
-        """Obfuscate ``(n,)`` values of the domain, one per device."""
-        return self.obfuscate_codes(self.domain.encode(values), random=random)
-
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
         """Obfuscate values that are given by their codes.
 
@@ -312,14 +307,15 @@ class Channel(PseudoValues, Face):
         simulated, blocks = not random.secure, {"output": output}
         return Reports(self.fingerprint, len(codes), None, nothing, blocks, simulated, self.columns)
 
-    def tally(self, reports: Reports) -> Tally:
-        """Count the outputs; errors as for `BlockMechanism.tally`."""
-        refuse_unfit_reports(self, reports)
-        if len(reports.clear):
+    def counted_in_clear(self, codes: AnyArray) -> IntArray:
+        """Return ``(0,)`` counts: no value is told in clear.
+
+        Raises:
+            DataError: if one is.
+        """
+        if len(codes):
             raise DataError("reports of an explicit channel must each have an output, and none a value in clear.")
-        counts = np.bincount(reports.blocks["output"], minlength=self.outputs).astype(np.int64)
-        known = known_of(self, reports, counts)
-        return Tally(self.fingerprint, reports.n, counts, np.zeros(0, dtype=np.int64), reports.simulated, *known)
+        return np.zeros(0, dtype=np.int64)
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
         """Add what `tally` counts to ``(|Y|,)`` counts, in place; there are none of values in clear."""
@@ -327,21 +323,13 @@ class Channel(PseudoValues, Face):
         support += self.tally(reports).support
 
     @property
-    def counts(self) -> "OutputCounts":
+    def counts(self) -> PlaceCounts:
         """The counting of outputs."""
-        return OutputCounts(self.outputs)
-
-    def block_count(self, n: int, in_clear: int) -> int:
-        """Return the number of outputs of n reports; none is in clear."""
-        return n - in_clear
+        return PlaceCounts(self.outputs, itemgetter("output"), numbered=True)
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return true if nonnegative counts could be those of n reports."""
         return len(clear) == 0 and total(support) == n and not support[self.matrix.max(axis=0) == 0].any()
-
-    def empty_tally(self) -> Tally:
-        """Return the zero of addition."""
-        return Tally(self.fingerprint, 0, np.zeros(self.outputs, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
     @property
     def tally_sizes(self) -> tuple[int, int]:
@@ -354,40 +342,21 @@ class Channel(PseudoValues, Face):
         return MatrixDecoder(self, self.matrix)
 
     def evidence(self, data: Data) -> Evidence:
-        """Return the evidence of reports, or of a tally of them; errors as for `evidence_of_outputs`."""
-        return evidence_of_outputs(self, data)
+        """Return the evidence of reports, or of a tally of them; see `Mechanism.evidence`."""
+        tally = self.judged(data)
+        seen = np.flatnonzero(tally.support)
+        rows = MatrixRows(np.ascontiguousarray(self.matrix[:, seen].T), tally.support[seen].astype(np.float64))
+        everything = np.ones(self.domain.size, dtype=np.bool_)
+        # Columns of Q bend the likelihood otherwise than blocks do, so that no variance is read off its diagonal.
+        return Evidence(tally, inf, everything, information_left=0.0, blocks=lambda: rows)
 
-    def flaws(self, blocks: Any) -> BoolArray:
+    def likelihoods(self, reports: Reports) -> FloatArray:
+        """Return ``(n, |X|)`` probabilities of the reports given values."""
+        rows: FloatArray = self.matrix[:, reports.blocks["output"].astype(np.int64)].T
+        return np.ascontiguousarray(rows)
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
         """Return ``(m,)`` booleans: true for an output that no value can cause."""
         largest = self.matrix.max(axis=0)
         flawed: BoolArray = largest[blocks["output"].astype(np.int64)] == 0
         return flawed
-
-
-class OutputCounts(Counting):
-    """The counts of each output of a channel.
-
-    Args:
-        size: the number of outputs.
-    """
-
-    numbered = True
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-
-    def add(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add outputs to ``(size,)`` counts, in place."""
-        from discreet.kernels.counting import add_symbols
-
-        add_symbols(blocks["output"], counts)
-
-    def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
-        """Add outputs to ``(groups, size)`` counts, each to the row of its group, in place."""
-        from discreet.kernels.counting import add_grouped_symbols
-
-        add_grouped_symbols(blocks["output"], groups, counts)
-
-    def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return true if the counts add up to the number of reports."""
-        return total(counts) == blocks

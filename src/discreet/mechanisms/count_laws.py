@@ -11,8 +11,7 @@ reports (`discreet.theory.binomial`), controlled by the known total. All others 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -29,11 +28,10 @@ from discreet.theory.binomial import (
     MeanWorths,
     ValueSets,
     WorthMoment,
-    joint_share,
     sum_moment,
 )
 from discreet.theory.design import Design
-from discreet.theory.linear_decoder import LinearDecoder, PerValue
+from discreet.theory.linear_decoder import JointInclusion, LinearDecoder, PerValue
 
 CodedLaw: TypeAlias = tuple[IntArray, CountLaw]
 """Codes, and what is known of the counts of these values."""
@@ -104,11 +102,11 @@ class SumLaw:
         seen = float(clear.sum()) / (n * s) if domain.clear_count else 0.0
         # Shares of those in clear above 1 in all are scaled: they leave nothing for the others.
         likely = domain.arrange(plausible(domain, linear), clear / (n * s * max(seen, 1.0)))
-        multinomial = v > 0 and isinstance(numbers, LinearDecoder) and bool(law.counts.one_per_value)
+        multinomial = v > 0 and law.counts.one_per_value
         held, noise = np.zeros(v), np.zeros(v)
-        if multinomial and isinstance(numbers, LinearDecoder):
+        if multinomial:
             held = held + law.counts.support_of(tally.support)
-            noise = noise + numbers.noisy * numbers.inclusion
+            noise = noise + numbers.noisy_inclusion
         zeros = np.zeros(domain.clear_count)
         values = SetTotals(
             domain.sensitive.astype(np.float64),
@@ -212,26 +210,13 @@ class SumLaw:
 
 def _alike_blocks(law: BlockLaw, numbers: LinearDecoder | Design) -> tuple[AlikeBlocks, ...]:
     """Return the worths of reports to values that are alike, by block size for a design; nothing for other laws."""
-    if isinstance(numbers, Design):
-        if numbers.instance.clear_size:
-            return ()
-        return tuple(
-            AlikeBlocks(
-                1 - numbers.noise(k),
-                numbers.noise(k),
-                _joint(partial(joint_share, numbers.size, k)),
-                (*numbers.block_worth(k)[:2], 0.0),
-                share,
-            )
-            for k, share in numbers.weights.items()
-        )
-    if law.joint_inclusion(1) is None or numbers.clear_blocks or numbers.pool_bias:
+    if law.joint_inclusion(1) is None:
         return ()
-    inside, outside, silent = (float(each) for each in numbers.worth)
-    return (AlikeBlocks(numbers.truth, numbers.noisy, _joint(law.joint_inclusion), (inside, outside, silent)),)
+    kinds = numbers.alike_worths(law.joint_inclusion)
+    return tuple(AlikeBlocks(truth, noisy, _joint(joint), worth, share) for truth, noisy, joint, worth, share in kinds)
 
 
-def _joint(inclusion: Callable[[int], Fraction | None]) -> tuple[float, float, float, float]:
+def _joint(inclusion: JointInclusion) -> tuple[float, float, float, float]:
     one, two, three, four = (float(inclusion(count) or 0) for count in range(1, 5))
     return one, two, three, four
 

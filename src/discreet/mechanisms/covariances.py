@@ -25,7 +25,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -42,7 +42,7 @@ from discreet.theory.covariance import (
     LowRankCovariance,
     SampleCovariance,
 )
-from discreet.theory.design import Design, cross_moments, design_cross_moments
+from discreet.theory.design import Design
 from discreet.theory.linear_decoder import LinearDecoder, PerValue, PoolBias
 
 
@@ -108,14 +108,15 @@ def block_covariance(
     """
     tally = evidence.tally
     each = 1 / max(tally.n - 1, 1)
-    if evidence.noise is not None and isinstance(numbers, LinearDecoder):
+    if evidence.noise is not None:
         shares = domain.arrange(tally.support / tally.n, tally.clear / tally.n)
         return _single_values(shares, numbers, linear).scaled(each)
-    if isinstance(numbers, Design) or _is_alike(domain, law, numbers) or _taken_as_alike(law, numbers, evidence):
+    if _is_alike(domain, law) or _taken_as_alike(law, numbers, evidence):
         return _alike_values(domain, law, numbers, linear).scaled(each)
-    if evidence.blocks is None or numbers.clear_blocks or not isinstance(evidence.membership, Membership):
+    if numbers.clear_blocks or evidence.membership is None or not evidence.membership.is_here:
         return None
-    return _of_blocks(domain, numbers, evidence.membership, tally, linear)
+    # The numbers are none of a design, whose values are alike.
+    return _of_blocks(domain, cast("LinearDecoder", numbers), evidence.membership, tally, linear)
 
 
 def output_covariance(inverse: FloatArray, tally: Tally, linear: FloatArray) -> Covariance:
@@ -132,24 +133,24 @@ def covariance_at(
     Returns:
         None where the numbers of the law do not determine it.
     """
-    if law.counts.one_per_value and domain.sensitive_count and isinstance(numbers, LinearDecoder):
-        noise = np.broadcast_to(numbers.noisy * numbers.inclusion, domain.sensitive_count)
+    if law.counts.one_per_value and domain.sensitive_count:
+        noise = np.broadcast_to(numbers.noisy_inclusion, domain.sensitive_count)
         truth = numbers.truth * p
         return _single_values(domain.arrange(noise + truth[domain.sensitive], truth[~domain.sensitive]), numbers, p)
-    return _alike_values(domain, law, numbers, p) if _is_alike(domain, law, numbers) else None
+    return _alike_values(domain, law, numbers, p) if _is_alike(domain, law) else None
 
 
-def _is_alike(domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design) -> bool:
-    return law.triple_covariance is not None or isinstance(numbers, Design) or not domain.sensitive_count
+def _is_alike(domain: Domain, law: BlockLaw) -> bool:
+    return law.triple_covariance is not None or not domain.sensitive_count
 
 
-def _taken_as_alike(law: BlockLaw, numbers: LinearDecoder, evidence: Evidence) -> bool:
+def _taken_as_alike(law: BlockLaw, numbers: LinearDecoder | Design, evidence: Evidence) -> bool:
     """Return true if reports are needed and not at hand, but inclusions are nearly independent."""
     nearly = not (numbers.clear_blocks or numbers.pool_bias) and law.joint_inclusion(3) is not None
     return evidence.blocks is None and nearly
 
 
-def _single_values(shares: FloatArray, numbers: LinearDecoder, linear: FloatArray) -> LowRankCovariance:
+def _single_values(shares: FloatArray, numbers: LinearDecoder | Design, linear: FloatArray) -> LowRankCovariance:
     """Return the covariance of one report that is each value with these probabilities."""
     square = 1 / numbers.truth**2
     return LowRankCovariance(linear, shares * square, shares[None], np.array([[-square]]))
@@ -183,13 +184,11 @@ def _factor(domain: Domain, linear: FloatArray, at: int) -> FloatArray:
 
 def _products(law: BlockLaw, numbers: LinearDecoder | Design, mass: float) -> FloatArray:
     """Return the cross moments of one report."""
-    if isinstance(numbers, Design):
-        return design_cross_moments(numbers, mass)
     independent = not law.triple_covariance and law.inclusions == law.conditional_inclusions
     if independent or not numbers.size:
         # A block says nothing of a value to whoever knows another one.
         return np.zeros((4, 4))
-    return cross_moments(numbers, float(law.triple_covariance or 0), mass)
+    return numbers.cross_moments(float(law.triple_covariance or 0), mass)
 
 
 def _of_blocks(

@@ -1,24 +1,18 @@
-"""Decoders: from tallies to unbiased estimates with exact errors.
-
-Decoders: unbiased estimates from tallies, with exact errors; for truth or noise, and designs.
-
-Pseudo-values: the worth of single reports to chosen values, and the likelihood of single reports.
-"""
+"""The decoder of block mechanisms, for truth or noise and for designs: unbiased estimates with exact errors."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.checks import checked_n
-from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.block_law import BlockLaw, Counting
 from discreet.mechanisms.count_laws import CodedLaw, SumLaw, clear_counts, worth_moments
 from discreet.mechanisms.covariances import (
     BlockRatios,
@@ -27,7 +21,8 @@ from discreet.mechanisms.covariances import (
     covariance_at,
     pool_covariance,
 )
-from discreet.mechanisms.evidence import Evidence, Maker, checked_tally_of, refuse_unfit_tally
+from discreet.mechanisms.evidence import Evidence
+from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.theory.binomial import BinomialCounts, MeanWorths
 from discreet.theory.covariance import Covariance
 from discreet.theory.design import Design
@@ -36,137 +31,6 @@ from discreet.theory.linear_decoder import LinearDecoder, PerValue
 _PATIENCE = 1 << 25
 # Where covariances follow from no formula: reports that are simulated for each value, numbers at a time, and values.
 _SIMULATED, _AT_ONCE, _MOST_SIMULATED = 100, 1 << 22, 500
-
-
-class Decoder(Protocol):
-    """The linear decoder of a mechanism's tallies; arrays are in the domain's order.
-
-    Attributes:
-        maker: the mechanism, by which tallies and reports are checked.
-    """
-
-    maker: Maker
-
-    @property
-    def domain(self) -> Domain:
-        """The values."""
-        return self.maker.domain
-
-    def estimate(self, tally: Tally) -> FloatArray:
-        """Return the unbiased ``(|X|,)`` estimate of the frequencies; may be negative, need not sum to 1.
-
-        Raises:
-            DataError: if the tally is of no report, or none that the mechanism can have made.
-            MismatchError: if it belongs to another plan.
-        """
-        return self.decode(refuse_unfit_tally(self.maker, tally))
-
-    def decode(self, tally: Tally) -> FloatArray:
-        """Return `estimate` of a tally that was checked before."""
-        ...
-
-    def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A + B p_x - p_x^2, as far as the tally tells."""
-        ...
-
-    def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` mean squared contributions of reports to the estimates, unbiased, from their tally."""
-        ...
-
-    def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` variances of a pool bias, which more reports do not lessen; 0 where nothing is pooled."""
-        del tally, linear
-        return np.zeros(self.domain.size)
-
-    @property
-    def is_one_number(self) -> bool:
-        """True if there are two values, and the count of one always follows from that of the other."""
-        return False
-
-    @property
-    def stacks(self) -> bool:
-        """True if `decode`, `second_moments` and `count_laws` take a `TallyStack` too: a row for each group."""
-        return False
-
-    @property
-    def truth(self) -> float:
-        """s, the probability that a report tells a value that is not sensitive in clear; 0 where none tells any."""
-        return 0.0
-
-    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
-        """Return the counts of all values with what is known of their laws, from which intervals follow."""
-        ...
-
-    def sum_law(self, tally: Tally, linear: FloatArray) -> SumLaw | None:
-        """Return the law of the counts behind sums of frequencies; None where no more than covariances are known."""
-        del tally, linear
-        return None
-
-    def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
-        """Return the likelihood ratios of reports under a distribution.
-
-        Args:
-            evidence: of reports of the mechanism.
-            covered: ``(v,)`` frequencies of the values that blocks cover.
-            rest: the frequency of all others together; 0 if none was seen.
-        """
-        ...
-
-    def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of estimates of these variances with their sum."""
-        ...
-
-    def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance | None:
-        """Return the covariance of the linear estimate, unbiased; None where it needs reports that are not at hand."""
-        ...
-
-    def covariances_at(self, p: FloatArray) -> FloatArray | None:
-        """Return n times the ``(|X|, |X|)`` covariances of the estimate of n reports, for a true distribution p.
-
-        A pool bias is not in it: see `pool_covariances`. Where no formula is known, it is that of the worths of
-        simulated reports, 100 for each value; None for more than 500 values then.
-        """
-        ...
-
-    def pool_covariances(self, p: FloatArray) -> FloatArray | None:
-        """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None where nothing is pooled."""
-        del p
-        return None
-
-    def variances(self, n: int, p: Any) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the estimate of n reports for a true distribution p."""
-        ...
-
-    def standard_errors(self, n: int, p: Any) -> FloatArray:
-        """Return the ``(|X|,)`` standard deviations of the estimate of n reports for a true distribution p."""
-        errors: FloatArray = np.sqrt(self.variances(n, p))
-        return errors
-
-    def mse(self, n: int, p: Any) -> float:
-        """Return E ||p_hat - p||^2 of the estimate of n reports for a true distribution p."""
-        ...
-
-    def worst_case_mse(self, n: int) -> float:
-        """Return the largest `mse` over all distributions."""
-        ...
-
-    def worth(self, reports: Reports) -> FloatArray:
-        """Return the ``(n, |X|)`` contributions of reports to the estimates; their mean is the estimate.
-
-        Raises:
-            DataError: if there is no report, or none that the mechanism can have made.
-            MismatchError: if they belong to another plan.
-        """
-        ...
-
-    @property
-    def worth_range(self) -> tuple[FloatArray, FloatArray]:
-        """Return the ``(|X|,)`` least and largest contribution of any one report to each estimate.
-
-        Whoever sends a share f of all reports raises an estimate that is p without them by at most f (largest - p),
-        and lowers it by at most f (p - least).
-        """
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +43,7 @@ class BlockDecoder(Decoder):
         numbers: the coefficients of the decoder, for truth or noise or for a design of two sizes.
     """
 
-    maker: Maker
+    maker: Mechanism
     law: BlockLaw
     numbers: LinearDecoder | Design
 
@@ -196,14 +60,14 @@ class BlockDecoder(Decoder):
         return self._support_of(tally.support)
 
     def _support_of(self, counts: IntArray) -> IntArray:
-        support: IntArray = self._counts.support_of(counts)
-        if isinstance(self.numbers, Design) or len(support) == self.domain.sensitive_count:
+        support = self._counts.support_of(counts)
+        if self.numbers.by_size or len(support) == self.domain.sensitive_count:
             return support
         together: IntArray = support.reshape(-1, self.domain.sensitive_count).sum(axis=0)
         return together
 
     @cached_property
-    def _counts(self) -> Any:
+    def _counts(self) -> Counting:
         return self.law.counts
 
     def variance_of(self, sensitive_mass: PerValue) -> tuple[FloatArray, FloatArray]:
@@ -245,12 +109,12 @@ class BlockDecoder(Decoder):
     @property
     def is_one_number(self) -> bool:
         """True if there are two values, of which every report tells one."""
-        return self.domain.size == 2 and self.domain.sensitive_count > 0 and bool(self._counts.one_per_value)
+        return self.domain.size == 2 and self.domain.sensitive_count > 0 and self._counts.one_per_value
 
     @property
     def stacks(self) -> bool:
         """True but for designs, whose sizes of blocks are decoded in turn, and pools, whose bias is not stacked."""
-        return isinstance(self.numbers, LinearDecoder) and not self.numbers.pool_bias
+        return self.numbers.stacks
 
     @property
     def truth(self) -> float:
@@ -358,7 +222,7 @@ class BlockDecoder(Decoder):
             MismatchError: if they belong to another plan.
             ParameterError: if there are more than about 30 million numbers; pass fewer reports at a time.
         """
-        checked_tally_of(self.maker, reports)
+        self.maker.checked_tally_of(reports)
         if reports.n * self.domain.size > _PATIENCE:
             raise ParameterError(f"{reports.n} reports are worth too many numbers; pass fewer at a time.")
         domain, whole = self.domain, np.zeros((reports.n, self.domain.size))
@@ -384,50 +248,3 @@ class BlockDecoder(Decoder):
         ones, rest = np.ones(domain.sensitive_count), np.ones(domain.clear_count)
         least, most = (domain.arrange(a * ones, b * rest) for a, b in zip(ranges.sensitive, ranges.clear, strict=True))
         return least, most
-
-
-# Numbers that are worked out together, of which only those of the chosen values are kept.
-_REPORTS_AT_ONCE = 1 << 22
-
-
-class _Decoded(Protocol):
-    """A mechanism with a domain and a decoder."""
-
-    @property
-    def domain(self) -> Domain: ...
-
-    @property
-    def decoder(self) -> Decoder: ...
-
-
-class PseudoValues:
-    """A mechanism that tells the worth of each of its reports."""
-
-    def worth(self: _Decoded, reports: Reports, values: Any = None) -> FloatArray:
-        """Return pseudo-values: ``(n, m)`` contributions of reports to the estimates of m values.
-
-        A report's contribution to x has the mean 1 if its person's value is x, and else 0; so whatever is linear in
-        such indicators can be worked out from contributions.
-
-        Args:
-            reports: n reports; they are gone through some at a time.
-            values: m values of the domain; None for all.
-
-        Raises:
-            DataError: if there is no report, or none that the mechanism can have made, or a value is not in the domain.
-            MismatchError: if the reports belong to another plan.
-
-        Example:
-            >>> import discreet as dc
-            >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
-            >>> reports = mechanism.obfuscate(["yes"] * 70 + ["no"] * 30, random=dc.SeededRandom(1))
-            >>> worth = mechanism.worth(reports, ["yes"])
-            >>> bool(abs(worth.mean() - dc.estimate(mechanism, reports)["yes"].frequency) < 1e-12)
-            True
-        """
-        codes = np.arange(self.domain.size) if values is None else self.domain.encode(values)
-        rows = max(_REPORTS_AT_ONCE // self.domain.size, 1)
-        if reports.n <= rows:
-            return self.decoder.worth(reports)[:, codes]
-        parts = (reports.part(start, start + rows) for start in range(0, reports.n, rows))
-        return np.concatenate([self.decoder.worth(part)[:, codes] for part in parts])

@@ -15,6 +15,7 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.random import Coins, RandomSource, fresh_lanes, fresh_words, half_toss, or_noise
 from discreet.core.reports import Blocks, smallest_unsigned
+from discreet.kernels import counting
 from discreet.mechanisms.block_law import IndexedLaw, WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
@@ -41,11 +42,6 @@ class HadamardColumns(IndexedLaw):
         checked_whole("size", self.size)
 
     @property
-    def order(self) -> int:
-        """Return V, the least power of two above v."""
-        return 1 << self.size.bit_length()
-
-    @property
     def inclusion(self) -> Fraction:
         """Return pi = 1/2."""
         return Fraction(1, 2)
@@ -57,12 +53,8 @@ class HadamardColumns(IndexedLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return V."""
-        return self.order
-
-    def describe(self) -> dict[str, Any]:
-        """Return v."""
-        return {"law": self.kind, "size": self.size}
+        """Return V, the least power of two above v."""
+        return 1 << self.size.bit_length()
 
     def hits(self, m: FloatArray) -> FloatArray:
         """Return 1/2, 3/4 and then 1: of two rows and their product, an odd number is +1 in every column."""
@@ -71,13 +63,13 @@ class HadamardColumns(IndexedLaw):
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`."""
-        drawn = fresh_words(random, len(members)) & np.uint64(self.order - 1)
+        drawn = fresh_words(random, len(members)) & np.uint64(self.alphabet_size - 1)
         _contain((members + 1).astype(np.uint64), drawn, out["column"])
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
         """Draw coins, and columns from as many bits as they have in memory; see `BlockLaw`."""
-        truth, lane = half_toss(n, threshold, random), smallest_unsigned(self.order)
-        return Coins(truth, fresh_lanes(n, random, lane) & lane.type(self.order - 1))
+        truth, lane = half_toss(n, threshold, random), smallest_unsigned(self.alphabet_size)
+        return Coins(truth, fresh_lanes(n, random, lane) & lane.type(self.alphabet_size - 1))
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
         """Draw the blocks of a batch; see `BlockLaw`. In the columns' own narrow type."""
@@ -92,9 +84,7 @@ class HadamardColumns(IndexedLaw):
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return ``(v,)`` T, by a Walsh-Hadamard transform of the column counts."""
-        from discreet.kernels.counting import walsh_hadamard
-
-        found: IntArray = (counts.sum() + walsh_hadamard(counts)[1 : self.size + 1]) // 2
+        found: IntArray = (counts.sum() + counting.walsh_hadamard(counts)[1 : self.size + 1]) // 2
         return found
 
     def membership_of(self, counts: IntArray) -> "DistinctColumns":
@@ -131,9 +121,7 @@ class DistinctColumns(WholeAlphabet):
         return self._half_sum(np.asarray(weights, dtype=np.float64))[1 : self.size + 1]
 
     def _half_sum(self, values: FloatArray) -> FloatArray:
-        from discreet.kernels.counting import walsh_hadamard
-
-        found: FloatArray = (values.sum() + walsh_hadamard(values)) / 2
+        found: FloatArray = (values.sum() + counting.walsh_hadamard(values)) / 2
         return found
 
 

@@ -54,7 +54,7 @@ from discreet.core.checks import checked_whole
 from discreet.core.random import WORD_RANGE, Coins, RandomSource, chosen, joint, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockCounts, EvenLaw, ValueCounts
+from discreet.mechanisms.block_law import CutMembership, EvenLaw, ListedLaw, ValueCounts, WholeAlphabet, uniform
 from discreet.mechanisms.law import BlockMechanism, least_worst, sensitive_size
 from discreet.theory.hits import HitDistribution, binomial, single
 
@@ -152,15 +152,6 @@ class HashBuckets(HashedBlocks):
         """Return (P - 1) P g."""
         return (self.prime - 1) * self.prime * self.buckets
 
-    def describe(self) -> dict[str, Any]:
-        """Return v, g and P."""
-        return {"law": self.kind, "size": self.size, "buckets": self.buckets, "prime": self.prime}
-
-    @classmethod
-    def of_parts(cls, parts: dict[str, Any]) -> "HashBuckets":
-        """Return the law of a description, whose prime is compared with the law's; see `CommonLaw.of_parts`."""
-        return cls(parts["size"], parts["buckets"])
-
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. Hash function and noise take words of their own."""
         n, lane = len(members), self._lane
@@ -250,7 +241,7 @@ class HashBuckets(HashedBlocks):
         grids = np.meshgrid(np.arange(1, self.prime), np.arange(self.prime), np.arange(self.buckets), indexing="ij")
         names = ("alpha", "beta", "bucket")
         blocks = {name: grid.reshape(-1).astype(np.uint32) for name, grid in zip(names, grids, strict=True)}
-        return blocks, np.full(self.alphabet_size, Fraction(1, self.alphabet_size), dtype=object)
+        return blocks, uniform(self.alphabet_size)
 
     def flaws(self, blocks: Blocks) -> BoolArray:
         """Return ``(m,)`` booleans: true for a block whose alpha is 0."""
@@ -263,16 +254,11 @@ def _three(blocks: Blocks) -> tuple[AnyArray, AnyArray, AnyArray]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Preimages:
+class Preimages(CutMembership):
     """The membership matrix of hash buckets."""
 
     blocks: Blocks
     law: HashBuckets
-
-    @property
-    def multiplicity(self) -> FloatArray | None:
-        """Return None: every row counts once."""
-        return None
 
     @property
     def rows(self) -> int:
@@ -377,7 +363,7 @@ _FEW = 16
 
 
 @dataclass(frozen=True, slots=True)
-class PooledHashBlocks(HashedBlocks):
+class PooledHashBlocks(HashedBlocks, ListedLaw):
     """The preimage of one bucket under one of a few public hash functions.
 
     Attributes:
@@ -445,14 +431,9 @@ class PooledHashBlocks(HashedBlocks):
         """Return m g."""
         return self.functions * self.buckets
 
-    def describe(self) -> dict[str, Any]:
-        """Return v, g, m, the seed and P."""
-        facts = {"size": self.size, "buckets": self.buckets, "functions": self.functions, "seed": self.seed}
-        return {"law": self.kind, **facts, "prime": self.prime}
-
     @classmethod
     def of_parts(cls, parts: dict[str, Any]) -> "PooledHashBlocks":
-        """Return the law of a description, whose prime must be that of plans; see `CommonLaw.of_parts`."""
+        """Return the law of a description, whose prime must be that of plans; see `BlockLaw.of_parts`."""
         return cls(parts["size"], parts["buckets"], parts["functions"], parts["seed"])
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
@@ -508,11 +489,6 @@ class PooledHashBlocks(HashedBlocks):
         products += low
         return products
 
-    @property
-    def counts(self) -> BlockCounts:
-        """Return the counting of each bucket of each function."""
-        return BlockCounts(self)
-
     def places(self, blocks: Blocks) -> AnyArray:
         """Return ``(m,)`` c g + bucket."""
         return blocks["cohort"].astype(np.int64) * self.buckets + blocks["bucket"]
@@ -526,7 +502,7 @@ class PooledHashBlocks(HashedBlocks):
 
     def membership_of(self, counts: IntArray) -> "DistinctBuckets":
         """Return all m g blocks as an operator."""
-        return DistinctBuckets(counts.astype(np.float64), self)
+        return DistinctBuckets(counts.astype(np.float64), self.size, self)
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
@@ -539,11 +515,7 @@ class PooledHashBlocks(HashedBlocks):
         cohort, bucket = np.divmod(np.arange(self.alphabet_size), self.buckets)
         written = zip(self.columns, (cohort, bucket), strict=True)
         blocks = {column.name: numbers.astype(column.dtype) for column, numbers in written}
-        return blocks, np.full(self.alphabet_size, Fraction(1, self.alphabet_size), dtype=object)
-
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return no flaws: every function can be drawn, and every bucket."""
-        return np.zeros(len(blocks["cohort"]), dtype=np.bool_)
+        return blocks, uniform(self.alphabet_size)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -571,26 +543,14 @@ def _pool_columns(seed: int, prime: int, functions: int) -> AnyArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DistinctBuckets:
+class DistinctBuckets(WholeAlphabet):
     """The membership matrix of a pool: one row for each bucket of each function.
 
     Attributes:
-        multiplicity: ``(m g,)`` counts of the blocks.
         law: the pool.
     """
 
-    multiplicity: FloatArray
     law: PooledHashBlocks
-
-    @property
-    def rows(self) -> int:
-        """Return m g."""
-        return len(self.multiplicity)
-
-    @property
-    def size(self) -> int:
-        """Return v."""
-        return self.law.size
 
     def dot(self, values: Any) -> Any:
         """Return ``(m g,)`` B @ values."""

@@ -1,24 +1,16 @@
 """Truth or noise: the one law of every mechanism of blocks.
 
-The truth threshold of a block law with promises, its decoder, and the law with the least error.
-
-A block mechanism as a matrix: every block of its alphabet, then every value that may go in clear.
-
-The law of truth or noise, which all block mechanisms share.
-
 With probability s a device tells the truth: a sensitive value as a block that contains it, any other value in clear.
 Otherwise it sends a block of noise, which does not depend on the value. With s/(1 - s) = pi (e^eps - 1) this is
 (X_S, eps)-ULDP with equality (LDP if every value is sensitive). A `BlockLaw` defines the blocks; the rest is here.
 
 Where the law has groups, pi_x differs, and so does the promise to x: with s/(1 - s) <= pi_x (e^eps_x - 1) for
 every sensitive x, no report makes x more than e^eps_x times likelier than any other value.
-
-A mechanism of a given block law, in the place of options from which the law follows.
 """
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
@@ -32,16 +24,15 @@ from discreet.core.checks import checked_epsilon, shown
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.guarantee import GroupPromise, Guarantee
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, likelihood_ratio, logarithm, truth_threshold
-from discreet.core.reports import Blocks, Column, Reports, check_same_plan, report_columns, smallest_unsigned
-from discreet.core.tally import Tally, known_of, total
+from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
+from discreet.core.tally import total
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, CommonLaw, Counting, by_group
+from discreet.mechanisms.block_law import BlockLaw, Counting, Membership, by_group, group_counts
 from discreet.mechanisms.channel import Channel
-from discreet.mechanisms.decoders import BlockDecoder, PseudoValues
-from discreet.mechanisms.evidence import Data, Evidence, counted_in_clear, evidence_of_blocks, refuse_unfit_reports
-from discreet.mechanisms.mechanism import Face
-from discreet.mechanisms.obfuscation import obfuscated, obfuscated_batches
-from discreet.mechanisms.weights import group_counts
+from discreet.mechanisms.decoders import BlockDecoder
+from discreet.mechanisms.evidence import Data, Evidence, StoredBlocks
+from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.obfuscation import Sampling, obfuscated
 from discreet.theory.linear_decoder import DecoderBesideClear, LinearDecoder, PerValue, PoolBias
 
 Law = TypeVar("Law", bound=BlockLaw)
@@ -113,35 +104,21 @@ _FORMAT = 2
 _MOST_NUMBERS = 20
 
 
-class _Usual:
-    """Defaults for mechanisms without fields of these names; no fields themselves, as this is no dataclass.
-
-    Attributes:
-        clear_blocks: whether reports in clear carry a block of noise too.
-        epsilons: the promise to the values of each group of the law; empty if there is one promise to all.
-    """
-
-    clear_blocks: bool = False
-    epsilons: tuple[float, ...] = ()
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class BlockMechanism(_Usual, PseudoValues, Face):
+class BlockMechanism(Mechanism):
     """A mechanism of truth or noise: a domain, an epsilon and options, from which its block law follows.
 
     Options are the other fields, by keyword: `dataclasses.replace`, equality, repr, pickles and the schema of plans
     know a mechanism by its fields.
 
     Attributes:
-        name: of the mechanism, in plans.
         laws: the classes of its block laws, so that a device can make one again from its description.
         proposed: options of plans that are proposed now, where they are not the defaults, which old plans rely on.
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
     """
 
-    name: ClassVar[str]
-    laws: ClassVar[tuple[type[CommonLaw], ...]] = ()
+    laws: ClassVar[tuple[type[BlockLaw], ...]] = ()
     proposed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     domain: Domain
     epsilon: float
@@ -259,11 +236,6 @@ class BlockMechanism(_Usual, PseudoValues, Face):
         """The columns of the block of a report."""
         return self.law.columns
 
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of a report: of the code of a value in clear, where there are such values, and of a block."""
-        return report_columns(self.domain.size, bool(self.domain.clear_count), self.block_columns)
-
     def flaws(self, blocks: Blocks) -> BoolArray:
         """Return ``(m,)`` booleans: true for a block that no device can have sent."""
         return self.law.flaws(blocks)
@@ -295,85 +267,14 @@ class BlockMechanism(_Usual, PseudoValues, Face):
         groups = map(GroupPromise, self.promises, realised, group_counts(self.law.size, self.law.groups))
         return Guarantee(notion, domain, self.epsilon, max(realised), groups=tuple(groups))
 
-    # The device
-
-    def obfuscate(self, values: Any, *, random: RandomSource | None = None) -> Reports:
-        """Obfuscate one value per device.
-
-        Args:
-            values: ``(n,)`` values of the domain; see `Domain.encode`.
-            random: the source of random words; None for fresh ones under a key of the operating system.
-
-        Returns:
-            n reports, in order.
-
-        Raises:
-            DataError: if a value is missing or not in the domain.
-        """
-        return self.obfuscate_codes(self.domain.encode(values), random=random)
-
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
         """Obfuscate values that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
-        return obfuscated(self, self.domain.check_codes(codes), checked_source(random))
-
-    def obfuscate_batches(
-        self, codes: Any, *, size: int | None = None, random: RandomSource | None = None
-    ) -> Iterator[Reports]:
-        """Obfuscate many codes batch by batch, so that memory stays small.
-
-        Args:
-            codes: ``(n,)`` integers in 0..|X| - 1.
-            size: reports per batch; None for about 64 MB of them, a million at most.
-            random: as for `obfuscate`.
-
-        Raises:
-            ParameterError: if size is neither None nor an integer of at least 1.
-            DataError: if codes are no column of integers, or one of them is not in the domain; the latter only when
-                its batch is reached.
-        """
-        return obfuscated_batches(self, codes, size, checked_source(random))
-
-    def block_count(self, n: int, in_clear: int) -> int:
-        """Return the number of blocks of n reports of which some are in clear."""
-        return n if self.clear_blocks else n - in_clear
-
-    def empty_tally(self) -> Tally:
-        """Return the tally of no reports."""
-        blocks, clear = (np.zeros(size, np.int64) for size in self.tally_sizes)
-        return Tally(self.fingerprint, 0, blocks, clear)
+        return obfuscated(self._sampling, self.domain.check_codes(codes), checked_source(random))
 
     @property
-    def tally_sizes(self) -> tuple[int, int]:
-        """The numbers of counts of blocks and of values in clear in a tally."""
-        return self.counts.size if self.domain.sensitive_count else 0, self.domain.clear_count
-
-    def tally(self, reports: Reports) -> Tally:
-        """Return the tally of reports.
-
-        Raises:
-            DataError: if they are no reports that this mechanism can make.
-            MismatchError: if the reports belong to another plan.
-        """
-        refuse_unfit_reports(self, reports)
-        support = np.zeros(self.counts.size if self.domain.sensitive_count else 0, dtype=np.int64)
-        if len(support):
-            self.counts.add(reports.blocks, support)
-        clear = counted_in_clear(self.domain, reports.clear)
-        known = known_of(self, reports, support)
-        return Tally(self.fingerprint, reports.n, support, clear, reports.simulated, *known)
-
-    def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
-        """Add reports to the counts of blocks and the ``(|X_N|,)`` counts of values in clear, in place.
-
-        Raises:
-            MismatchError: if the reports belong to another plan.
-        """
-        check_same_plan({self.fingerprint, reports.fingerprint})
-        if len(support):
-            self.counts.add(reports.blocks, support)
-        slots = self.domain.slots
-        if slots is not None and len(reports.clear):
-            np.add.at(clear, ~slots[reports.clear], 1)
+    def _sampling(self) -> Sampling:
+        numbers = self.threshold, self.clear_blocks, self.fingerprint
+        return Sampling(self.domain.size, self.domain.slots, self.law, self.block_columns, *numbers)
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return true if nonnegative counts could be those of n reports."""
@@ -388,15 +289,49 @@ class BlockMechanism(_Usual, PseudoValues, Face):
         return {name: column[~reports.in_clear] for name, column in reports.blocks.items()}
 
     def evidence(self, data: Data) -> Evidence:
-        """Return the evidence of reports, or of a tally of them; errors as for `evidence_of_blocks`."""
-        return evidence_of_blocks(self, data)
+        """Return the evidence of reports, or of a tally of them; see `Mechanism.evidence`."""
+        tally, counts, numbers, size = self.judged(data), self.counts, self.numbers, self.domain.sensitive_count
+        blocks: Callable[[], Membership] | None = None
+        stored = data if isinstance(data, StoredBlocks) and not self.tally_suffices else None
+        if self.tally_suffices:
+            blocks = lambda: counts.membership_of(tally.support)  # noqa: E731
+        elif stored is not None:
+            blocks = lambda: stored.membership  # noqa: E731
+        elif isinstance(data, Reports):
+            blocks = lambda: self.law.membership(self.blocks_of_unknown(data))  # noqa: E731
+        # One number for all values is not spelled out.
+        noise = np.broadcast_to(np.asarray(numbers.noisy_inclusion, np.float64), size)
+        return Evidence(
+            tally,
+            self.contrast,
+            self.domain.sensitive,
+            None if self.law.groups is None else np.asarray(self.contrasts) / self.contrast,
+            numbers.truth,
+            noise if size and counts.one_per_value else None,
+            numbers.pool_bias.left(size),
+            blocks,
+            None if stored is None else stored.rows_of,
+        )
+
+    def likelihoods(self, reports: Reports) -> FloatArray:
+        """Return ``(n, |X|)`` probabilities of reports given values, each row up to a factor.
+
+        A block is 1 + c times likelier from a value that it contains than from any other; a value in clear comes from
+        that value alone.
+        """
+        self.checked_reports(reports)
+        found = np.zeros((reports.n, self.domain.size))
+        in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
+        found[np.flatnonzero(in_clear), reports.clear.astype(np.int64)] = 1
+        noisy = np.flatnonzero(~in_clear)
+        if len(noisy):
+            found[noisy] = 1
+            contained = self.law.contains(self.blocks_of_unknown(reports))
+            found[np.ix_(noisy, self.domain.sensitive_codes)] += self.contrasts * contained
+        return found
 
     def channel(self) -> Channel:
-        """Spell the mechanism out as a matrix.
-
-        Raises:
-            ParameterError: if its alphabet is too large for that.
-        """
+        """Return the mechanism spelled out as a matrix; see `Mechanism.channel`."""
         return Channel(spelled(self.domain, self.law, self.numbers), self.domain)
 
     def bytes_per_report(self, sensitive_mass: float) -> float:
@@ -439,7 +374,7 @@ class LawMechanism(BlockMechanism):
         Raises:
             ParameterError: if the law or the promises are such.
         """
-        if not all(hasattr(self.law, name) for name in ("inclusions", "draw", "columns")) or isinstance(self.law, type):
+        if not isinstance(self.law, BlockLaw):
             raise ParameterError(f"law must be a block law, got {type(self.law).__name__}.")
         if not isinstance(self.clear_blocks, bool):
             raise ParameterError(f"clear_blocks must be True or False, got {shown(self.clear_blocks)}.")
@@ -448,6 +383,6 @@ class LawMechanism(BlockMechanism):
         super().__post_init__()
 
     @property
-    def laws(self) -> tuple[type[CommonLaw], ...]:  # type: ignore[override]
+    def laws(self) -> tuple[type[BlockLaw], ...]:  # type: ignore[override]
         """The class of its law."""
-        return (type(self.law),)  # type: ignore[return-value]
+        return (type(self.law),)

@@ -1,106 +1,612 @@
-"""The interface of all mechanisms: block mechanisms, explicit channels, personalized mechanisms."""
+"""Mechanisms and their decoders, one abstract class for each, and the counts of reports by group.
 
-from typing import TYPE_CHECKING, Any, Protocol
+Reports and tallies are checked before anything is estimated from them. Reports from files are checked row by row as
+they are read (`protocol/frames.py`); those that a caller puts together carry the fingerprint of the plan, but need not
+be possible under its mechanism.
+"""
 
-from discreet.arrays import BoolArray, IntArray
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.checks import checked_whole
+from discreet.core.columns import integers
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
-from discreet.core.random import RandomSource
-from discreet.core.reports import Blocks, Column, Reports
-from discreet.core.tally import Tally
+from discreet.core.random import RandomSource, checked_source
+from discreet.core.reports import Blocks, Column, Reports, check_same_plan, is_plain, report_columns
+from discreet.core.tally import Tally, known_of
+from discreet.errors import DataError, ParameterError
+from discreet.kernels import counting
 from discreet.mechanisms.block_law import Counting
-from discreet.mechanisms.decoders import Decoder
-from discreet.mechanisms.evidence import Data, Evidence
+from discreet.mechanisms.count_laws import CodedLaw, SumLaw
+from discreet.mechanisms.covariances import LikelihoodRatios
+from discreet.mechanisms.evidence import Data, Evidence, StoredBlocks
+from discreet.theory.covariance import Covariance
+
+_BATCH_BYTES = 1 << 26
+_MOST_PER_BATCH = 1 << 20
+# Numbers that are worked out together, of which only those of the chosen values are kept.
+_REPORTS_AT_ONCE = 1 << 22
 
 
-class Mechanism(Protocol):
-    """A mechanism: it makes reports on devices and counts them, and has a decoder and the evidence of reports."""
+class Decoder(ABC):
+    """The linear decoder of a mechanism's tallies; arrays are in the domain's order.
 
-    @property
-    def name(self) -> str:
-        """The name in plans."""
-        ...
+    Attributes:
+        maker: the mechanism, by which tallies and reports are checked.
+    """
+
+    maker: "Mechanism"
 
     @property
     def domain(self) -> Domain:
         """The values."""
-        ...
+        return self.maker.domain
+
+    def estimate(self, tally: Tally) -> FloatArray:
+        """Return the unbiased ``(|X|,)`` estimate of the frequencies; may be negative, need not sum to 1.
+
+        Raises:
+            DataError: if the tally is of no report, or none that the mechanism can have made.
+            MismatchError: if it belongs to another plan.
+        """
+        return self.decode(self.maker.checked_tally(tally))
+
+    @abstractmethod
+    def decode(self, tally: Tally) -> FloatArray:
+        """Return `estimate` of a tally that was checked before."""
+
+    @abstractmethod
+    def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A + B p_x - p_x^2, as far as the tally tells."""
+
+    @abstractmethod
+    def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` mean squared contributions of reports to the estimates, unbiased, from their tally."""
+
+    def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
+        """Return ``(|X|,)`` variances of a pool bias, which more reports do not lessen; 0 where nothing is pooled."""
+        del tally, linear
+        return np.zeros(self.domain.size)
 
     @property
+    def is_one_number(self) -> bool:
+        """True if there are two values, and the count of one always follows from that of the other."""
+        return False
+
+    @property
+    def stacks(self) -> bool:
+        """True if `decode`, `second_moments` and `count_laws` take a `TallyStack` too: a row for each group."""
+        return False
+
+    @property
+    def truth(self) -> float:
+        """s, the probability that a report tells a value that is not sensitive in clear; 0 where none tells any."""
+        return 0.0
+
+    @abstractmethod
+    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
+        """Return the counts of all values with what is known of their laws, from which intervals follow."""
+
+    def sum_law(self, tally: Tally, linear: FloatArray) -> SumLaw | None:
+        """Return the law of the counts behind sums of frequencies; None where no more than covariances are known."""
+        del tally, linear
+        return None
+
+    @abstractmethod
+    def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
+        """Return the likelihood ratios of reports under a distribution.
+
+        Args:
+            evidence: of reports of the mechanism.
+            covered: ``(v,)`` frequencies of the values that blocks cover.
+            rest: the frequency of all others together; 0 if none was seen.
+        """
+
+    @abstractmethod
+    def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` covariances of estimates of these variances with their sum."""
+
+    @abstractmethod
+    def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance | None:
+        """Return the covariance of the linear estimate, unbiased; None where it needs reports that are not at hand."""
+
+    @abstractmethod
+    def covariances_at(self, p: FloatArray) -> FloatArray | None:
+        """Return n times the ``(|X|, |X|)`` covariances of the estimate of n reports, for a true distribution p.
+
+        A pool bias is not in it: see `pool_covariances`. Where no formula is known, it is that of the worths of
+        simulated reports, 100 for each value; None for more than 500 values then.
+        """
+
+    def pool_covariances(self, p: FloatArray) -> FloatArray | None:
+        """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None where nothing is pooled."""
+        del p
+        return None
+
+    @abstractmethod
+    def variances(self, n: int, p: Any) -> FloatArray:
+        """Return the ``(|X|,)`` variances of the estimate of n reports, exactly, for a true distribution p."""
+
+    def standard_errors(self, n: int, p: Any) -> FloatArray:
+        """Return the ``(|X|,)`` standard deviations of the estimate of n reports for a true distribution p."""
+        errors: FloatArray = np.sqrt(self.variances(n, p))
+        return errors
+
+    @abstractmethod
+    def mse(self, n: int, p: Any) -> float:
+        """Return E ||p_hat - p||^2 of the estimate of n reports, exactly, for a true distribution p."""
+
+    @abstractmethod
+    def worst_case_mse(self, n: int) -> float:
+        """Return the largest `mse` over all distributions."""
+
+    @abstractmethod
+    def worth(self, reports: Reports) -> FloatArray:
+        """Return the ``(n, |X|)`` contributions of reports to the estimates; their mean is the estimate.
+
+        Raises:
+            DataError: if there is no report, or none that the mechanism can have made.
+            MismatchError: if they belong to another plan.
+        """
+
+    @property
+    @abstractmethod
+    def worth_range(self) -> tuple[FloatArray, FloatArray]:
+        """Return the ``(|X|,)`` least and largest contribution of any one report to each estimate.
+
+        Whoever sends a share f of all reports raises an estimate that is p without them by at most f (largest - p),
+        and lowers it by at most f (p - least).
+        """
+
+
+class Mechanism(ABC):
+    """A mechanism: it makes reports on devices and counts them, and has a decoder and the evidence of reports.
+
+    Attributes:
+        name: the name in plans.
+        domain: the values.
+        clear_blocks: whether reports in clear carry a block of noise too.
+        epsilons: the promise to the values of each group of a block law; empty if there is one promise to all.
+        is_explicit: whether it is a matrix, from which all follows that elsewhere follows from a block law.
+        tags: names for kinds of users' own secret values, with a bot for each; empty where users have none.
+    """
+
+    name: ClassVar[str]
+    domain: Domain
+    clear_blocks: bool = False
+    epsilons: tuple[float, ...] = ()
+    is_explicit: ClassVar[bool] = False
+    tags: tuple[str, ...] = ()
+
+    @classmethod
+    def checked(cls, given: object) -> Self:
+        """Return a mechanism of this class, or refuse another object.
+
+        Raises:
+            ParameterError: if it is none.
+        """
+        if not isinstance(given, cls):
+            raise ParameterError(f"mechanism must be a block mechanism, got {type(given).__name__}.")
+        return given
+
+    @property
+    def maker(self) -> "Mechanism":
+        """The mechanism that makes the reports: itself, or the one that is common to users with tags of their own."""
+        return self
+
+    @property
+    @abstractmethod
     def fingerprint(self) -> str:
         """Digest of everything that the meaning of a report depends on."""
-        ...
 
     @property
+    @abstractmethod
     def guarantee(self) -> Guarantee:
         """The guarantee: the promised epsilon, and the realised one, from the integers of the sampler."""
-        ...
 
     @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of a report."""
-        ...
-
-    @property
+    @abstractmethod
     def block_columns(self) -> tuple[Column, ...]:
         """The columns of a block."""
-        ...
 
     @property
-    def clear_blocks(self) -> bool:
-        """True if reports in clear carry a block too."""
-        ...
+    @abstractmethod
+    def counts(self) -> Counting:
+        """The counting of blocks, as a tally holds it."""
 
-    def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
-        """Obfuscate values that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
-        ...
+    @property
+    @abstractmethod
+    def decoder(self) -> Decoder:
+        """The linear decoder of tallies, with exact errors."""
 
+    @abstractmethod
     def flaws(self, blocks: Blocks) -> BoolArray:
         """Return ``(m,)`` booleans: true for a block that no device can have sent."""
-        ...
 
-    def empty_tally(self) -> Tally:
-        """Return the tally of no reports."""
-        ...
+    @abstractmethod
+    def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
+        """Return true if nonnegative counts could be those of n reports."""
 
-    def tally(self, reports: Reports) -> Tally:
-        """Return the tally of reports."""
-        ...
+    @abstractmethod
+    def evidence(self, data: Data) -> Evidence:
+        """Return the evidence of reports, or of a tally of them.
+
+        Raises:
+            DataError: if there is no report, or none that this mechanism makes.
+            MismatchError: if they belong to another plan.
+        """
+
+    @abstractmethod
+    def likelihoods(self, reports: Reports) -> FloatArray:
+        """Return ``(n, |X|)`` probabilities of reports given values, each row up to a factor.
+
+        Raises:
+            DataError, MismatchError: as for `tally`.
+        """
+
+    @abstractmethod
+    def channel(self) -> Any:
+        """Return the mechanism spelled out as a matrix, a `discreet.Channel`.
+
+        Raises:
+            ParameterError: if its alphabet is too large for that.
+        """
+
+    # The device
+
+    def obfuscate(self, values: Any, *, random: RandomSource | None = None) -> Reports:
+        """Obfuscate one value per device.
+
+        Args:
+            values: ``(n,)`` values of the domain; see `Domain.encode`.
+            random: the source of random words; None for fresh ones under a key of the operating system.
+
+        Returns:
+            n reports, in order.
+
+        Raises:
+            DataError: if a value is missing or not in the domain.
+        """
+        return self.obfuscate_codes(self.domain.encode(values), random=random)
+
+    @abstractmethod
+    def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
+        """Obfuscate values that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
+
+    def obfuscate_batches(
+        self, codes: Any, *, size: int | None = None, random: RandomSource | None = None
+    ) -> Iterator[Reports]:
+        """Obfuscate many codes batch by batch, so that memory stays small.
+
+        Args:
+            codes: ``(n,)`` integers in 0..|X| - 1.
+            size: reports per batch; None for about 64 MB of them, a million at most.
+            random: as for `obfuscate`.
+
+        Raises:
+            ParameterError: if size is neither None nor an integer of at least 1.
+            DataError: if codes are no column of integers, or one of them is not in the domain; the latter only when
+                its batch is reached.
+        """
+        if size is None:
+            size = min(max(_BATCH_BYTES // sum(column.bytes for column in self.columns), 1), _MOST_PER_BATCH)
+        # Checked here and now, not when the first batch is asked for.
+        source, step = checked_source(random), checked_whole("size", size)
+        column = codes if is_plain(codes) else integers(codes, "codes")
+        return (self.obfuscate_codes(column[at : at + step], random=source) for at in range(0, len(column), step))
+
+    # The collector
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of a report: of the code of a value in clear, where there are such values, and of a block."""
+        domain = self.maker.domain
+        return report_columns(domain.size, bool(domain.clear_count), self.block_columns)
+
+    def block_count(self, n: int, in_clear: int) -> int:
+        """Return the number of blocks of n reports of which some are in clear."""
+        return n if self.maker.clear_blocks else n - in_clear
 
     @property
     def tally_sizes(self) -> tuple[int, int]:
         """The numbers of counts of blocks and of values in clear in a tally."""
-        ...
+        domain = self.maker.domain
+        return self.counts.size if domain.sensitive_count else 0, domain.clear_count
+
+    def empty_tally(self) -> Tally:
+        """Return the tally of no reports."""
+        blocks, clear = (np.zeros(size, np.int64) for size in self.tally_sizes)
+        return Tally(self.fingerprint, 0, blocks, clear)
+
+    def tally(self, reports: Reports) -> Tally:
+        """Return the tally of reports.
+
+        Raises:
+            DataError: if they are no reports that this mechanism can make.
+            MismatchError: if the reports belong to another plan.
+        """
+        self.checked_reports(reports)
+        clear = self.counted_in_clear(reports.clear)
+        support = np.zeros(self.tally_sizes[0], dtype=np.int64)
+        if len(support):
+            self.counts.add(reports.blocks, support)
+        known = known_of(self.maker, reports, support)
+        return Tally(self.fingerprint, reports.n, support, clear, reports.simulated, *known)
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
-        """Add reports to the counts of a tally, in place."""
-        ...
+        """Add reports to the counts of blocks and the ``(|X_N|,)`` counts of values in clear, in place.
+
+        Raises:
+            MismatchError: if the reports belong to another plan.
+        """
+        check_same_plan({self.fingerprint, reports.fingerprint})
+        if len(support):
+            self.counts.add(reports.blocks, support)
+        slots = self.maker.domain.slots
+        if slots is not None and len(reports.clear):
+            np.add.at(clear, ~slots[reports.clear], 1)
+
+    def counted_in_clear(self, codes: AnyArray) -> IntArray:
+        """Return the ``(|X_N|,)`` counts F of values in clear.
+
+        Args:
+            codes: ``(m,)`` codes of values in clear.
+
+        Raises:
+            DataError: if one of them is of a sensitive value, or of none.
+        """
+        domain = self.maker.domain
+        slots = domain.slots
+        if not len(codes):
+            return np.zeros(domain.clear_count, dtype=np.int64)
+        if slots is not None and codes.max() < domain.size and (codes.dtype.kind == "u" or codes.min() >= 0):
+            # A sensitive value's rank is not below 0, and no number below 0 can be counted.
+            with suppress(ValueError):
+                return np.bincount(~slots[codes], minlength=domain.clear_count).astype(np.int64, copy=False)
+        wrong = (codes >= domain.size) | (codes < 0)
+        wrong = wrong | domain.sensitive[np.where(wrong, 0, codes)]
+        raise DataError(
+            f"{np.count_nonzero(wrong)} of {len(codes)} codes in clear are of no value that may go in clear; "
+            "take reports as the mechanism made them."
+        )
+
+    def worth(self, reports: Reports, values: Any = None) -> FloatArray:
+        """Return pseudo-values: ``(n, m)`` contributions of reports to the estimates of m values.
+
+        A report's contribution to x has the mean 1 if its person's value is x, and else 0; so whatever is linear in
+        such indicators can be worked out from contributions.
+
+        Args:
+            reports: n reports; they are gone through some at a time.
+            values: m values of the domain; None for all.
+
+        Raises:
+            DataError: if there is no report, or none that the mechanism can have made, or a value is not in the domain.
+            MismatchError: if the reports belong to another plan.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+            >>> reports = mechanism.obfuscate(["yes"] * 70 + ["no"] * 30, random=dc.SeededRandom(1))
+            >>> worth = mechanism.worth(reports, ["yes"])
+            >>> bool(abs(worth.mean() - dc.estimate(mechanism, reports)["yes"].frequency) < 1e-12)
+            True
+        """
+        codes = np.arange(self.domain.size) if values is None else self.domain.encode(values)
+        rows = max(_REPORTS_AT_ONCE // self.domain.size, 1)
+        if reports.n <= rows:
+            return self.decoder.worth(reports)[:, codes]
+        parts = (reports.part(start, start + rows) for start in range(0, reports.n, rows))
+        return np.concatenate([self.decoder.worth(part)[:, codes] for part in parts])
+
+    # Checks
+
+    def checked_reports(self, reports: object) -> Reports:
+        """Return reports with the columns of this mechanism, or refuse them; `refuse_flaws` checks the blocks.
+
+        Raises:
+            DataError: if they are no reports, or none that this mechanism makes.
+            MismatchError: if they belong to another plan.
+        """
+        if not isinstance(reports, Reports):
+            raise DataError(f"reports are needed, got {type(reports).__name__}.")
+        check_same_plan({self.fingerprint, reports.fingerprint})
+        wanted = {column.name: column for column in self.block_columns}
+        if set(reports.blocks) != set(wanted):
+            raise DataError(f"reports of this mechanism have the columns {', '.join(wanted)}, these have others.")
+        for name, column in wanted.items():
+            if reports.blocks[name].dtype != column.dtype or reports.blocks[name].shape != column.shape(
+                reports.block_count
+            ):
+                width = "" if column.width is None else f" in rows of {column.width}"
+                kind = np.dtype(column.dtype)
+                raise DataError(f"column {name!r} of reports of this mechanism must be {kind}{width}.")
+        if reports.block_count != self.block_count(reports.n, len(reports.clear)):
+            raise DataError("reports of this mechanism must each have a block, or a value in clear in its place.")
+        return reports
+
+    def refuse_flaws(self, reports: Reports) -> None:
+        """Refuse reports with a block that no device can have sent.
+
+        Raises:
+            DataError: if there is one; it says how many.
+        """
+        flawed = np.zeros(reports.block_count, dtype=np.bool_)
+        for column in self.block_columns:
+            entries = reports.blocks[column.name]
+            if column.bound is not None and entries.size and entries.max() >= column.bound:
+                flawed |= (entries >= column.bound).reshape(len(entries), -1).any(axis=1)
+        if not flawed.any():
+            flawed = self.flaws(reports.blocks)
+        if flawed.any():
+            raise DataError(
+                f"{np.count_nonzero(flawed)} of {len(flawed)} blocks are none that a device can send; "
+                "take reports as the mechanism made them."
+            )
+
+    def checked_tally_of(self, reports: object) -> Tally:
+        """Return the tally of reports that this mechanism can have made, of one at least.
+
+        Raises:
+            DataError: if there is no report, or none that this mechanism makes.
+            MismatchError: if they belong to another plan.
+        """
+        self.refuse_flaws(checked := self.checked_reports(reports))
+        return self.checked_tally(self.tally(checked))
+
+    def judged(self, data: object) -> Tally:
+        """Return the tally of data that this mechanism can have made; errors as for `evidence`.
+
+        Raises:
+            DataError: if they are neither reports nor a tally.
+        """
+        if isinstance(data, StoredBlocks):
+            return self.checked_tally(data.tally)
+        if isinstance(data, Tally):
+            return self.checked_tally(data)
+        if not isinstance(data, Reports):
+            raise DataError(f"reports or a tally of them are needed, got {type(data).__name__}.")
+        return self.checked_tally_of(data)
+
+    def checked_tally(self, tally: object) -> Tally:
+        """Return a tally of at least one report that this mechanism can have made.
+
+        Raises:
+            DataError: if it is no tally, of no report, or its counts cannot be those of reports of this mechanism.
+            MismatchError: if it belongs to another plan.
+        """
+        if not isinstance(tally, Tally):
+            raise DataError(f"a tally is needed, got {type(tally).__name__}.")
+        check_same_plan({self.fingerprint, tally.fingerprint})
+        if tally.n == 0:
+            raise DataError("at least one report is needed to estimate anything, got none.")
+        sizes = self.tally_sizes
+        if (len(tally.support), len(tally.clear)) != sizes:
+            raise DataError(
+                f"a tally of this mechanism has {sizes[0]} counts of blocks and {sizes[1]} of values in clear, got "
+                f"{len(tally.support)} and {len(tally.clear)}."
+            )
+        if not self.is_consistent(tally.n, tally.support, tally.clear):
+            raise DataError(
+                f"the counts of this tally must be those of {tally.n} reports of this mechanism, which they cannot be."
+            )
+        return tally
+
+
+@dataclass(slots=True, eq=False)
+class GroupedCounts:
+    """The counts of each group so far.
+
+    Attributes:
+        mechanism: what made the reports.
+        people: ``(groups,)`` numbers of reports.
+        support: ``(groups, blocks)`` counts of blocks, as in a tally.
+        clear: ``(groups, |X_N|)`` counts of values in clear.
+        simulated: whether any report was simulated.
+    """
+
+    mechanism: Mechanism
+    people: IntArray
+    support: IntArray
+    clear: IntArray
+    simulated: bool = False
+
+    @classmethod
+    def of_nobody(cls, mechanism: Mechanism, groups: int = 0) -> "GroupedCounts":
+        """Return the counts of no reports."""
+        empty = mechanism.empty_tally()
+        people, blocks, clear = (
+            np.zeros((groups, size), np.int64) for size in (1, len(empty.support), len(empty.clear))
+        )
+        return cls(mechanism, people[:, 0], blocks, clear)
 
     @property
-    def counts(self) -> Counting:
-        """The counting of blocks, as a tally holds it."""
-        ...
-
-    def block_count(self, n: int, in_clear: int) -> int:
-        """Return the number of blocks of n reports of which some are in clear."""
-        ...
-
-    def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return true if nonnegative counts could be those of n reports."""
-        ...
+    def groups(self) -> int:
+        """Number of rows."""
+        return len(self.people)
 
     @property
-    def decoder(self) -> Decoder:
-        """The linear decoder of tallies, with exact errors."""
-        ...
+    def row_bytes(self) -> int:
+        """Size of the counts of a group."""
+        return 8 * (1 + int(self.support.shape[1] + self.clear.shape[1]))
 
-    def evidence(self, data: Data) -> Evidence:
-        """Return the evidence of reports, or of a tally of them."""
-        ...
+    def grow(self, groups: int) -> None:
+        """Have so many rows at least; twice as many as are needed, so that few copies are made."""
+        if groups > self.groups:
+            more = GroupedCounts.of_nobody(self.mechanism, 2 * groups)
+            for name in ("people", "support", "clear"):
+                own = getattr(self, name)
+                getattr(more, name)[: len(own)] = own
+                setattr(self, name, getattr(more, name))
+
+    def add(self, reports: Reports, groups: AnyArray) -> None:
+        """Add reports, in place.
+
+        Args:
+            reports: of the mechanism.
+            groups: ``(n,)`` the group of each, a row of 32 bits.
+
+        Raises:
+            MismatchError: if the reports belong to another plan.
+        """
+        check_same_plan({self.mechanism.fingerprint, reports.fingerprint})
+        self.simulated |= reports.simulated
+        counting.add_symbols(groups, self.people)
+        slots, of_blocks = self.mechanism.domain.slots, groups
+        if reports.in_clear is not None and slots is not None:
+            counting.add_grouped_symbols(~slots[reports.clear], groups.compress(reports.in_clear), self.clear)
+            of_blocks = groups if reports.block_count == reports.n else groups.compress(~reports.in_clear)
+        if self.support.shape[1]:
+            self.mechanism.counts.add_by_group(reports.blocks, of_blocks, self.support)
+
+    def add_rows(self, rows: Any, other: "GroupedCounts") -> None:
+        """Add the first rows of other counts to rows of these, in place."""
+        for name in ("people", "support", "clear"):
+            getattr(self, name)[rows] += getattr(other, name)[: len(rows)]
+        self.simulated |= other.simulated
+
+    def row(self, place: int) -> IntArray:
+        """Return a row as integers that add up: whether any report was simulated, then the counts."""
+        marks = [int(self.simulated), int(self.people[place])]
+        return np.concatenate([marks, self.support[place], self.clear[place]])
+
+    def add_row(self, place: int, row: IntArray) -> None:
+        """Add to a row, in place, what `row` returned."""
+        blocks = self.support.shape[1]
+        self.simulated |= bool(row[0])
+        self.people[place] += row[1]
+        self.support[place] += row[2 : 2 + blocks]
+        self.clear[place] += row[2 + blocks :]
+
+    def tally(self, row: int) -> Tally:
+        """Return the tally of a group."""
+        counts = self.support[row], self.clear[row]
+        return Tally(self.mechanism.fingerprint, int(self.people[row]), *counts, simulated=self.simulated)
 
 
-if TYPE_CHECKING:
-    Face = Mechanism
-else:
-    # At run time its members would be taken for the defaults of fields.
-    Face = object
+def tallies_by_group(mechanism: Mechanism, reports: Reports, codes: IntArray, groups: int) -> list[Tally]:
+    """Return the tally of each group of reports.
+
+    Args:
+        mechanism: what made them.
+        reports: n of them.
+        codes: ``(n,)`` the group of each.
+        groups: how many there are.
+
+    Raises:
+        DataError: if they are no reports that this mechanism can make.
+        MismatchError: if they belong to another plan.
+    """
+    mechanism.refuse_flaws(mechanism.checked_reports(reports))
+    mechanism.counted_in_clear(reports.clear)
+    counts = GroupedCounts.of_nobody(mechanism, groups)
+    counts.add(reports, codes.astype(np.int32))
+    return [counts.tally(row) for row in range(groups)]

@@ -1,95 +1,48 @@
 """Obfuscation of many values at once: one coin and one block per device, in the order of the values."""
 
-from collections.abc import Iterator
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.checks import checked_whole
-from discreet.core.columns import integers
 from discreet.core.random import BATCH, Coins, RandomSource, half_toss, or_noise, toss
-from discreet.core.reports import Blocks, Column, Reports, is_plain, report_columns, smallest_unsigned
+from discreet.core.reports import Blocks, Column, Reports, report_columns, smallest_unsigned
 from discreet.mechanisms.block_law import BlockLaw
 
 CHUNK = 1 << 14
 """Reports that are drawn together, one kind of word after the other: whole chunks are drawn alike wherever they are."""
 
-_BATCH_BYTES = 1 << 26
-_MOST_PER_BATCH = 1 << 20
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampling:
+    """All that one report depends on.
 
-class Codes(Protocol):
-    """The part of a domain that a report depends on."""
+    Attributes:
+        size: |X|.
+        slots: ranks by code, as of `Domain.slots`, or anything that gives those of an array of codes; None if every
+            value is sensitive.
+        law: the block law.
+        columns: of a block.
+        threshold: S, the truth threshold: the truth is told with probability S / 2^64.
+        clear_blocks: whether reports in clear carry a block of noise too.
+        fingerprint: of the plan.
+    """
 
-    @property
-    def size(self) -> int:
-        """|X|."""
-        ...
-
-    @property
-    def clear_count(self) -> int:
-        """|X_N|."""
-        ...
-
-    @property
-    def slots(self) -> Any:
-        """Ranks by code, as of `Domain.slots`, or anything that gives those of an array of codes; None if all do."""
-        ...
-
-
-class Sampling(Protocol):
-    """The part of a block mechanism that one report depends on."""
-
-    @property
-    def clear_blocks(self) -> bool:
-        """True if reports in clear carry a block of noise too."""
-        ...
-
-    @property
-    def domain(self) -> Codes:
-        """The values."""
-        ...
-
-    @property
-    def law(self) -> BlockLaw:
-        """The block law."""
-        ...
-
-    @property
-    def threshold(self) -> int:
-        """S, the truth threshold: the truth is told with probability S / 2^64."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the plan."""
-        ...
-
-    @property
-    def block_columns(self) -> tuple[Column, ...]:
-        """The columns of a block."""
-        ...
-
-
-class ReportMaker(Sampling, Protocol):
-    """The part of a block mechanism that makes reports."""
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of a report."""
-        ...
-
-    def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
-        """Return the reports of values that are given by their codes."""
-        ...
+    size: int
+    slots: Any
+    law: BlockLaw
+    columns: tuple[Column, ...]
+    threshold: int
+    clear_blocks: bool
+    fingerprint: str
 
 
 def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Reports:
     """Return the reports of values that are given by their codes."""
-    blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in mechanism.block_columns}
-    in_clear = np.zeros(len(codes), dtype=np.bool_) if mechanism.domain.clear_count else None
-    stored = smallest_unsigned(mechanism.domain.size)
+    blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in mechanism.columns}
+    in_clear = None if mechanism.slots is None else np.zeros(len(codes), dtype=np.bool_)
+    stored = smallest_unsigned(mechanism.size)
     clear, filled = [np.empty(0, dtype=stored)], 0
     for start in range(0, len(codes), CHUNK):
         chunk = codes[start : start + CHUNK]
@@ -103,7 +56,7 @@ def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Re
             filled -= 0 if mechanism.clear_blocks else len(clear[-1])
     # A view would keep the memory of the rows that were not filled.
     blocks = blocks if filled == len(codes) else {name: column[:filled].copy() for name, column in blocks.items()}
-    columns = report_columns(mechanism.domain.size, in_clear is not None, tuple(mechanism.block_columns))
+    columns = report_columns(mechanism.size, in_clear is not None, mechanism.columns)
     return Reports(
         mechanism.fingerprint, len(codes), in_clear, np.concatenate(clear), blocks, not random.secure, columns
     )
@@ -117,7 +70,7 @@ def _draw_each(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: 
         every value is sensitive.
     """
     truth = toss(len(codes), mechanism.threshold, random)
-    slots = mechanism.domain.slots
+    slots = mechanism.slots
     if slots is None:
         mechanism.law.draw(or_noise(codes, truth), random, out)
         return None
@@ -131,7 +84,7 @@ def _draw_each(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: 
 
 def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: Blocks) -> BoolArray | None:
     """Draw the coins and blocks of a batch; as `_draw_each`, from fewer words."""
-    n, law, threshold, slots = len(codes), mechanism.law, mechanism.threshold, mechanism.domain.slots
+    n, law, threshold, slots = len(codes), mechanism.law, mechanism.threshold, mechanism.slots
     if slots is None:
         law.fill(codes, law.coins(n, threshold, random), random, out)
         return None
@@ -155,13 +108,3 @@ def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, o
 
 def _first(blocks: Blocks, rows: int) -> dict[str, AnyArray]:
     return {name: column[:rows] for name, column in blocks.items()}
-
-
-def obfuscated_batches(mechanism: ReportMaker, codes: Any, size: int | None, random: RandomSource) -> Iterator[Reports]:
-    """Return an iterator over the reports of values, in batches of ``size``; None for about 64 MB."""
-    if size is None:
-        size = min(max(_BATCH_BYTES // sum(column.bytes for column in mechanism.columns), 1), _MOST_PER_BATCH)
-    # Checked here and now, not when the first batch is asked for.
-    step, source = checked_whole("size", size), random
-    column = codes if is_plain(codes) else integers(codes, "codes")
-    return (mechanism.obfuscate_codes(column[at : at + step], random=source) for at in range(0, len(column), step))

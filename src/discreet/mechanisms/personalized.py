@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, NoReturn, Protocol, TypeAlias
+from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 
@@ -34,40 +34,15 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.labels import Grid, LabelSpace, flat
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, Reports, check_same_plan
-from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError, SecretError
 from discreet.mechanisms.block_law import Counting
 from discreet.mechanisms.decoders import BlockDecoder
-from discreet.mechanisms.evidence import Data, Evidence
+from discreet.mechanisms.evidence import Data
 from discreet.mechanisms.law import BlockMechanism
-from discreet.mechanisms.mechanism import Face
+from discreet.mechanisms.mechanism import Mechanism
 
 Replacement: TypeAlias = Callable[[IntArray, IntArray], IntArray]
 """Given ``(n,)`` keys and codes, the bots of the keys that have one and the codes of the others."""
-
-
-class Tagged(Protocol):
-    """The part of a personalized mechanism that its tags need."""
-
-    @property
-    def domain(self) -> Domain:
-        """Return the values, without bots."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """Return the fingerprint of the plan."""
-        ...
-
-    @property
-    def tags(self) -> tuple[str, ...]:
-        """Return one name per bot."""
-        ...
-
-    @property
-    def cell_of(self) -> IntArray | None:
-        """Return the ``(|X|,)`` ranks of the bots that stand for the values; None if they depend on the user's tags."""
-        ...
 
 
 class SecretTags:
@@ -96,10 +71,8 @@ class SecretTags:
     __plan: str
     __replace: Replacement
 
-    def __init__(self, personalized: Tagged, tagged: Any, *, keep_sensitive: bool = False) -> None:
-        if not hasattr(personalized, "cell_of"):
-            raise ParameterError(f"a Personalized mechanism is needed, got {type(personalized).__name__}.")
-        codes, bots = _tagged(personalized, tagged)
+    def __init__(self, personalized: "Personalized", tagged: Any, *, keep_sensitive: bool = False) -> None:
+        codes, bots = _tagged(Personalized.checked(personalized), tagged)
         replaceable = ~personalized.domain.sensitive[codes]
         if not keep_sensitive and not replaceable.all():
             # To the caller only: a warning would go to a log, and says something of one person.
@@ -114,7 +87,7 @@ class SecretTags:
             _replacement(codes[replaceable], bots[replaceable], personalized.domain.size + len(personalized.tags)),
         )
 
-    def _replaced(self, personalized: Tagged, codes: Any) -> IntArray:
+    def _replaced(self, personalized: "Personalized", codes: Any) -> IntArray:
         """Apply f_i: return ``(n,)`` codes in which bots stand for the secret values."""
         check_same_plan({self.__plan, personalized.fingerprint})
         checked = personalized.domain.check_codes(codes)
@@ -131,7 +104,7 @@ class SecretTags:
     __reduce__ = __getstate__ = __copy__ = __deepcopy__ = __setattr__ = __delattr__ = _refuse
 
 
-def _tagged(personalized: Tagged, tagged: Any) -> tuple[IntArray, IntArray]:
+def _tagged(personalized: "Personalized", tagged: Any) -> tuple[IntArray, IntArray]:
     """Return ``(m,)`` codes of the secret values and of their bots."""
     if personalized.cell_of is not None:
         if isinstance(tagged, Mapping):
@@ -152,7 +125,7 @@ def _tagged(personalized: Tagged, tagged: Any) -> tuple[IntArray, IntArray]:
     return np.concatenate([np.empty(0, dtype=np.int64), *parts]), bots + personalized.domain.size
 
 
-def _bots_of_cells(personalized: Tagged, codes: IntArray) -> IntArray:
+def _bots_of_cells(personalized: "Personalized", codes: IntArray) -> IntArray:
     if personalized.cell_of is None:
         raise ParameterError("bots of this plan stand for tags; say which tag every secret value carries.")
     return personalized.domain.size + personalized.cell_of[codes]
@@ -195,7 +168,7 @@ class SimulatedTags:
 
     __slots__ = ("_people", "_plan", "_replace")
 
-    def __init__(self, personalized: Tagged, users: Any, codes: Any, tags: Any = None) -> None:
+    def __init__(self, personalized: "Personalized", users: Any, codes: Any, tags: Any = None) -> None:
         codes = personalized.domain.check_codes(codes).astype(np.int64)
         self._plan = personalized.fingerprint
         self._people = _people(users) if len(users) else None
@@ -230,7 +203,7 @@ class SimulatedTags:
             raise DataError(columns.missing_message(len(missing), len(owners), int(missing[0]), "users"))
         return owners
 
-    def replaced(self, personalized: Tagged, codes: Any, users: Any) -> IntArray:
+    def replaced(self, personalized: "Personalized", codes: Any, users: Any) -> IntArray:
         """Return ``(n,)`` codes in which bots stand for the secret values of the user of each.
 
         Args:
@@ -255,7 +228,7 @@ def _people(users: Any) -> LabelSpace:
     return flat(columns.text(users, "users").unique(), "users")
 
 
-def _bots_of_tags(personalized: Tagged, codes: IntArray, tags: Any) -> IntArray:
+def _bots_of_tags(personalized: "Personalized", codes: IntArray, tags: Any) -> IntArray:
     if tags is None:
         return _bots_of_cells(personalized, codes)
     if personalized.cell_of is not None:
@@ -278,7 +251,7 @@ Build: TypeAlias = str | Callable[..., BlockMechanism]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Personalized(Face):
+class Personalized(Mechanism):
     """A common mechanism over the values and the bots that stand for users' own secret values.
 
     Args:
@@ -311,7 +284,6 @@ class Personalized(Face):
     """
 
     name: ClassVar[str] = "personalized"
-    clear_blocks: ClassVar[bool] = False
 
     domain: Domain
     common: BlockMechanism
@@ -413,7 +385,9 @@ class Personalized(Face):
 
     # The device
 
-    def obfuscate(self, values: Any, secret: SecretTags, *, random: RandomSource | None = None) -> Reports:
+    def obfuscate(
+        self, values: Any, secret: SecretTags | None = None, *, random: RandomSource | None = None
+    ) -> Reports:
         """Obfuscate values of one user, each into a report of its own.
 
         Several reports add up: t of them at epsilon/t each give epsilon in total.
@@ -460,44 +434,22 @@ class Personalized(Face):
 
     # The collector
 
-    def tally(self, reports: Reports) -> Tally:
-        """Return the tally of reports; see `BlockMechanism.tally`."""
-        return self.common.tally(reports)
+    @classmethod
+    def checked(cls, given: object) -> Self:
+        """Return a personalized mechanism, or refuse another object."""
+        if not isinstance(given, cls):
+            raise ParameterError(f"a Personalized mechanism is needed, got {type(given).__name__}.")
+        return given
 
-    def empty_tally(self) -> Tally:
-        """Return the tally of no reports."""
-        return self.common.empty_tally()
-
-    def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
-        """Add reports to the counts of a tally, in place."""
-        self.common.add_tally(reports, support, clear)
+    @property
+    def maker(self) -> BlockMechanism:
+        """The common mechanism."""
+        return self.common
 
     @property
     def counts(self) -> Counting:
         """The counting of blocks of the common mechanism."""
         return self.common.counts
-
-    @property
-    def tally_sizes(self) -> tuple[int, int]:
-        """The numbers of counts of blocks and of values in clear in a tally."""
-        return self.common.tally_sizes
-
-    def block_count(self, n: int, in_clear: int) -> int:
-        """Return the number of blocks of n reports of which some are in clear."""
-        return self.common.block_count(n, in_clear)
-
-    def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return true if nonnegative counts could be those of n reports."""
-        return self.common.is_consistent(n, support, clear)
-
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a block that no device can have sent."""
-        return self.common.flaws(blocks)
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of a report of the common mechanism."""
-        return self.common.columns
 
     @property
     def block_columns(self) -> tuple[Column, ...]:
@@ -509,13 +461,37 @@ class Personalized(Face):
         """The linear decoder of the common mechanism, over the values and the bots."""
         return self.common.decoder
 
-    def evidence(self, data: Data) -> Evidence:
+    def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
+        """Return true if nonnegative counts could be those of n reports."""
+        return self.common.is_consistent(n, support, clear)
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m,)`` booleans: true for a block that no device can have sent."""
+        return self.common.flaws(blocks)
+
+    def evidence(self, data: Data) -> NoReturn:
         """Refuse reports of a personalized mechanism: bots are no values of the domain.
 
         Raises:
             ParameterError: always; estimate_personalized shares the mass of the bots among values.
         """
         raise ParameterError("estimate_personalized takes what a personalized mechanism made; use it, or `common`.")
+
+    def worth(self, reports: Reports, values: Any = None) -> NoReturn:
+        """Refuse, as `evidence` does."""
+        self.evidence(reports)
+
+    def likelihoods(self, reports: Reports) -> NoReturn:
+        """Refuse, as `evidence` does."""
+        self.evidence(reports)
+
+    def channel(self) -> NoReturn:
+        """Refuse: users' own replacements are a part of it, and no one else's.
+
+        Raises:
+            ParameterError: always.
+        """
+        raise ParameterError("each user of a personalized mechanism has a channel of their own; take that of `common`.")
 
     # What is left of a secret
 

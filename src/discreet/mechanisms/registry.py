@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain, product
+from itertools import product
 from math import lcm, prod
 from typing import Any
 
@@ -33,7 +33,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, CommonLaw
+from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.law import MOST_ENTRIES, BlockMechanism
 
 _SMALL_SIZES = (5, 2)
@@ -292,12 +292,12 @@ def spelled_out(law: BlockLaw) -> dict[str, Any]:
     Raises:
         ParameterError: if the law's class does not say how it is made from a description.
     """
-    if not isinstance(law, CommonLaw) or not law.kind:
+    if not isinstance(law, BlockLaw) or not law.kind:
         raise ParameterError(f"the block law must have a kind and be described by it, got {type(law).__name__}.")
     return {name: _as_text(part) if name in law.wide else part for name, part in law.spelled().items()}
 
 
-def made_again(law: type[CommonLaw], description: dict[str, Any]) -> BlockLaw:
+def made_again(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
     """Return the block law of a class with this spelled-out description.
 
     Raises:
@@ -412,9 +412,10 @@ class Registry(Mapping[str, type[BlockMechanism]]):
         kind = description.get("law") if isinstance(description, dict) else None
         return made_again(self._law_named(kind), description)
 
-    def _law_named(self, kind: object) -> type[CommonLaw]:
+    def _law_named(self, kind: object) -> type[BlockLaw]:
         """Return the class of the block laws of a kind; of this package first."""
-        for mechanism in chain(self.built_in.values(), self._lazily_joined()):
+        # Those of other packages are looked up only if it is none of these.
+        for mechanism in self.values():
             for law in mechanism.laws:
                 if kind == law.kind:
                     return law
@@ -423,9 +424,6 @@ class Registry(Mapping[str, type[BlockMechanism]]):
                 f"block law {shown(kind)} is unknown here; update discreet, or install the package that brings it."
             )
         raise ParameterError(f"the description of a block law must name a kind of law, got law={shown(kind)}.")
-
-    def _lazily_joined(self) -> Iterator[type[BlockMechanism]]:
-        yield from self.joined.values()
 
     def __getitem__(self, name: str) -> type[BlockMechanism]:
         return self.built_in[name] if name in self.built_in else self.joined[name]

@@ -8,20 +8,17 @@ which is RR when every value is sensitive [Kairouz 2016], uRR otherwise [ULDP, D
 sensitive value of two.
 """
 
-from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.arrays import AnyArray
 from discreet.core.checks import checked_whole
 from discreet.core.random import Coins, RandomSource, chosen, joint, uniform_below
-from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.mechanisms.block_law import CommonLaw, EvenLaw, ValueCounts, by_group
+from discreet.core.reports import Blocks
+from discreet.mechanisms.block_law import EvenLaw, SymbolLaw
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 from discreet.theory.hits import HitDistribution, single
 
@@ -29,65 +26,8 @@ from discreet.theory.hits import HitDistribution, single
 _SMALL = 1 << 16
 
 
-class SingletonCodec(CommonLaw):
-    """One sensitive value per block, for any law of noise: its column and its counting."""
-
-    __slots__ = ()
-
-    size: int
-
-    @abstractmethod
-    def _noise(self, n: int, random: RandomSource) -> AnyArray:
-        """Draw ``(n,)`` values as noise."""
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """Return one column: the value."""
-        return (Column("symbol", smallest_unsigned(self.size), bound=self.size),)
-
-    @property
-    def alphabet_size(self) -> int:
-        """Return v."""
-        return self.size
-
-    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`."""
-        symbols = out["symbol"]
-        chosen(members >= 0, members, self._noise(len(members), random), symbols)
-
-    @property
-    def triple_covariance(self) -> Fraction:
-        """Return 0: no block holds a second value."""
-        return Fraction(0)
-
-    @property
-    def counts(self) -> ValueCounts:
-        """Return the counting of values."""
-        return ValueCounts(self, _add, _add_by_group, numbered=True)
-
-    def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
-        contained: BoolArray = blocks["symbol"][:, None] == np.arange(self.size)
-        return contained
-
-    has_joint_law: ClassVar[bool] = True
-
-    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw the counts of the values: the truth, and a multinomial of noise."""
-        noise = blocks - int(truth.sum())
-        return truth + generator.multinomial(noise, by_group(self.inclusions, self.groups) * np.ones(len(truth)))
-
-    def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-        """List all blocks at once."""
-        yield np.ones(len(blocks["symbol"]), dtype=np.int64), blocks["symbol"].astype(np.int64)
-
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return no flaws: every symbol below v can be sent."""
-        return np.zeros(len(blocks["symbol"]), dtype=np.bool_)
-
-
 @dataclass(frozen=True, slots=True)
-class Singletons(SingletonCodec, EvenLaw):
+class Singletons(SymbolLaw, EvenLaw):
     """One sensitive value per block, uniform.
 
     Attributes:
@@ -116,15 +56,6 @@ class Singletons(SingletonCodec, EvenLaw):
         """Return rho = 0."""
         return Fraction(0)
 
-    def describe(self) -> dict[str, Any]:
-        """Return v."""
-        return {"law": self.kind, "size": self.size}
-
-    def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return the v symbols, uniform."""
-        symbols = np.arange(self.size, dtype=smallest_unsigned(self.size))
-        return {"symbol": symbols}, np.full(self.size, self.inclusion, dtype=object)
-
     def hit_distribution(self, m: int) -> HitDistribution:
         """Return the law of K: 1 with probability m/v."""
         return single(m, self.inclusion)
@@ -140,20 +71,6 @@ class Singletons(SingletonCodec, EvenLaw):
 
     def _noise(self, n: int, random: RandomSource) -> AnyArray:
         return uniform_below(self.size, n, random, lane=np.uint32 if self.size <= _SMALL else np.uint64)
-
-
-def _add(blocks: Blocks, counts: IntArray) -> None:
-    """Add symbols to counts in place, without another array of this size."""
-    from discreet.kernels.counting import add_symbols
-
-    add_symbols(blocks["symbol"], counts)
-
-
-def _add_by_group(blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
-    """Add symbols to the counts of their groups in place."""
-    from discreet.kernels.counting import add_grouped_symbols
-
-    add_grouped_symbols(blocks["symbol"], groups, counts)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -39,7 +39,7 @@ A block that must contain a member has the sizes that Lambda gives to blocks wit
 likelier, by (k + 1)/k. It is drawn by rejection, exactly, and never from the number that decides on truth or noise.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -53,7 +53,8 @@ from discreet.core.checks import checked_whole
 from discreet.core.random import BATCH, WORD_RANGE, RandomSource, fresh_words, rare_bits, toss, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import EvenLaw, SizeCounts, ValueCounts
+from discreet.kernels import counting
+from discreet.mechanisms.block_law import CutMembership, EvenLaw, SizeCounts, ValueCounts, uniform
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.law import BlockMechanism, least_worst, sensitive_size
 from discreet.theory.binomial import joint_share
@@ -127,8 +128,6 @@ def draw_batch(size: int, members: IntArray, random: RandomSource, out: AnyArray
         random: the source of random words.
         out: ``(n, k)`` array to be filled, each row ascending.
     """
-    from discreet.kernels.counting import list_members
-
     step = max(_PIECE_BYTES // (_WORD * -(-size // _WORD)), 1)
     for start in range(0, len(members), step):
         piece, rows = members[start : start + step], out[start : start + step]
@@ -136,13 +135,11 @@ def draw_batch(size: int, members: IntArray, random: RandomSource, out: AnyArray
         wanted = ((piece ^ anyone) & ~(piece >> 63)) ^ anyone
         marks = _uniform_marks(size, rows.shape[1] - 1, len(piece), random)
         _put(wanted, size - 1, marks)
-        list_members(marks, rows)
+        counting.list_members(marks, rows)
 
 
 def _uniform_marks(size: int, count: int, n: int, random: RandomSource) -> WordArray:
     """Draw uniform subsets of ``count`` of the first size - 1 places: ``(n, ceil(size/64))`` words of marks."""
-    from discreet.kernels.counting import repair
-
     others = size - 1
     fewer = min(count, others - count)
     noise = noise_bits(others, fewer)
@@ -152,7 +149,7 @@ def _uniform_marks(size: int, count: int, n: int, random: RandomSource) -> WordA
     while len(rows):
         places = uniform_below(others, len(rows) * noise.places, random, lane=np.uint32).reshape(len(rows), -1)
         repaired = marks[rows]
-        left = repair(repaired, places, missing[rows])
+        left = counting.repair(repaired, places, missing[rows])
         marks[rows], missing[rows] = repaired, left
         rows = rows[left != 0]
     # A subset of more than half is what one of less than half leaves.
@@ -192,8 +189,30 @@ _LEAST = 256
 _MOST_BYTES = 1 << 26
 
 
+class MembersLaw(EvenLaw):
+    """A block law whose block is a list of its members, ascending; v in the last place stands for none."""
+
+    __slots__ = ()
+
+    def membership(self, blocks: Blocks) -> "MemberLists":
+        """Return the lists as an operator; v adds nothing."""
+        return MemberLists(blocks["members"], self.size)
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        contained = np.zeros((len(blocks["members"]), self.size + 1), dtype=np.bool_)
+        np.put_along_axis(contained, blocks["members"].astype(np.int64), True, axis=1)
+        return contained[:, : self.size]
+
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m,)`` booleans: true for a list that does not ascend."""
+        listed = blocks["members"]
+        flawed: BoolArray = np.any(listed[:, 1:] <= listed[:, :-1], axis=1)
+        return flawed
+
+
 @dataclass(frozen=True, slots=True)
-class Subsets(EvenLaw):
+class Subsets(MembersLaw):
     """Uniform k-subsets of the sensitive values.
 
     Attributes:
@@ -241,10 +260,6 @@ class Subsets(EvenLaw):
         """Return v choose k."""
         return comb(self.size, self.count)
 
-    def describe(self) -> dict[str, Any]:
-        """Return v and k."""
-        return {"law": self.kind, "size": self.size, "count": self.count}
-
     def hit_distribution(self, m: int) -> HitDistribution:
         """Return the law of K: hypergeometric."""
         return hypergeometric(self.size, self.count, m)
@@ -267,35 +282,15 @@ class Subsets(EvenLaw):
         return ValueCounts(self, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
-        from discreet.kernels.counting import count_symbols
-
-        counts += count_symbols(blocks["members"], self.size)
+        counts += counting.count_symbols(blocks["members"], self.size)
 
     def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
-        from discreet.kernels.counting import add_grouped_symbols
-
-        add_grouped_symbols(blocks["members"], groups, counts)
-
-    def membership(self, blocks: Blocks) -> "MemberLists":
-        """Return the lists as an operator."""
-        return MemberLists(blocks["members"], self.size)
-
-    def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
-        contained = np.zeros((len(blocks["members"]), self.size), dtype=np.bool_)
-        np.put_along_axis(contained, blocks["members"].astype(np.int64), True, axis=1)
-        return contained
+        counting.add_grouped_symbols(blocks["members"], groups, counts)
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return all k-subsets, uniform."""
         listed = np.array(list(combinations(range(self.size), self.count)), dtype=smallest_unsigned(self.size))
-        return {"members": listed}, np.full(len(listed), Fraction(1, self.alphabet_size), dtype=object)
-
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a list that does not ascend."""
-        listed = blocks["members"]
-        flawed: BoolArray = np.any(listed[:, 1:] <= listed[:, :-1], axis=1)
-        return flawed
+        return {"members": listed}, uniform(len(listed))
 
 
 def draw_subsets(size: int, members: IntArray, random: RandomSource, out: AnyArray) -> None:
@@ -342,7 +337,7 @@ def _uniform_subsets(size: int, count: int, n: int, random: RandomSource) -> tup
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MemberLists:
+class MemberLists(CutMembership):
     """The membership matrix of index lists.
 
     Attributes:
@@ -351,12 +346,7 @@ class MemberLists:
     """
 
     members: AnyArray
-    size: int
-
-    @property
-    def multiplicity(self) -> FloatArray | None:
-        """Return None: every row counts once."""
-        return None
+    size: int = field()
 
     @property
     def rows(self) -> int:
@@ -429,7 +419,7 @@ def _checked_count(k: object, size: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class MixedSubsets(EvenLaw):
+class MixedSubsets(MembersLaw):
     """Uniform subsets of k or k + 1 sensitive values.
 
     Attributes:
@@ -499,7 +489,7 @@ class MixedSubsets(EvenLaw):
 
     @classmethod
     def of_parts(cls, parts: dict[str, Any]) -> "MixedSubsets":
-        """Return the law of a description; see `CommonLaw.of_parts`."""
+        """Return the law of a description; see `BlockLaw.of_parts`."""
         return cls(parts["size"], parts["count"], parts["larger"])
 
     def hit_distribution(self, m: int) -> HitDistribution:
@@ -550,28 +540,14 @@ class MixedSubsets(EvenLaw):
         return SizeCounts(self, self.sizes, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
-        from discreet.kernels.counting import count_symbols
-
         listed = blocks["members"]
         short = listed[:, -1] == self.size
-        counts += np.concatenate([count_symbols(listed[rows], self.size) for rows in (short, ~short)])
+        counts += np.concatenate([counting.count_symbols(listed[rows], self.size) for rows in (short, ~short)])
 
     def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
-        from discreet.kernels.counting import add_grouped_symbols
-
         listed = blocks["members"]
         # A row of counts for each group and size; v in the last place of a list is outside of it.
-        add_grouped_symbols(listed, 2 * groups + (listed[:, -1] != self.size), counts.reshape(-1, self.size))
-
-    def membership(self, blocks: Blocks) -> MemberLists:
-        """Return the lists as an operator; v in the last place of a list adds nothing."""
-        return MemberLists(blocks["members"], self.size)
-
-    def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
-        contained = np.zeros((len(blocks["members"]), self.size + 1), dtype=np.bool_)
-        np.put_along_axis(contained, blocks["members"].astype(np.int64), True, axis=1)
-        return contained[:, : self.size]
+        counting.add_grouped_symbols(listed, 2 * groups + (listed[:, -1] != self.size), counts.reshape(-1, self.size))
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return the subsets of both sizes, uniform within each."""
@@ -580,12 +556,6 @@ class MixedSubsets(EvenLaw):
         weights = [Fraction(share, len(subsets)) for share, subsets in zip(self.shares, (short, long), strict=True)]
         listed = np.array([*short, *long], dtype=smallest_unsigned(self.size + 1))
         return {"members": listed}, np.repeat(np.array(weights, dtype=object), [len(short), len(long)])
-
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a list that does not ascend."""
-        listed = blocks["members"]
-        flawed: BoolArray = np.any(listed[:, 1:] <= listed[:, :-1], axis=1)
-        return flawed
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -637,7 +607,7 @@ class BlockDesign(BlockMechanism):
         """Return the sensitive mass of the optimum, if it was given; else k, the smaller size of a block."""
         if self.design is not None and self.design.given:
             return {"sensitive_mass": self.design.alpha}
-        return {"k": self.law.smaller if isinstance(self.law, MixedSubsets) else self.law.count}
+        return {"k": 1 if self.design is None else self.design.mixture.sizes[0]}
 
     def __eq__(self, other: object) -> bool:
         # The decoder is the design's, which the law does not tell.
@@ -648,7 +618,7 @@ class BlockDesign(BlockMechanism):
     @cached_property
     def decoder(self) -> BlockDecoder:
         """The decoder that tells block sizes apart, where there are two."""
-        if self.design is None or isinstance(self.law, Subsets):
+        if self.design is None or len(self.design.mixture.sizes) == 1:
             return super().decoder
         return replace(super().decoder, numbers=self.design)
 

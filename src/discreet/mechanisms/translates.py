@@ -222,7 +222,7 @@ class SetTranslates(TranslatesLaw):
 
     @classmethod
     def of_parts(cls, parts: dict[str, Any]) -> Self:
-        """Return the law of a description, whose base is a list; see `CommonLaw.of_parts`."""
+        """Return the law of a description, whose base is a list; see `BlockLaw.of_parts`."""
         return cls(**{**parts, "base": tuple(parts["base"])})
 
     @property
@@ -351,15 +351,6 @@ class PaleyTranslates(TranslatesLaw):
     def alphabet_size(self) -> int:
         """Return q."""
         return self.prime
-
-    def describe(self) -> dict[str, Any]:
-        """Return v and q."""
-        return {"law": self.kind, "size": self.size, "prime": self.prime}
-
-    @classmethod
-    def of_parts(cls, parts: dict[str, Any]) -> "PaleyTranslates":
-        """Return the law of a description, whose prime is compared with the law's; see `CommonLaw.of_parts`."""
-        return cls(parts["size"])
 
     @property
     def choices(self) -> int:

@@ -24,7 +24,6 @@ from discreet.core.arithmetic import bisected, golden_section, last_whole, stirl
 from discreet.core.checks import checked_between, checked_n, checked_positive
 from discreet.core.columns import reals
 from discreet.errors import ParameterError
-from discreet.mechanisms import given
 from discreet.mechanisms.law import BlockMechanism
 from discreet.theory.design import Instance
 from discreet.theory.linear_decoder import PerValue
@@ -115,7 +114,7 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
         >>> round(exact_l1(mechanism, 1000, [0.3, 0.7]), 4)
         0.0537
     """
-    p = given.block_mechanism(mechanism).domain.check_distribution(p)
+    p = BlockMechanism.checked(mechanism).domain.check_distribution(p)
     if mechanism.decoder.numbers is not mechanism.numbers or mechanism.numbers.pool_bias:
         raise ParameterError("an exact l1 loss needs blocks of one kind, drawn for each report; use normal_l1 instead.")
     moments, chosen = mechanism.numbers, mechanism.domain.sensitive
@@ -155,7 +154,7 @@ def normal_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
         >>> round(normal_l1(mechanism, 1000, [0.3, 0.7]), 4)
         0.0537
     """
-    return sqrt(2 / pi) * float(given.block_mechanism(mechanism).decoder.standard_errors(n, p).sum())
+    return sqrt(2 / pi) * float(BlockMechanism.checked(mechanism).decoder.standard_errors(n, p).sum())
 
 
 # Worst-case l1, in the limit of many reports
@@ -174,7 +173,7 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
         >>> round(worst_normal_l1(mechanism, n=10_000).value, 3)
         0.163
     """
-    domain = given.block_mechanism(mechanism).domain
+    domain = BlockMechanism.checked(mechanism).domain
     v, others = domain.sensitive_count, domain.clear_count
     pool_bias = (checked_n(n) - 1) * mechanism.numbers.pool_bias.most if v > 1 else 0.0
 
@@ -293,7 +292,7 @@ def excess(mechanism: BlockMechanism) -> float:
         >>> [round(excess(make(domain, epsilon=1.0)), 2) for make in (dc.RandomizedResponse, dc.SubsetSelection)]
         [9.61, 1.0]
     """
-    domain = given.block_mechanism(mechanism).domain
+    domain = BlockMechanism.checked(mechanism).domain
     best = lower_bound(domain.sensitive_count, domain.size, mechanism.epsilon, 1)
     return mechanism.decoder.worst_case_mse(1) / best
 
@@ -314,7 +313,7 @@ def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
         >>> round(worst_variance(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0)), 2)
         8.29
     """
-    domain, decoder = given.block_mechanism(mechanism).domain, mechanism.decoder
+    domain, decoder = BlockMechanism.checked(mechanism).domain, mechanism.decoder
     pool_bias = (checked_n(n) - 1) * mechanism.numbers.pool_bias.most
     if domain.size == 1:
         return 0.0
@@ -351,7 +350,7 @@ def reports_for_mse(mechanism: BlockMechanism, wanted: float, *, p: Any = None) 
         >>> reports_for_mse(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0), wanted=0.01)
         4186
     """
-    decoder = given.block_mechanism(mechanism).decoder
+    decoder = BlockMechanism.checked(mechanism).decoder
     error = decoder.worst_case_mse if p is None else partial(decoder.mse, p=p)
     one = error(1)
     near = one / checked_positive("wanted", wanted)
@@ -380,7 +379,7 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
             return sqrt(worst_variance(mechanism, n) / n)
         return float(mechanism.decoder.standard_errors(n, p).max())
 
-    given.block_mechanism(mechanism)
+    BlockMechanism.checked(mechanism)
     one = error(1)
     root = one / checked_positive("wanted", wanted)
     if mechanism.numbers.pool_bias:

@@ -30,8 +30,7 @@ from discreet.core.guarantee import rounded_down, rounded_up
 from discreet.core.random import BATCH, RandomSource, checked_source
 from discreet.core.reports import Reports
 from discreet.errors import ParameterError
-from discreet.mechanisms import Mechanism
-from discreet.mechanisms.given import as_channel, block_mechanism
+from discreet.mechanisms import BlockMechanism, Mechanism
 from discreet.privacy.events import Event, Sample, ScoredEvent, Values, best_candidate, suspicious
 from discreet.privacy.notions import required, smallest_epsilon
 from discreet.theory.binomial import lower_bound, upper_bound
@@ -231,10 +230,10 @@ def _promises(mechanism: Mechanism) -> tuple[Callable[[int], float], BoolArray |
     """Return the promised epsilon by code, and for an explicit channel its invertible outputs."""
     if mechanism.guarantee.notion == "none":
         raise ParameterError("the mechanism must promise something to be audited, but nothing is sensitive.")
-    if (channel := as_channel(mechanism)) is not None:
-        found = required(smallest_epsilon(channel, "ULDP"), "the channel")
+    if mechanism.is_explicit:
+        found = required(smallest_epsilon(mechanism.channel(), "ULDP"), "the channel")
         return lambda _: found.epsilon, found.invertible
-    return block_mechanism(mechanism).promised_to, None
+    return BlockMechanism.checked(mechanism).promised_to, None
 
 
 def _spread(domain: Domain, most: int = _MOST_VALUES) -> IntArray:

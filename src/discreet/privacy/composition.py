@@ -41,7 +41,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite, nextafter, sqrt
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -51,7 +51,6 @@ from discreet.core.domain import Domain
 from discreet.core.random import WORD_RANGE
 from discreet.errors import MismatchError, ParameterError
 from discreet.mechanisms import Channel, Mechanism
-from discreet.mechanisms.given import as_blocks, as_channel
 from discreet.privacy.notions import Notion, Protection, exact_ratio, logarithm, required, smallest_epsilon
 from discreet.privacy.verify import verify
 
@@ -199,10 +198,11 @@ def repeated_epsilon(mechanism: Mechanism, reports: int) -> float:
 
 
 def _channel(given: object, name: str) -> Channel:
-    mechanism = as_channel(given) or as_blocks(given)
-    if mechanism is None:
+    # A personalized mechanism has another maker, and everything else has none.
+    if given is None or getattr(given, "maker", None) is not given:
         raise ParameterError(f"{name} must be a channel or a mechanism, got {type(given).__name__}.")
-    return mechanism.channel()
+    channel: Channel = cast("Mechanism", given).channel()
+    return channel
 
 
 def _one_per_output(first: Channel, second: Mechanism | Sequence[Mechanism]) -> list[Channel]:
@@ -263,7 +263,7 @@ def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = N
         >>> preserves_data_types([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], np.array([True, False])).preserved
         True
     """
-    stage = _as_channel(processing)
+    stage = Channel.of(processing)
     before, telling = _checked_types(protected, invertible, stage.domain.size)
     possible = stage.matrix > 0
     after: BoolArray = np.any(possible[before], axis=0)
@@ -302,7 +302,7 @@ def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") 
         (1.0, [[0.685, 0.315], [0.315, 0.685]])
     """
     found = required(smallest_epsilon(channel, notion), "the channel")
-    stage = _as_channel(processing)
+    stage = Channel.of(processing)
     if stage.domain.size != channel.outputs:
         raise ParameterError(f"processing must have a row per output ({channel.outputs}), got {stage.domain.size}.")
     refuse_large(channel.domain.size * channel.outputs * stage.outputs)
@@ -314,10 +314,6 @@ def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") 
         protected = types.protected
     weights: AnyArray = channel.weights.dot(stage.weights)
     return derive(notion, exact_ratio(found), weights, protected, channel.domain)
-
-
-def _as_channel(processing: Any) -> Channel:
-    return as_channel(processing) or Channel(processing)
 
 
 def _checked_types(protected: Any, invertible: Any, size: int) -> tuple[BoolArray, BoolArray]:

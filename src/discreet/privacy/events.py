@@ -24,9 +24,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.reports import Reports
-from discreet.mechanisms import Mechanism
+from discreet.mechanisms import BlockMechanism, Mechanism
 from discreet.mechanisms.block_law import Membership
-from discreet.mechanisms.given import as_channel, block_mechanism
 
 Cell: TypeAlias = tuple[str, Hashable]
 """A set of observations: a kind, and which one of it."""
@@ -148,7 +147,7 @@ class Sample:
         """Columns of the blocks of the reports that are not in clear."""
         if self.telling is not None:
             return {name: column[self.clear < 0] for name, column in self.reports.blocks.items()}
-        return dict(block_mechanism(self.mechanism).blocks_of_unknown(self.reports))
+        return dict(BlockMechanism.checked(self.mechanism).blocks_of_unknown(self.reports))
 
     @cached_property
     def _named_parts(self) -> list[tuple[str, AnyArray]]:
@@ -203,7 +202,8 @@ class Sample:
         return self._known[code]
 
     def _inside(self, rank: int) -> AnyArray:
-        law, matrix = block_mechanism(self.mechanism).law, self._membership
+        law = BlockMechanism.checked(self.mechanism).law
+        matrix = self._membership
         if matrix.multiplicity is None:
             return np.asarray(matrix.dot((np.arange(law.size) == rank).astype(np.float64))) > 0.5
         # Such a matrix has a row for each block, not for each report; there are few.
@@ -212,7 +212,7 @@ class Sample:
 
     @cached_property
     def _membership(self) -> Membership:
-        return block_mechanism(self.mechanism).law.membership(self._unknown)
+        return BlockMechanism.checked(self.mechanism).law.membership(self._unknown)
 
     @cached_property
     def _different(self) -> tuple[dict[str, AnyArray], AnyArray]:
@@ -355,7 +355,7 @@ def _scored(event: Event, samples: Samples) -> ScoredEvent:
 
 def _by_cells(samples: Samples, first: Values, second: Values, sensitive: BoolArray, *, few: bool) -> Iterator[Event]:
     """Yield the events by membership, and by output where few different ones occur."""
-    channel = as_channel(samples[first].mechanism) is not None
+    channel = samples[first].mechanism.is_explicit
     ways: list[Way] = [*([] if channel else ["membership"]), *(["output"] if few or channel else [])]  # type: ignore[list-item]
     for way in ways:
         blank = Event(first, second, way)
@@ -463,7 +463,7 @@ def suspicious(sample: Sample, codes: IntArray, most: int) -> list[int]:
     counts = np.diff([*starts, len(codes)])
     told = np.add.reduceat((sample.clear[order] >= 0).astype(np.float64), starts)
     measures = [_standardised(kind, told, counts) for kind in _kinds(sample.mechanism, values)]
-    if as_channel(sample.mechanism) is None:
+    if not sample.mechanism.is_explicit:
         own = np.add.reduceat(_own(sample, codes)[order], starts)
         measures += [_standardised(kind, own, counts) for kind in _kinds(sample.mechanism, values)]
     measures.append(_parities(sample, codes, values))
@@ -484,7 +484,7 @@ def _standardised(kind: BoolArray, successes: FloatArray, counts: IntArray) -> F
 
 def _own(sample: Sample, codes: IntArray) -> FloatArray:
     """Return ``(n,)`` 0 or 1: whether a report's block contains the value that it is of."""
-    mechanism, found = block_mechanism(sample.mechanism), np.zeros(len(codes))
+    mechanism, found = BlockMechanism.checked(sample.mechanism), np.zeros(len(codes))
     domain, unknown = mechanism.domain, np.flatnonzero(sample.clear < 0)
     ranks = np.where(domain.sensitive[codes], np.searchsorted(domain.sensitive_codes, codes), -1)[unknown]
     start = 0

@@ -26,7 +26,6 @@ from discreet.core.checks import checked_choice
 from discreet.core.columns import reals
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel
-from discreet.mechanisms.given import as_channel
 
 Notion: TypeAlias = Literal["LDP", "ULDP", "OSLDP"]
 """A privacy notion by its name."""
@@ -223,13 +222,12 @@ def _largest_ratio(matrix: AnyArray, numerators: Any) -> Fraction:
 
 def _checked(source: Channel | Any, notion: Notion, sensitive: Any) -> tuple[AnyArray, BoolArray]:
     """Return the matrix and the sensitive rows, of a channel or as passed."""
-    channel = as_channel(source)
-    if channel is None:
+    if not getattr(source, "is_explicit", False):
         matrix = _checked_matrix(source)
         return matrix, _checked_sensitive(sensitive, len(matrix), notion)
     if sensitive is not None:
         raise ParameterError("sensitive must be left out for a channel, whose domain says what is sensitive.")
-    return channel.weights, channel.domain.sensitive
+    return source.weights, source.domain.sensitive
 
 
 def _checked_matrix(given: Any) -> AnyArray:

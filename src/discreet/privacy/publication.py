@@ -21,7 +21,7 @@ from discreet.core.guarantee import rounded_down, rounded_up, sureness
 from discreet.core.result_table import facts_as_html
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
-from discreet.mechanisms import Mechanism, given
+from discreet.mechanisms import Mechanism
 from discreet.privacy.shuffling import ShuffledGuarantee, Surest, shuffled
 from discreet.results.groups import GroupedEstimate
 
@@ -132,8 +132,7 @@ which of two protected values is a person's; the chance that they get further is
         yield self.beside
         if not 0 < self.local < inf:
             yield "nothing is protected, as every value is told in clear"
-        personalized = given.as_personalized(self.mechanism)
-        if personalized is not None and len(personalized.tags) > 1:
+        if len(self.mechanism.tags) > 1:
             yield "a plan with several tags is not covered, as which secrets stand behind them differs between people"
         if self.answers == "permanent" and len(self.batches) > 1:
             yield "permanent answers are sent again, which links the reports of a person in different batches"

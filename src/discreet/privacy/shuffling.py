@@ -40,7 +40,7 @@ from discreet.core.checks import checked_between, checked_finite, checked_whole
 from discreet.core.guarantee import rounded_down, rounded_up
 from discreet.core.result_table import facts_as_html
 from discreet.errors import ParameterError
-from discreet.mechanisms import BlockMechanism, Channel, given
+from discreet.mechanisms import BlockMechanism, Mechanism
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.pictures.charts import delta_chart
 from discreet.privacy.shuffling_pairs import (
@@ -203,7 +203,7 @@ class ShuffledGuarantee:
         (0.089, 0.2376, 0.1747)
     """
 
-    mechanism: BlockMechanism | Channel
+    mechanism: Mechanism
     n: int
     delta: float
     rounds: int = 1
@@ -352,7 +352,7 @@ class ShuffledGuarantee:
 
     def _attacks(self, curve: CentralCurve, *, towards: bool) -> Iterator[ValuePair]:
         """Yield attacks; on a pool of hash functions none, as its bound leaves the public functions open."""
-        blocks = given.as_blocks(self.mechanism)
+        blocks = None if self.mechanism.is_explicit else BlockMechanism.checked(self.mechanism)
         if blocks is not None and is_pool(blocks):
             return
         for pair in curve.pairs:
@@ -414,9 +414,7 @@ def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_t
             "a report alone has its local epsilon."
         )
     rounds = checked_whole("rounds", rounds, 1, _MOST_ROUNDS)
-    personalized = given.as_personalized(mechanism)
-    bots = 0 if personalized is None else len(personalized.tags)
-    return ShuffledGuarantee(checked, n, _certifiable("delta", delta), rounds, not_trusted, bots)
+    return ShuffledGuarantee(checked, n, _certifiable("delta", delta), rounds, not_trusted, len(mechanism.tags))
 
 
 def _certifiable(name: str, chance: object) -> float:
@@ -444,32 +442,29 @@ def delta(mechanism: Any, n: int, epsilon: float) -> CentralDeltas:
     return ShuffledGuarantee(_checked(mechanism), checked_whole("n", n), 0.5).delta_at(epsilon)
 
 
-def _checked(mechanism: Any) -> BlockMechanism | Channel:
+def _checked(mechanism: Any) -> Mechanism:
     """Return a mechanism that protects something; of a personalized one, the common one over values and bots."""
-    personalized = given.as_personalized(mechanism)
-    checked = given.mechanism(mechanism if personalized is None else personalized.common)
+    checked = Mechanism.checked(mechanism).maker
     if checked.domain.sensitive_count == 0 or checked.guarantee.realised == inf:
         raise ParameterError("the mechanism must protect something before its reports are shuffled, and does not.")
     return checked
 
 
-def _pairs(mechanism: BlockMechanism | Channel, *, towards: bool) -> Iterable[ValuePair]:
-    channel = given.as_channel(mechanism)
-    if channel is not None:
-        return channel_pairs(channel, towards=towards)
-    blocks = given.block_mechanism(mechanism)
+def _pairs(mechanism: Mechanism, *, towards: bool) -> Iterable[ValuePair]:
+    if mechanism.is_explicit:
+        return channel_pairs(mechanism.channel(), towards=towards)
+    blocks = BlockMechanism.checked(mechanism)
     return pairs_towards(blocks) if towards else block_pairs(blocks)
 
 
-def shown_in_clear(mechanism: BlockMechanism | Channel) -> int:
+def shown_in_clear(mechanism: Mechanism) -> int:
     """Return the number of values that leave only noise among the blocks, so that others' truths hide nobody.
 
     For a pool of hash functions none is counted: its bound holds for any functions, not for the public ones.
     """
-    channel = given.as_channel(mechanism)
-    if channel is not None:
-        return silent_rows(channel)
-    blocks = given.block_mechanism(mechanism)
+    if mechanism.is_explicit:
+        return silent_rows(mechanism.channel())
+    blocks = BlockMechanism.checked(mechanism)
     return 0 if is_pool(blocks) else blocks.domain.clear_count
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
-from discreet.mechanisms import BlockMechanism, Channel, Mechanism, given
+from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.law import is_small
 from discreet.mechanisms.registry import at_small_sizes, examined, is_countable
@@ -119,13 +119,13 @@ def verify(mechanism: Mechanism) -> Verification:
         >>> result.holds, round(result.realised, 9), round(result.from_matrix, 9)
         (True, 1.0, 1.0)
     """
-    notion = given.mechanism(mechanism).guarantee.notion
+    notion = Mechanism.checked(mechanism).guarantee.notion
     if notion == "none":
         return Verification(notion, None, None, {}, float("inf"), None, holds=True)
-    if (matrix := given.as_channel(mechanism)) is not None:
-        found = smallest_epsilon(matrix, "ULDP").epsilon
+    if mechanism.is_explicit:
+        found = smallest_epsilon(mechanism.channel(), "ULDP").epsilon
         return Verification(notion, None, None, {"weights": "over 2^64"}, found, found, holds=isfinite(found))
-    return _of_blocks(given.block_mechanism(mechanism), notion)
+    return _of_blocks(BlockMechanism.checked(mechanism), notion)
 
 
 def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:

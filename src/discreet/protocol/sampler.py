@@ -19,10 +19,9 @@ from discreet.core.checks import is_whole, shown
 from discreet.core.random import WORD_RANGE, RandomSource, likelihood_ratio, logarithm
 from discreet.core.reports import CLEAR, Column, smallest_unsigned
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms import law_of, spelled_out
+from discreet.mechanisms import BlockMechanism, Mechanism, law_of, spelled_out
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.given import as_blocks, as_personalized
-from discreet.mechanisms.obfuscation import obfuscated
+from discreet.mechanisms.obfuscation import Sampling, obfuscated
 from discreet.mechanisms.registry import UnknownLawError
 from discreet.mechanisms.translates import SetTranslates
 from discreet.protocol.frames import LARGEST_RECORD, RecordCodec
@@ -103,10 +102,10 @@ class Sampler:
         Raises:
             SamplerError: if it is another mechanism, which no device can run, or protects nobody.
         """
-        personalized = as_personalized(mechanism)
-        blocks = as_blocks(mechanism if personalized is None else personalized.common)
-        if blocks is None:
-            raise SamplerError(f"only block mechanisms run on devices, got {type(mechanism).__name__}.")
+        try:
+            blocks = BlockMechanism.checked(Mechanism.checked(mechanism).maker)
+        except ParameterError:
+            raise SamplerError(f"only block mechanisms run on devices, got {type(mechanism).__name__}.") from None
         domain, law = blocks.domain, _spelled(blocks.law)
         return cls(domain.size, _ranges(domain.sensitive), blocks.threshold, blocks.clear_blocks, law)
 
@@ -194,36 +193,19 @@ class Sampler:
         return self.codec.encode(reports).tobytes()
 
     @cached_property
-    def _sampling(self) -> "_Sampling":
-        codes = _Codes(self.size, self.size - self.sensitive_count, self.sensitive)
-        return _Sampling(self.clear_blocks, codes, self.block_law, self.truth, self.block_law.columns)
+    def _sampling(self) -> Sampling:
+        slots = _Ranks(self.sensitive) if self.sensitive_count < self.size else None
+        law = self.block_law
+        # Its reports become records at once, which bear no plan.
+        return Sampling(self.size, slots, law, law.columns, self.truth, self.clear_blocks, "sampler")
 
 
-@dataclass(frozen=True, slots=True)
-class _Sampling:
-    """The part of a mechanism that `obfuscated` needs."""
-
-    clear_blocks: bool
-    domain: "_Codes"
-    law: BlockLaw
-    threshold: int
-    block_columns: tuple[Column, ...]
-    # Its reports become records at once, which bear no plan.
-    fingerprint: str = "sampler"
-
-
-class _Codes:
+class _Ranks:
     """Ranks of codes from ranges: a device of ten million values keeps no column of them."""
 
-    def __init__(self, size: int, clear_count: int, sensitive: tuple[tuple[int, int], ...]) -> None:
-        self.size, self.clear_count = size, clear_count
+    def __init__(self, sensitive: tuple[tuple[int, int], ...]) -> None:
         self._starts, self._stops = np.array(sensitive, dtype=np.int64).T
         self._before = np.cumsum(self._stops - self._starts) - (self._stops - self._starts)
-
-    @property
-    def slots(self) -> "_Codes | None":
-        """Itself, as a table of ranks; None if all codes are sensitive."""
-        return self if self.clear_count else None
 
     def __getitem__(self, codes: IntArray) -> IntArray:
         """Return the ranks of sensitive codes, and -1 for others."""

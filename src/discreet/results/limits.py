@@ -17,7 +17,7 @@ from discreet.arrays import FloatArray, frozen
 from discreet.core.grouping import ValueCells
 from discreet.core.tally import Tally
 from discreet.mechanisms.count_laws import CodedLaw, SumLaw
-from discreet.mechanisms.decoders import Decoder
+from discreet.mechanisms.mechanism import Decoder
 from discreet.results.one_step import OneStepWorths
 from discreet.theory.binomial import CountLaw, Ends, MeanWorths, miss_probability, share_limits, sigmas
 from discreet.theory.covariance import Covariance

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.given import block_mechanism
 from discreet.testing.contract import (
     Outputs,
     blocks_are_written_as_the_columns_say,
@@ -72,6 +71,6 @@ def check_mechanism(mechanism: Any) -> None:
         >>> import discreet
         >>> check_mechanism(discreet.RandomizedResponse(discreet.Domain(range(4), sensitive=[1, 3]), 1.0))
     """
-    made = block_mechanism(mechanism)
+    made = BlockMechanism.checked(mechanism)
     for check in CHECKS:
         check(made)

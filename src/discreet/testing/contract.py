@@ -38,7 +38,7 @@ from discreet.core.reports import Blocks, Reports, smallest_unsigned
 from discreet.errors import DataError, DiscreetError, MismatchError, ParameterError
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism, spelled_out
-from discreet.mechanisms.grouped_counts import tallies_by_group
+from discreet.mechanisms.mechanism import tallies_by_group
 from discreet.mechanisms.registry import Enumeration, as_keys, found_among, in_whole_numbers, keys, made_again
 
 

@@ -24,27 +24,13 @@ probability v / (k e^eps + v - k), else itself in clear.
 
 The decoder is the best unbiased linear one at the distribution of mass alpha, uniform inside each class [spec of the
 optimum, section 3]. For a single size it is that of `LinearDecoder`.
-
-Cross moments: the mean product of what one report is worth to two different values.
-
-With a = p(X_S), the values x != x' in X_S, and rho_3 = P(x', x'' in A given x in A), a block law whose values are alike
-has
-
-    E phi_x phi_x' = c_0 + c_1 (p_x + p_x'),
-
-    m_0 = o^2 + 2 o d pi + d^2 pi rho,  m_1 = o^2 + o d (1 + rho) + d^2 rho,  m_2 = o^2 + 2 o d rho + d^2 rho_3,
-    c_0 = (1 - s) m_0 + s (a m_2 + (1 - a) k^2),  c_1 = s (m_1 - m_2),
-
-where a report is worth o = phi_out to a value outside its block, d more to one inside, and k if it is in clear: a
-noise block holds both values with probability pi rho, the block of one of them the other one with rho, and that of a
-third value both with rho_3. The covariance of two estimates is this less p_x p_x', over n. It is affine in p and in a:
-with unbiased estimates in their places and n - 1 in that of n, its mean is the covariance.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import expm1, isclose
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,7 +38,17 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray
 from discreet.core.checks import checked_epsilon, checked_mass, checked_n, checked_whole, refuse_silence
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
-from discreet.theory.linear_decoder import NO_POOL_BIAS, LinearDecoder, PerValue, PoolBias, Variances, WorthRanges
+from discreet.theory.binomial import joint_share
+from discreet.theory.linear_decoder import (
+    NO_POOL_BIAS,
+    AlikeWorths,
+    JointInclusion,
+    PerValue,
+    PoolBias,
+    Variances,
+    WorthRanges,
+    arranged_moments,
+)
 
 Three = tuple[float, float, float]
 _MOST = 1 << 62
@@ -273,10 +269,15 @@ class Design:
         hidden = self.size * self.instance.tau
         return hidden / (k + hidden)
 
+    pool_bias: ClassVar[PoolBias] = NO_POOL_BIAS
+    clear_blocks: ClassVar[bool] = False
+    stacks: ClassVar[bool] = False
+    by_size: ClassVar[bool] = True
+
     @property
-    def pool_bias(self) -> PoolBias:
-        """Return none: nothing is drawn for all reports."""
-        return NO_POOL_BIAS
+    def noisy_inclusion(self) -> float:
+        """Return the probability that a value in clear sends a block that contains a given sensitive value."""
+        return sum(share * self.noise(k) * k / self.size for k, share in self.weights.items())
 
     @property
     def truth(self) -> float:
@@ -421,6 +422,25 @@ class Design:
         del n
         return np.zeros_like(sensitive[0]), np.zeros_like(clear)
 
+    def cross_moments(self, triple: float, mass: float) -> FloatArray:
+        """Return the ``(4, 4)`` cross moments of a mixture of block sizes; see `LinearDecoder.cross_moments`."""
+        del triple
+        total = np.zeros((4, 4))
+        for k, share in self.weights.items():
+            total += share * _of_size(self, k, mass)
+        return total
+
+    def alike_worths(self, joint: JointInclusion) -> list[AlikeWorths]:
+        """Return the worths of reports by block size; none where some values go in clear."""
+        del joint
+        if self.instance.clear_size:
+            return []
+        return [
+            (1 - noise, noise, partial(joint_share, self.size, k), (*self.block_worth(k)[:2], 0.0), share)
+            for k, share in self.weights.items()
+            for noise in [self.noise(k)]
+        ]
+
     def _square_worth(self, k: int) -> float:
         inside, outside, clear = self.block_worth(k)
         return k * inside**2 + (self.size - k) * outside**2 + self.instance.clear_size * clear**2
@@ -466,35 +486,6 @@ class Design:
         return self.mse(n, mass, self.instance.squares(mass))
 
 
-def cross_moments(numbers: LinearDecoder, triple: float, mass: float) -> FloatArray:
-    """Return the cross moments of truth or noise.
-
-    Args:
-        numbers: of the decoder, the same for every sensitive value.
-        triple: the covariance of x' in A and x'' in A given x in A, that is rho_3 - rho^2.
-        mass: a = p(X_S).
-
-    Returns:
-        ``(4, 4)`` C: E phi_x phi_y = b_x' C b_y with b_x = (1, p_x, 0, 0) for x in X_S and (0, 0, 1, p_x) for others.
-    """
-    inside, o, silent = (float(worth) for worth in numbers.worth)
-    s, pi, rho = numbers.truth, float(numbers.inclusion), float(numbers.conditional_inclusion)
-    d = inside - o
-    m_0 = o * o + 2 * o * d * pi + d * d * pi * rho
-    m_1 = o * o + o * d * (1 + rho) + d * d * rho
-    m_2 = o * o + 2 * o * d * rho + d * d * (rho * rho + triple)
-    base = numbers.noisy * m_0 + s * (mass * m_2 + (1 - mass) * silent**2)
-    return _arranged((base, s * (m_1 - m_2)), (silent, 0.0, 0.0), (0.0, 0.0))
-
-
-def design_cross_moments(design: Design, mass: float) -> FloatArray:
-    """Return the ``(4, 4)`` cross moments of a mixture of block sizes; see `cross_moments`."""
-    total = np.zeros((4, 4))
-    for k, share in design.weights.items():
-        total += share * _of_size(design, k, mass)
-    return total
-
-
 def _of_size(design: Design, k: int, mass: float) -> FloatArray:
     """Return the cross moments of a device that draws blocks of size k."""
     v, own, noise = design.size, design.inside(k), design.noise(k)
@@ -519,22 +510,8 @@ def _of_size(design: Design, k: int, mass: float) -> FloatArray:
     clear_pair, clear_third = (
         noise * beside**2 + (1 - noise) * other_clear * each for each in (own_clear, other_clear)
     )
-    return _arranged(
+    return arranged_moments(
         (mass * third + (1 - mass) * from_clear, first - third),
         (told - told_other, (mean_own - mean_other) * beside, mass * mean_other * beside + (1 - mass) * told_other),
         (mass * beside**2 + (1 - mass) * clear_third, clear_pair - clear_third),
     )
-
-
-def _arranged(
-    sensitive: tuple[float, float], between: tuple[float, float, float], clear: tuple[float, float]
-) -> FloatArray:
-    """Return C from its coefficients.
-
-    Args:
-        sensitive: of two sensitive values: of 1, and of either frequency.
-        between: of a sensitive value x and another y.
-        clear: of two other values: of 1, and of either frequency.
-    """
-    (c_0, c_1), (of_y, of_x, d_0), (e_0, e_1) = sensitive, between, clear
-    return np.array([[c_0, c_1, d_0, of_y], [c_1, 0, of_x, 0], [d_0, of_x, e_0, e_1], [of_y, 0, e_1, 0]])

@@ -38,6 +38,21 @@ Where pi differs from value to value (a promise to each of its own), every formu
 pi_x and rho_x, as long as rho_x = P(x in A given x' in A) is the same for every other x': so it is for single values
 (0) and for independent bits (pi_x).
 
+Cross moments: the mean product of what one report is worth to two different values.
+
+With a = p(X_S), the values x != x' in X_S, and rho_3 = P(x', x'' in A given x in A), a block law whose values are alike
+has
+
+    E phi_x phi_x' = c_0 + c_1 (p_x + p_x'),
+
+    m_0 = o^2 + 2 o d pi + d^2 pi rho,  m_1 = o^2 + o d (1 + rho) + d^2 rho,  m_2 = o^2 + 2 o d rho + d^2 rho_3,
+    c_0 = (1 - s) m_0 + s (a m_2 + (1 - a) k^2),  c_1 = s (m_1 - m_2),
+
+where a report is worth o = phi_out to a value outside its block, d more to one inside, and k if it is in clear: a
+noise block holds both values with probability pi rho, the block of one of them the other one with rho, and that of a
+third value both with rho_3. The covariance of two estimates is this less p_x p_x', over n. It is affine in p and in a:
+with unbiased estimates in their places and n - 1 in that of n, its mean is the covariance.
+
 The linear decoder of mechanisms whose reports in clear carry a block of noise too.
 
 So do the bits of the paper's uRAP (`clear_bits`). The decoder counts the blocks of all reports, which is unbiased only
@@ -45,6 +60,7 @@ where values are in a block independently (pi = rho); without blocks beside valu
 smaller.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -56,6 +72,12 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray
 
 PerValue: TypeAlias = float | FloatArray
 """One number for all sensitive values, or ``(v,)`` numbers."""
+
+JointInclusion: TypeAlias = Callable[[int], Fraction | None]
+"""The probability that so many given values are all in a noise block."""
+
+AlikeWorths: TypeAlias = tuple[float, float, JointInclusion, tuple[float, float, float], float]
+"""Truth, noise, joint inclusions, worths and share of reports; see `discreet.theory.binomial.AlikeBlocks`."""
 
 
 class Variances(NamedTuple):
@@ -189,6 +211,13 @@ class LinearDecoder:
     pool_bias: PoolBias = NO_POOL_BIAS
 
     clear_blocks: ClassVar[bool] = False
+    by_size: ClassVar[bool] = False
+    """Whether supports are read of each size of block in turn."""
+
+    @property
+    def stacks(self) -> bool:
+        """True if estimates of many tallies can be made at once: all but those with a pool bias."""
+        return not self.pool_bias
 
     def block_count(self, n: float, in_clear: PerValue) -> PerValue:
         """Return the number, or share, of blocks among n reports of which some are in clear."""
@@ -202,6 +231,11 @@ class LinearDecoder:
     def offset(self) -> PerValue:
         """Return c = (pi - rho)(1 - s)."""
         return (self.inclusion - self.conditional_inclusion) * self.noisy
+
+    @property
+    def noisy_inclusion(self) -> PerValue:
+        """Return (1 - s) pi, the probability of a block of noise that contains a given value."""
+        return self.noisy * self.inclusion
 
     @property
     def scale(self) -> PerValue:
@@ -419,6 +453,37 @@ class LinearDecoder:
         constant = inside**power * base + outside**power * (self.block_count(1.0, clear) - base) + silent
         return constant, slope * (inside**power - outside**power)
 
+    def cross_moments(self, triple: float, mass: float) -> FloatArray:
+        """Return the cross moments of one report, where pi is one number.
+
+        Args:
+            triple: the covariance of x' in A and x'' in A given x in A, that is rho_3 - rho^2.
+            mass: a = p(X_S).
+
+        Returns:
+            ``(4, 4)`` C: E phi_x phi_y = b_x' C b_y with b_x = (1, p_x, 0, 0) for x in X_S and (0, 0, 1, p_x) for
+            others.
+        """
+        inside, o, silent = (float(worth) for worth in self.worth)
+        s, pi, rho = self.truth, float(self.inclusion), float(self.conditional_inclusion)
+        d = inside - o
+        m_0 = o * o + 2 * o * d * pi + d * d * pi * rho
+        m_1 = o * o + o * d * (1 + rho) + d * d * rho
+        m_2 = o * o + 2 * o * d * rho + d * d * (rho * rho + triple)
+        base = self.noisy * m_0 + s * (mass * m_2 + (1 - mass) * silent**2)
+        return arranged_moments((base, s * (m_1 - m_2)), (silent, 0.0, 0.0), (0.0, 0.0))
+
+    def alike_worths(self, joint: JointInclusion) -> list[AlikeWorths]:
+        """Return the worths of reports to values that are alike; none where they vary otherwise.
+
+        Args:
+            joint: the probabilities that numbers of given values are all in a noise block.
+        """
+        if self.clear_blocks or self.pool_bias:
+            return []
+        inside, outside, silent = (float(each) for each in self.worth)
+        return [(self.truth, self.noisy, joint, (inside, outside, silent), 1.0)]
+
     @property
     def count_law(self) -> tuple[PerValue, PerValue] | None:
         """Return b and d such that the support of x is binomial with probability b + d p_x; None where it is not.
@@ -429,7 +494,7 @@ class LinearDecoder:
         varies = bool(self.clear_size) and not self.clear_blocks and bool(np.any(self.conditional_inclusion))
         if varies or self.pool_bias:
             return None
-        return self.noisy * self.inclusion + self.truth * self.conditional_inclusion, self.scale
+        return self.noisy_inclusion + self.truth * self.conditional_inclusion, self.scale
 
 
 @dataclass(frozen=True)
@@ -450,3 +515,17 @@ class DecoderBesideClear(LinearDecoder):
     def _beside_clear(self, share: PerValue, power: int) -> tuple[PerValue, PerValue]:
         del power
         return share, 0.0
+
+
+def arranged_moments(
+    sensitive: tuple[float, float], between: tuple[float, float, float], clear: tuple[float, float]
+) -> FloatArray:
+    """Return cross moments C from their coefficients; see `LinearDecoder.cross_moments`.
+
+    Args:
+        sensitive: of two sensitive values: of 1, and of either frequency.
+        between: of a sensitive value x and another y.
+        clear: of two other values: of 1, and of either frequency.
+    """
+    (c_0, c_1), (of_y, of_x, d_0), (e_0, e_1) = sensitive, between, clear
+    return np.array([[c_0, c_1, d_0, of_y], [c_1, 0, of_x, 0], [d_0, of_x, e_0, e_1], [of_y, 0, e_1, 0]])

@@ -8,10 +8,10 @@ with the matrix and the transposed ones while the blocks are at hand.
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,7 @@ from discreet.estimators.likelihood import RowLikelihood, Rows, RowSums
 from discreet.files.reading import Progress
 from discreet.formats.sources import Seen, surveyed
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.block_law import LaidOut, Membership
+from discreet.mechanisms.block_law import BlockLaw, Membership
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
 
@@ -127,7 +127,7 @@ def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None
     blocks = both.where(sql.col("kind") == _BLOCKS)
     tally = counted.tally
     # Reports in clear may carry blocks of noise, which say nothing.
-    extent = RemoteExtent(tally.n - tally.clear_total, mechanism.law.size)
+    extent = RemoteRows(tally.n - tally.clear_total, mechanism.law.size)
     return counted, StoredBlocks(tally, extent, partial(RowsOnSpark, spark=spark, blocks=blocks, law=mechanism.law))
 
 
@@ -135,23 +135,27 @@ _BLOCKS = "blocks"
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteExtent:
-    """The size of the matrix whose rows executors hold; see `Extent`."""
+class RemoteRows(Membership):
+    """The size of a matrix whose rows executors hold, and sum over; every report has a row of its own."""
 
-    rows: int
-    size: int
+    is_here: ClassVar[bool] = False
+    rows: int = field()
+    size: int = field()
 
-    @property
-    def multiplicity(self) -> FloatArray | None:
-        """None: every report has a row of its own."""
-        return None
+    def dot(self, values: Any) -> NoReturn:
+        """Refuse products here."""
+        raise NotImplementedError
+
+    def transpose_dot(self, weights: Any) -> NoReturn:
+        """Refuse products here."""
+        raise NotImplementedError
 
 
 class _Layout:
     """A layout of blocks in rows of a frame, each row a matrix."""
 
     def __init__(self, mechanism: BlockMechanism) -> None:
-        self._law: Any = mechanism.law
+        self._law = mechanism.law
         each = max(sum(column.bytes for column in mechanism.block_columns), 1)
         self._most = max(_BYTES // each // _LEAST, 1) * _LEAST
         self._pending: list[Blocks] = []
@@ -171,7 +175,7 @@ class _Layout:
         if self._waiting:
             names = self._pending[0].keys()
             blocks = {name: np.concatenate([one[name] for one in self._pending]) for name in names}
-            yield _packed(self._waiting, {"": self._law.lay_out(blocks)} if isinstance(self._law, LaidOut) else blocks)
+            yield _packed(self._waiting, self._law.laid_out(blocks))
             self._pending, self._waiting = [], 0
 
 
@@ -185,15 +189,12 @@ def _packed(rows: int, arrays: Mapping[str, AnyArray]) -> pa.RecordBatch:
     )
 
 
-def _unpacked(law: Any, entries: bytes) -> Membership:
+def _unpacked(law: BlockLaw, entries: bytes) -> Membership:
     """Return the matrix of a row."""
     with np.load(io.BytesIO(entries), allow_pickle=False) as found:
         rows = int(found["rows"])
         arrays = {name[1:]: found[name] for name in found.files if name != "rows"}
-    if isinstance(law, LaidOut):
-        return law.membership_of(arrays[""], rows)
-    matrix: Membership = law.membership(arrays)
-    return matrix
+    return law.membership_of_laid(arrays, rows)
 
 
 class RowsOnSpark(Rows):

@@ -19,7 +19,6 @@ from discreet.core.reports import Reports, check_same_plan
 from discreet.core.traces import Split, Traces
 from discreet.errors import DataError
 from discreet.mechanisms.channel import Channel
-from discreet.mechanisms.given import as_channel, block_mechanism
 from discreet.mechanisms.law import BlockMechanism
 from discreet.risk.attacks.features import KeyCounts
 from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, match, match_rows, visits
@@ -123,10 +122,10 @@ def match_reports(
     sent = split.target.first(events)
     reports = mechanism.obfuscate_codes(_fitting(sent, mechanism).events, random=random)
     owners = np.repeat(np.arange(sent.users), sent.lengths)
-    if (channel := as_channel(mechanism)) is not None:
-        rows, users = _channel_rows(split.training, channel, reports, owners, checked_between("zero", zero))
+    if mechanism.is_explicit:
+        rows, users = _channel_rows(split.training, mechanism.channel(), reports, owners, checked_between("zero", zero))
         return replace(match_rows(rows, users, split.training.users), unit=UNIT)
-    matcher = report_matcher(split.training, block_mechanism(mechanism), reports, owners, zero=zero)
+    matcher = report_matcher(split.training, BlockMechanism.checked(mechanism), reports, owners, zero=zero)
     return match(matcher, threads=threads)
 
 

@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeAlias
 from discreet.core.checks import checked_whole
 from discreet.core.guarantee import Guarantee, in_odds
 from discreet.core.result_table import facts_as_html
-from discreet.mechanisms import Mechanism, given
+from discreet.mechanisms import Mechanism
 from discreet.risk.bounds.leakage import Prior, ReportLeakage, report_leakage
 from discreet.theory.capacity import BITS, ldp_capacity
 from discreet.theory.fano import (
@@ -448,8 +448,7 @@ def identification_bounds(
         >>> [round(identification_bounds(mechanism, 5000, reports=t).identification.value, 4) for t in (1, 3)]
         [0.0104, 0.0352]
     """
-    personalized = given.as_personalized(mechanism)
-    named = given.mechanism(mechanism if personalized is None else personalized.common)
+    named = Mechanism.checked(mechanism).maker
     population = Prior.of(users, prior)
     reports, listed = checked_whole("reports", reports), checked_whole("largest_list", largest_list)
     leakage = report_leakage(mechanism, population, listed)

@@ -19,8 +19,6 @@ from discreet.core.checks import checked_whole
 from discreet.core.guarantee import Guarantee
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
-from discreet.mechanisms.given import as_channel, as_personalized, block_mechanism
-from discreet.mechanisms.personalized import Personalized
 from discreet.theory.capacity import (
     Inputs,
     Interval,
@@ -160,7 +158,7 @@ class ReportLeakage:
         return self.guarantee.realised if promised else None
 
 
-def report_leakage(mechanism: Mechanism | Personalized, prior: Prior, listed: int) -> ReportLeakage:
+def report_leakage(mechanism: Mechanism, prior: Prior, listed: int) -> ReportLeakage:
     """Return the leakage of one report among n users.
 
     Args:
@@ -169,11 +167,10 @@ def report_leakage(mechanism: Mechanism | Personalized, prior: Prior, listed: in
         prior: over the users who may have sent it.
         listed: k.
     """
-    if (personalized := as_personalized(mechanism)) is not None:
-        return replace(report_leakage(personalized.common, prior, listed), guarantee=personalized.guarantee)
-    if (channel := as_channel(mechanism)) is not None:
-        return _of_matrix(channel, prior, listed)
-    return _of_blocks(block_mechanism(mechanism), prior, listed)
+    maker = Mechanism.checked(mechanism).maker
+    if maker.is_explicit:
+        return _of_matrix(maker.channel(), prior, listed)
+    return replace(_of_blocks(BlockMechanism.checked(maker), prior, listed), guarantee=mechanism.guarantee)
 
 
 # Truth or noise
