@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -25,19 +25,20 @@ from discreet.cli.output import (
     write_results,
     written,
 )
-from discreet.cli.publications import Statement
 from discreet.core.domain import Domain
 from discreet.core.guarantee import NOT_TWO_SIDED, ONE_SIDED
 from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, spelled
 from discreet.formats.plan import Plan
-from discreet.formats.sealed_files import SealedFile, UnsealedError, check_sealed
-from discreet.formats.sources import report_files
 from discreet.mechanisms import BlockMechanism
 from discreet.privacy.publication import Answers, Publication
 from discreet.privacy.verify import Verification
 from discreet.privacy.verify import verify as verified
+
+if TYPE_CHECKING:
+    from discreet.cli.publications import Statement
+    from discreet.formats.sealed_files import SealedFile
 
 _MOST_NAMES = 3
 _MOST_LEVELS = 8
@@ -285,6 +286,10 @@ def _verify_sealed(mechanism: BlockMechanism, source: str | Path, *, as_json: bo
         DataError: if a file cannot be read.
         MismatchError: if one belongs to another plan.
     """
+    # Arrow, which plans do without.
+    from discreet.formats.sealed_files import UnsealedError, check_sealed
+    from discreet.formats.sources import report_files
+
     files: list[SealedFile] = []
     flaw = ""
     try:
@@ -299,15 +304,17 @@ def _verify_sealed(mechanism: BlockMechanism, source: str | Path, *, as_json: bo
         raise click.exceptions.Exit(1)
 
 
-def _statement(mechanism: BlockMechanism, files: Sequence[SealedFile]) -> Statement | None:
+def _statement(mechanism: BlockMechanism, files: Sequence["SealedFile"]) -> "Statement | None":
     """Return the statement on a person in the files; None of files without reports."""
+    from discreet.cli.publications import Statement
+
     batches = tuple(file.n for file in files if file.n)
     simulated = any(file.simulated for file in files)
     shown = "these files, or anything made of them"
     return Statement(Publication(mechanism, batches, simulated=simulated, shown=shown)) if batches else None
 
 
-def _sealed_parts(files: Sequence[SealedFile], plan: str, said: Statement | None) -> Iterator[str]:
+def _sealed_parts(files: Sequence["SealedFile"], plan: str, said: "Statement | None") -> Iterator[str]:
     for file in files:
         yield (
             f"{file.path}: {file.n:,} reports of plan {plan[:12]}, sealed: sorted by what they say, with nothing "
