@@ -103,7 +103,7 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
             return estimate(mechanism, gather(mechanism, folder)[0], method="mle")
 
         def theirs() -> Any:
-            return estimate(mechanism, engine.gather_files(spark, mechanism, folder)[0], method="mle")
+            return estimate(mechanism, engine.SparkEngine(spark).evidence(mechanism, folder)[0], method="mle")
 
         rounds = [(_timed(ours), _timed(theirs)) for _ in range(2)]
         (local, left), (cluster, right) = rounds[-1]
@@ -112,7 +112,7 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
         rounds = [
             (
                 _timed(lambda: tally(mechanism, folder).tally),
-                _timed(lambda: engine.tally_files(spark, mechanism, folder).tally),
+                _timed(lambda: engine.SparkEngine(spark).tally(mechanism, folder).tally),
             )
             for _ in range(2)
         ]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from discreet.estimators.tags import estimate_personalized
     from discreet.formats.plan import Plan
     from discreet.formats.reports import read_reports, write_reports
+    from discreet.formats.sources import Sources
     from discreet.mechanisms import (
         BlockDesign,
         Channel,
@@ -58,6 +59,7 @@ _HOMES = {
     "SecretTags": "discreet.mechanisms.personalized",
     "SecureRandom": "discreet.core.random",
     "SeededRandom": "discreet.core.random",
+    "Sources": "discreet.formats.sources",
     "SubsetSelection": "discreet.mechanisms",
     "Tally": "discreet.core.tally",
     "TranslateResponse": "discreet.mechanisms",
@@ -96,6 +98,7 @@ __all__ = [
     "SecretTags",
     "SecureRandom",
     "SeededRandom",
+    "Sources",
     "SubsetSelection",
     "Tally",
     "TranslateResponse",

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.formats import arrow
 from discreet.formats.reports import write_reports
+from discreet.mechanisms import report_tables
 from json_rows import columns
 from running import Files, done, refusal, told
 
@@ -68,7 +68,7 @@ def test_memory_is_for_methods_that_need_reports(files: Files) -> None:
 
 
 def test_bad_rows_are_said(files: Files) -> None:
-    table = arrow.to_arrow(files.mechanism, files.obfuscated())
+    table = report_tables.to_arrow(files.mechanism, files.obfuscated())
     row = pa.Table.from_pylist([{"clear": 2, "bits": None}], schema=table.schema)
     pq.write_table(pa.concat_tables([table, row, row]), files.reports)
     for method in ("linear", "mle"):

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.formats.arrow import to_arrow
+from discreet.mechanisms.report_tables import to_arrow
 from json_rows import columns
 from running import refusal, run, told
 

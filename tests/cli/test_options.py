@@ -376,13 +376,13 @@ def test_where_blocks_go(prepared: Path, monkeypatch: pytest.MonkeyPatch, method
     from discreet.engines import evidence
 
     seen: list[dict[str, Any]] = []
-    real = evidence.gather
+    real = evidence.gathered
 
     def gathering(*given: Any, **named: Any) -> Any:
         seen.append(named)
         return real(*given, **named)
 
-    monkeypatch.setattr(evidence, "gather", gathering)
+    monkeypatch.setattr(evidence, "gathered", gathering)
     monkeypatch.chdir(prepared)
     result = run("estimate", "plan.toml", "reports.parquet", "--method", method, "--memory", 3)
     assert result.exit_code == 0, result.output

@@ -15,7 +15,7 @@ import pytest
 import discreet as dc
 from discreet.core.reports import Reports
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.formats.arrow import from_arrow, to_arrow
+from discreet.mechanisms.report_tables import from_arrow, to_arrow
 from laws import MEDIUM, Case, cases, over, sampled
 from refusals import refused
 

@@ -14,11 +14,11 @@ import pytest
 from discreet.core.reports import Reports
 from discreet.engines import TallyFold, observe, tally
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.formats import arrow
 from discreet.formats.plan import Plan
 from discreet.formats.reports import write_reports
+from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
-from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms import BlockMechanism, report_tables
 
 PLAN = """
 epsilon = {epsilon}
@@ -95,7 +95,7 @@ def test_nothing_is_counted_of_mixed_plans(
     monkeypatch.setattr(TallyFold, "add", lambda *_: counted.append(1))
     for share in (0.0, 1.0):
         with pytest.raises(MismatchError, match=rf"b\.{suffix}: .* plan"):
-            read(ours, folder, bad_share=share)
+            read(ours, Sources(folder, bad_share=share))
     assert not counted
     read(ours, folder / "a.parquet")
     assert counted
@@ -104,11 +104,11 @@ def test_nothing_is_counted_of_mixed_plans(
 @pytest.mark.parametrize("read", [tally, observe])
 def test_missing_columns_are_named(read: Any, tmp_path: Path) -> None:
     mechanism = planned(tmp_path, "hashing")
-    table = arrow.to_arrow(mechanism, made_up(mechanism, 50)).drop_columns(["beta"])
+    table = report_tables.to_arrow(mechanism, made_up(mechanism, 50)).drop_columns(["beta"])
     with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as sink:
         sink.write_table(table)
     with pytest.raises(DataError, match=r"a\.arrow: reports of this plan have the columns alpha: .*; these have"):
-        read(mechanism, tmp_path / "a.arrow", bad_share=1.0)
+        read(mechanism, Sources(tmp_path / "a.arrow", bad_share=1.0))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -125,7 +125,7 @@ def test_truncated_files_are_refused(suffix: str, tmp_path: Path) -> None:
         assert "truncated" in sentence
         assert sentence.count("\n") == 1
     if suffix == "jsonl":
-        found = tally(mechanism, path, bad_share=0.01)
+        found = tally(mechanism, Sources(path, bad_share=0.01))
         assert found.left_out == {"are no reports of this form": 1}
         assert 1990 < found.tally.n < 2000
 
@@ -140,7 +140,7 @@ def test_a_damaged_arrow_file_is_refused_whatever_is_left_out(tmp_path: Path) ->
         for number in (1 << 31, 1 << 62, -1, 41):
             path.write_bytes(raw[:place] + number.to_bytes(8, "little", signed=True) + raw[place + 8 :])
             try:
-                found = tally(mechanism, path, bad_share=1.0)
+                found = tally(mechanism, Sources(path, bad_share=1.0))
             except DataError:
                 refusals += 1
             else:

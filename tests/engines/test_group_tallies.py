@@ -14,11 +14,11 @@ from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally
 from discreet.engines import LocalEngine, groups
 from discreet.errors import DataError, MismatchError, ParameterError, RewrittenFileWarning
-from discreet.formats.arrow import to_arrow
 from discreet.formats.reports import write_reports
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import BlockMechanism, LawMechanism
 from discreet.mechanisms.block_law import ValueCounts
+from discreet.mechanisms.report_tables import to_arrow
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import MixedSubsets
 

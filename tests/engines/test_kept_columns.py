@@ -13,6 +13,7 @@ import discreet as dc
 from discreet.engines import LocalEngine, obfuscation, stamp
 from discreet.errors import DataError, ParameterError, RewrittenFileWarning
 from discreet.formats.public_columns import read_public
+from discreet.formats.sources import Sources
 from discreet.tables import values
 from discreet.tables.values import ValueColumns
 from refusals import refused
@@ -172,11 +173,7 @@ def test_names_files_and_kinds_that_do_not_go(tmp_path: Path) -> None:
     other = write(tmp_path / "w.parquet", TABLE.set_column(2, "region", TABLE["row"]))
     message = refused(DataError, lambda: obfuscated([str(source), str(other)], tmp_path / "r.parquet"))
     assert "the kept column 'region' must be of one kind in all tables, got string and int64" in message
-    engine, asked = LocalEngine(), columns(user="row", keep="w")
-    message = refused(
-        ParameterError,
-        lambda: engine.obfuscate(MECHANISM, source, tmp_path / "r.parquet", asked, replace=lambda codes, _: codes),
-    )
+    message = refused(ParameterError, lambda: columns(user="row", keep="w", bots=lambda codes, _: codes))
     assert "personalized plans" in message
 
 
@@ -203,7 +200,7 @@ def test_columns_that_the_stamp_does_not_name_are_refused(tmp_path: Path) -> Non
     pq.write_table(added, target)
     assert "these have others" in refused(DataError, lambda: dc.read_reports(target, MECHANISM))
     with pytest.warns(RewrittenFileWarning, match="are not read: 'more'"):
-        assert dc.read_reports(target, MECHANISM, trust_plan=True).n == N
+        assert dc.read_reports(Sources(target, trust_plan=True), MECHANISM).n == N
 
 
 def test_stamping_says_that_kept_columns_are_gone(tmp_path: Path) -> None:

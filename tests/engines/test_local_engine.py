@@ -19,10 +19,17 @@ from discreet.core.reports import Reports
 from discreet.engines import TallyFold, tally
 from discreet.engines.local import _Work
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.formats import arrow
 from discreet.formats.reports import write_reports
+from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
-from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, SubsetSelection, UnaryEncoding
+from discreet.mechanisms import (
+    BlockMechanism,
+    Channel,
+    RandomizedResponse,
+    SubsetSelection,
+    UnaryEncoding,
+    report_tables,
+)
 from laws import MEDIUM, Case, cases, over, sampled
 
 SUFFIXES = ("parquet", "arrow", "jsonl", "jsonl.gz")
@@ -134,7 +141,7 @@ def test_a_file_of_another_plan_is_refused(suffix: str, tmp_path: Path) -> None:
     write_reports(tmp_path / f"b.{suffix}", other, reports_of(other))
     for share in (0.0, 1.0):
         with pytest.raises(MismatchError, match=f"b.{suffix}: "):
-            tally(UNARY, tmp_path, bad_share=share)
+            tally(UNARY, Sources(tmp_path, bad_share=share))
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
@@ -145,7 +152,7 @@ def test_truncated_files_are_refused(suffix: str, tmp_path: Path) -> None:
     for kept in (0, 5, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:kept])
         with pytest.raises(DataError, match=rf"a\.{suffix}: the file has no footer; it may be truncated"):
-            tally(UNARY, tmp_path, bad_share=1.0)
+            tally(UNARY, Sources(tmp_path, bad_share=1.0))
     with pytest.raises(DataError, match="does not exist"):
         tally(UNARY, tmp_path / "nothing.parquet")
 
@@ -165,9 +172,9 @@ def test_damaged_pages_are_refused_wherever_they_are(tmp_path: Path) -> None:
 
 def test_missing_columns_are_named(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
-    pq.write_table(arrow.to_arrow(UNARY, reports_of(UNARY)).drop_columns(["clear"]), path)
+    pq.write_table(report_tables.to_arrow(UNARY, reports_of(UNARY)).drop_columns(["clear"]), path)
     with pytest.raises(DataError, match=r"a\.parquet: reports of this plan have the columns clear: uint8, bits:"):
-        tally(UNARY, path, bad_share=1.0)
+        tally(UNARY, Sources(path, bad_share=1.0))
 
 
 # Bad rows
@@ -186,15 +193,15 @@ FLAWED: dict[str, dict[str, Any]] = {
 def with_flaws(path: Path, *, gap: bool) -> tuple[Reports, Counter[str]]:
     """Write good reports with bad rows among them, once, twice and so on."""
     good = reports_of(SUBSETS, 300)
-    rows = arrow.to_arrow(SUBSETS, good).to_pylist()
+    rows = report_tables.to_arrow(SUBSETS, good).to_pylist()
     expected: Counter[str] = Counter()
     for times, (reason, flawed) in enumerate(FLAWED.items(), start=1):
         for turn in range(times):
             rows.insert((97 * turn + 31 * times) % len(rows), {"clear": None, "members": None, **flawed})
         expected[reason] = times
-    table = pa.Table.from_pylist(rows, schema=arrow.schema(SUBSETS, simulated=True))
+    table = pa.Table.from_pylist(rows, schema=report_tables.schema_of(SUBSETS, simulated=True))
     if gap:
-        reason, marks = "hold a list of members with nothing in some place", arrow.schema(SUBSETS).metadata
+        reason, marks = "hold a list of members with nothing in some place", report_tables.schema_of(SUBSETS).metadata
         lists = pa.FixedSizeListArray.from_arrays(pa.array([1, None, 5], pa.uint8()), type=table.schema.field(1).type)
         one = pa.Table.from_arrays([pa.array([None], pa.uint8()), lists], schema=table.schema)
         table, expected[reason] = pa.concat_tables([one, table]).replace_schema_metadata(marks), 1
@@ -206,13 +213,13 @@ def with_flaws(path: Path, *, gap: bool) -> tuple[Reports, Counter[str]]:
 @pytest.mark.parametrize("gap", [False, True])
 def test_bad_rows_are_counted_by_reason(tmp_path: Path, gap: bool) -> None:
     good, expected = with_flaws(tmp_path / "a.arrow", gap=gap)
-    found = tally(SUBSETS, tmp_path, bad_share=0.1)
+    found = tally(SUBSETS, Sources(tmp_path, bad_share=0.1))
     assert found.left_out == dict(expected)
     assert (found.bad, found.rows) == (expected.total(), 300 + expected.total())
     np.testing.assert_array_equal(found.tally.support, SUBSETS.tally(good).support)
     np.testing.assert_array_equal(found.tally.clear, SUBSETS.tally(good).clear)
     with pytest.raises(DataError, match=rf"{found.bad} of {found.rows} rows .* more than the share of 0.05 that"):
-        tally(SUBSETS, tmp_path, bad_share=0.05)
+        tally(SUBSETS, Sources(tmp_path, bad_share=0.05))
     with pytest.raises(DataError, match="leave"):
         tally(SUBSETS, tmp_path)
 
@@ -226,7 +233,7 @@ def test_bad_lines_are_counted_by_reason(tmp_path: Path) -> None:
     lines[90] = lines[90][:-5]
     lines[120] = json.dumps({"plan": SUBSETS.fingerprint, "clear": 3})
     path.write_text("\n".join(lines))
-    found = tally(SUBSETS, path, bad_share=0.01)
+    found = tally(SUBSETS, Sources(path, bad_share=0.01))
     assert found.left_out == {"are no reports of this form": 1, "give a sensitive value in clear": 1}
     assert found.tally.n == 198
     with pytest.raises(DataError, match=r"a\.jsonl: report 90 is not JSON"):
@@ -236,7 +243,7 @@ def test_bad_lines_are_counted_by_reason(tmp_path: Path) -> None:
 @pytest.mark.parametrize("share", [-0.1, 1.5, float("nan"), True, "0.1"])
 def test_a_share_is_a_share(share: Any, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"must be a number in 0\.\.1"):
-        tally(UNARY, tmp_path, bad_share=share)
+        tally(UNARY, Sources(tmp_path, bad_share=share))
 
 
 # Threads
@@ -260,7 +267,7 @@ def test_an_interruption_ends_all_threads(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(_Work, "_add", held)
     with pytest.raises(KeyboardInterrupt):
-        tally(UNARY, tmp_path, threads=3, progress=interrupted)
+        tally(UNARY, Sources(tmp_path, progress=interrupted), threads=3)
     assert len(begun) <= 3
 
 

@@ -14,16 +14,15 @@ import pytest
 
 import discreet as dc
 from discreet.core.tally import digesting
-from discreet.engines import gather, observe, seal, stamp, tally
-from discreet.engines.groups import tally_by
+from discreet.engines import LocalEngine, gather, observe, seal, stamp, tally
 from discreet.errors import DataError, EqualReportsWarning, ParameterError
 from discreet.files.stored import look
-from discreet.formats import arrow
 from discreet.formats.public_columns import read_public
 from discreet.formats.reports import iterate_reports, read_reports, write_beside, write_reports
 from discreet.formats.sealed_files import put_sealed, write_sealed
-from discreet.formats.sources import surveyed
+from discreet.formats.sources import Sources, surveyed
 from discreet.formats.tallies import put_tally, read_tally, write_tally
+from discreet.mechanisms import report_tables
 from refusals import refused
 
 DOMAIN = dc.Domain(range(30), sensitive=range(20))
@@ -40,7 +39,7 @@ def reports_of(mechanism: Any, n: int = 600) -> dc.Reports:
 def bare(path: Path, mechanism: Any, reports: dc.Reports) -> None:
     """Write reports as another tool does, in another order, with other types."""
     order = np.random.default_rng(1).permutation(reports.n)
-    table = arrow.to_arrow(mechanism, reports.take(order)).replace_schema_metadata(None)
+    table = report_tables.to_arrow(mechanism, reports.take(order)).replace_schema_metadata(None)
     pq.write_table(table, path)
 
 
@@ -70,11 +69,12 @@ def test_the_same_reports_in_any_two_forms(mechanism: Any, tmp_path: Path) -> No
     for name, write in FORMS.items():
         path = tmp_path / name
         write(path, mechanism, reports)
-        found[name] = tally(mechanism, path, trust_plan=True).tally
+        found[name] = tally(mechanism, Sources(path, trust_plan=True)).tally
         for named in ([first, path], [path, first]):
             both = f"the same 600 reports twice: {first} and {path}; name one of them."
             turned = f"the same 600 reports twice: {path} and {first}; name one of them."
-            assert refused(DataError, lambda named=named: tally(mechanism, named, trust_plan=True)) in {both, turned}
+            read = Sources(named, trust_plan=True)
+            assert refused(DataError, lambda read=read: tally(mechanism, read)) in {both, turned}
     digest = digesting(mechanism).of(reports)
     for name, one in found.items():
         assert known(one) == (([("", 600)], 0) if name.startswith("sealed") else ([], digest))
@@ -98,7 +98,7 @@ def test_every_way_through_files_refuses(mechanism: Any, tmp_path: Path) -> None
         partial(observe, mechanism),
         lambda named: seal(mechanism, named, tmp_path / "sealed.parquet", force=True),
         lambda named: stamp(mechanism, named, tmp_path / "stamped.parquet", force=True),
-        lambda named: tally_by(mechanism, named, "region"),
+        lambda named: LocalEngine().tally_by(mechanism, named, "region"),
         lambda named: read_public(mechanism, named, ["region"]),
         lambda named: read_reports(named, mechanism),
         lambda named: list(iterate_reports(named, mechanism)),
@@ -274,9 +274,9 @@ def test_rows_that_are_left_out_are_in_no_digest(tmp_path: Path) -> None:
     write_reports(path, COUNTED, reports)
     with path.open("a") as file:
         file.write(json.dumps({"plan": COUNTED.fingerprint, "symbol": 20}) + "\n")
-    assert tally(COUNTED, path, bad_share=0.1).tally.rest == digesting(COUNTED).of(reports)
+    assert tally(COUNTED, Sources(path, bad_share=0.1)).tally.rest == digesting(COUNTED).of(reports)
     write_reports(tmp_path / "b.parquet", COUNTED, reports)
-    assert "the same 99 reports twice" in refused(DataError, lambda: tally(COUNTED, tmp_path, bad_share=0.1))
+    assert "the same 99 reports twice" in refused(DataError, lambda: tally(COUNTED, Sources(tmp_path, bad_share=0.1)))
 
 
 def test_a_name_given_twice_is_refused_before_anything_is_read(tmp_path: Path) -> None:

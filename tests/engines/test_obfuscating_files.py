@@ -115,22 +115,22 @@ def test_rows_without_a_value_are_left_out_or_stand_for_a_label(tmp_path: Path) 
 def test_users_are_there_for_secrets(tmp_path: Path) -> None:
     users = pa.array([f"u{row % 7}" if row != 130 else None for row in range(200)])
     source = write(tmp_path / "v.parquet", pa.table({"x": codes(200) + 10, "who": users}))
-    columns = ValueColumns(NUMBERS.domain, column="x", user="who")
 
     def moved(found: Any, owners: Any) -> Any:
         assert len(found) == len(owners)
         return (found + 1) % NUMBERS.domain.size
 
-    message = refused(DataError, lambda: obfuscate(NUMBERS, source, tmp_path / "r.parquet", columns, replace=moved))
+    columns = ValueColumns(NUMBERS.domain, column="x", user="who", bots=moved)
+    message = refused(DataError, lambda: obfuscate(NUMBERS, source, tmp_path / "r.parquet", columns))
     assert message.endswith("1 of 200 users are missing (first at row 130); fill them in or filter them out.")
-    columns = ValueColumns(NUMBERS.domain, column="x", user="who", drop=True)
-    found = obfuscate(NUMBERS, source, tmp_path / "r.parquet", columns, replace=moved, seed=1)
+    columns = ValueColumns(NUMBERS.domain, column="x", user="who", drop=True, bots=moved)
+    found = obfuscate(NUMBERS, source, tmp_path / "r.parquet", columns, seed=1)
     assert dict(found.left_out) == {"have no user": 1}
     expected = (np.delete(codes(200), 130) + 1) % NUMBERS.domain.size
     drawn = NUMBERS.obfuscate_batches(expected, size=64, random=dc.SeededRandom(1))
     assert NUMBERS.tally(read_reports(tmp_path / "r.parquet", NUMBERS)) == sum(map(NUMBERS.tally, drawn))
     with pytest.raises(ParameterError, match="must name the column of users"):
-        obfuscate(NUMBERS, source, tmp_path / "x.parquet", replace=moved)
+        ValueColumns(NUMBERS.domain, bots=moved)
 
 
 def test_no_rows_and_files_that_exist(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate
 from discreet.files.reading import prefetched
 from discreet.formats.reports import write_reports
+from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
 from discreet.kernels.parallel import forget
 from discreet.mechanisms import Channel, LocalHashing, SubsetSelection, UnaryEncoding
@@ -319,7 +320,7 @@ def test_whatever_ends_the_reading_leaves_nothing(error: type[BaseException], sp
             raise error
 
     with pytest.raises(error):
-        observe(MECHANISM, folder, folder=temporary, progress=interrupt)
+        observe(MECHANISM, Sources(folder, progress=interrupt), folder=temporary)
     gc.collect()
     assert calls[-1][1] == 2000
     assert list(temporary.iterdir()) == []

@@ -17,6 +17,7 @@ from discreet.errors import DataError, MismatchError, OutputExistsError, Paramet
 from discreet.formats.reports import read_reports, write_beside, write_reports
 from discreet.formats.sealed_files import check_sealed, put_sealed, write_sealed
 from discreet.formats.sealing import is_canonical
+from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
 from laws import MEDIUM, Case, cases, sampled
 from object_store import object_store
@@ -144,7 +145,7 @@ def test_an_interrupted_sealing_leaves_nothing(tmp_path: Path, monkeypatch: pyte
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.formats.arrow.SealedTable.close", interrupted)
+    monkeypatch.setattr("discreet.files.stored.SealedTable.close", interrupted)
     with pytest.raises(KeyboardInterrupt):
         seal(SORTED, tmp_path / "in.parquet", tmp_path / "sealed.parquet")
     assert names(tmp_path) == ["in.parquet"]
@@ -162,9 +163,9 @@ def test_bad_rows_are_left_out_and_counted(tmp_path: Path) -> None:
             file.write(str({"plan": mechanism.fingerprint, **bad}).replace("'", '"') + "\n")
         source, target = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.parquet"
         refused(DataError, lambda m=mechanism, s=source, t=target: seal(m, s, t))
-        message = refused(DataError, lambda m=mechanism, s=source, t=target: seal(m, s, t, bad_share=0.001))
+        message = refused(DataError, lambda m=mechanism, s=source, t=target: seal(m, Sources(s, bad_share=0.001), t))
         assert "1 of 100 rows" in message
-        found = seal(mechanism, source, target, bad_share=0.01)
+        found = seal(mechanism, Sources(source, bad_share=0.01), target)
         assert (found.n, sum(found.left_out.values())) == (99, 1)
         assert check_sealed(target, mechanism).n == 99
 

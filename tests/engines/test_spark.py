@@ -23,7 +23,7 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.engines import Engine, LocalEngine, tally
 from discreet.engines import spark as engine
-from discreet.engines.spark import running
+from discreet.engines.spark import SparkEngine, frames, running
 from discreet.errors import (
     DataError,
     EngineError,
@@ -33,9 +33,9 @@ from discreet.errors import (
     ParameterError,
     RewrittenFileWarning,
 )
-from discreet.formats.arrow import to_arrow
 from discreet.formats.reports import write_beside, write_reports
 from discreet.formats.sealed_files import check_sealed
+from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
@@ -45,6 +45,7 @@ from discreet.mechanisms import (
     RandomizedResponse,
     UnaryEncoding,
 )
+from discreet.mechanisms.report_tables import to_arrow
 from discreet.tables.values import ValueColumns
 from laws import PER_VALUE, Case, sampled
 from object_store import object_store
@@ -108,10 +109,10 @@ def test_every_mechanism_gives_the_tally_of_one_machine(spark: Any, tmp_path: Pa
         folder = folder_of(tmp_path / name, mechanism, reports[name] if name in reports else made(channel, 3001))
         expected = tally(mechanism, folder).tally
         assert expected.n == 3001
-        assert same(engine.tally_files(spark, mechanism, folder).tally, expected), name
+        assert same(SparkEngine(spark).tally(mechanism, folder).tally, expected), name
         if name in {*TYPES, "channel"}:
             frame = engine.read_reports(spark, mechanism, folder)
-            assert same(engine.tally(frame, mechanism).tally, expected), name
+            assert same(SparkEngine(spark).tally(mechanism, frame).tally, expected), name
 
 
 def test_parquet_that_spark_reads_itself(spark: Any, tmp_path: Path) -> None:
@@ -120,10 +121,10 @@ def test_parquet_that_spark_reads_itself(spark: Any, tmp_path: Path) -> None:
         ours, theirs = (str(tmp_path / f"{mechanism.fingerprint}.{who}") for who in ("parquet", "spark"))
         write_reports(ours, mechanism, reports)
         read = spark.read.parquet(ours).selectExpr("*", f"'{mechanism.fingerprint}' AS plan", "true AS simulated")
-        assert same(engine.tally(read, mechanism).tally, mechanism.tally(reports))
+        assert same(SparkEngine(spark).tally(mechanism, read).tally, mechanism.tally(reports))
         # What Spark writes has other types, and here other columns beside.
         read.selectExpr("*", "'x' AS note").repartition(3).write.parquet(theirs)
-        assert same(engine.tally(spark.read.parquet(theirs), mechanism).tally, mechanism.tally(reports))
+        assert same(SparkEngine(spark).tally(mechanism, spark.read.parquet(theirs)).tally, mechanism.tally(reports))
 
 
 def test_tallies_many_blocks_and_no_reports(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,20 +134,20 @@ def test_tallies_many_blocks_and_no_reports(spark: Any, tmp_path: Path, monkeypa
     write_tally(tmp_path / "t.tally.parquet", large.tally(reports[:5000]))
     write_reports(tmp_path / "none.parquet", large, reports.part(0, 0))
     monkeypatch.setattr(reading, "_PART_ROWS", 4000)
-    found = engine.tally_files(spark, large, tmp_path)
+    found = SparkEngine(spark).tally(large, tmp_path)
     assert same(found.tally, tally(large, tmp_path).tally)
     assert found.tally.n == 25_000
     assert found.left_out == {}
-    nothing = engine.tally(engine.read_reports(spark, large, tmp_path / "none.parquet"), large).tally
+    nothing = SparkEngine(spark).tally(large, engine.read_reports(spark, large, tmp_path / "none.parquet")).tally
     assert nothing.n == 0
     # Fetched piece by piece, as very long vectors are.
     monkeypatch.setattr(running, "_AT_ONCE", 0)
-    assert same(engine.tally_files(spark, large, tmp_path).tally, found.tally)
+    assert same(SparkEngine(spark).tally(large, tmp_path).tally, found.tally)
 
 
 @pytest.mark.filterwarnings("ignore::discreet.errors.RewrittenFileWarning")
 def test_reports_that_are_there_twice(spark: Any, tmp_path: Path) -> None:
-    folder, region, cluster = tmp_path / "in", pa.table({"region": ["north"] * 900}), engine.SparkEngine(spark)
+    folder, region, cluster = tmp_path / "in", pa.table({"region": ["north"] * 900}), SparkEngine(spark)
     folder.mkdir()
     order = np.random.default_rng(1).permutation(900)
     mechanism = BITS
@@ -155,10 +156,10 @@ def test_reports_that_are_there_twice(spark: Any, tmp_path: Path) -> None:
     write_beside(folder / "b.arrow", mechanism, [(reports.take(order), region)], region.schema, force=True)
     sealed = tmp_path / f"{mechanism.fingerprint}.parquet"
     ways: list[Callable[[Path], Any]] = [
-        lambda named: cluster.tally(mechanism, named, trust_plan=True),
+        lambda named: cluster.tally(mechanism, Sources(named, trust_plan=True)),
         lambda named: cluster.tally_by(mechanism, named, "region"),
-        lambda named: cluster.evidence(mechanism, named, trust_plan=True),
-        lambda named: cluster.seal(mechanism, named, sealed, trust_plan=True),
+        lambda named: cluster.evidence(mechanism, Sources(named, trust_plan=True)),
+        lambda named: cluster.seal(mechanism, Sources(named, trust_plan=True), sealed),
     ]
     for way in ways:
         said = refused(DataError, lambda way=way: way(folder))
@@ -176,46 +177,46 @@ def test_bad_rows_are_counted_by_reason(spark: Any) -> None:
     bad: list[tuple[Any, Any]] = [(None, None), (60, 3), (None, 45), (None, -1), (70, None), (-3, None), (2, None)]
     clear, symbol = zip(*good, *bad, strict=True)
     frame = rows(spark, SYMBOLS, {"clear": clear, "symbol": symbol}, "clear int, symbol long").repartition(3)
-    found = engine.tally(frame, SYMBOLS, bad_share=0.1)
+    found = SparkEngine(spark).tally(SYMBOLS, Sources(frame, bad_share=0.1))
     assert (found.tally.n, found.bad) == (100, 7)
     assert sorted(found.left_out.values()) == [1, 1, 1, 2, 2]
     assert found.tally.support[3] == 50
-    message = refused(DataError, lambda: engine.tally(frame, SYMBOLS))
+    message = refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, frame))
     assert message.startswith("7 of 107 rows are no reports of this plan")
-    refused(ParameterError, lambda: engine.tally(frame, SYMBOLS, bad_share=2))
+    refused(ParameterError, lambda: SparkEngine(spark).tally(SYMBOLS, Sources(frame, bad_share=2)))
 
 
 def test_bits_of_another_length_and_gaps_in_lists(spark: Any) -> None:
     strings = [b"\0" * 6, b"\0" * 5, b"", None, b"\0" * 6]
     frame = rows(spark, BITS, {"clear": [None] * 5, "bits": strings}, "clear short, bits binary")
-    found = engine.tally(frame, BITS, bad_share=1)
+    found = SparkEngine(spark).tally(BITS, Sources(frame, bad_share=1))
     assert (found.tally.n, found.bad) == (2, 3)
     subset = Case("subset", "12of40", 1.0).mechanism
     k = subset.law.columns[0].width
     lists = [list(range(k)), [*range(k - 1), None], list(range(k + 1)), None, [-1, *range(1, k)], list(range(k))]
     columns = {"clear": [None] * 6, subset.law.columns[0].name: lists}
     frame = rows(spark, subset, columns, f"clear int, {subset.law.columns[0].name} array<int>")
-    found = engine.tally(frame, subset, bad_share=1)
+    found = SparkEngine(spark).tally(subset, Sources(frame, bad_share=1))
     assert (found.tally.n, found.bad) == (2, 4)
 
 
 def test_what_is_no_frame_of_reports(spark: Any) -> None:
     frame = rows(spark, SYMBOLS, {"clear": [60], "symbol": [None]}, "clear int, symbol int")
-    assert "column 'plan'" in refused(DataError, lambda: engine.tally(frame.drop("plan"), SYMBOLS))
-    assert "symbol (integer)" in refused(DataError, lambda: engine.tally(frame.drop("symbol"), SYMBOLS))
-    refused(DataError, lambda: engine.tally(frame.selectExpr("clear", "'3' AS symbol", "plan"), SYMBOLS))
-    refused(DataError, lambda: engine.tally(frame, BITS))
+    assert "column 'plan'" in refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, frame.drop("plan")))
+    assert "symbol (integer)" in refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, frame.drop("symbol")))
+    refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, frame.selectExpr("clear", "'3' AS symbol", "plan")))
+    refused(DataError, lambda: SparkEngine(spark).tally(BITS, frame))
 
 
 def test_strangers_in_any_partition(spark: Any, tmp_path: Path) -> None:
     other = RandomizedResponse(SYMBOLS.domain, 2.0)
     ours = engine.read_reports(spark, SYMBOLS, folder_of(tmp_path / "ours", SYMBOLS, made(SYMBOLS, 3000)))
     theirs = engine.read_reports(spark, other, folder_of(tmp_path / "theirs", other, made(other, 100)))
-    assert "100 of 100 rows" in refused(MismatchError, lambda: engine.tally(ours.union(theirs), SYMBOLS))
+    assert "; 100 of " in refused(MismatchError, lambda: SparkEngine(spark).tally(SYMBOLS, ours.union(theirs)))
     unmarked = theirs.selectExpr("clear", "symbol", "CAST(NULL AS string) AS plan", "simulated")
-    refused(MismatchError, lambda: engine.tally(ours.union(unmarked), SYMBOLS))
+    refused(MismatchError, lambda: SparkEngine(spark).tally(SYMBOLS, ours.union(unmarked)))
     shutil.copy(tmp_path / "theirs" / "0.parquet", tmp_path / "ours" / "9.parquet")
-    refused(MismatchError, lambda: engine.tally_files(spark, SYMBOLS, tmp_path / "ours"))
+    refused(MismatchError, lambda: SparkEngine(spark).tally(SYMBOLS, tmp_path / "ours"))
 
 
 def test_files_that_other_tools_rewrote_and_frames_of_floats(spark: Any, tmp_path: Path) -> None:
@@ -224,24 +225,24 @@ def test_files_that_other_tools_rewrote_and_frames_of_floats(spark: Any, tmp_pat
     table = pq.read_table(folder / "0.parquet").replace_schema_metadata(None)
     floats = pa.table({name: table[name].cast(pa.float64()) for name in table.column_names})
     pq.write_table(floats, folder / "0.parquet")
-    assert "--trust-plan" in refused(DataError, lambda: engine.tally_files(spark, SYMBOLS, folder))
+    assert "--trust-plan" in refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, folder))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RewrittenFileWarning)
-        found = engine.tally_files(spark, SYMBOLS, folder, trust_plan=True)
-        observed, _ = engine.gather_files(spark, SYMBOLS, folder, trust_plan=True)
-        frame = engine.read_reports(spark, SYMBOLS, folder, trust_plan=True)
+        found = SparkEngine(spark).tally(SYMBOLS, Sources(folder, trust_plan=True))
+        observed, _ = SparkEngine(spark).evidence(SYMBOLS, Sources(folder, trust_plan=True))
+        frame = engine.read_reports(spark, SYMBOLS, Sources(folder, trust_plan=True))
     said = [str(each.message) for each in caught if each.category is RewrittenFileWarning]
     assert len(said) == 6
     assert said[0].startswith("1 of 3 files: nothing in them says which plan")
     expected = SYMBOLS.tally(reports)
-    for counted in (found.tally, engine.tally(frame, SYMBOLS).tally, observed.tally):  # type: ignore[union-attr]
+    for counted in (found.tally, SparkEngine(spark).tally(SYMBOLS, frame).tally, observed.tally):  # type: ignore[union-attr]
         assert same(counted, expected)
     doubles = frame.selectExpr(
         "CAST(clear AS double) AS clear", "CAST(symbol AS double) AS symbol", "plan", "simulated"
     )
-    assert same(engine.tally(doubles, SYMBOLS).tally, expected)
+    assert same(SparkEngine(spark).tally(SYMBOLS, doubles).tally, expected)
     halves = doubles.selectExpr("clear", "symbol + 0.5 AS symbol", "plan", "simulated")
-    assert engine.tally(halves, SYMBOLS, bad_share=1.0).bad == 3000 - expected.clear_total
+    assert SparkEngine(spark).tally(SYMBOLS, Sources(halves, bad_share=1.0)).bad == 3000 - expected.clear_total
 
 
 def test_a_damaged_file_is_named(spark: Any, tmp_path: Path) -> None:
@@ -249,12 +250,13 @@ def test_a_damaged_file_is_named(spark: Any, tmp_path: Path) -> None:
     whole = bytearray((folder / "0.parquet").read_bytes())
     whole[4:400] = b"\xff" * 396
     (folder / "0.parquet").write_bytes(whole)
-    assert "0.parquet" in refused(DataError, lambda: engine.tally_files(spark, SYMBOLS, folder))
+    assert "0.parquet" in refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, folder))
     (folder / "0.parquet").write_bytes(whole[:-9])
-    assert "0.parquet" in refused(DataError, lambda: engine.tally_files(spark, SYMBOLS, folder))
+    assert "0.parquet" in refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, folder))
 
 
-def test_a_killed_executor_counts_nothing_twice(spark: Any, tmp_path: Path) -> None:
+def test_a_killed_executor_counts_nothing_twice(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "_MOST_TASK", 1)
     reports = made(SYMBOLS, 12_000)
     folder = tmp_path / "reports"
     folder.mkdir()
@@ -276,7 +278,7 @@ def test_a_killed_executor_counts_nothing_twice(spark: Any, tmp_path: Path) -> N
             yield batch.slice(400)
 
     frame = engine.read_reports(spark, SYMBOLS, folder)
-    found = engine.tally(frame.mapInArrow(kill_once, frame.schema), SYMBOLS).tally
+    found = SparkEngine(spark).tally(SYMBOLS, frame.mapInArrow(kill_once, frame.schema)).tally
     assert "CoarseGrainedExecutorBackend" in marker.read_text()
     assert same(found, SYMBOLS.tally(reports))
 
@@ -292,17 +294,17 @@ def test_columns_are_obfuscated_once(spark: Any) -> None:
     streams = [tuple(first[person][:2] for person in range(start, start + 20)) for start in range(0, 4000, 500)]
     assert len(set(streams)) == 8
     assert max(Counter(first.values()).values()) == 1
-    counted = engine.tally(drawn, mechanism).tally
+    counted = SparkEngine(spark).tally(mechanism, drawn).tally
     assert (counted.n, counted.simulated) == (4000, False)
     assert mechanism.decoder.estimate(counted)[7] == pytest.approx(1.0, abs=0.25)
 
 
 def test_a_seed_repeats_itself_and_is_marked(spark: Any) -> None:
     values = spark.range(0, 3000, 1, 4).selectExpr("CAST(id % 70 AS int) AS value")
-    twice = [engine.tally(engine.obfuscate(values, BITS, "value", seed=5), BITS).tally for _ in range(2)]
+    twice = [SparkEngine(spark).tally(BITS, engine.obfuscate(values, BITS, "value", seed=5)).tally for _ in range(2)]
     assert same(*twice)
     assert twice[0].simulated
-    other = engine.tally(engine.obfuscate(values, BITS, "value", seed=6), BITS).tally
+    other = SparkEngine(spark).tally(BITS, engine.obfuscate(values, BITS, "value", seed=6)).tally
     assert not np.array_equal(other.support, twice[0].support)
     column = HadamardResponse(Domain(range(70)), 1.0)
     parts = engine.obfuscate(spark.range(0, 400, 1, 2).selectExpr("3 AS value"), column, "value", seed=5).collect()
@@ -345,7 +347,7 @@ def value_tables(folder: Path, n: int = 300) -> Path:
 
 
 def test_one_face(spark: Any, tmp_path: Path) -> None:
-    cluster: Engine = engine.SparkEngine(spark)
+    cluster: Engine = SparkEngine(spark)
     values, target = value_tables(tmp_path / "values"), tmp_path / "reports"
     target.mkdir()
     columns = ValueColumns(CHOSEN.domain, drop=True)
@@ -360,7 +362,11 @@ def test_one_face(spark: Any, tmp_path: Path) -> None:
     assert both[0] == pytest.approx(both[1], abs=1e-6)
     frame = engine.read_reports(spark, CHOSEN, target)
     assert cluster.tally(CHOSEN, frame).tally == local.tally(CHOSEN, target).tally
-    assert "must not be set for a frame" in refused(ParameterError, lambda: cluster.tally(CHOSEN, frame, manifest=True))
+    both = [frame, target]
+    assert "or one frame of its own" in refused(ParameterError, lambda: cluster.tally(CHOSEN, both))
+    unnamed = Sources(frame.drop("plan"), trust_plan=True)
+    assert cluster.tally(CHOSEN, unnamed).tally == local.tally(CHOSEN, target).tally
+    assert local.tally(CHOSEN, frame).tally == local.tally(CHOSEN, target).tally
     with pytest.raises(OutputExistsError):
         cluster.obfuscate(CHOSEN, values, target, columns)
     assert "replaces no files" in refused(ParameterError, lambda: cluster.obfuscate(CHOSEN, values, target, force=True))
@@ -372,7 +378,7 @@ def test_one_face(spark: Any, tmp_path: Path) -> None:
 
 
 def test_kept_columns_stand_beside_reports_of_both_engines(spark: Any, tmp_path: Path) -> None:
-    cluster, local = engine.SparkEngine(spark), LocalEngine()
+    cluster, local = SparkEngine(spark), LocalEngine()
     columns = ValueColumns(CHOSEN.domain, "x", keep=("day",))
     for day in ("monday", "tuesday"):
         pq.write_table(pa.table({"x": [row % 9 for row in range(90)], "day": [day] * 90}), tmp_path / f"{day}.parquet")
@@ -388,7 +394,7 @@ def test_kept_columns_stand_beside_reports_of_both_engines(spark: Any, tmp_path:
 
 
 def test_executors_open_urls(spark: Any, tmp_path: Path) -> None:
-    cluster, local = engine.SparkEngine(spark), LocalEngine()
+    cluster, local = SparkEngine(spark), LocalEngine()
     with object_store() as store:
         named = [path for path in value_tables(tmp_path / "values").iterdir() if store.put(path, f"values/{path.name}")]
         assert len(named) == 2
@@ -430,7 +436,7 @@ def test_a_cluster_gives_the_same_groups(spark: Any, tmp_path: Path) -> None:
     table = table.append_column("age", pa.array(drawn.integers(0, 40, PEOPLE).tolist()))
     pq.write_table(table.slice(0, 1000), tmp_path / "monday.parquet")
     pq.write_table(table.slice(1000), tmp_path / "tuesday.parquet")
-    cluster, by = engine.SparkEngine(spark), ("age", "region")
+    cluster, by = SparkEngine(spark), ("age", "region")
     found, here = cluster.tally_by(mechanism, tmp_path, by), LocalEngine().tally_by(mechanism, tmp_path, by)
     assert dict(found.items()) == dict(here.items())
     assert len(found) > 50
@@ -451,7 +457,7 @@ def test_the_bytes_of_one_machine(spark: Any, mechanism: Any, tmp_path: Path) ->
     source.mkdir()
     for place in range(3):
         write_reports(source / f"{place}.parquet", mechanism, reports.part(300 * place, 300 * place + 300))
-    cluster: Engine = engine.SparkEngine(spark)
+    cluster: Engine = SparkEngine(spark)
     LocalEngine().seal(mechanism, source, tmp_path / "wanted.parquet")
     found = cluster.seal(mechanism, source, tmp_path / "found.parquet", least=900)
     assert (found.n, found.simulated, found.dropped) == (900, True, ())
@@ -463,7 +469,8 @@ def test_the_bytes_of_one_machine(spark: Any, mechanism: Any, tmp_path: Path) ->
     assert found.dropped == ("owner",)
     assert (tmp_path / "framed.parquet").read_bytes() == (tmp_path / "wanted.parquet").read_bytes()
     refused(DataError, lambda: cluster.seal(mechanism, source, tmp_path / "none.parquet", least=901))
-    refused(ParameterError, lambda: cluster.seal(mechanism, frame, tmp_path / "none.parquet", manifest=True))
+    table = frame.toArrow()
+    refused(ParameterError, lambda: cluster.seal(mechanism, table, tmp_path / "none.parquet"))
     other = type(mechanism)(DOMAIN, 2.0)
     refused(MismatchError, lambda: cluster.seal(other, frame, tmp_path / "none.parquet"))
     assert not (tmp_path / "none.parquet").exists()

@@ -11,7 +11,7 @@ from sealed_folders import EPOCHS, N, sealed_of
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.engines import spark as engine
-from discreet.engines.spark import likelihood
+from discreet.engines.spark import SparkEngine, likelihood
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate, likelihood_methods
 from discreet.estimators.likelihood import LocalRows, RowSums
@@ -41,7 +41,7 @@ def spread(folder: Path, mechanism: Any, reports: Any, each: int = 1100) -> Path
 def test_sums_over_rows_are_those_of_one_machine(spark: Any, tmp_path: Path, builder: str) -> None:
     case = next(case for case in cases(MEDIUM, (2.0,)) if case.sizes == "12of40" and case.builder == builder)
     mechanism, reports = case.mechanism, sampled(case)
-    data, left_out = engine.gather_files(spark, mechanism, spread(tmp_path / "reports", mechanism, reports))
+    data, left_out = SparkEngine(spark).evidence(mechanism, spread(tmp_path / "reports", mechanism, reports))
     assert isinstance(data, StoredBlocks)
     assert (data.tally.n, left_out) == (3001, {})
     here, there = (_likelihood(LinearStart.of(mechanism, some), "mle") for some in (reports, data))
@@ -79,7 +79,7 @@ def test_the_estimates_are_those_of_one_machine(
     monkeypatch.setattr(likelihood_methods, "EM_CHANGE", 0.1)
     case = next(case for case in cases(MEDIUM, (2.0,)) if case.sizes == "12of40" and case.builder == "unary")
     mechanism, reports = case.mechanism, sampled(case)
-    data, _ = engine.gather_files(spark, mechanism, spread(tmp_path / "reports", mechanism, reports))
+    data, _ = SparkEngine(spark).evidence(mechanism, spread(tmp_path / "reports", mechanism, reports))
     ours, theirs = (estimate(mechanism, some, method=method) for some in (reports, data))
     assert theirs.frequencies == pytest.approx(ours.frequencies, abs=1e-12)
     assert theirs.standard_errors == pytest.approx(ours.standard_errors, abs=1e-10)
@@ -92,9 +92,9 @@ def test_frames_and_many_small_matrices(spark: Any, monkeypatch: pytest.MonkeyPa
     mechanism = UnaryEncoding(Domain(range(70), sensitive=list(range(45))), 2.0)
     values = spark.range(0, 9000, 1, 3).selectExpr("CAST(pow(id % 97, 2) % 70 AS int) AS value")
     drawn = engine.obfuscate(values, mechanism, "value", seed=3)
-    data, _ = engine.gather(drawn, mechanism)
+    data, _ = SparkEngine(spark).evidence(mechanism, drawn)
     rows = drawn.toArrow()
-    from discreet.formats.arrow import sift_untyped
+    from discreet.mechanisms.report_tables import sift_untyped
 
     reports, _ = sift_untyped(mechanism, rows.combine_chunks().to_batches()[0], simulated=True)
     expected = estimate(mechanism, reports, method="mle", tolerance=1e-3)
@@ -116,7 +116,7 @@ def test_a_step_is_mostly_one_job(spark: Any) -> None:
     mechanism = UnaryEncoding(Domain(range(60)), 1.5)
     codes = np.random.default_rng(1).choice(60, 4000, p=np.arange(60, 0, -1) / 1830)
     reports = mechanism.obfuscate_codes(codes, random=SeededRandom(2))
-    data, _ = engine.gather(_frame(spark, mechanism, reports), mechanism)
+    data, _ = SparkEngine(spark).evidence(mechanism, _frame(spark, mechanism, reports))
     tracker = spark.sparkContext.statusTracker()
     spark.sparkContext.setJobGroup("mle", "mle")
     found = estimate(mechanism, data, method="mle", tolerance=1e-4)
@@ -137,7 +137,7 @@ def _frame(spark: Any, mechanism: Any, reports: Any) -> Any:
 def test_where_a_tally_says_all_nobody_is_asked_again(spark: Any) -> None:
     mechanism = HadamardResponse(Domain(range(60)), 1.5)
     reports = mechanism.obfuscate_codes(np.arange(600) % 60, random=SeededRandom(2))
-    data, _ = engine.gather(_frame(spark, mechanism, reports), mechanism)
+    data, _ = SparkEngine(spark).evidence(mechanism, _frame(spark, mechanism, reports))
     start = LinearStart.of(mechanism, data)
     assert start.evidence.rows_of is None
     # Blocks that came more than once are counted as often, wherever they are summed.
@@ -149,37 +149,37 @@ def test_what_has_no_blocks_to_keep(spark: Any, tmp_path: Path) -> None:
     channel = Channel(np.full((3, 3), 0.2) + 0.4 * np.eye(3), Domain(["a", "b", "c"]))
     reports = channel.obfuscate_codes(np.arange(3), random=SeededRandom(1))
     write_reports(tmp_path / "r.parquet", channel, reports)
-    refused(ParameterError, lambda: engine.gather_files(spark, channel, tmp_path))
+    refused(ParameterError, lambda: SparkEngine(spark).evidence(channel, tmp_path))
     mechanism = UnaryEncoding(Domain(range(9)), 1.0)
     made = mechanism.obfuscate_codes(np.arange(9), random=SeededRandom(1))
     write_tally(tmp_path / "t.tally.parquet", mechanism.tally(made))
-    alone, _ = engine.gather_files(spark, mechanism, tmp_path / "t.tally.parquet")
+    alone, _ = SparkEngine(spark).evidence(mechanism, tmp_path / "t.tally.parquet")
     assert alone.n == 9
     write_reports(tmp_path / "u.parquet", mechanism, made)
     both = [tmp_path / "t.tally.parquet", tmp_path / "u.parquet"]
-    assert "mixed" in refused(ParameterError, lambda: engine.gather_files(spark, mechanism, both))
+    assert "mixed" in refused(ParameterError, lambda: SparkEngine(spark).evidence(mechanism, both))
     bad = _frame(spark, mechanism, made).selectExpr("substring(bits, 1, 1) AS bits", "plan")
-    assert "9 of 9 rows" in refused(DataError, lambda: engine.gather(bad, mechanism))
+    assert "9 of 9 rows" in refused(DataError, lambda: SparkEngine(spark).evidence(mechanism, bad))
 
 
 @pytest.mark.parametrize("plan", sorted(PLANS))
 def test_tallies_and_estimates_are_those_of_one_machine(spark: Any, tmp_path: Path, plan: str) -> None:
     """By the library's engine; and by Spark alone, to which plan and mark are then said by hand."""
     sealed = sealed_of(tmp_path, plan)
-    found = engine.tally_files(spark, sealed.mechanism, sealed.place)
+    found = SparkEngine(spark).tally(sealed.mechanism, sealed.place)
     assert (found.tally, found.left_out) == (sealed.tally, {})
     linear = estimate(sealed.mechanism, found.tally, method="linear")
     assert linear.frequencies.tolist() == columns(sealed.estimated())["frequency"]
     # What Spark reads by itself passes over underscored names too: each report once, and no tally.
     read = spark.read.parquet(str(sealed.place))
     marked = read.selectExpr("*", f"'{sealed.mechanism.fingerprint}' AS plan", "false AS simulated")
-    assert engine.tally(marked, sealed.mechanism).tally == sealed.tally
+    assert SparkEngine(spark).tally(sealed.mechanism, marked).tally == sealed.tally
     assert sealed.tally.n == EPOCHS * N
 
 
 def test_the_likeliest_distribution_is_that_of_one_machine(spark: Any, tmp_path: Path) -> None:
     sealed = sealed_of(tmp_path, "unary")
-    gathered, _ = engine.gather_files(spark, sealed.mechanism, sealed.place)
+    gathered, _ = SparkEngine(spark).evidence(sealed.mechanism, sealed.place)
     found = estimate(sealed.mechanism, gathered, method="mle")
     # Sums over executors have an order of their own.
     assert found.frequencies == pytest.approx(columns(sealed.estimated("mle"))["frequency"], abs=1e-12)

@@ -21,10 +21,11 @@ from discreet.errors import (
     ParameterError,
     RewrittenFileWarning,
 )
-from discreet.formats.arrow import to_arrow
 from discreet.formats.reports import read_reports, write_reports
+from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import UnaryEncoding
+from discreet.mechanisms.report_tables import to_arrow
 from laws import Case, cases, sampled
 from refusals import refused
 
@@ -115,10 +116,10 @@ def test_bad_rows_are_counted_over_all_files_and_nothing_is_written_before(tmp_p
     pq.write_table(bad, source / "b.parquet")
     message = refused(DataError, lambda: stamped(MECHANISM, source, folder))
     assert "b.parquet: 1 of 3 reports give a sensitive value in clear (first at row 1)" in message
-    message = refused(DataError, lambda: stamped(MECHANISM, source, folder, bad_share=0.001))
+    message = refused(DataError, lambda: stamped(MECHANISM, Sources(source, bad_share=0.001), folder))
     assert "1 of 303 rows are no reports of this plan" in message
     assert not folder.exists()
-    found = stamped(MECHANISM, source, folder, bad_share=0.01)
+    found = stamped(MECHANISM, Sources(source, bad_share=0.01), folder)
     assert found.left_out == {"give a sensitive value in clear": 1}
     assert tally(MECHANISM, folder).tally.n == 302
 
@@ -141,7 +142,7 @@ def test_what_cannot_be_stamped(tmp_path: Path) -> None:
     assert "does not exist" in refused(DataError, lambda: stamped(MECHANISM, tmp_path / "gone", tmp_path / "s"))
     (tmp_path / "file").touch()
     refused(ParameterError, lambda: stamped(MECHANISM, source, tmp_path / "file" / "s"))
-    refused(ParameterError, lambda: stamped(MECHANISM, source, tmp_path / "s", bad_share=2))
+    refused(ParameterError, lambda: stamped(MECHANISM, Sources(source, bad_share=2), tmp_path / "s"))
     assert files_in(tmp_path) == ["file", "more/a.parquet", "reports/a.parquet"]
 
 
@@ -149,5 +150,5 @@ def test_a_row_of_another_plan_is_refused_whatever_is_left_out(tmp_path: Path) -
     plans = pa.array([MECHANISM.fingerprint] * 299 + ["0" * 32])
     path = rewritten(tmp_path / "r.parquet", plan=plans)
     with pytest.raises(DiscreetError, match="1 of 300 rows"):
-        stamped(MECHANISM, path, tmp_path / "s.parquet", bad_share=1.0)
+        stamped(MECHANISM, Sources(path, bad_share=1.0), tmp_path / "s.parquet")
     assert files_in(tmp_path) == ["r.parquet"]

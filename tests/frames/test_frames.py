@@ -13,16 +13,8 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection
-from discreet.protocol.frames import (
-    FlawedRowsError,
-    Frame,
-    FrameError,
-    RecordCodec,
-    entry_as_json,
-    frame_of_json,
-    head,
-    head_of_json,
-)
+from discreet.mechanisms.row_checks import FlawedRowsError
+from discreet.protocol.frames import Frame, FrameError, RecordCodec, entry_as_json, frame_of_json, head, head_of_json
 from laws import Case, one_epsilon, sampled
 from refusals import refused
 

@@ -21,17 +21,9 @@ from discreet.core.reports import CLEAR
 from discreet.errors import DataError
 from discreet.formats import json_reports
 from discreet.mechanisms import BlockDesign, BlockMechanism, PooledHashing, RandomizedResponse
+from discreet.mechanisms.row_checks import FlawedRowsError
 from discreet.mechanisms.subsets import MixedSubsets
-from discreet.protocol.frames import (
-    FlawedRowsError,
-    Frame,
-    FrameError,
-    RecordCodec,
-    entry_as_json,
-    frame_of_json,
-    head,
-    head_of_json,
-)
+from discreet.protocol.frames import Frame, FrameError, RecordCodec, entry_as_json, frame_of_json, head, head_of_json
 from laws import BUILDERS
 
 NUMBER = int(os.environ.get("DISCREET_HOSTILE", "100000"))

@@ -18,7 +18,8 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.mechanisms.personalized import Personalized
-from discreet.protocol.frames import FlawedRowsError, RecordCodec
+from discreet.mechanisms.row_checks import FlawedRowsError
+from discreet.protocol.frames import RecordCodec
 from laws import Case, one_epsilon, sampled
 
 WIDE = Domain(range(1000), sensitive=range(100))

@@ -11,10 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from damage import EACH, MECHANISM, written
 
-from discreet.engines.local import TallyFold, fold_parts
+from discreet.engines.folds import TallyFold
+from discreet.engines.local import fold_parts
 from discreet.errors import DataError, DiscreetError
 from discreet.formats.reports import iterate_reports, read_reports, write_reports
-from discreet.formats.sources import partition_elsewhere, surveyed
+from discreet.formats.sources import surveyed
 from discreet.tables.scan import scan
 from discreet.tables.text import Cells, Kind
 from refusals import refused
@@ -80,12 +81,12 @@ def test_another_machine_must_see_the_same_file(suffix: str, tmp_path: Path) -> 
     path = tmp_path / f"a.{suffix}"
     written(path)
     (part,) = surveyed(MECHANISM, path).parts
-    there = (part.groups, part.rows, part.content, MECHANISM)
+    ticket = part.ticket
     touch(path)
-    assert partition_elsewhere(path, *there).rows == part.rows
+    assert ticket.part(MECHANISM).rows == part.rows
     reports = read_reports(path, MECHANISM)
     write_reports(path, MECHANISM, reports.part(0, EACH), force=True)
-    assert "not the file that was checked" in refused(DataError, lambda: partition_elsewhere(path, *there))
+    assert "not the file that was checked" in refused(DataError, lambda: ticket.part(MECHANISM))
 
 
 SHORTENED = """

@@ -17,7 +17,7 @@ from discreet.engines.evidence import memory_needed
 from discreet.errors import DataError
 from discreet.files.paths import ending, is_lines, lines_of, opened_text, text_bytes
 from discreet.formats.reports import write_reports
-from discreet.formats.sources import partitions_of
+from discreet.formats.sources import Sources, partitions_of
 from discreet.mechanisms import UnaryEncoding
 from refusals import refused
 
@@ -109,7 +109,7 @@ def test_a_long_line_is_one_bad_row(read: Any, tmp_path: Path) -> None:
     long = gzip.compress(b"\n" + b"[" * (1 << 20) + b"\n")
     path.write_bytes(path.read_bytes() + long)
     assert "report 30 is not JSON" in refused(DataError, lambda: read(REPORTING, path))
-    found = read(REPORTING, path, bad_share=0.1)
+    found = read(REPORTING, Sources(path, bad_share=0.1))
     left_out = found.left_out if isinstance(found, Counted) else found[1]
     assert left_out == {"are no reports of this form": 2}
 

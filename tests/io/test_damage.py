@@ -14,9 +14,9 @@ from damage import BATCHES, EACH, MECHANISM, SEALED, flipped, unsealed, verdicts
 from discreet.engines import tally
 from discreet.errors import DataError
 from discreet.files.stored import look, read_seal
-from discreet.formats import arrow
 from discreet.formats.reports import read_reports
 from discreet.formats.tallies import read_tally, write_tally
+from discreet.mechanisms import report_tables
 from refusals import refused
 
 FLIPS = 160
@@ -99,7 +99,7 @@ def test_files_without_any_checksums_are_read(tmp_path: Path) -> None:
     with pa.OSFile(str(tmp_path / "b.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as sink:
         sink.write_table(table, max_chunksize=400)
     assert tally(MECHANISM, tmp_path / "b.arrow").tally == right
-    assert table.schema.equals(arrow.schema(MECHANISM))
+    assert table.schema.equals(report_tables.schema_of(MECHANISM))
 
 
 def test_any_flipped_bit_of_a_tally_is_noticed(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ from discreet.mechanisms import (
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
+    row_checks,
 )
-from discreet.protocol import frames
-from discreet.protocol.frames import UNREADABLE, FlawedRowsError
+from discreet.mechanisms.row_checks import UNREADABLE, FlawedRowsError
 from refusals import refused
 
 DOMAIN = Domain(range(100_000), sensitive=list(range(86_000, 86_012)))
@@ -232,7 +232,7 @@ def test_a_bad_line_costs_no_more_than_a_good_one(monkeypatch: pytest.MonkeyPatc
         return counted
 
     monkeypatch.setattr(json_reports.json, "loads", counting("parsed", json.loads))
-    monkeypatch.setattr(frames, "checked_reports", counting("checked", frames.checked_reports))
+    monkeypatch.setattr(row_checks, "checked_reports", counting("checked", row_checks.checked_reports))
     reports, left_out = json_reports.sift_json(RR, lines)
     assert reports.n == 1003
     assert left_out.total() == 10

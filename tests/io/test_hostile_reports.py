@@ -14,7 +14,6 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DataError, MismatchError
-from discreet.formats import arrow
 from discreet.formats.reports import read_reports, write_reports
 from discreet.mechanisms import (
     BlockMechanism,
@@ -23,6 +22,7 @@ from discreet.mechanisms import (
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
+    report_tables,
 )
 from laws import BUILDERS
 from refusals import refused
@@ -92,7 +92,7 @@ def clear_row(name: str) -> dict[str, Any]:
 
 def save(path: Path, mechanism: BlockMechanism, rows: list[dict[str, Any]]) -> Path:
     """Write rows as any other program would."""
-    schema = arrow.schema(mechanism)
+    schema = report_tables.schema_of(mechanism)
     if path.suffix == ".jsonl":
         path.write_text("".join(line(mechanism, row) + "\n" for row in rows), encoding="utf-8")
     elif path.suffix == ".parquet":
@@ -145,7 +145,7 @@ def test_reports_of_another_plan(name: str, suffix: str, tmp_path: Path) -> None
 
 def table_of(mechanism: BlockMechanism) -> pa.Table:
     name = next(name for name, each in MECHANISMS.items() if each is mechanism)
-    return pa.Table.from_pylist([GOOD[name], clear_row(name)], schema=arrow.schema(mechanism))
+    return pa.Table.from_pylist([GOOD[name], clear_row(name)], schema=report_tables.schema_of(mechanism))
 
 
 def retyped(table: pa.Table, name: str, kind: pa.DataType) -> pa.Table:
@@ -206,21 +206,24 @@ def test_changed_tables(change: str, suffix: str, tmp_path: Path) -> None:
 
 def test_holes_inside_a_list_of_members() -> None:
     mechanism = MECHANISMS["subset"]
-    kind = arrow.schema(mechanism).field("members").type
+    kind = report_tables.schema_of(mechanism).field("members").type
     holed = pa.FixedSizeListArray.from_arrays(pa.array([131, None, 271], pa.uint16()), type=kind)
     columns = [pa.array([None], pa.uint32()), holed]
-    table = pa.Table.from_arrays(columns, schema=arrow.schema(mechanism))
-    refused(DataError, lambda: arrow.from_arrow(mechanism, table), 131, 271)
+    table = pa.Table.from_arrays(columns, schema=report_tables.schema_of(mechanism))
+    refused(DataError, lambda: report_tables.from_arrow(mechanism, table), 131, 271)
 
 
 def test_sliced_and_chunked_tables_are_read_where_they_start() -> None:
     for name, mechanism in MECHANISMS.items():
         rows = [clear_row(name), GOOD[name], clear_row(name), GOOD[name], GOOD[name]]
-        table = pa.Table.from_pylist(rows, schema=arrow.schema(mechanism))
-        whole, beside = arrow.from_arrow(mechanism, table), arrow.from_arrow(mechanism, table.slice(1, 3))
+        table = pa.Table.from_pylist(rows, schema=report_tables.schema_of(mechanism))
+        whole, beside = (
+            report_tables.from_arrow(mechanism, table),
+            report_tables.from_arrow(mechanism, table.slice(1, 3)),
+        )
         assert mechanism.tally(beside) == mechanism.tally(whole.part(1, 4))
         chunked = pa.concat_tables([table.slice(1, 2), table.slice(0, 0), table.slice(3, 2)])
-        assert mechanism.tally(arrow.from_arrow(mechanism, chunked)) == mechanism.tally(whole.part(1, 5))
+        assert mechanism.tally(report_tables.from_arrow(mechanism, chunked)) == mechanism.tally(whole.part(1, 5))
 
 
 # Files that are broken

@@ -10,7 +10,7 @@ from damage import MECHANISM, flipped, written
 
 from discreet.engines import gather, tally
 from discreet.errors import DataError, OutputExistsError, ParameterError
-from discreet.formats.sources import NAME, read_manifest, write_manifest
+from discreet.formats.manifest import NAME, read_manifest, write_manifest
 from discreet.formats.tallies import write_tally
 from refusals import refused
 
@@ -38,7 +38,8 @@ def test_a_manifest_lists_files_rows_and_digests(folder: Path) -> None:
     assert [entry.rows for entry in found.files] == [2100] * 5
     assert found.rows == 10_500
     assert found.files[2].bytes == (folder / "c.jsonl").stat().st_size
-    assert tally(MECHANISM, folder, manifest=True).tally == tally(MECHANISM, folder).tally
+    files = [folder / entry.path for entry in found.files]
+    assert tally(MECHANISM, folder).tally == tally(MECHANISM, files).tally
     refused(OutputExistsError, lambda: write_manifest(folder))
     assert write_manifest(folder, force=True) == found
 
@@ -80,7 +81,7 @@ def test_a_folder_that_changed_is_refused(change: Callable[[Path], None], folder
     write_manifest(folder)
     change(folder)
     for through in (tally, gather):
-        told = refused(DataError, lambda through=through: through(MECHANISM, folder, manifest=True))  # type: ignore[misc]
+        told = refused(DataError, lambda through=through: through(MECHANISM, folder))  # type: ignore[misc]
         assert CHANGES[change] in told
         assert ".jsonl first" in told
 
@@ -91,20 +92,31 @@ def test_the_rows_are_compared(place: int, folder: Path) -> None:
     facts = json.loads((folder / NAME).read_text())
     facts["files"][place]["rows"] += 1
     (folder / NAME).write_text(json.dumps(facts))
-    assert "where its manifest says 2101" in refused(DataError, lambda: tally(MECHANISM, folder, manifest=True))
+    assert "where its manifest says 2101" in refused(DataError, lambda: tally(MECHANISM, folder))
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "[" * 100_000, '{"files": [], "kind": "other"}', "\xff"])
 def test_what_is_no_manifest_is_refused(text: str, folder: Path) -> None:
     (folder / NAME).write_text(text, encoding="latin-1")
-    assert "no manifest of discreet" in refused(DataError, lambda: tally(MECHANISM, folder, manifest=True))
+    assert "no manifest of discreet" in refused(DataError, lambda: tally(MECHANISM, folder))
 
 
-def test_every_source_needs_a_manifest(folder: Path) -> None:
-    assert "does not exist" in refused(DataError, lambda: tally(MECHANISM, folder, manifest=True))
+def test_a_manifest_is_of_its_folder(folder: Path) -> None:
+    """A folder below has its own; one file alone is not the folder; and a folder without one is read as it is."""
     file = folder / "a.parquet"
-    assert "belongs to a folder" in refused(ParameterError, lambda: tally(MECHANISM, file, manifest=True))
-    refused(ParameterError, lambda: write_manifest(file))
+    assert "belongs to a folder" in refused(ParameterError, lambda: write_manifest(file))
+    write_manifest(folder / "more")
+    whole = tally(MECHANISM, folder).tally
+    shutil.copy(folder / "c.jsonl", folder / "more" / "f.jsonl")
+    (folder / "c.jsonl").unlink()
+    message = refused(DataError, lambda: tally(MECHANISM, folder))
+    assert message.startswith(f"1 files are not in the manifest ({folder / 'more' / 'f.jsonl'} first)")
+    assert "discreet manifest --force" in message
+    named = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("_")]
+    assert tally(MECHANISM, named).tally == whole
+    write_manifest(folder / "more", force=True)
+    write_manifest(folder)
+    assert tally(MECHANISM, folder).tally == whole
 
 
 def test_a_damaged_file_gets_no_manifest(folder: Path) -> None:

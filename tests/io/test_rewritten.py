@@ -19,8 +19,8 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.engines import gather, observe, tally
 from discreet.errors import DataError, MismatchError, RewrittenFileWarning
-from discreet.formats.arrow import to_arrow
 from discreet.formats.reports import read_reports, write_reports
+from discreet.formats.sources import Sources
 from discreet.mechanisms import (
     BlockMechanism,
     Channel,
@@ -30,7 +30,8 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from discreet.protocol.frames import UNREADABLE
+from discreet.mechanisms.report_tables import to_arrow
+from discreet.mechanisms.row_checks import UNREADABLE
 from laws import Case, cases, over, sampled
 from refusals import refused
 
@@ -60,7 +61,7 @@ def notes() -> Iterator[list[str]]:
 
 def trusted(mechanism: Any, path: Path, **options: Any) -> Any:
     with notes():
-        return tally(mechanism, path, trust_plan=True, **options)
+        return tally(mechanism, Sources(path, trust_plan=True, **options))
 
 
 def saved(table: pa.Table, path: Path, **options: Any) -> Path:
@@ -172,7 +173,10 @@ def test_reports_survive_other_tools(case: Case, name: str, tmp_path: Path) -> N
     np.testing.assert_array_equal(found.tally.clear, expected.clear)
     assert (found.rows, found.left_out, found.tally.simulated) == (120, {}, False)
     with notes():
-        again, in_memory = read_reports(path, mechanism, trust_plan=True), gather(mechanism, path, trust_plan=True)[0]
+        again, in_memory = (
+            read_reports(Sources(path, trust_plan=True), mechanism),
+            gather(mechanism, Sources(path, trust_plan=True))[0],
+        )
     for one in (again, in_memory):
         assert one.n == 120
         np.testing.assert_array_equal(mechanism.tally(one).support, expected.support)
@@ -186,7 +190,7 @@ def test_the_stamp_and_wider_types_need_the_word_too_and_say_what_they_know(tmp_
     assert pq.read_schema(path).field("alpha").type == pa.int64()
     assert "or other types (if another tool rewrote them" in refused(DataError, lambda: tally(HASHING, path))
     with notes() as said:
-        found = tally(HASHING, path, trust_plan=True)
+        found = tally(HASHING, Sources(path, trust_plan=True))
     assert not said
     assert found.tally == HASHING.tally(reports_of(HASHING))
     assert found.tally.simulated
@@ -201,8 +205,8 @@ def test_nothing_changes_for_files_as_discreet_writes_them(tmp_path: Path) -> No
         path = tmp_path / f"r.{suffix}"
         write_reports(path, UNARY, reports_of(UNARY))
         with notes() as said:
-            assert tally(UNARY, path, trust_plan=True).tally == tally(UNARY, path).tally
-            assert tally(UNARY, path, trust_plan=True).tally.simulated
+            assert tally(UNARY, Sources(path, trust_plan=True)).tally == tally(UNARY, path).tally
+            assert tally(UNARY, Sources(path, trust_plan=True)).tally.simulated
         assert not said
 
 
@@ -233,7 +237,9 @@ def test_a_plan_in_every_row_needs_no_word(kind: str, tmp_path: Path) -> None:
         saved(table.append_column("plan", PLANS[kind](strange)), path)
         for options in ({}, {"trust_plan": True}, {"bad_share": 1.0}, {"trust_plan": True, "bad_share": 1.0}):
             with notes():
-                message = refused(MismatchError, lambda options=options: tally(UNARY, path, **options), other, "secret")
+                message = refused(
+                    MismatchError, lambda options=options: tally(UNARY, Sources(path, **options)), other, "secret"
+                )
             assert "1 of 300 rows of a batch do not" in message
 
 
@@ -241,20 +247,20 @@ def test_a_plan_in_every_row_needs_no_word(kind: str, tmp_path: Path) -> None:
 def test_a_column_of_plans_that_are_none(plans: Any, tmp_path: Path) -> None:
     path = saved(bare(UNARY).append_column("plan", plans), tmp_path / "r.arrow")
     with notes():
-        assert "300 of 300 rows" in refused(MismatchError, lambda: tally(UNARY, path, trust_plan=True))
+        assert "300 of 300 rows" in refused(MismatchError, lambda: tally(UNARY, Sources(path, trust_plan=True)))
 
 
 def test_the_word_does_not_overrule_a_stamp(tmp_path: Path) -> None:
     other = UnaryEncoding(DOMAIN, 2.0)
     path, made = tmp_path / "r.parquet", other.obfuscate_codes(CODES, random=SeededRandom(1))
     write_reports(path, other, made)
-    refused(MismatchError, lambda: tally(UNARY, path, trust_plan=True))
+    refused(MismatchError, lambda: tally(UNARY, Sources(path, trust_plan=True)))
     widened = to_arrow(other, made)
     saved(widened.append_column("more", pa.array([1] * 300)), path)
-    refused(MismatchError, lambda: tally(UNARY, path, trust_plan=True))
+    refused(MismatchError, lambda: tally(UNARY, Sources(path, trust_plan=True)))
     for stamp in (b"{", b"[1]", json.dumps({"format": 2, "kind": "reports", "plan": UNARY.fingerprint}).encode()):
         saved(bare(UNARY).replace_schema_metadata({b"discreet": stamp}), path)
-        refused(DataError, lambda: tally(UNARY, path, trust_plan=True))
+        refused(DataError, lambda: tally(UNARY, Sources(path, trust_plan=True)))
 
 
 def test_every_file_is_looked_at_before_any_is_counted(tmp_path: Path) -> None:
@@ -262,11 +268,11 @@ def test_every_file_is_looked_at_before_any_is_counted(tmp_path: Path) -> None:
     write_reports(tmp_path / "b.parquet", UNARY, reports_of(UNARY))
     saved(bare(RR), tmp_path / "c.parquet")
     with notes():
-        assert "c.parquet" in refused(DataError, lambda: tally(UNARY, tmp_path, trust_plan=True))
+        assert "c.parquet" in refused(DataError, lambda: tally(UNARY, Sources(tmp_path, trust_plan=True)))
     (tmp_path / "c.parquet").unlink()
     assert "a.parquet" in refused(DataError, lambda: tally(UNARY, tmp_path))
     with notes() as said:
-        found = tally(UNARY, tmp_path, trust_plan=True)
+        found = tally(UNARY, Sources(tmp_path, trust_plan=True))
     assert found.tally.n == 600
     assert found.tally.simulated
     assert said == [
@@ -283,7 +289,7 @@ def test_every_file_is_looked_at_before_any_is_counted(tmp_path: Path) -> None:
 def test_a_column_says_whether_reports_are_simulated(marks: list[Any], simulated: bool, tmp_path: Path) -> None:
     path = saved(bare(UNARY).append_column("simulated", pa.array(marks)), tmp_path / "r.parquet")
     with notes() as said:
-        found = tally(UNARY, path, trust_plan=True)
+        found = tally(UNARY, Sources(path, trust_plan=True))
     assert found.tally.simulated == simulated
     assert len(said) == 1
 
@@ -301,12 +307,12 @@ def test_columns_that_cannot_be_what_they_are_called(tmp_path: Path) -> None:
     for told, changed in wrong.items():
         saved(changed, path)
         with notes():
-            assert told in refused(DataError, lambda: tally(UNARY, path, trust_plan=True))
+            assert told in refused(DataError, lambda: tally(UNARY, Sources(path, trust_plan=True)))
     names = [f"more {place}" for place in range(7)]
     more = pa.table({**{name: table[name] for name in table.column_names}, **dict.fromkeys(names, table["clear"])})
     saved(more, path)
     with notes() as said:
-        tally(UNARY, path, trust_plan=True)
+        tally(UNARY, Sources(path, trust_plan=True))
     assert said[-1].endswith("are not read: 'more 0', 'more 1', 'more 2', 'more 3', 'more 4' and 2 others.")
 
 
@@ -314,10 +320,10 @@ def test_values_in_clear_are_of_another_plan(tmp_path: Path) -> None:
     """Under a plan where all is sensitive a column of values in clear would otherwise be left out in silence."""
     table = bare(LDP).append_column("clear", pa.nulls(300, pa.uint8()))
     path = saved(table, tmp_path / "r.parquet")
-    message = refused(DataError, lambda: tally(LDP, path, trust_plan=True))
+    message = refused(DataError, lambda: tally(LDP, Sources(path, trust_plan=True)))
     assert "there must be no 'clear'" in message
     path.with_suffix(".jsonl").write_text(json.dumps({"clear": None, "bits": "AQA="}) + "\n")
-    refused(DataError, lambda: tally(LDP, path.with_suffix(".jsonl"), trust_plan=True))
+    refused(DataError, lambda: tally(LDP, Sources(path.with_suffix(".jsonl"), trust_plan=True)))
 
 
 def test_channels_too(tmp_path: Path) -> None:
@@ -382,13 +388,13 @@ def test_bad_rows_are_refused_or_counted(
     rows = [good, clear, {**good, **row}, good, clear, {**good, **row}]
     path = saved(pa.Table.from_pylist([{**dict.fromkeys(good), **each} for each in rows], fields), tmp_path / "r.arrow")
     with notes():
-        message = refused(DataError, lambda: tally(mechanism, path, trust_plan=True))
+        message = refused(DataError, lambda: tally(mechanism, Sources(path, trust_plan=True)))
         assert message.startswith(f"{path}: 2 of 6 reports ")
         assert told in message
         assert "first at row 2" in message
-        refused(DataError, lambda: read_reports(path, mechanism, trust_plan=True))
-        refused(DataError, lambda: tally(mechanism, path, trust_plan=True, bad_share=0.3))
-        found = tally(mechanism, path, trust_plan=True, bad_share=0.4)
+        refused(DataError, lambda: read_reports(Sources(path, trust_plan=True), mechanism))
+        refused(DataError, lambda: tally(mechanism, Sources(path, trust_plan=True, bad_share=0.3)))
+        found = tally(mechanism, Sources(path, trust_plan=True, bad_share=0.4))
     assert (found.tally.n, sum(found.left_out.values()), found.tally.clear.sum()) == (4, 2, 2)
     assert told in next(iter(found.left_out))
 
@@ -403,7 +409,7 @@ def test_floats_that_may_stand_for_another_number_are_refused(tmp_path: Path) ->
             assert trusted(wide, path).tally.clear_total == 1
         else:
             with notes():
-                refused(DataError, lambda: tally(wide, path, trust_plan=True))
+                refused(DataError, lambda: tally(wide, Sources(path, trust_plan=True)))
 
 
 @pytest.mark.parametrize("mechanism", [RR, UNARY, SUBSET], ids=lambda mechanism: mechanism.name)
@@ -447,11 +453,11 @@ def test_lines_survive_other_tools(mechanism: Any, drop: bool, tool: str, tmp_pa
     assert "null" in other.read_text()
     refused(DataError, lambda: tally(mechanism, other))
     with notes() as said:
-        found = tally(mechanism, other, trust_plan=True)
+        found = tally(mechanism, Sources(other, trust_plan=True))
     assert found.tally == mechanism.tally(reports_of(mechanism))
     assert len(said) == drop
     with notes():
-        assert read_reports(other, mechanism, trust_plan=True).n == 300
+        assert read_reports(Sources(other, trust_plan=True), mechanism).n == 300
 
 
 def test_lines_with_more_fields(tmp_path: Path) -> None:
@@ -460,16 +466,16 @@ def test_lines_with_more_fields(tmp_path: Path) -> None:
     path.write_text(json.dumps(first) + "\n" + json.dumps({**first, "region": None, "symbol": 4.0}) + "\n")
     refused(DataError, lambda: tally(RR, path))
     with notes() as said:
-        assert tally(RR, path, trust_plan=True).tally.n == 2
+        assert tally(RR, Sources(path, trust_plan=True)).tally.n == 2
     assert said == ["Columns that reports of this plan do not have are not read: 'region'."]
     # Not those of the first line: nobody would be told.
     for other in ({**first, "age": 7}, {"symbol": 3}, {"plan": None, "symbol": 3}):
         path.write_text(json.dumps(first) + "\n" + json.dumps(other) + "\n")
         with notes():
-            refused(DataError, lambda: tally(RR, path, trust_plan=True))
+            refused(DataError, lambda: tally(RR, Sources(path, trust_plan=True)))
     path.write_text(json.dumps({"symbol": 3}) + "\n" + json.dumps({"plan": "0" * 32, "symbol": 3}) + "\n")
     with notes():
-        refused(MismatchError, lambda: tally(RR, path, trust_plan=True, bad_share=1.0))
+        refused(MismatchError, lambda: tally(RR, Sources(path, trust_plan=True, bad_share=1.0)))
 
 
 @pytest.mark.parametrize("symbol", [1.5, True, "3", -1.0, 1e300, float("nan"), 20.0, [3]])
@@ -477,8 +483,8 @@ def test_lines_are_checked_all_the_same(symbol: Any, tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     path.write_text(json.dumps({"symbol": 3}) + "\n" + json.dumps({"symbol": symbol}) + "\n")
     with notes():
-        refused(DataError, lambda: tally(RR, path, trust_plan=True))
-        found = tally(RR, path, trust_plan=True, bad_share=0.5)
+        refused(DataError, lambda: tally(RR, Sources(path, trust_plan=True)))
+        found = tally(RR, Sources(path, trust_plan=True, bad_share=0.5))
     assert (found.tally.n, found.bad) == (1, 1)
 
 
@@ -486,8 +492,8 @@ def test_estimates_are_the_same(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     by_pandas(bare(UNARY), path)
     with notes():
-        data = gather(UNARY, path, trust_plan=True)[0]
-        on_disk = gather(UNARY, path, trust_plan=True, memory=0)[0]
+        data = gather(UNARY, Sources(path, trust_plan=True))[0]
+        on_disk = gather(UNARY, Sources(path, trust_plan=True), memory=0)[0]
     expected = discreet.estimate(UNARY, reports_of(UNARY), method="mle").frequencies
     for each in (data, on_disk):
         np.testing.assert_array_equal(discreet.estimate(UNARY, each, method="mle").frequencies, expected)

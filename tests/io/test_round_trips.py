@@ -15,7 +15,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
-from discreet.formats import arrow, json_reports
+from discreet.formats import json_reports
 from discreet.formats.reports import iterate_reports, read_reports, write_reports
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.mechanisms import (
@@ -26,6 +26,7 @@ from discreet.mechanisms import (
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
+    report_tables,
 )
 from laws import BUILDERS, Case, cases, over
 from refusals import refused
@@ -212,11 +213,11 @@ def test_a_report_is_never_as_long_as_the_domain(tmp_path: Path) -> None:
     domain = Domain(range(70_000), sensitive=list(range(500, 513)))
     mechanism, path = UnaryEncoding(domain, 1.0), tmp_path / "reports.parquet"
     wanted = pa.schema([("clear", pa.uint32()), ("bits", pa.binary(2))])
-    assert arrow.schema(mechanism) == wanted
+    assert report_tables.schema_of(mechanism) == wanted
     write_reports(path, mechanism, made(mechanism, 5000))
     assert pq.read_schema(path) == wanted
     # Four bytes or two, and a bit for each of the two columns, in buffers that are rounded up.
-    assert arrow.to_arrow(mechanism, made(mechanism, 5000)).nbytes <= 5000 * (4 + 2 + 0.25) + 64
+    assert report_tables.to_arrow(mechanism, made(mechanism, 5000)).nbytes <= 5000 * (4 + 2 + 0.25) + 64
     assert path.stat().st_size < 5000 * 6 + 4096
 
 
@@ -237,7 +238,7 @@ def test_a_report_is_never_as_long_as_the_domain(tmp_path: Path) -> None:
 )
 def test_columns_are_as_narrow_as_can_be(builder: str, size: int, sensitive: int, columns: dict[str, Any]) -> None:
     mechanism = BUILDERS[builder](Domain(range(size), sensitive=list(range(sensitive))), 1.0)
-    found = arrow.schema(mechanism)
+    found = report_tables.schema_of(mechanism)
     assert found.names == list(columns)
     for name, kind in columns.items():
         wanted = kind

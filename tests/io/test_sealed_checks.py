@@ -16,10 +16,11 @@ from damage import flipped
 import discreet as dc
 from discreet.core.reports import STAMP
 from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.files import stored
 from discreet.files.stored import look
-from discreet.formats import arrow
 from discreet.formats.reports import write_beside, write_reports
 from discreet.formats.sealed_files import UnsealedError, check_sealed, put_sealed, write_sealed
+from discreet.mechanisms import report_tables
 from refusals import refused
 
 DOMAIN = dc.Domain(range(300), sensitive=range(200))
@@ -104,9 +105,9 @@ PACKINGS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_other_bytes_are_seen(packing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages, dictionaries and statistics may show how reports came, also where these are sorted."""
-    mechanism, own = COUNTED, arrow._packing
+    mechanism, own = COUNTED, stored._packing
     with monkeypatch.context() as patch:
-        patch.setattr(arrow, "_packing", lambda *given: own(*given) | PACKINGS[packing])
+        patch.setattr(stored, "_packing", lambda *given: own(*given) | PACKINGS[packing])
         path = written(tmp_path / "s.parquet", mechanism, reports_of(mechanism).sealed())
     assert "its bytes are others" in refused(UnsealedError, lambda: check_sealed(path, mechanism))
 
@@ -144,9 +145,9 @@ def test_files_must_say_what_they_are(tmp_path: Path) -> None:
         assert "say more than those" in flaw(lambda facts=facts: written(path, COUNTED, reports, **facts))
     written(path, COUNTED, reports, collection="8f" * 32, epoch=3)
     assert check_sealed(path, COUNTED).n == 900
-    table = arrow.to_arrow(COUNTED, reports)
+    table = report_tables.to_arrow(COUNTED, reports)
     assert "another tool wrote this file" in flaw(lambda: pq.write_table(table.replace_schema_metadata(None), path))
-    stamp = arrow.schema(COUNTED, simulated=True, facts={"sealed": True, "n": 900})
+    stamp = report_tables.schema_of(COUNTED, simulated=True, facts={"sealed": True, "n": 900})
     assert "has no checksums" in flaw(lambda: pq.write_table(table.cast(stamp), path))
     owners = pa.table({"owner": list(range(900))})
     beside = flaw(lambda: write_beside(path, COUNTED, [(reports, owners)], owners.schema, force=True))
@@ -190,7 +191,7 @@ def test_metadata_have_one_form_to_the_letter(compared: bool, tmp_path: Path, mo
 
     def sealed(schema: pa.Schema, beside: dict[bytes, bytes]) -> None:
         path.unlink(missing_ok=True)
-        table = arrow.SealedTable(path, schema, COUNTED.columns)
+        table = stored.SealedTable(path, schema, COUNTED.columns)
         table.write(COUNTED, reports)
         table.close(beside)
 
@@ -201,7 +202,7 @@ def test_metadata_have_one_form_to_the_letter(compared: bool, tmp_path: Path, mo
     for name, facts in STRANGE.items():
         written(path, COUNTED, reports, **facts)
         assert "alice" not in flaw(), name
-    of_all = arrow.schema(COUNTED, simulated=True, facts={"sealed": True, "n": 900})
+    of_all = report_tables.schema_of(COUNTED, simulated=True, facts={"sealed": True, "n": 900})
     stamp = of_all.metadata[STAMP]
     sealed(of_all, {b"discreet digest": digest})
     assert check_sealed(path, COUNTED).n == 900

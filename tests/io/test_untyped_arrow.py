@@ -11,9 +11,8 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.engines.spark.frames import spark_type, to_spark
 from discreet.errors import DataError
-from discreet.formats.arrow import check_untyped_schema, sift_untyped, to_arrow
-from discreet.mechanisms import RandomizedResponse, SubsetSelection, UnaryEncoding
-from discreet.protocol import frames
+from discreet.mechanisms import RandomizedResponse, SubsetSelection, UnaryEncoding, row_checks
+from discreet.mechanisms.report_tables import check_untyped_schema, sift_untyped, to_arrow
 from laws import Case, one_epsilon, sampled
 from refusals import refused
 
@@ -71,9 +70,9 @@ def test_every_flaw_has_its_reason() -> None:
     found, left_out = sift_untyped(mechanism, batch)
     assert found.n == 2
     assert sum(left_out.values()) == 9
-    assert left_out[frames.UNREADABLE] == 3
+    assert left_out[row_checks.UNREADABLE] == 3
     assert sorted(left_out.values()) == [1, 1, 1, 1, 2, 3]
-    assert set(left_out) <= set(frames.reasons(mechanism))
+    assert set(left_out) <= set(row_checks.reasons(mechanism))
 
 
 def test_lists_of_another_length_or_with_gaps() -> None:
@@ -83,7 +82,7 @@ def test_lists_of_another_length_or_with_gaps() -> None:
     found, left_out = sift_untyped(mechanism, batch)
     assert found.blocks["members"].tolist() == [[0, 4, 8], [1, 2, 3]]
     assert sum(left_out.values()) == 7
-    assert (left_out[frames.UNREADABLE], left_out[frames.GAP]) == (2, 2)
+    assert (left_out[row_checks.UNREADABLE], left_out[row_checks.GAP]) == (2, 2)
     cut, others = sift_untyped(mechanism, batch.slice(2, 2))
     assert (cut.n, sum(others.values())) == (0, 2)
 

@@ -5,16 +5,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
 import discreet as dc
-from discreet.engines import LocalEngine, read_traces, stamp
+from discreet.engines import LocalEngine, gather, read_traces, stamp, tally
 from discreet.errors import DataError, ParameterError, RewrittenFileWarning
 from discreet.files import paths
+from discreet.formats.manifest import write_manifest
 from discreet.formats.reports import read_reports, write_reports
+from discreet.formats.sources import Sources
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.tables.columns import read_table
 from object_store import Put, object_store
@@ -152,7 +155,7 @@ def test_reports_at_a_url_are_stamped_here(put: Put, tmp_path: Path) -> None:
     stamped = engine.tally(MECHANISM, tmp_path / "stamped").tally
     assert stamped == engine.tally(MECHANISM, tmp_path / "all.parquet").tally
     with pytest.warns(RewrittenFileWarning):
-        assert stamped == engine.tally(MECHANISM, here, trust_plan=True).tally
+        assert stamped == engine.tally(MECHANISM, Sources(here, trust_plan=True)).tally
     (tmp_path / "plan.toml").write_text(PLAN)
     facts = told("stamp", tmp_path / "plan.toml", *urls, "-o", tmp_path / "again.parquet")
     assert facts["reports"] == 600
@@ -172,10 +175,64 @@ def test_tables_of_risk_may_be_at_a_url(put: Put, tmp_path: Path) -> None:
     assert there == told("risk", "scores", tmp_path / "s.csv", *asked)
 
 
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl", "jsonl.gz", "tally.parquet"])
+def test_a_small_file_is_fetched_once(suffix: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A question for its size, one more of Arrow's, and the content; of a folder's file the first is not asked."""
+    serving = pytest.importorskip("werkzeug.serving")
+    asked: list[str] = []
+    monkeypatch.setattr(serving.WSGIRequestHandler, "log_request", lambda self, *_: asked.append(self.command))
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    with object_store() as store:
+        url = store.put(fresh(tmp_path, suffix), f"reports/one.{suffix}")
+        for attempt in (lambda: tally(MECHANISM, url), lambda: gather(MECHANISM, url, memory=0)):
+            asked.clear()
+            attempt()
+            assert asked == ["HEAD", "HEAD", "GET"]
+        counts = []
+        for place in (1, 2, 3):
+            asked.clear()
+            tally(MECHANISM, above(url))
+            counts.append(len(asked))
+            store.put(fresh(tmp_path, suffix), f"reports/{place}.{suffix}")
+        assert np.diff(counts).tolist() == [2, 2]
+
+
+def fresh(folder: Path, suffix: str) -> Path:
+    """Write other reports than ever before, or a tally of them."""
+    made, path = MECHANISM.obfuscate_codes([row % 9 for row in range(300)]), folder / f"fresh.{suffix}"
+    if suffix == "tally.parquet":
+        write_tally(path, MECHANISM.tally(made), force=True)
+    else:
+        write_reports(path, MECHANISM, made, force=True)
+    return path
+
+
+def test_larger_files_are_not_held(put: Put, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    url = put(reports(tmp_path, "a.parquet", 1), "reports/a.parquet")
+    expected = LocalEngine().tally(MECHANISM, tmp_path / "a.parquet").tally
+    monkeypatch.setattr("discreet.formats.sources._MOST_HELD", 0)
+    assert LocalEngine().tally(MECHANISM, url).tally == expected
+    monkeypatch.setattr(paths, "_SMALL", 0)
+    assert LocalEngine().tally(MECHANISM, url).tally == expected
+
+
+def test_a_manifest_at_a_url_is_compared(put: Put, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    (here / "more").mkdir(parents=True)
+    for seed, name in enumerate(("a.parquet", "b.jsonl", "more/c.arrow")):
+        put(reports(here, name, seed), f"reports/{name}")
+    write_manifest(here)
+    folder = above(put(here / "_manifest.json", "reports/_manifest.json"))
+    assert LocalEngine().tally(MECHANISM, folder).tally == LocalEngine().tally(MECHANISM, here).tally
+    put(reports(here, "more/d.arrow", 9), "reports/more/d.arrow")
+    message = refused(DataError, lambda: LocalEngine().tally(MECHANISM, folder))
+    assert message.startswith("1 files are not in the manifest (")
+    assert "more/d.arrow first" in message
+
+
 def test_files_that_must_be_here(put: Put, tmp_path: Path) -> None:
     url = put(reports(tmp_path, "a.parquet", 1), "reports/a.parquet")
-    manifest = refused(ParameterError, lambda: LocalEngine().tally(MECHANISM, above(url), manifest=True))
-    assert "copy it here first" in manifest
     (tmp_path / "plan.toml").write_text(PLAN)
     said = "are written on this machine, got " + paths.shown(url)
     tally = MECHANISM.empty_tally()

@@ -11,6 +11,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DataError, RewrittenFileWarning
+from discreet.formats.sources import Sources
 from discreet.formats.tallies import read_tally
 from running import done, refusal, told
 from version1_files import FACTS, FOLDER, digest_of, estimate_of, lines_of, plain
@@ -58,7 +59,7 @@ def test_reports_have_their_rows(name: str) -> None:
         with pytest.raises(DataError, match="does not say which plan"):
             dc.read_reports(FOLDER / name, mechanism)
     with pytest.warns(RewrittenFileWarning) if unmarked else nullcontext():
-        found = dc.read_reports(FOLDER / name, mechanism, trust_plan=unmarked)
+        found = dc.read_reports(Sources(FOLDER / name, trust_plan=unmarked), mechanism)
     assert found.n == REPORTS[name]["n"] == 60
     assert found.simulated is (name.startswith("reports/") and not unmarked)
     assert found.fingerprint == REPORTS[name].get("plan", mechanism.fingerprint)

@@ -14,7 +14,8 @@ import pytest
 from discreet.arrays import WordArray
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import BLOCK_MECHANISMS
-from discreet.protocol.frames import FlawedRowsError, Frame, FrameError
+from discreet.mechanisms.row_checks import FlawedRowsError
+from discreet.protocol.frames import Frame, FrameError
 from discreet.protocol.sampler import Sampler, SamplerError
 from programs import program
 

@@ -5,16 +5,16 @@ from faults.fault import Fault
 FAULTS = [
     Fault(
         "reports by group are counted twice",
-        "engines/groups.py",
-        "    survey.batches()\n",
-        "",
+        "engines/engine.py",
+        "        survey.batches()\n        return found\n",
+        "        return found\n",
         ("tests/engines/test_nothing_twice.py",),
     ),
     Fault(
         "reports are sealed twice into one file",
-        "engines/sealing.py",
-        "        survey.batches()\n",
-        "",
+        "engines/engine.py",
+        "            survey.batches()\n            taken",
+        "            taken",
         ("tests/engines/test_nothing_twice.py",),
     ),
     Fault(
@@ -27,8 +27,8 @@ FAULTS = [
     Fault(
         "a cluster forgets what its tasks have read",
         "engines/spark/frames.py",
-        "        parts[number].n, parts[number].digest = int(n), digest_of_limbs(limbs)\n",
-        "        parts[number].n, parts[number].digest = 0, 0 * digest_of_limbs(limbs)\n",
+        "self.parts[number].seen.digest = int(n), digest_of_limbs(limbs)\n",
+        "self.parts[number].seen.digest = 0, 0 * digest_of_limbs(limbs)\n",
         ("tests/engines/test_spark.py",),
     ),
     Fault(
@@ -54,7 +54,7 @@ FAULTS = [
     ),
     Fault(
         "a stamped file does not say that one of its reports is simulated",
-        "engines/sealing.py",
+        "engines/stamping.py",
         "yield replace(reports, simulated=found.tally.simulated)",
         "yield replace(reports, simulated=False)",
         ("tests/engines/test_stamping.py",),

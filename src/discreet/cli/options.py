@@ -27,7 +27,9 @@ from discreet.files.paths import PICTURES
 
 if TYPE_CHECKING:
     from discreet.engines import Engine
+    from discreet.files.reading import Progress
     from discreet.formats.plan import Plan
+    from discreet.formats.sources import Sources
 
 if TYPE_CHECKING:
     _Whole = click.ParamType[int]
@@ -231,6 +233,12 @@ class Reading(Trust):
         bars={GROUPS: NOT_WITH_GROUPS},
         help="Share of rows that no device can have sent and that may be left out. [0]",
     )
+
+    def sources(self, reports: "Sequence[str | Path]", progress: "Progress | None" = None) -> "Sources":
+        """Return reports as sources that are read as is asked."""
+        from discreet.formats.sources import Sources
+
+        return Sources(reports, bad_share=self.bad_rows, trust_plan=self.trust_plan, progress=progress)
 
     @contextmanager
     def running(self, memory: int | None = None) -> Iterator["Engine"]:

@@ -115,9 +115,11 @@ class Publishing:
     def _wider(self, alone: Publication, known: Sequence[str]) -> Publication | None:
         if alone.simulated or not self.counted or not self.sources:
             return None
-        beside = cells_beside(
-            self.plan.mechanism(), self.sources, most=_MOST_CELLS, public=known, trust_plan=self.trust_plan
-        )
+        # What reads reports is loaded when there is something to read.
+        from discreet.formats.sources import Sources
+
+        read = Sources(self.sources, trust_plan=self.trust_plan)
+        beside = cells_beside(self.plan.mechanism(), read, most=_MOST_CELLS, public=known)
         if not set(beside.names) - set(known):
             return None
         names = ", ".join(beside.names)

@@ -13,7 +13,7 @@ from discreet.mechanisms.personalized import Personalized, SimulatedTags
 from discreet.tables.values import ValueColumns, read_owned
 
 if TYPE_CHECKING:
-    from discreet.engines.obfuscation import Replace
+    from discreet.tables.values import Bots
 
 TAG = "tag"
 """The column of a file of tags that holds the tag of a value."""
@@ -42,7 +42,7 @@ def value_columns(
     return ValueColumns(plan.domain, people.column, people.user, said.missing, drop, keep, said.cuts, known=known)
 
 
-def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> "Replace | None":
+def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> "Bots | None":
     """Return the replacement of secret values in a file of tags; None if the plan has no bots.
 
     Raises:

@@ -26,15 +26,14 @@ from discreet.collector.inboxes import At
 from discreet.collector.keeper import Catalogue, Entry, Keeper, Rates
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.store import NO_EPOCH
+from discreet.mechanisms.row_checks import FlawedRowsError, checked_reports
 from discreet.protocol.frames import (
     HEAD_BYTES,
     ID_BYTES,
     JSON_MEDIA_TYPE,
     LARGEST_FRAME,
     MEDIA_TYPE,
-    FlawedRowsError,
     FrameError,
-    checked_reports,
     frame_of_json,
     head,
     head_of_json,

@@ -136,6 +136,9 @@ _MOST_REPORTS = 1 << 62
 CLEAR, PLAN, SIMULATED = "clear", "plan", "simulated"
 """Name of the column of codes of values in clear."""
 
+RESERVED = frozenset([CLEAR, PLAN, SIMULATED])
+"""Names of columns that mean something beside the reports of any plan."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

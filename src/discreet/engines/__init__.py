@@ -1,37 +1,41 @@
-"""Engines: obfuscation, tallies, evidence and traces from files, by one `Fold` on one machine or on a cluster.
+"""Engines: obfuscation, tallies, evidence and sealing of sources, by one `Fold` on one machine or on a cluster.
 
-Files of values, of reports and of events are streamed, never held in memory whole. What is here is imported when it is
-used: a device's gateway that only obfuscates loads no estimators.
+Sources of values, of reports and of events are streamed, never held in memory whole. What is here is imported when it
+is used: a device's gateway that only obfuscates loads no estimators.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.engines.engine import Engine, LocalEngine
-    from discreet.engines.evidence import gather, observe
-    from discreet.engines.local import Counted, Fold, TallyFold, tally
+    from discreet.engines.engine import Engine
+    from discreet.engines.evidence import observe
+    from discreet.engines.folds import Counted, Fold, TallyFold
+    from discreet.engines.local import LocalEngine, gather, seal, tally
     from discreet.engines.obfuscation import Obfuscated, obfuscate
-    from discreet.engines.sealing import Sealed, Stamped, seal, stamp
+    from discreet.engines.sealing import Sealed
+    from discreet.engines.stamping import Stamped, stamp
     from discreet.files.reading import Progress
+    from discreet.formats.sources import Sources
     from discreet.tables.events import read_traces
 
 _HOMES = {
-    "Counted": "engines.local",
+    "Counted": "engines.folds",
     "Engine": "engines.engine",
-    "Fold": "engines.local",
-    "LocalEngine": "engines.engine",
+    "Fold": "engines.folds",
+    "LocalEngine": "engines.local",
     "Obfuscated": "engines.obfuscation",
     "Progress": "files.reading",
     "Sealed": "engines.sealing",
-    "Stamped": "engines.sealing",
-    "TallyFold": "engines.local",
-    "gather": "engines.evidence",
+    "Sources": "formats.sources",
+    "Stamped": "engines.stamping",
+    "TallyFold": "engines.folds",
+    "gather": "engines.local",
     "obfuscate": "engines.obfuscation",
     "observe": "engines.evidence",
     "read_traces": "tables.events",
-    "seal": "engines.sealing",
-    "stamp": "engines.sealing",
+    "seal": "engines.local",
+    "stamp": "engines.stamping",
     "tally": "engines.local",
 }
 
@@ -43,6 +47,7 @@ __all__ = [
     "Obfuscated",
     "Progress",
     "Sealed",
+    "Sources",
     "Stamped",
     "TallyFold",
     "gather",

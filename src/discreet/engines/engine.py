@@ -1,30 +1,43 @@
-"""Engines behind one face: files of values and of reports are read on this machine or on a cluster."""
+"""The abstract class of engines: tables of values and sources of reports, read on this machine or on a cluster."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from discreet.core.checks import checked_whole
+from discreet.core.tally import GroupedTally
+from discreet.engines.folds import Counted, Fold, TallyFold
+from discreet.engines.groups import GroupFold, checked_names
+from discreet.engines.sealing import ContentFold, Sealed, Taken, refuse_replacing
+from discreet.errors import ParameterError
+from discreet.files.reading import Progress
+from discreet.formats.sealed_files import LEAST, checked_sealed, put_sealed
+from discreet.formats.sources import Sources, Survey, sources_of, surveyed
+from discreet.mechanisms import BlockMechanism, Mechanism
 
 if TYPE_CHECKING:
     from discreet.core.reports import Reports
-    from discreet.core.tally import GroupedTally, Tally
-    from discreet.engines.local import Counted
-    from discreet.engines.obfuscation import Obfuscated, Replace, Values
-    from discreet.engines.sealing import Sealed
-    from discreet.files.reading import Progress
-    from discreet.mechanisms import BlockMechanism, Mechanism
+    from discreet.core.tally import Tally
+    from discreet.engines.obfuscation import Obfuscated, Values
     from discreet.mechanisms.evidence import StoredBlocks
     from discreet.tables.values import ValueColumns
 
 Observed: TypeAlias = "tuple[Reports | Tally | StoredBlocks, Mapping[str, int]]"
 """The evidence for `discreet.estimate`, and the number of rows left out by reason."""
 
+Answer = TypeVar("Answer")
 
-class Engine(Protocol):
-    """A reader of files of values and of reports; every engine gives the same answer, to the last digit.
+
+class Engine(ABC):
+    """A reader of values and of reports; every engine gives the same answer, to the last digit.
+
+    Sources of reports are `discreet.Sources`, or what these may be of: files, folders, URLs, tables.
 
     Example:
         >>> import discreet as dc
+        >>> from discreet.engines import LocalEngine
         >>> from discreet.formats.reports import write_reports
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
@@ -35,188 +48,136 @@ class Engine(Protocol):
         50
     """
 
+    __slots__ = ()
+
+    @abstractmethod
     def obfuscate(
         self,
-        mechanism: "BlockMechanism",
+        mechanism: BlockMechanism,
         values: "Values",
         target: str | Path,
         columns: "ValueColumns | None" = None,
         *,
-        replace: "Replace | None" = None,
         seed: int | None = None,
         force: bool = False,
-        progress: "Progress | None" = None,
+        progress: Progress | None = None,
     ) -> "Obfuscated":
         """Write a report for every value of tables; see `discreet.engines.obfuscation.obfuscate`."""
-        ...
 
-    def tally(
-        self,
-        mechanism: "Mechanism",
-        sources: Any,
-        *,
-        bad_share: float = 0.0,
-        trust_plan: bool = False,
-        manifest: bool = False,
-        progress: "Progress | None" = None,
-    ) -> "Counted":
-        """Return the tally of reports; see `discreet.engines.local.tally`."""
-        ...
+    @abstractmethod
+    def fold(self, fold: Fold[Any, Any, Answer], survey: Survey, read: Sources) -> Answer:
+        """Return the result of a fold over all reports."""
 
-    def tally_by(
-        self,
-        mechanism: "Mechanism",
-        sources: Any,
-        by: str | Sequence[str],
-        *,
-        trust_plan: bool = False,
-        manifest: bool = False,
-        progress: "Progress | None" = None,
-    ) -> "GroupedTally":
-        """Return a tally for each group of people; see `discreet.engines.groups.tally_by`."""
-        ...
+    @abstractmethod
+    def fold_groups(self, fold: GroupFold, survey: Survey, read: Sources) -> GroupedTally:
+        """Return the tally of each group."""
 
-    def evidence(
-        self,
-        mechanism: "Mechanism",
-        sources: Any,
-        *,
-        bad_share: float = 0.0,
-        trust_plan: bool = False,
-        manifest: bool = False,
-        progress: "Progress | None" = None,
-    ) -> Observed:
-        """Return the evidence in reports for a likelihood; see `discreet.engines.evidence.gather`."""
-        ...
+    @abstractmethod
+    def gathered(self, mechanism: Mechanism, survey: Survey, read: Sources) -> Observed:
+        """Return the evidence in reports."""
 
-    def seal(
-        self,
-        mechanism: "Mechanism",
-        sources: Any,
-        target: str | Path,
-        *,
-        least: int = 2,
-        bad_share: float = 0.0,
-        trust_plan: bool = False,
-        manifest: bool = False,
-        force: bool = False,
-        progress: "Progress | None" = None,
-    ) -> "Sealed":
-        """Write all reports into one sealed file; see `discreet.engines.sealing.seal`."""
-        ...
+    @abstractmethod
+    def in_order(self, fold: ContentFold, survey: Survey, read: Sources) -> AbstractContextManager[tuple[Taken, Any]]:
+        """Give all reports in canonical order, and how many there are."""
 
+    def survey(self, mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> Survey:
+        """Return the sources, looked at; see `discreet.formats.sources.surveyed`."""
+        return surveyed(mechanism, sources, public)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalEngine:
-    """The engine of one machine: files are streamed by all cores.
+    def tally(self, mechanism: Mechanism, sources: Any) -> Counted:
+        """Return the tally of reports, in memory independent of their number, and the rows left out by reason.
 
-    Attributes:
-        memory: how many bytes the reports of a likelihood may take in memory; None for half of what there is. What
-            needs more is kept in temporary files.
-        folder: where temporary files go; None for the system's place for them.
-        threads: how many threads; None for the environment variable DISCREET_THREADS, or all processors. They change
-            nothing but the time.
+        Args:
+            mechanism: what made the reports.
+            sources: reports and tallies.
 
-    Example:
-        >>> import discreet as dc
-        >>> from discreet.formats.reports import write_reports
-        >>> from tempfile import TemporaryDirectory
-        >>> mechanism = dc.SubsetSelection(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
-        >>> with TemporaryDirectory() as folder:
-        ...     written = write_reports(f"{folder}/monday.parquet", mechanism, mechanism.obfuscate(["bus"] * 50))
-        ...     reports, left_out = LocalEngine(memory=1_000_000).evidence(mechanism, folder)
-        >>> reports.n, dict(left_out)
-        (50, {})
-    """
+        Raises:
+            DataError: if a file is missing, truncated, damaged, changed or not of this plan's reports, too many rows
+                are bad, or reports are there twice, in whatever files and order; it names the files.
+            MismatchError: if a file belongs to another plan. All are looked at before any is counted.
+            ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
+            EngineError: if a cluster gives up.
+        """
+        read = sources_of(sources)
+        survey = self.survey(mechanism, read)
+        found = self.fold(TallyFold(mechanism), survey, read)
+        whole = Counted(survey.whole(found.tally), found.left_out)
+        whole.refuse_above(read.bad_share)
+        return whole
 
-    memory: int | None = None
-    folder: str | Path | None = None
-    threads: int | None = None
+    def tally_by(self, mechanism: Mechanism, sources: Any, by: str | Sequence[str]) -> GroupedTally:
+        """Return a tally for each group of people, streamed.
 
-    def obfuscate(
-        self,
-        mechanism: "BlockMechanism",
-        values: "Values",
-        target: str | Path,
-        columns: "ValueColumns | None" = None,
-        *,
-        replace: "Replace | None" = None,
-        seed: int | None = None,
-        force: bool = False,
-        progress: "Progress | None" = None,
-    ) -> "Obfuscated":
-        """Write a report for every value of tables into a file; see `discreet.engines.obfuscation.obfuscate`."""
-        from discreet.engines.obfuscation import obfuscate
+        Args:
+            mechanism: what made the reports.
+            sources: Parquet and Arrow files of reports, folders of such files, and tables, each with the public
+                columns; no rows are left out.
+            by: names of the public columns that make the groups: text, integers, or true and false.
 
-        asked: dict[str, Any] = {"replace": replace, "seed": seed, "force": force, "progress": progress}
-        return obfuscate(mechanism, values, target, columns, threads=self.threads, **asked)
+        Raises:
+            DataError, MismatchError, ParameterError, EngineError: as for `tally`; and if a source has not these
+                columns, or labels are missing.
+        """
+        names = checked_names(by)
+        read = sources_of(sources).without_sifting("groups belong to rows, and none is left out")
+        survey = self.survey(mechanism, read, names)
+        found = self.fold_groups(GroupFold(mechanism, names), survey, read)
+        survey.batches()
+        return found
 
-    def tally(
-        self,
-        mechanism: "Mechanism",
-        sources: str | Path | Sequence[str | Path],
-        *,
-        bad_share: float = 0.0,
-        trust_plan: bool = False,
-        manifest: bool = False,
-        progress: "Progress | None" = None,
-    ) -> "Counted":
-        """Return the tally of files of reports; see `discreet.engines.local.tally`."""
-        from discreet.engines.local import tally
+    def evidence(self, mechanism: Mechanism, sources: Any) -> Observed:
+        """Return the evidence in reports for a likelihood: reports, or their blocks where they are too many.
 
-        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest, "threads": self.threads}
-        return tally(mechanism, sources, bad_share=bad_share, progress=progress, **read)
+        Args:
+            mechanism: what made the reports.
+            sources: reports, or tallies alone.
 
-    def tally_by(
-        self,
-        mechanism: "Mechanism",
-        sources: str | Path | Sequence[str | Path],
-        by: str | Sequence[str],
-        *,
-        trust_plan: bool = False,
-        manifest: bool = False,
-        progress: "Progress | None" = None,
-    ) -> "GroupedTally":
-        """Return a tally for each group of people; see `discreet.engines.groups.tally_by`."""
-        from discreet.engines.groups import tally_by
+        Returns:
+            What `discreet.estimate` takes, with the same estimate wherever the blocks are; and the number of rows left
+            out by reason.
 
-        read = {"trust_plan": trust_plan, "manifest": manifest}
-        return tally_by(mechanism, sources, by, threads=self.threads, progress=progress, **read)
-
-    def evidence(
-        self,
-        mechanism: "Mechanism",
-        sources: str | Path | Sequence[str | Path],
-        *,
-        bad_share: float = 0.0,
-        trust_plan: bool = False,
-        manifest: bool = False,
-        progress: "Progress | None" = None,
-    ) -> Observed:
-        """Return the evidence in files of reports; see `discreet.engines.evidence.gather`."""
-        from discreet.engines.evidence import gather
-
-        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
-        where: dict[str, Any] = {"memory": self.memory, "folder": self.folder, "threads": self.threads}
-        return gather(mechanism, sources, bad_share=bad_share, progress=progress, **read, **where)
+        Raises:
+            DataError, MismatchError, EngineError: as for `tally`, and if temporary files do not fit.
+            ParameterError: as for `tally`, and if reports and tallies are mixed.
+        """
+        read = sources_of(sources)
+        survey = self.survey(mechanism, read)
+        if not survey.parts:
+            return survey.whole(mechanism.empty_tally()), {}
+        if any(one.n for one in survey.tallies.values()):
+            raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
+        return self.gathered(mechanism, survey, read)
 
     def seal(
-        self,
-        mechanism: "Mechanism",
-        sources: str | Path | Sequence[str | Path],
-        target: str | Path,
-        *,
-        least: int = 2,
-        bad_share: float = 0.0,
-        trust_plan: bool = False,
-        manifest: bool = False,
-        force: bool = False,
-        progress: "Progress | None" = None,
-    ) -> "Sealed":
-        """Write all reports into one sealed file; see `discreet.engines.sealing.seal`."""
-        from discreet.engines.sealing import seal
+        self, mechanism: Mechanism, sources: Any, target: str | Path, *, least: int = LEAST, force: bool = False
+    ) -> Sealed:
+        """Write all reports into one sealed file; see `discreet.formats.sealing`.
 
-        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
-        where: dict[str, Any] = {"folder": self.folder, "threads": self.threads}
-        given: dict[str, Any] = {"least": least, "bad_share": bad_share, "force": force, "progress": progress}
-        return seal(mechanism, sources, target, **given, **read, **where)
+        The same reports give the same bytes, whatever their order and the sources that they come in. Columns beside the
+        reports are dropped, and named in the result. That each person has one report is for the caller to see to.
+
+        Args:
+            mechanism: what made the reports.
+            sources: reports, no tallies.
+            target: the file, Parquet, on this machine.
+            least: how many reports there must be.
+            force: whether a file that exists is replaced.
+
+        Raises:
+            DataError: as for `tally`; and if there are fewer reports than ``least``, or some are simulated and others
+                are not.
+            MismatchError, EngineError: as for `tally`.
+            OutputExistsError: if the file exists and ``force`` is not set.
+            ParameterError: if a parameter is out of range, there is a tally among the sources, or the target cannot be
+                written, is among the sources, or lies in a folder of them.
+        """
+        read, least = sources_of(sources), checked_whole("least", least)
+        output = checked_sealed(target, force=force)
+        survey = self.survey(mechanism, read)
+        survey.refuse_tallies("reports are sealed, and a tally says nothing of their order already")
+        refuse_replacing(output, read.named, [part.path for part in survey.parts])
+        with self.in_order(ContentFold(mechanism), survey, read) as (taken, batches):
+            survey.batches()
+            taken.check(read.bad_share, least)
+            written = put_sealed(output, mechanism, batches, taken.n, force=force)
+        return Sealed(output, written, taken.simulated, survey.beside, taken.left_out)

@@ -10,7 +10,6 @@ Evidence from files of reports: the reports in memory, or their blocks on disk.
 """
 
 import errno
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,25 +17,27 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self, TypeAlias
+from typing import IO, Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray
-from discreet.core.checks import checked_share
 from discreet.core.reports import Blocks, Reports, block_count
 from discreet.core.tally import Tally
-from discreet.engines.local import Counted, TallyFold
+from discreet.engines.engine import Observed
+from discreet.engines.folds import Counted, TallyFold, memory_limit
 from discreet.errors import DataError, ParameterError
 from discreet.estimators.likelihood import LocalRows
-from discreet.files.paths import File, text_bytes
-from discreet.files.reading import Progress, prefetched, readable
-from discreet.formats.sources import Checked, Partition, Survey, rows_in, surveyed
+from discreet.files.paths import text_bytes
+from discreet.files.reading import prefetched, readable
+from discreet.files.stored import HeldTable
+from discreet.formats.sources import Partition, Sources, Survey, rows_in, sources_of, surveyed
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import Membership
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.row_checks import Checked
 
 # Numbers that are written at a time where room is taken.
 _CHUNK = 1 << 15
@@ -192,96 +193,43 @@ def _joined(first: AnyArray, second: AnyArray) -> AnyArray:
     return np.concatenate([first, second]) if len(first) else second
 
 
-Sources: TypeAlias = "str | Path | Sequence[str | Path]"
-
 # Reports are held as batches, as one, and as what the law lays them out as.
 _COPIES = 3
-_UNKNOWN_MEMORY = 1 << 32
-_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
-def gather(
+def gathered(
     mechanism: Mechanism,
-    sources: Sources,
+    survey: Survey,
+    read: Sources,
     *,
-    memory: int | None = None,
-    bad_share: float = 0.0,
-    trust_plan: bool = False,
-    manifest: bool = False,
-    folder: str | Path | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> tuple[Reports | Tally | StoredBlocks, Mapping[str, int]]:
-    """Return the evidence in files: reports, or blocks on disk (`observe`) where they exceed the memory.
-
-    Args:
-        mechanism: what made the reports.
-        sources: files of reports, and folders of them; or tallies alone.
-        memory: how many bytes the reports may take in memory; None for half of what there is. 0: none at all.
-        bad_share: as for `discreet.engines.tally`.
-        trust_plan: as for `discreet.engines.tally`.
-        manifest: as for `discreet.engines.tally`.
-        folder: as for `observe`.
-        threads: as for `discreet.engines.tally`.
-        progress: called now and then.
-
-    Returns:
-        The evidence for `estimate`, and the number of rows left out by reason.
-
-    Raises:
-        DataError, MismatchError, ParameterError: as for `observe`.
-
-    Example:
-        >>> import discreet as dc
-        >>> from discreet.formats.reports import write_reports
-        >>> from tempfile import TemporaryDirectory
-        >>> mechanism = dc.UnaryEncoding(dc.Domain(["yes", "no"]), epsilon=1.0)
-        >>> with TemporaryDirectory() as folder:
-        ...     written = write_reports(f"{folder}/monday.parquet", mechanism, mechanism.obfuscate(["yes"] * 50))
-        ...     reports, left_out = gather(mechanism, folder)
-        >>> reports.n, dict(left_out)
-        (50, {})
-    """
-    survey = surveyed(mechanism, sources, trust_plan=trust_plan, manifest=manifest)
-    if not survey.parts:
-        return survey.whole(mechanism.empty_tally()), {}
-    limit = memory_limit() if memory is None else memory
-    if any(one.n for one in survey.tallies.values()):
-        raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
-    through = _Through(mechanism, survey, bad_share, progress, threads)
-    if memory_needed(mechanism, survey.parts) > limit:
+    memory: int | None,
+    folder: str | Path | None,
+    threads: int | None,
+) -> Observed:
+    """Return the reports of a survey, or blocks on disk where they exceed the memory; see `LocalEngine`."""
+    through = _Through(mechanism, survey, read, threads)
+    if memory_needed(mechanism, survey.parts) > (memory_limit() if memory is None else memory):
         return through.onto_disk(folder)
     return through.into_memory()
 
 
 def observe(
-    mechanism: Mechanism,
-    sources: Sources,
-    *,
-    bad_share: float = 0.0,
-    trust_plan: bool = False,
-    manifest: bool = False,
-    folder: str | Path | None = None,
-    progress: Progress | None = None,
+    mechanism: Mechanism, sources: Any, *, folder: str | Path | None = None
 ) -> tuple[StoredBlocks, Mapping[str, int]]:
-    """Return the evidence in files with its blocks on disk, in one pass.
+    """Return the evidence in sources with its blocks on disk, in one pass.
 
     Args:
         mechanism: what made the reports.
-        sources: files of reports, and folders of them.
-        bad_share: as for `discreet.engines.tally`.
-        trust_plan: as for `discreet.engines.tally`.
-        manifest: as for `discreet.engines.tally`.
+        sources: reports, no tallies: `Sources`, or what they may be of.
         folder: where temporary files go, as large as the blocks of all reports, and for ``mle`` 16 bytes more for each;
             None for the system's place for them. They have no names: whatever ends this process, they are gone.
-        progress: called now and then.
 
     Returns:
         The evidence for ``mle`` and ``em``, with the same estimate as from the reports themselves; and the number of
         rows left out by reason.
 
     Raises:
-        DataError: as for `discreet.engines.tally`, and if the temporary files do not fit.
+        DataError: as for `Engine.tally`, and if the temporary files do not fit.
         MismatchError: if a file belongs to another plan.
         ParameterError: if there is a tally among the sources, from which blocks cannot be told, or a file is named
             twice.
@@ -297,26 +245,18 @@ def observe(
         >>> observed.tally.n, dict(left_out)
         (50, {})
     """
-    survey = surveyed(mechanism, sources, trust_plan=trust_plan, manifest=manifest)
+    read = sources_of(sources)
+    survey = surveyed(mechanism, read)
     if survey.tallies:
         raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
-    return _Through(mechanism, survey, bad_share, progress).onto_disk(folder)
+    return _Through(mechanism, survey, read).onto_disk(folder)
 
 
 class _Through:
     """One pass through all parts, in order, so that rows stay in the order of the files."""
 
-    def __init__(
-        self,
-        mechanism: Mechanism,
-        survey: Survey,
-        bad_share: float,
-        progress: Progress | None,
-        threads: int | None = None,
-    ) -> None:
-        self._threads = threads
-        self._mechanism, self._survey, self._progress = mechanism, survey, progress
-        self._share = checked_share("bad_share", bad_share)
+    def __init__(self, mechanism: Mechanism, survey: Survey, read: Sources, threads: int | None = None) -> None:
+        self._mechanism, self._survey, self._read, self._threads = mechanism, survey, read, threads
         self._left_out: Counter[str] = Counter()
 
     def _batches(self) -> Iterator[Reports]:
@@ -325,12 +265,12 @@ class _Through:
             self._left_out += left_out
             done += reports.n
             yield reports
-            if self._progress is not None:
-                self._progress(done, total)
+            if self._read.progress is not None:
+                self._read.progress(done, total)
 
     def _checked(self) -> Iterator[Checked]:
         for part in self._survey.parts:
-            yield from part.reports(sift=self._share > 0)
+            yield from part.reports(sift=self._read.sift)
 
     def onto_disk(self, folder: str | Path | None) -> tuple[StoredBlocks, Mapping[str, int]]:
         fold = TallyFold(self._mechanism)
@@ -353,7 +293,7 @@ class _Through:
 
     def _counted(self, tally: Tally) -> Counted:
         found = Counted(tally, dict(self._left_out))
-        found.refuse_above(self._share)
+        found.refuse_above(self._read.bad_share)
         return found
 
 
@@ -361,20 +301,10 @@ def memory_needed(mechanism: Mechanism, parts: Sequence[Partition]) -> int:
     """Return about how many bytes the reports of parts would take in memory."""
     each = sum(column.bytes for column in mechanism.columns)
     # Where nobody has counted rows, a text is longer than what it says.
-    return _COPIES * sum(_text_bytes(part.path) if part.rows is None else part.rows * each for part in parts)
+    return _COPIES * sum(_text_bytes(part) if part.rows is None else part.rows * each for part in parts)
 
 
-def _text_bytes(path: File) -> int:
-    with readable(path):
-        return text_bytes(path)
-
-
-def memory_limit() -> int:
-    """Return half of the memory of this machine, or of this process's container, in bytes."""
-    found = _UNKNOWN_MEMORY
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if _CONTAINER_LIMIT.is_file():
-        said = _CONTAINER_LIMIT.read_text(encoding="ascii").strip()
-        found = min(found, int(said)) if said.isdecimal() else found
-    return found // 2
+def _text_bytes(part: Partition) -> int:
+    assert not isinstance(part.path, HeldTable)
+    with readable(part.path):
+        return text_bytes(part.path)

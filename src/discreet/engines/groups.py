@@ -1,9 +1,8 @@
 """Tallies by group: reports with public columns beside them, counted into a row of counts for each group."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,73 +12,19 @@ from discreet.core.arrow import arrow_numbers, present
 from discreet.core.columns import missing_message
 from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally
-from discreet.engines.evidence import memory_limit
-from discreet.engines.local import fold_parts
+from discreet.engines.folds import Fold, memory_limit
 from discreet.errors import DataError, ParameterError
-from discreet.files.reading import Progress
-from discreet.formats.sources import Partition, surveyed
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.mechanism import GroupedCounts
+
+PublicRows: TypeAlias = tuple[Reports, pa.RecordBatch]
+"""Reports, and the public columns beside them."""
 
 # Combinations of labels of several columns that are looked up in a table; more are sorted.
 _TABLE = 1 << 20
 
 
-def tally_by(
-    mechanism: Mechanism,
-    sources: str | Path | Sequence[str | Path],
-    by: str | Sequence[str],
-    *,
-    trust_plan: bool = False,
-    manifest: bool = False,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> GroupedTally:
-    """Return a tally for each group of people whose reports are in files, streamed.
-
-    Args:
-        mechanism: what made the reports.
-        sources: Parquet and Arrow files of reports, and folders of such files, each with the public columns.
-        by: names of the public columns that make the groups: text, integers, or true and false.
-        trust_plan: as for `discreet.engines.tally`.
-        manifest: as there.
-        threads: as there.
-        progress: as there.
-
-    Raises:
-        DataError, MismatchError, ParameterError: as there, but that no rows are left out; and if a file has not these
-            columns, or labels are missing.
-
-    Example:
-        >>> import discreet as dc
-        >>> import pyarrow as pa, pyarrow.parquet as pq
-        >>> from discreet.formats.arrow import to_arrow
-        >>> from tempfile import TemporaryDirectory
-        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
-        >>> table = to_arrow(mechanism, mechanism.obfuscate(["yes"] * 50))
-        >>> table = table.append_column("region", pa.array(["north"] * 30 + ["south"] * 20))
-        >>> with TemporaryDirectory() as folder:
-        ...     pq.write_table(table, f"{folder}/monday.parquet")
-        ...     {region: one.n for region, one in tally_by(mechanism, folder, "region").items()}
-        {'north': 30, 'south': 20}
-    """
-    names = checked_names(by)
-    read = {"trust_plan": trust_plan, "manifest": manifest}
-    survey = surveyed(mechanism, sources, public=names, **read)
-    # A fold over more than reports, which `fold_parts` does not look into.
-    public = cast(Any, [PublicPart(part) for part in survey.parts])
-    try:
-        found: Any = fold_parts(cast(Any, GroupFold(mechanism, names)), public, threads=threads, progress=progress)
-    except _CountsTooLargeError:
-        if threads == 1:
-            raise
-        # One thread has one row for each group.
-        found = fold_parts(cast(Any, GroupFold(mechanism, names)), public, threads=1, progress=progress)
-    survey.batches()
-    return cast(GroupedTally, found)
-
-
-class _CountsTooLargeError(DataError):
+class CountsTooLargeError(DataError):
     """The counts of all threads together need too much memory."""
 
 
@@ -93,28 +38,6 @@ def checked_names(by: str | Sequence[str]) -> tuple[str, ...]:
     if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
         raise ParameterError("by must name one public column or more, each once.")
     return names
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PublicPart:
-    """A part of a file of reports, read with the public columns beside them.
-
-    Attributes:
-        part: the part.
-    """
-
-    part: Partition
-
-    @property
-    def rows(self) -> int | None:
-        """Number of reports."""
-        return self.part.rows
-
-    def reports(self, *, sift: bool = False) -> Iterator[tuple[tuple[Reports, pa.RecordBatch], Mapping[str, int]]]:
-        """Yield the reports with the public columns; rows are never left out."""
-        assert not sift
-        for rows in self.part.public_rows():
-            yield rows, {}
 
 
 @dataclass(slots=True, eq=False)
@@ -150,7 +73,7 @@ class GroupState:
     def _grow(self) -> None:
         size = sum(len(state.places) * state.counts.row_bytes for state in self.states)
         if size > memory_limit():
-            raise _CountsTooLargeError(
+            raise CountsTooLargeError(
                 f"counts by group must fit into half of the memory, and {len(self.places)} groups or more need "
                 f"{size / 1e9:.1f} GB; group by fewer columns, or by one with fewer labels."
             )
@@ -158,7 +81,7 @@ class GroupState:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupFold:
+class GroupFold(Fold[PublicRows, GroupState, GroupedTally]):
     """The fold that tallies reports by group.
 
     Attributes:
@@ -176,10 +99,10 @@ class GroupFold:
         self.states.append(GroupState({}, GroupedCounts.of_nobody(self.mechanism), self.states))
         return self.states[-1]
 
-    def add(self, state: GroupState, rows: tuple[Reports, pa.RecordBatch], left_out: Mapping[str, int]) -> None:
+    def add(self, state: GroupState, batch: PublicRows, left_out: Mapping[str, int]) -> None:
         """Add reports with the public columns beside them, in place."""
         assert not left_out
-        reports, public = rows
+        reports, public = batch
         codes, labels = groups_in([public.column(name) for name in self.by], self.by)
         state.counts.add(reports, state.rows_of(labels)[codes])
 

@@ -1,209 +1,31 @@
-"""The engine of one machine: folds over files, in threads.
+"""The engine of one machine: folds over sources, in threads.
 
-Folds: computations over batches of checked reports whose states add up.
-
-The state of a fold is one array of integers, and states of different reports add up entry by entry. So batches may be
-added to any state and states merged in any order; and a state may be cut anywhere, sent as int64, and summed piece by
-piece.
-
-Tallies of files on one machine: all cores, a few megabytes of reports at a time, the same result in any order.
+All cores count, a few megabytes of reports at a time, with the same result in any order.
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from discreet.arrays import IntArray
-from discreet.core.checks import checked_share
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
-from discreet.errors import DataError
+from discreet.core.tally import GroupedTally
+from discreet.engines.engine import Engine, Observed
+from discreet.engines.folds import Counted, Fold
+from discreet.engines.groups import CountsTooLargeError, GroupFold
+from discreet.engines.sealing import ContentFold, Sealed, Taken, sorted_into
 from discreet.files.reading import Progress
-from discreet.formats.sources import Partition, rows_in, surveyed
+from discreet.formats.sealed_files import LEAST
+from discreet.formats.sealing import CanonicalOrder
+from discreet.formats.sources import Partition, Sources, Survey, rows_in
 from discreet.kernels.parallel import thread_count
-from discreet.mechanisms import Mechanism
-from discreet.protocol.frames import reasons
+from discreet.mechanisms import BlockMechanism, Mechanism
 
-Answer_co = TypeVar("Answer_co", covariant=True)
-
-# The first entries of a state: reports, simulated batches, then bad rows for each reason.
-_REPORTS, _SIMULATED, _REASONS = 0, 1, 2
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StateHeading:
-    """The first entries of a state: how many reports there are, simulated batches, and bad rows for each reason.
-
-    Attributes:
-        mechanism: what made the reports.
-    """
-
-    mechanism: Mechanism
-
-    @property
-    def length(self) -> int:
-        """Number of entries."""
-        return _REASONS + len(reasons(self.mechanism))
-
-    def add(self, state: IntArray, reports: Reports, left_out: Mapping[str, int]) -> None:
-        """Add a batch of reports, and the number of rows left out beside them by reason, in place."""
-        state[_REPORTS] += reports.n
-        state[_SIMULATED] += reports.simulated
-        for place, reason in enumerate(reasons(self.mechanism), start=_REASONS):
-            state[place] += left_out.get(reason, 0)
-
-    def reports(self, state: IntArray) -> int:
-        """Return the number of reports."""
-        return int(state[_REPORTS])
-
-    def simulated(self, state: IntArray) -> bool:
-        """Return true if a batch was simulated."""
-        return bool(state[_SIMULATED])
-
-    def left_out(self, state: IntArray) -> dict[str, int]:
-        """Return the number of rows left out, by reason; only reasons that occurred."""
-        bad = state[_REASONS : self.length].tolist()
-        return {reason: count for reason, count in zip(reasons(self.mechanism), bad, strict=True) if count}
-
-
-def refuse_above(rows: int, left_out: Mapping[str, int], share: float) -> None:
-    """Refuse more bad rows than a share of all rows.
-
-    Raises:
-        DataError: if there are more; it says how many, and why.
-    """
-    bad = sum(left_out.values())
-    if bad > share * rows:
-        why = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
-        raise DataError(
-            f"{bad} of {rows} rows are no reports of this plan, more than the share of {share:g} that may be: {why}."
-        )
-
-
-class Fold(Protocol[Answer_co]):
-    """A computation over reports whose states add up.
-
-    Example:
-        >>> import discreet as dc
-        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
-        >>> fold: Fold[Counted] = TallyFold(mechanism)
-        >>> fold.finish(fold.zero()).tally == mechanism.empty_tally()
-        True
-    """
-
-    def zero(self) -> IntArray:
-        """Return the ``(length,)`` state of no reports."""
-        ...
-
-    def add(self, state: IntArray, reports: Reports, left_out: Mapping[str, int]) -> None:
-        """Add checked reports, and the number of rows left out beside them by reason, to a state, in place."""
-        ...
-
-    def merge(self, state: IntArray, other: IntArray) -> None:
-        """Add another state to a state, in place."""
-        ...
-
-    def finish(self, state: IntArray) -> Answer_co:
-        """Return the result of a state."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Counted:
-    """A tally, and the rows left out of it.
-
-    Attributes:
-        tally: of the reports that a device can have sent.
-        left_out: how many rows were left out for each reason; only reasons that occurred.
-
-    Example:
-        >>> import discreet as dc
-        >>> tally = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0).empty_tally()
-        >>> counted = Counted(tally, {"not in the domain": 2})
-        >>> counted.rows, counted.bad
-        (2, 2)
-    """
-
-    tally: Tally
-    left_out: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return self.tally.n + self.bad
-
-    @property
-    def bad(self) -> int:
-        """Number of rows left out."""
-        return sum(self.left_out.values())
-
-    def refuse_above(self, share: float) -> None:
-        """Refuse a tally with more than a share of its rows left out.
-
-        Raises:
-            DataError: if it is so; it says how many, and why.
-        """
-        refuse_above(self.rows, self.left_out, share)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TallyFold:
-    """The fold that tallies reports, with bad rows counted by reason.
-
-    Attributes:
-        mechanism: what made the reports.
-
-    Example:
-        >>> import discreet as dc
-        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
-        >>> fold, reports = TallyFold(mechanism), mechanism.obfuscate(["yes"] * 50)
-        >>> state, other = fold.zero(), fold.zero()
-        >>> fold.add(state, reports.part(0, 20), left_out={})
-        >>> fold.add(other, reports.part(20, 50), left_out={})
-        >>> fold.merge(state, other)
-        >>> fold.finish(state).tally == mechanism.tally(reports)
-        True
-    """
-
-    mechanism: Mechanism
-
-    def zero(self) -> IntArray:
-        """Return the ``(2 + reasons + support + clear,)`` state of no reports."""
-        empty = self.mechanism.empty_tally()
-        return np.zeros(self._heading.length + len(empty.support) + len(empty.clear), dtype=np.int64)
-
-    @property
-    def _heading(self) -> StateHeading:
-        return StateHeading(self.mechanism)
-
-    @property
-    def _support(self) -> int:
-        return len(self.mechanism.empty_tally().support)
-
-    def add(self, state: IntArray, reports: Reports, left_out: Mapping[str, int]) -> None:
-        """Add checked reports, and the number of rows left out beside them by reason, in place."""
-        heading, support = self._heading, self._support
-        start = heading.length
-        self.mechanism.add_tally(reports, state[start : start + support], state[start + support :])
-        heading.add(state, reports, left_out)
-
-    def merge(self, state: IntArray, other: IntArray) -> None:
-        """Add another state, in place."""
-        state += other
-
-    def finish(self, state: IntArray) -> Counted:
-        """Return the tally, and the rows left out."""
-        heading, support = self._heading, self._support
-        start = heading.length
-        counts: dict[str, Any] = {"support": state[start : start + support], "clear": state[start + support :]}
-        n, simulated = heading.reports(state), heading.simulated(state)
-        return Counted(Tally(self.mechanism.fingerprint, n, **counts, simulated=simulated), heading.left_out(state))
-
+if TYPE_CHECKING:
+    from discreet.engines.obfuscation import Obfuscated, Values
+    from discreet.tables.values import ValueColumns
 
 Answer = TypeVar("Answer")
 # Every thread has a state of its own; together they take no more than this, or there is one thread.
@@ -211,39 +33,91 @@ _STATES_BYTES = 1 << 29
 _SECONDS_BETWEEN = 0.2
 
 
-def tally(
-    mechanism: Mechanism,
-    sources: str | Path | Sequence[str | Path],
-    *,
-    bad_share: float = 0.0,
-    trust_plan: bool = False,
-    manifest: bool = False,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Counted:
-    """Return the tally of files of reports, and of folders of them, in memory independent of their size.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalEngine(Engine):
+    """The engine of one machine: sources are streamed by all cores.
+
+    Attributes:
+        memory: how many bytes the reports of a likelihood may take in memory; None for half of what there is. What
+            needs more is kept in temporary files.
+        folder: where temporary files go; None for the system's place for them. They have no names: whatever ends this
+            process, they are gone.
+        threads: how many threads; None for the environment variable DISCREET_THREADS, or all processors. They change
+            nothing but the time.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.formats.reports import write_reports
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.SubsetSelection(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_reports(f"{folder}/monday.parquet", mechanism, mechanism.obfuscate(["bus"] * 50))
+        ...     reports, left_out = LocalEngine(memory=1_000_000).evidence(mechanism, folder)
+        >>> reports.n, dict(left_out)
+        (50, {})
+    """
+
+    memory: int | None = None
+    folder: str | Path | None = None
+    threads: int | None = None
+
+    def obfuscate(
+        self,
+        mechanism: BlockMechanism,
+        values: "Values",
+        target: str | Path,
+        columns: "ValueColumns | None" = None,
+        *,
+        seed: int | None = None,
+        force: bool = False,
+        progress: Progress | None = None,
+    ) -> "Obfuscated":
+        """Write a report for every value of tables into a file; see `discreet.engines.obfuscation.obfuscate`."""
+        from discreet.engines.obfuscation import obfuscate
+
+        asked: dict[str, Any] = {"seed": seed, "force": force, "progress": progress}
+        return obfuscate(mechanism, values, target, columns, threads=self.threads, **asked)
+
+    def fold(self, fold: Fold[Any, Any, Answer], survey: Survey, read: Sources) -> Answer:
+        """Return the result of a fold over all parts, several at a time."""
+        given: dict[str, Any] = {"sift": read.sift, "threads": self.threads, "progress": read.progress}
+        return fold_parts(fold, survey.parts, **given)
+
+    def fold_groups(self, fold: GroupFold, survey: Survey, read: Sources) -> GroupedTally:
+        """Return the tally of each group; where all threads' counts do not fit, one thread's may."""
+        try:
+            return self.fold(fold, survey, read)
+        except CountsTooLargeError:
+            if self.threads == 1:
+                raise
+            return fold_parts(GroupFold(fold.mechanism, fold.by), survey.parts, threads=1, progress=read.progress)
+
+    def gathered(self, mechanism: Mechanism, survey: Survey, read: Sources) -> Observed:
+        """Return the reports, or their blocks on disk where they exceed the memory."""
+        from discreet.engines.evidence import gathered
+
+        return gathered(mechanism, survey, read, memory=self.memory, folder=self.folder, threads=self.threads)
+
+    @contextmanager
+    def in_order(self, fold: ContentFold, survey: Survey, read: Sources) -> Iterator[tuple[Taken, Any]]:
+        """Give all reports in canonical order, and how many there are: counted by all cores, or sorted."""
+        folder = None if self.folder is None else Path(self.folder)
+        with CanonicalOrder(fold.mechanism, folder=folder) as order:
+            if fold.contents is None:
+                taken = sorted_into(order, fold, survey.parts, read)
+            else:
+                taken = self.fold(fold, survey, read)
+                order.add_counts(taken.counts, simulated=taken.simulated)
+            yield taken, order.batches()
+
+
+def tally(mechanism: Mechanism, sources: Any, *, threads: int | None = None) -> Counted:
+    """Return the tally of sources on this machine; see `Engine.tally`.
 
     Args:
         mechanism: what made the reports.
-        sources: files of reports or tallies (``.tally.parquet``, say), and folders of such files.
-        bad_share: the share of rows, in 0..1, that may be nothing a device can have sent: they are left out and
-            counted. By default the first one is refused.
-        trust_plan: whether you vouch that files which do not say their plan, because another tool rewrote them, hold
-            reports of this one; what they say of another plan is refused all the same (`discreet.formats.arrow`).
-        manifest: whether the sources are folders, each with a manifest (``discreet manifest``) that says which files
-            with which bytes it holds.
-        threads: how many threads; by default the environment variable DISCREET_THREADS, or all processors. They
-            change nothing but the time.
-        progress: called now and then.
-
-    Returns:
-        The tally, and the number of rows left out by reason.
-
-    Raises:
-        DataError: if a file is missing, truncated, damaged, changed or not of this plan's reports, too many rows are
-            bad, or reports are there twice, in whatever files and order; it names the files.
-        MismatchError: if a file belongs to another plan. All files are looked at before any is counted.
-        ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
+        sources: `Sources`, or what they may be of.
+        threads: as of `LocalEngine`.
 
     Example:
         >>> import discreet as dc
@@ -256,24 +130,64 @@ def tally(
         ...     tally(mechanism, folder).tally.n
         100
     """
-    sift = checked_share("bad_share", bad_share) > 0
-    survey = surveyed(mechanism, sources, trust_plan=trust_plan, manifest=manifest)
-    given: dict[str, Any] = {"sift": sift, "threads": threads, "progress": progress}
-    found = fold_parts(TallyFold(mechanism), survey.parts, **given)
-    whole = Counted(survey.whole(found.tally), found.left_out)
-    whole.refuse_above(bad_share)
-    return whole
+    return LocalEngine(threads=threads).tally(mechanism, sources)
+
+
+def gather(
+    mechanism: Mechanism,
+    sources: Any,
+    *,
+    memory: int | None = None,
+    folder: str | Path | None = None,
+    threads: int | None = None,
+) -> Observed:
+    """Return the evidence in sources on this machine; see `Engine.evidence`.
+
+    Args:
+        mechanism: what made the reports.
+        sources: `Sources`, or what they may be of.
+        memory: as of `LocalEngine`; 0: no report in memory.
+        folder: as of `LocalEngine`.
+        threads: as of `LocalEngine`.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.formats.reports import write_reports
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.UnaryEncoding(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     written = write_reports(f"{folder}/monday.parquet", mechanism, mechanism.obfuscate(["yes"] * 50))
+        ...     reports, left_out = gather(mechanism, folder)
+        >>> reports.n, dict(left_out)
+        (50, {})
+    """
+    return LocalEngine(memory=memory, folder=folder, threads=threads).evidence(mechanism, sources)
+
+
+def seal(mechanism: Mechanism, sources: Any, target: str | Path, *, least: int = LEAST, force: bool = False) -> Sealed:
+    """Write all reports of sources into one sealed file, on this machine; see `Engine.seal`.
+
+    Example:
+        >>> import discreet as dc
+        >>> from tempfile import TemporaryDirectory
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     written = dc.write_reports(f"{folder}/monday.jsonl", mechanism, mechanism.obfuscate(["yes"] * 50))
+        ...     seal(mechanism, f"{folder}/monday.jsonl", f"{folder}/sealed.parquet", least=20).n
+        50
+    """
+    return LocalEngine().seal(mechanism, sources, target, least=least, force=force)
 
 
 def fold_parts(
-    fold: Fold[Answer],
+    fold: Fold[Any, Any, Answer],
     parts: Sequence[Partition],
     *,
     sift: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Answer:
-    """Return the result of a fold over all parts, several at a time; errors as for `tally`.
+    """Return the result of a fold over all parts, several at a time; errors as for `LocalEngine.tally`.
 
     Of several errors the one of the first part is raised, whichever thread was faster.
     """
@@ -298,7 +212,7 @@ def fold_parts(
 class _Work:
     """Parts that threads take in turn."""
 
-    fold: Fold[Any]
+    fold: Fold[Any, Any, Any]
     parts: list[Partition]
     sift: bool
 
@@ -314,7 +228,7 @@ class _Work:
         with self._lock:
             return None if self.errors or self._interrupted else next(self._next, None)
 
-    def run_into(self, state: IntArray) -> None:
+    def run_into(self, state: Any) -> None:
         """Take parts until there are none."""
         while (taken := self._take()) is not None:
             place, part = taken
@@ -323,15 +237,15 @@ class _Work:
             except Exception as error:
                 self.errors[place] = error
 
-    def _add(self, state: IntArray, part: Partition) -> None:
-        for reports, left_out in part.reports(sift=self.sift):
-            self.fold.add(state, reports, left_out)
+    def _add(self, state: Any, part: Partition) -> None:
+        for batch, left_out in part.batches(sift=self.sift):
+            self.fold.add(state, batch, left_out)
             if self._interrupted:
                 break
         with self._lock:
             self.done += part.rows or 0
 
-    def run_together(self, states: Sequence[IntArray], progress: Progress | None) -> None:
+    def run_together(self, states: Sequence[Any], progress: Progress | None) -> None:
         """Take parts in a thread per state; an interruption stops all of them at their next batch."""
         total = rows_in(self.parts)
         with ThreadPoolExecutor(len(states)) as pool:

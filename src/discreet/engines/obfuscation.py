@@ -1,7 +1,7 @@
 """Obfuscation of tables of values in files, streamed: some hundred thousand reports, or 64 MB, at a time."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,7 +12,6 @@ import pyarrow as pa
 from discreet.arrays import AnyArray, IntArray
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.reports import Reports
-from discreet.errors import ParameterError
 from discreet.files.paths import File
 from discreet.files.reading import Piped, Progress, Source, prefetched
 from discreet.formats.reports import reports_ending, write_beside, write_reports
@@ -22,8 +21,6 @@ from discreet.tables.scan import table_files
 from discreet.tables.values import CodedValues, ValueColumns, check_writable, joined_schema, recast
 
 Values: TypeAlias = "str | Source | Sequence[str | File]"
-Replace: TypeAlias = Callable[[IntArray, Any], IntArray]
-"""Given codes and their users, the codes to be obfuscated: bots stand for secret values."""
 
 # Reports that are drawn and written together: so many, or so many bytes if that is less. A batch is also what is waited
 # for where the work is interrupted.
@@ -55,7 +52,6 @@ def obfuscate(
     target: str | Path,
     columns: ValueColumns | None = None,
     *,
-    replace: Replace | None = None,
     seed: int | None = None,
     force: bool = False,
     threads: int | None = None,
@@ -68,7 +64,6 @@ def obfuscate(
         values: a table in a file or on standard input, or files and folders of tables.
         target: the file of reports.
         columns: which columns hold the values; None for the only one that has a name.
-        replace: replaces secret values by bots, for personalized plans.
         seed: makes a simulation; None for secure randomness.
         force: whether a file that exists is replaced.
         threads: as for `discreet.engines.tally`.
@@ -93,11 +88,11 @@ def obfuscate(
         2000
     """
     columns = ValueColumns(mechanism.domain) if columns is None else columns
-    _check(mechanism, target, columns, replace)
+    check_writable(columns.keep, mechanism, reports_ending(target))
     tables = [columns.of(source) for source in sources_of(values)]
     public = joined_schema([table.scan.kept_schema() for table in tables])
     random = SecureRandom() if seed is None else SeededRandom(seed)
-    drawn = _drawn(mechanism, _batches(tables, replace, _rows_of(mechanism), public), random)
+    drawn = _drawn(mechanism, _batches(tables, _rows_of(mechanism), public), random)
     done, total = 0, sum(table.rows for table in tables)
 
     def reports() -> Iterator[tuple[Reports, Any]]:
@@ -116,20 +111,10 @@ def obfuscate(
     return Obfuscated(written, dict(left_out), seed is not None)
 
 
-def _check(mechanism: BlockMechanism, target: str | Path, columns: ValueColumns, replace: Replace | None) -> None:
-    if replace is not None and columns.user is None:
-        raise ParameterError("secret values are replaced by user, so columns must name the column of users.")
-    if replace is not None and columns.keep:
-        raise ParameterError(
-            "no columns are kept beside reports of personalized plans, whose bots belong to all groups."
-        )
-    check_writable(columns.keep, mechanism, reports_ending(target))
-
-
-def codes_of(values: Values, columns: ValueColumns, replace: Replace | None = None) -> IntArray:
+def codes_of(values: Values, columns: ValueColumns) -> IntArray:
     """Return the ``(n,)`` codes of the values of tables, in memory; arguments and errors as for `obfuscate`."""
     tables = [columns.of(source) for source in sources_of(values)]
-    batches = _batches(tables, replace, _MOST_ROWS, pa.schema([]))
+    batches = _batches(tables, _MOST_ROWS, pa.schema([]))
     return np.concatenate([np.empty(0, np.int64), *(codes for codes, _ in batches)])
 
 
@@ -146,15 +131,13 @@ def _rows_of(mechanism: BlockMechanism) -> int:
     return min(max(_MOST_BYTES // width // CHUNK, 1) * CHUNK, _MOST_ROWS)
 
 
-def _batches(
-    tables: Sequence[CodedValues], replace: Replace | None, rows: int, public: pa.Schema
-) -> Iterator[tuple[IntArray, Any]]:
+def _batches(tables: Sequence[CodedValues], rows: int, public: pa.Schema) -> Iterator[tuple[IntArray, Any]]:
     """Yield the codes of all tables and their kept columns, so many rows at a time, however they are stored."""
     waiting: list[AnyArray] = []
     beside, count = public.empty_table(), 0
     for table in tables:
-        for codes, users, kept in table.batches():
-            waiting.append(codes if replace is None else replace(codes, users))
+        for codes, _, kept in table.batches():
+            waiting.append(codes)
             beside = beside if kept is None else pa.concat_tables([beside, recast(kept, public)])
             count += len(codes)
             while count >= rows:

@@ -13,6 +13,8 @@ from discreet.estimators import likelihood_methods, linear
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import Data
+from discreet.mechanisms.report_tables import taken_reports
+from discreet.mechanisms.row_checks import ArrowTable
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
 
@@ -53,7 +55,7 @@ def _options(method: Callable[..., Estimate]) -> list[str]:
 @overload
 def estimate(
     mechanism: Mechanism,
-    data: Data,
+    data: Data | ArrowTable,
     *,
     method: Method = "linear",
     groups: None = None,
@@ -77,7 +79,7 @@ def estimate(
 @overload
 def estimate(
     mechanism: Mechanism,
-    data: Data,
+    data: Data | ArrowTable,
     *,
     method: Method = "linear",
     groups: Any,
@@ -88,7 +90,7 @@ def estimate(
 
 def estimate(
     mechanism: Mechanism,
-    data: Data | GroupedTally,
+    data: Data | GroupedTally | ArrowTable,
     *,
     method: Method = "linear",
     groups: Any = None,
@@ -99,8 +101,10 @@ def estimate(
 
     Args:
         mechanism: the mechanism of the reports.
-        data: reports, or a tally of them (enough for every method but ``mle`` and ``em``, and for those too where
-            blocks are single values), or the result of `discreet.engines.observe` for reports larger than memory.
+        data: reports, a table of them that says its plan (of pandas, polars, DuckDB or Arrow; of one that does not, see
+            `discreet.read_reports`), or a tally of them (enough for every method but ``mle`` and ``em``, and for those
+            too where blocks are single values), or the result of `discreet.engines.observe` for reports larger than
+            memory.
         method: one of `METHODS`:
 
             - ``linear``: unbiased, with exact errors; for averaging, comparing and honest intervals.
@@ -138,7 +142,8 @@ def estimate(
         >>> estimate(mechanism, mechanism.tally(reports), method="projected").frequencies.round(2).tolist()
         [0.6, 0.38, 0.02]
     """
-    grouped = groups is not None or isinstance(data, GroupedTally)
+    taken: Any = taken_reports(mechanism, data)
+    grouped = groups is not None or isinstance(taken, GroupedTally)
     own: dict[str, Any] = {**options}
     about_groups = {name: own.pop(name) for name in by_group.OPTIONS if name in own}
     if not grouped and (about_groups or (isinstance(method, str) and method == by_group.SHRUNK)):
@@ -149,13 +154,12 @@ def estimate(
     known = [*METHODS, by_group.SHRUNK] if grouped else METHODS
     _check_options(checked_choice("method", method, known), own)
     if grouped:
-        batch = by_group.batch_of(mechanism, data, groups, weights)
+        batch = by_group.batch_of(mechanism, taken, groups, weights)
         direct = partial(_estimated, mechanism, method=method, options=own)
         return by_group.grouped_estimate(mechanism, batch, method, direct, about_groups)
-    assert not isinstance(data, GroupedTally)
     if weights is not None:
-        return by_group.weighted_estimate(mechanism, data, weights, method)
-    return _estimated(mechanism, data, method=method, options=own)
+        return by_group.weighted_estimate(mechanism, taken, weights, method)
+    return _estimated(mechanism, taken, method=method, options=own)
 
 
 def _check_options(method: str, options: Mapping[str, Any]) -> None:

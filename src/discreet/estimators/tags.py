@@ -21,6 +21,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.estimators import Method, estimate
 from discreet.mechanisms.evidence import Data
 from discreet.mechanisms.personalized import Personalized
+from discreet.mechanisms.row_checks import ArrowTable
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits
 from discreet.theory.binomial import CountLaw, Ends
@@ -140,7 +141,7 @@ def _l1(p: FloatArray, q: FloatArray) -> float:
 
 def estimate_personalized(
     personalized: Personalized,
-    data: Data,
+    data: Data | ArrowTable,
     *,
     method: Method = "linear",
     background: Background = None,

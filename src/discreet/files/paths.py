@@ -16,7 +16,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import import_module
 from os import fspath, stat_result
@@ -32,6 +32,8 @@ _NOWHERE = -1
 # Schemes that pyarrow opens itself; what it refuses of them is refused.
 _ARROWS = frozenset({"s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs"})
 _OF_ONE_PROCESS = frozenset({"memory"})
+# Bytes of a file that is read at once: each request takes as long as some megabytes.
+_SMALL = 1 << 23
 
 
 def is_url(source: object) -> bool:
@@ -49,11 +51,19 @@ def shown(url: str) -> str:
 class RemoteFile:
     """A file at a URL, with those methods of `pathlib.Path` that readers use.
 
+    Services are asked as seldom as may be: of a file's size and time once, until they are to be compared (`forget`),
+    and for the content of a small file once, if it is to be held.
+
     Attributes:
         url: the URL, with whatever it holds.
+        known: size and time, and the content while it is held.
     """
 
     url: str
+    known: dict[str, Any] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RemoteFile, (self.url,)
 
     def __str__(self) -> str:
         return shown(self.url)
@@ -88,6 +98,16 @@ class RemoteFile:
         """The ending of the name."""
         return self._path.suffix
 
+    def __truediv__(self, below: str | PurePosixPath) -> "RemoteFile":
+        parts = urlsplit(self.url)
+        return RemoteFile(urlunsplit(parts._replace(path=str(PurePosixPath(parts.path or "/") / below))))
+
+    def is_below(self, folder: "RemoteFile") -> bool:
+        """Return true if this file is in a folder, or in a folder there."""
+        here, there = urlsplit(self.url), urlsplit(folder.url)
+        alike = here._replace(path="") == there._replace(path="")
+        return alike and self._path != folder._path and self._path.is_relative_to(folder._path)
+
     def relative_to(self, folder: "RemoteFile") -> PurePosixPath:
         """Return the path from a folder to this file; "." from the file itself."""
         return self._path.relative_to(folder._path)
@@ -118,7 +138,31 @@ class RemoteFile:
         return stat_result(plain, {"st_mtime_ns": modified})
 
     def _facts(self) -> Any:
-        return _asked(self.url, lambda system, path: system.get_file_info(path))
+        if "facts" not in self.known:
+            self.known["facts"] = _asked(self.url, lambda system, path: system.get_file_info(path))
+        return self.known["facts"]
+
+    def forget(self) -> None:
+        """Ask the service anew for size and time, when they are needed next."""
+        self.known.pop("facts", None)
+
+    @property
+    def held(self) -> int:
+        """The number of bytes that are held in memory: all of the file, or none."""
+        return len(self.known.get("content", b""))
+
+    def hold(self) -> None:
+        """Read a small file into memory, from where it is read until it is released; errors as for `opened`."""
+        size = self.stat().st_size
+        if "content" in self.known or size > _SMALL:
+            return
+        self.known["content"] = _asked(self.url, lambda system, path: system.open_input_file(path).read())
+        if self.held != size:
+            raise DataError("the file was replaced or changed while it was read; leave it alone and start again.")
+
+    def release(self) -> None:
+        """Hold the content no longer."""
+        self.known.pop("content", None)
 
     def opened(self) -> Any:
         """Return the file as Arrow's readers accept it.
@@ -127,6 +171,10 @@ class RemoteFile:
             FileNotFoundError: if there is no such file.
             DataError: if it cannot be opened.
         """
+        if "content" in self.known:
+            from pyarrow import BufferReader
+
+            return BufferReader(self.known["content"])
         return _asked(self.url, lambda system, path: system.open_input_file(path))
 
     def open(self, mode: str = "rb", buffering: int = -1) -> Any:
@@ -166,6 +214,19 @@ class _Raw(io.RawIOBase):
 
 File: TypeAlias = Path | RemoteFile
 """A file of this machine, or at a URL."""
+
+
+@contextmanager
+def held(file: File) -> Iterator[None]:
+    """Hold the content of a small file at a URL during the body; a file of this machine is read as it is."""
+    if not isinstance(file, RemoteFile):
+        yield
+        return
+    file.hold()
+    try:
+        yield
+    finally:
+        file.release()
 
 
 def file_of(source: "str | Path | RemoteFile") -> File:
@@ -235,7 +296,7 @@ def files_below(folder: RemoteFile) -> Iterator[RemoteFile]:
     for facts in found:
         if facts.type == fs.FileType.File:
             below = facts.path.removeprefix(base.rstrip("/")).lstrip("/")
-            yield RemoteFile(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{below}")))
+            yield RemoteFile(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{below}")), {"facts": facts})
 
 
 def _asked(url: str, question: Callable[[Any, str], Any]) -> Any:

@@ -248,8 +248,8 @@ def digest(path: File) -> str:
 
 
 @contextmanager
-def readable(path: Source) -> Iterator[None]:
-    """Turn errors of libraries about a damaged file, or about standard input, into one sentence."""
+def readable(path: object) -> Iterator[None]:
+    """Turn errors of libraries about a damaged file, standard input or a table, by its name, into one sentence."""
     try:
         yield
     except DiscreetError as error:

@@ -20,18 +20,23 @@ import os
 import stat
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from io import BytesIO
+from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from discreet.core.reports import Column, Reports
 from discreet.errors import DataError
 from discreet.files.paths import ARROW, File, RemoteFile, arrow_source, ending
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.report_tables import to_arrow
 
 _MAGIC = b"DSCRSEAL"
 _END = struct.Struct("<II8s")
@@ -201,6 +206,81 @@ class SealingFile:
         self._file.close()
 
 
+# What a row group or a batch holds at most: readers check and keep it as a whole.
+_GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
+
+
+# Numbers below it go into a dictionary, whose indices are as short as noise can be.
+_FEW = 1 << 12
+
+
+def _packing(columns: Sequence[Column], public: Sequence[str]) -> dict[str, Any]:
+    """Return Parquet's options: a dictionary unless entries are random, compression where it makes columns shorter."""
+    if not columns:
+        return {"compression": "zstd"}
+    short = {column.name: column.width is None and (column.bound or _FEW + 1) <= _FEW for column in columns}
+    plain = {column.name: column.random or short[column.name] for column in columns}
+    return {
+        "compression": {name: "none" if is_plain else "zstd" for name, is_plain in plain.items()}
+        | dict.fromkeys(public, "zstd"),
+        "use_dictionary": [*(column.name for column in columns if not column.random), *public],
+    }
+
+
+class SealedTable:
+    """A new Parquet or Arrow file, sealed when it is closed.
+
+    Args:
+        path: the file, which exists.
+        schema: of its columns.
+        columns: those of reports, whose entries decide how a Parquet file packs them; None for counts.
+        into: what the bytes go into instead of the file.
+    """
+
+    def __init__(
+        self, path: Path, schema: pa.Schema, columns: Sequence[Column] = (), *, into: IO[bytes] | None = None
+    ) -> None:
+        self._file = SealingFile(path.open("wb") if into is None else into)
+        if ending(path) == ".parquet":
+            public = [name for name in schema.names if name not in {column.name for column in columns}]
+            self._writer = pq.ParquetWriter(self._file, schema, write_page_checksum=True, **_packing(columns, public))
+        else:
+            self._writer = pa.ipc.new_file(self._file, schema)
+
+    def write(self, mechanism: Mechanism, reports: Reports, public: pa.Table | None = None) -> None:
+        """Write a batch of reports, with the public columns beside them."""
+        each, table = sum(column.bytes for column in mechanism.columns), to_arrow(mechanism, reports)
+        if public is not None:
+            if public.num_rows != reports.n:
+                raise DataError(
+                    f"public columns must have {reports.n} rows, one for each report, got {public.num_rows}."
+                )
+            whole = public.combine_chunks()
+            for name in whole.column_names:
+                table = table.append_column(name, whole[name])
+        self.write_table(table, min(max(_GROUP_BYTES // each, 1), _GROUP_ROWS))
+
+    def write_table(self, table: pa.Table, rows: int = _GROUP_ROWS) -> None:
+        """Write a table of the file's schema, a stretch for so many rows."""
+        # A column in several chunks makes several batches of an Arrow file, each a stretch of its own.
+        for group in table.to_batches(rows):
+            self._writer.write_batch(group)
+            self._file.mark(group.num_rows)
+
+    def close(self, said: Mapping[bytes, bytes] = MappingProxyType({})) -> None:
+        """Write the footer and the seal; ``said`` is what the metadata of a Parquet file say besides."""
+        self._file.hold()
+        if said:
+            self._writer.add_key_value_metadata(said)
+        self._writer.close()
+        self._file.seal()
+        self._file.release()
+
+    def drop(self) -> None:
+        """Give the file up."""
+        self._file.release()
+
+
 DIGEST_KEY = b"discreet digest"
 """The key of a sealed file's digest, which is known when all of it is written, so that its schema cannot hold it."""
 SCHEMA_KEY = b"ARROW:schema"
@@ -246,6 +326,11 @@ class FileState:
         Raises:
             DataError: if it is another one, or was written to.
         """
+        if isinstance(path, RemoteFile):
+            if path.held:
+                # What is in memory does not change.
+                return
+            path.forget()
         if FileState.of(path) != self:
             raise DataError("the file was replaced or changed while it was read; leave it alone and start again.")
 
@@ -300,6 +385,44 @@ class StoredTable:
         return 0 if self.metadata is None else int(self.metadata.row_group(group).total_byte_size)
 
 
+_STRETCH = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldTable:
+    """A table in memory, read as files are, in stretches of rows.
+
+    Attributes:
+        name: for messages.
+        table: the table.
+    """
+
+    name: str
+    table: pa.Table
+
+    footer = 0
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Its columns, and what else it says."""
+        return self.table.schema
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """The number of rows of each stretch."""
+        n = self.table.num_rows
+        return tuple(min(_STRETCH, n - start) for start in range(0, n, _STRETCH))
+
+    def batches(self, groups: Sequence[int], size: int, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        """Yield stretches, at most ``size`` rows at a time."""
+        for group in groups:
+            piece = self.table.slice(group * _STRETCH, _STRETCH)
+            yield from (piece if columns is None else piece.select(columns)).to_batches(max_chunksize=size)
+
+
 def look(path: File) -> StoredTable:
     """Return an inspected Parquet or Arrow file; errors of libraries pass through.
 
@@ -346,7 +469,7 @@ def _opened(path: File) -> Any:
 
 
 def read_groups(
-    table: StoredTable,
+    table: StoredTable | HeldTable,
     groups: Sequence[int],
     size: int,
     columns: Sequence[str] | None = None,
@@ -367,6 +490,9 @@ def read_groups(
     Raises:
         DataError: if a group is damaged, holds other rows than promised, or the file is not what it was.
     """
+    if isinstance(table, HeldTable):
+        yield from table.batches(groups, size, columns)
+        return
     table.state.check(table.path)
     opened = _arrow_batches if ending(table.path) in ARROW else _parquet_batches
     largest = max((table.bytes_of(group) for group in groups), default=0)

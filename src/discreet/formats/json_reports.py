@@ -21,18 +21,10 @@ import numpy as np
 
 from discreet.core.reports import CLEAR, PLAN, SIMULATED, Column, Reports, check_same_plan
 from discreet.errors import DataError, MismatchError
-from discreet.formats.arrow import Form, refuse_clear
 from discreet.mechanisms import Mechanism
-from discreet.protocol.frames import (
-    UNREADABLE,
-    Nullable,
-    checked_reports,
-    entry_as_json,
-    entry_of,
-    once,
-    sifted_reports,
-    stacked,
-)
+from discreet.mechanisms.report_tables import Form, refuse_clear
+from discreet.mechanisms.row_checks import UNREADABLE, Nullable, checked_reports, sifted_reports
+from discreet.protocol.frames import entry_as_json, entry_of, once, stacked
 
 _NOTHING = object()
 # Floats below it are exact.

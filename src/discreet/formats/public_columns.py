@@ -10,10 +10,10 @@ import pyarrow as pa
 from discreet.core import columns
 from discreet.core.reports import Reports
 from discreet.errors import DataError
-from discreet.files.paths import LINES, REPORTS, checked, is_tally
+from discreet.files.paths import LINES, REPORTS, checked, held, is_tally
 from discreet.files.reading import readable
 from discreet.files.stored import read_groups
-from discreet.formats.sources import Partition, partitions_of, report_files, surveyed
+from discreet.formats.sources import Partition, partitions_of, sources_of, surveyed
 from discreet.mechanisms import Mechanism
 from discreet.tables.columns import read_columns
 from discreet.tables.text import NAMES, NUMBERS
@@ -26,27 +26,23 @@ _BATCH = 1 << 18
 
 
 def read_public(
-    mechanism: Mechanism,
-    sources: str | Path | Sequence[str | Path],
-    names: Sequence[str],
-    *,
-    memory: int | None = None,
-    **read: bool,
+    mechanism: Mechanism, sources: Any, names: Sequence[str], *, memory: int | None = None
 ) -> tuple[Reports, Any]:
     """Return the reports of files, in memory, and a `pyarrow.Table` of the public columns beside them.
 
     Args:
         mechanism: what made the reports.
-        sources: Parquet and Arrow files of reports, and folders of such files.
+        sources: Parquet and Arrow files of reports, folders of such files, and tables; or `Sources` of them, without a
+            share of bad rows.
         names: of the public columns.
         memory: bytes that they may take; None for any.
-        read: as for `surveyed`.
 
     Raises:
         DataError, MismatchError, ParameterError: as for `surveyed`, and if a row is no report of this plan, or they are
             too many, or there twice.
     """
-    survey = surveyed(mechanism, sources, public=names, **read)
+    read = sources_of(sources).without_sifting("public columns belong to rows, and none is left out")
+    survey = surveyed(mechanism, read, names)
     parts = survey.parts
     each = sum(column.bytes for column in mechanism.columns) + _CELL * (1 + len(names))
     total = sum(part.rows or 0 for part in parts)
@@ -56,7 +52,12 @@ def read_public(
             f"{_COPIES * total * each / 1e9:.1f} GB of the {memory / 1e9:.1f} GB that may be used; name fewer files, a "
             "random share of the people, or estimate by group without weights and by another method, which is streamed."
         )
-    rows = [pair for part in parts for pair in part.public_rows()]
+    rows, done = list[tuple[Reports, pa.RecordBatch]](), 0
+    for pair in (pair for part in parts for pair in part.public_rows()):
+        rows.append(pair)
+        done += pair[0].n
+        if read.progress is not None:
+            read.progress(done, total)
     tables = [pa.Table.from_batches([_plain(public)]) for _, public in rows]
     if not rows:
         raise DataError("files with reports are needed, and these hold none.")
@@ -77,14 +78,7 @@ class Beside(NamedTuple):
     cells: tuple[int, ...]
 
 
-def cells_beside(
-    mechanism: Mechanism,
-    sources: str | Path | Sequence[str | Path],
-    *,
-    most: int,
-    public: Sequence[str] = (),
-    trust_plan: bool = False,
-) -> Beside:
+def cells_beside(mechanism: Mechanism, sources: Any, *, most: int, public: Sequence[str] = ()) -> Beside:
     """Return the columns beside the reports of Parquet and Arrow files, read or not, and the sizes of their cells.
 
     Args:
@@ -92,14 +86,16 @@ def cells_beside(
         sources: files of reports, and folders of such files; lines of JSON and tallies have no such columns.
         most: cells that are listed.
         public: names of columns that are read, as for `surveyed`.
-        trust_plan: as for `surveyed`.
 
     Raises:
         DataError: if a file is damaged.
     """
-    files = report_files([sources] if isinstance(sources, str | Path) else sources)
-    tables = [path for path in files if not is_tally(path) and checked(path, REPORTS, "reports") not in LINES]
-    parts = [part for path in tables for part in partitions_of(path, mechanism, trust_plan=trust_plan, public=public)]
+    read = sources_of(sources)
+    places = [path for path in read.files if not is_tally(path) and checked(path, REPORTS, "reports") not in LINES]
+    parts = list[Partition]()
+    for path in places:
+        with held(path):
+            parts += partitions_of(path, mechanism, trust_plan=read.trust_plan, public=public)
     names = sorted({name for part in parts for name in (*part.kept, *part.unread, *public)})
     counts: Counter[tuple[Any, ...]] = Counter()
     for part in parts if names else []:

@@ -15,8 +15,7 @@ from discreet.core.guarantee import rounded_up
 from discreet.errors import DiscreetError
 from discreet.files.paths import file_of
 from discreet.files.stored import look
-from discreet.formats import arrow
-from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms import BlockMechanism, report_tables
 from discreet.privacy.publication import Publication
 from discreet.protocol.collection import FRESH, ONCE, PERMANENT, Collection, open_envelope, rebuild
 from discreet.protocol.envelope import signers
@@ -109,7 +108,7 @@ def folder_publication(folder: Path, mechanism: BlockMechanism) -> Publication |
         envelope = (folder / DOCUMENT).read_bytes()
         collection = open_envelope(envelope, signers(envelope))
         stamps = [
-            arrow.read_stamp(look(file_of(path)).schema, "tally", mechanism.fingerprint)
+            report_tables.read_stamp(look(file_of(path)).schema, "tally", mechanism.fingerprint)
             for path in sorted((folder / TALLIES).iterdir())
         ]
     except (OSError, DiscreetError):

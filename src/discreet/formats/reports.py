@@ -1,12 +1,12 @@
 """Reports in files: written whole or not at all, checked when they are read."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -14,18 +14,16 @@ from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
 from discreet.files import paths
 from discreet.files.paths import output_of, written_text
+from discreet.files.reading import Progress
+from discreet.files.stored import SealedTable
 from discreet.files.writing import replacing
-from discreet.formats import arrow, json_reports
-from discreet.formats.arrow import SealedTable
-from discreet.formats.sources import Survey, surveyed
-from discreet.mechanisms import Mechanism
+from discreet.formats import json_reports
+from discreet.formats.sources import Survey, rows_in, sources_of, surveyed
+from discreet.mechanisms import Mechanism, report_tables
 from discreet.tables.values import check_writable
 
 if TYPE_CHECKING:
     from discreet.formats.plan import Plan
-
-Sources: TypeAlias = str | Path | Sequence[str | Path]
-"""Files and folders, on this machine or at URLs."""
 
 _BATCH = 1 << 18
 NO_FACTS: Mapping[str, Any] = MappingProxyType({})
@@ -65,7 +63,7 @@ def write_reports(
     """
     mechanism = _mechanism_of(mechanism)
     parts = [batches] if isinstance(batches, Reports) else batches
-    schema_of = partial(arrow.schema, mechanism, facts=facts)
+    schema_of = partial(report_tables.schema_of, mechanism, facts=facts)
     return write_batches(path, mechanism, ((reports, None) for reports in parts), schema_of, force=force)
 
 
@@ -95,7 +93,7 @@ def write_beside(
         ParameterError: if public columns are not kept in such a file, or one is named as reports' own are.
     """
     check_writable(public.names, mechanism, reports_ending(path))
-    return write_batches(path, mechanism, batches, partial(arrow.schema_beside, mechanism, public), force=force)
+    return write_batches(path, mechanism, batches, partial(report_tables.schema_beside, mechanism, public), force=force)
 
 
 def reports_ending(path: str | Path) -> str:
@@ -171,14 +169,13 @@ def _mechanism_of(given: "Mechanism | Plan") -> Mechanism:
     return given.mechanism() if isinstance(given, Plan) else given
 
 
-def read_reports(sources: Sources, mechanism: "Mechanism | Plan", *, trust_plan: bool = False) -> Reports:
-    """Return the reports of files, checked, in memory; of more than that, see `discreet.engines`.
+def read_reports(sources: Any, mechanism: "Mechanism | Plan") -> Reports:
+    """Return the reports of files or tables, checked, in memory; of more than that, see `discreet.engines`.
 
     Args:
-        sources: files of reports, and folders of them, on this machine or at URLs.
+        sources: files of reports, folders of them, URLs, or tables of pandas, polars, DuckDB or Arrow; or `Sources`,
+            without a share of bad rows.
         mechanism: what made the reports, or its plan.
-        trust_plan: whether the caller vouches for the plan of a file without a stamp, because another tool rewrote it;
-            a stamp of another plan is refused all the same (`discreet.formats.arrow`).
 
     Raises:
         DataError: if a file is missing, truncated, of another format, or holds what no device can send, or reports are
@@ -196,15 +193,14 @@ def read_reports(sources: Sources, mechanism: "Mechanism | Plan", *, trust_plan:
         ...         written = dc.write_reports(f"{folder}/{day}.jsonl", mechanism, reports)
         ...     dc.read_reports(folder, mechanism).n, dc.read_reports(f"{folder}/monday.jsonl", mechanism).n
         (200, 100)
+        >>> dc.read_reports(reports.to_arrow(), mechanism).n
+        100
     """
-    survey = _reports_alone(sources, _mechanism_of(mechanism), trust_plan=trust_plan)
-    reports = Reports.concatenate(_batches(survey, _BATCH))
-    return replace(reports, batches=survey.batches())
+    survey, batches = _reports_alone(sources, _mechanism_of(mechanism), _BATCH)
+    return replace(Reports.concatenate(batches), batches=survey.batches())
 
 
-def iterate_reports(
-    sources: Sources, mechanism: "Mechanism | Plan", *, batch: int = _BATCH, trust_plan: bool = False
-) -> Iterator[Reports]:
+def iterate_reports(sources: Any, mechanism: "Mechanism | Plan", *, batch: int = _BATCH) -> Iterator[Reports]:
     """Yield the reports of files batch by batch, at least one batch (perhaps empty); see `read_reports`.
 
     Example:
@@ -216,19 +212,25 @@ def iterate_reports(
         ...     [reports.n for reports in iterate_reports(f"{folder}/reports.arrow", mechanism, batch=2)]
         [2, 2, 1]
     """
-    survey = _reports_alone(sources, _mechanism_of(mechanism), trust_plan=trust_plan)
-    yield from _batches(survey, batch)
+    survey, batches = _reports_alone(sources, _mechanism_of(mechanism), batch)
+    yield from batches
     survey.batches()
 
 
-def _reports_alone(sources: Sources, mechanism: Mechanism, *, trust_plan: bool) -> Survey:
-    survey = surveyed(mechanism, sources, trust_plan=trust_plan)
+def _reports_alone(sources: Any, mechanism: Mechanism, most: int) -> tuple[Survey, Iterator[Reports]]:
+    """Return reports in batches of so many at most, without tallies, and where they come from."""
+    read = sources_of(sources).without_sifting("rows are left out, and counted, by discreet.engines")
+    survey = surveyed(mechanism, read)
     if survey.tallies:
         raise ParameterError(f"reports are read, and {len(survey.tallies)} of the files are tallies; leave them out.")
-    return survey
+    return survey, _batches(survey, most, read.progress)
 
 
-def _batches(survey: Survey, most: int) -> Iterator[Reports]:
+def _batches(survey: Survey, most: int, progress: Progress | None) -> Iterator[Reports]:
+    done, total = 0, rows_in(survey.parts)
     for part in survey.parts:
         for reports, _ in part.reports(most=most):
             yield reports
+            done += reports.n
+            if progress is not None:
+                progress(done, total)

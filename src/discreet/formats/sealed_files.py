@@ -25,14 +25,12 @@ from discreet.core.tally import MODULUS, digesting
 from discreet.errors import DataError
 from discreet.files.paths import File, checked, checked_output, file_of, output_of
 from discreet.files.reading import readable
-from discreet.files.stored import DIGEST_KEY, SCHEMA_KEY, StoredTable, look
+from discreet.files.stored import DIGEST_KEY, SCHEMA_KEY, SealedTable, StoredTable, look
 from discreet.files.writing import check_free
-from discreet.formats import arrow
-from discreet.formats.arrow import SealedTable
 from discreet.formats.reports import NO_FACTS, write_batches
 from discreet.formats.sealing import CanonicalOrder, OrderCheck, batch_rows
 from discreet.formats.sources import Partition
-from discreet.mechanisms import Mechanism
+from discreet.mechanisms import Mechanism, report_tables
 
 SEALED_REPORTS = (".parquet",)
 """How names of sealed files end: one form, so that the same reports are the same bytes."""
@@ -150,7 +148,7 @@ def put_sealed(
     def last() -> dict[bytes, bytes]:
         return {DIGEST_KEY: spelled(digest % MODULUS).encode()}
 
-    schema_of = partial(arrow.schema, mechanism, facts=said)
+    schema_of = partial(report_tables.schema_of, mechanism, facts=said)
     return write_batches(path, mechanism, passed(), schema_of, force=force, last=last)
 
 
@@ -229,9 +227,9 @@ def check_sealed(source: str | File, mechanism: Mechanism) -> SealedFile:
 
 def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
     """Return the facts of the stamp, after checks of what the file says of itself."""
-    if not arrow.is_stamped(table.schema):
+    if not report_tables.is_stamped(table.schema):
         raise UnsealedError(f"another tool wrote this file, so that it says nothing of being sealed; {_AGAIN}.")
-    facts = arrow.read_stamp(table.schema, "reports", mechanism.fingerprint)
+    facts = report_tables.read_stamp(table.schema, "reports", mechanism.fingerprint)
     own = [column.name for column in mechanism.columns]
     if beside := [name for name in table.schema.names if name not in own]:
         shown = ", ".join(repr(name[:40]) for name in beside[:_NAMES_SHOWN])
@@ -248,7 +246,7 @@ def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
     full = batch_rows(mechanism)
     if [*table.rows] != [full] * (n // full) + [n % full] * (n % full > 0):
         raise UnsealedError(f"its row groups must hold {full} reports each, but for the last, and do not; {_AGAIN}.")
-    arrow.check_schema(mechanism, table.schema)
+    report_tables.check_schema(mechanism, table.schema)
     _refuse_more(table, mechanism, facts)
     return facts
 
@@ -272,7 +270,7 @@ def _schema(mechanism: Mechanism, facts: Mapping[str, Any]) -> pa.Schema:
     """Return the schema of a sealed file with the facts that it may have; of a collection if they are of the form."""
     names = [name for name in (COLLECTION, EPOCH, EPOCHS) if name in facts] if batch_name(facts) else []
     said = {name: facts[name] for name in (*names, SEALED, NUMBER)}
-    return arrow.schema(mechanism, simulated=facts.get("simulated") is True, facts=said)
+    return report_tables.schema_of(mechanism, simulated=facts.get("simulated") is True, facts=said)
 
 
 def _is_schema(written: bytes | None, wanted: pa.Schema) -> bool:
@@ -299,7 +297,7 @@ def _groups(whole: Partition) -> Iterator[Reports]:
 def _rewrite(whole: Partition, facts: Mapping[str, Any], sink: "_Comparing") -> None:
     """Write a file's reports as they are sealed, after checks of their order."""
     mechanism, check, found = whole.mechanism, OrderCheck(whole.mechanism), 0
-    schema, said = _schema(mechanism, facts), {} if whole.table is None else whole.table.beside
+    schema, said = _schema(mechanism, facts), whole.table.beside if isinstance(whole.table, StoredTable) else {}
     made = SealedTable(Path("sealed.parquet"), schema, mechanism.columns, into=cast(IO[bytes], sink))
     try:
         for reports in _groups(whole):

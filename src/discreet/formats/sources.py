@@ -1,65 +1,145 @@
-"""Sources of reports: files and folders, looked at before any is read, and their parts.
+"""Sources of reports: files, folders, URLs and tables, looked at before any is read, and their parts.
 
-Parts of files of reports, which can be read separately, several at a time: the one way from files to `Reports`.
-
-A part is a run of row groups (Parquet), a run of batches (Arrow) or a whole file (JSON lines). Every file's plan and
-columns are checked before any part is read; of JSON lines, each with a plan of its own, that of the first.
-
-Manifests of folders of reports: files, numbers of reports, digests of bytes.
-
-A manifest lies in its folder, where readers of reports ignore it as every name with a leading underscore. It shows what
-files themselves cannot: that no file is missing, and that none was cut at the end of a line.
-
-Sources of reports: files and folders, all looked at before any report is read; no report counts twice.
+Every file's plan and columns are checked before any part is read; of JSON lines, each with a plan of its own, that of
+the first. A part is a run of row groups (Parquet), a run of batches (Arrow), a run of rows of a table in memory or a
+whole file (JSON lines): the one way from sources to `Reports`. No report counts twice.
 """
 
-import json
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from math import comb
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.checks import checked_share
 from discreet.core.reports import DIGEST, SEALED, Reports, SealedBatch, batch_name, spelled
 from discreet.core.tally import GROUPS, MODULUS, Tally, digesting, equal_by_chance
 from discreet.errors import DataError, EqualReportsWarning, ParameterError
-from discreet.files.paths import (
-    LINES,
-    REPORTS,
-    File,
-    checked,
-    file_of,
-    is_lines,
-    is_tally,
-    lines_of,
-    local_files,
-    opened_text,
-)
-from discreet.files.reading import digest, files_in, readable
-from discreet.files.stored import FileState, StoredTable, look, no_rows, read_groups
-from discreet.files.writing import replacing
-from discreet.formats import arrow, json_reports
-from discreet.formats.arrow import Form, form_of, is_stamped, read_stamp, rewritten_reports, warn_of
+from discreet.files.paths import LINES, REPORTS, File, RemoteFile, checked, file_of, is_tally, lines_of, opened_text
+from discreet.files.reading import Progress, digest, files_in, readable
+from discreet.files.stored import FileState, HeldTable, StoredTable, look, no_rows, read_groups
+from discreet.formats import json_reports
+from discreet.formats.manifest import promised_rows
 from discreet.formats.tallies import read_tally
 from discreet.mechanisms import Mechanism
-from discreet.tables.values import RESERVED
+from discreet.mechanisms.report_tables import (
+    Form,
+    batch_reports,
+    form_of,
+    read_stamp,
+    stamped_public,
+    table_of,
+    warn_of,
+)
+from discreet.mechanisms.row_checks import Checked
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sources:
+    """The files, folders, URLs and tables of reports, and how they are read.
+
+    Whatever takes sources takes what ``of`` may be, too.
+
+    Attributes:
+        of: files of reports or tallies (``.tally.parquet``, say), folders of such files, URLs of either; tables of
+            reports of pandas, polars, DuckDB, Arrow or anything else that has ``__arrow_c_stream__``; or several of
+            these. A folder's manifest (``discreet manifest``) is compared, if it has one.
+        bad_share: the share of rows, in 0..1, that may be nothing a device can have sent: they are left out and
+            counted. By default the first one is refused.
+        trust_plan: whether you vouch that sources which do not say their plan, because another tool wrote them, hold
+            reports of this one; what they say of another plan is refused all the same
+            (`discreet.mechanisms.report_tables`).
+        progress: called now and then with the rows done and the rows in all; None if nobody wants to know.
+
+    Raises:
+        ParameterError: if a parameter is out of range, or a source is none of these.
+
+    Example:
+        >>> import discreet as dc, pyarrow as pa
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> table = pa.table({"symbol": [0, 0, 1, None]})
+        >>> import warnings
+        >>> from discreet.engines import tally
+        >>> with warnings.catch_warnings(action="ignore"):
+        ...     counted = tally(mechanism, Sources(table, trust_plan=True, bad_share=0.5))
+        >>> counted.tally.n, counted.left_out
+        (3, {'hold neither a whole block nor a value in clear': 1})
+    """
+
+    of: Any
+    _: KW_ONLY
+    bad_share: float = 0.0
+    trust_plan: bool = False
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        checked_share("bad_share", self.bad_share)
+        one = isinstance(self.of, str) or _is_table(self.of) or not isinstance(self.of, Iterable)
+        named = (self.of,) if one else tuple(self.of)
+        wrong = [place for place in named if not isinstance(place, str | File) and not _is_table(place)]
+        if wrong:
+            raise ParameterError(
+                "sources must be files, folders, URLs or tables of Arrow, pandas, polars or DuckDB, got "
+                f"{type(wrong[0]).__name__}."
+            )
+        object.__setattr__(self, "of", named)
+
+    @property
+    def sift(self) -> bool:
+        """True if bad rows are left out and counted."""
+        return self.bad_share > 0
+
+    @property
+    def named(self) -> list[File]:
+        """The files and folders, without tables."""
+        return [file_of(place) for place in self.of if not _is_table(place)]
+
+    @property
+    def tables(self) -> list[Any]:
+        """The tables."""
+        return [place for place in self.of if _is_table(place)]
+
+    @property
+    def files(self) -> list[File]:
+        """The files of reports and tallies, those in folders too; errors as for `files_in`."""
+        return report_files(self.named)
+
+    def without_sifting(self, why: str) -> "Sources":
+        """Return these sources; refuse them if rows are to be left out.
+
+        Raises:
+            ParameterError: if it is so; ``why`` they cannot be.
+        """
+        if self.sift:
+            raise ParameterError(f"bad_share must be 0 here: {why}.")
+        return self
+
+
+def _is_table(place: object) -> bool:
+    return hasattr(place, "__arrow_c_stream__") or hasattr(place, "sparkSession")
+
+
+def sources_of(given: Any) -> Sources:
+    """Return sources; files, folders, URLs and tables alone are read with the usual care."""
+    return given if isinstance(given, Sources) else Sources(given)
+
 
 # Rows per part: enough work to be worth handing out. Rows and bytes per batch: what stays in the cache while it is
 # checked and counted.
 _PART_ROWS = 1 << 21
 _BATCH_ROWS = 1 << 20
 _BATCH_BYTES = 1 << 22
+# Bytes of small files of services that are held until they are read.
+_MOST_HELD = 1 << 28
 _NAMES_SHOWN = 5
 _LINES, _LETTERS = 1 << 16, 1 << 25
 
-Checked: TypeAlias = tuple[Reports, Counter[str]]
-"""Reports, each of which a device can have sent, and the number of rows left out beside them by reason."""
+Place: TypeAlias = File | HeldTable
+"""A file, or a table in memory."""
 
 
 @dataclass(slots=True, eq=False)
@@ -82,26 +162,26 @@ class Seen:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
-    """A part of a file of reports.
+    """A part of a source of reports.
 
     Attributes:
-        path: the file.
+        path: the file, or the table in memory.
         mechanism: what made the reports.
-        groups: row groups or batches of the part; empty for a file of lines.
+        groups: row groups, batches or stretches of the part; empty for a file of lines.
         rows: number of reports; None if they are not counted yet.
-        state: identity and time of the file when it was inspected.
+        state: identity and time of the file when it was inspected; None of a table in memory.
         table: the inspected table; None for a file of lines.
-        form: the form of a file that another tool rewrote; None for discreet's own format.
+        form: the form of a table that another tool wrote; None for discreet's own format.
         public: names of the public columns beside the reports that are read too; see `public_rows`.
         seen: what the last reading has come through.
     """
 
-    path: File
+    path: Place
     mechanism: Mechanism
     groups: Sequence[int]
     rows: int | None
-    state: FileState
-    table: StoredTable | None = None
+    state: FileState | None
+    table: StoredTable | HeldTable | None = None
     form: Form | None = None
     public: tuple[str, ...] = ()
     seen: Seen = field(default_factory=Seen, init=False)
@@ -109,7 +189,21 @@ class Partition:
     @property
     def content(self) -> tuple[int, int]:
         """The file's size and the CRC-32 of its footer (0 for lines): the same wherever the file is seen from."""
-        return self.state.size, 0 if self.table is None else self.table.footer
+        return (0 if self.state is None else self.state.size), 0 if self.table is None else self.table.footer
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes of the file belong to the part."""
+        whole = 0 if self.table is None else sum(self.table.rows)
+        size = 0 if self.state is None else self.state.size
+        return size if not whole or self.rows is None else size * self.rows // whole
+
+    @property
+    def ticket(self) -> "Ticket":
+        """The facts of a part of a file by which another machine reads it."""
+        assert not isinstance(self.path, HeldTable)
+        trusted = self.form is not None
+        return Ticket(self.path, tuple(self.groups), self.rows, self.content, trusted, self.public)
 
     def reports(self, *, sift: bool = False, most: int | None = None) -> Iterator[Checked]:
         """Yield the reports of the part, checked, in batches of 4 MB at most; at least one batch, perhaps empty.
@@ -128,6 +222,15 @@ class Partition:
             for checked in self._of_lines(sift, most or _LINES) if self.table is None else self._of_table(sift, most):
                 self.seen.add(self.mechanism, checked[0])
                 yield checked
+        self._end()
+
+    def batches(self, *, sift: bool) -> Iterator[tuple[Any, Mapping[str, int]]]:
+        """Yield batches for folds: reports, with the public columns where these are read too, and rows left out."""
+        if not self.public:
+            yield from self.reports(sift=sift)
+            return
+        for rows in self.public_rows():
+            yield rows, {}
 
     def _of_table(self, sift: bool, most: int | None) -> Iterator[Checked]:
         assert self.table is not None
@@ -140,6 +243,10 @@ class Partition:
 
     def _begin(self) -> None:
         self.seen.n = self.seen.digest = 0
+
+    def _end(self) -> None:
+        if isinstance(self.path, RemoteFile):
+            self.path.release()
 
     @property
     def _batch_rows(self) -> int:
@@ -157,7 +264,7 @@ class Partition:
     @property
     def kept(self) -> list[str]:
         """The names of the public columns of which the stamp says that they are beside the reports."""
-        return [] if self.table is None else arrow.stamped_public(self.table.schema)
+        return [] if self.table is None else stamped_public(self.table.schema)
 
     @property
     def unread(self) -> list[str]:
@@ -178,15 +285,15 @@ class Partition:
                 reports = self._checked(batch.select(names), False)[0]
                 self.seen.add(self.mechanism, reports)
                 yield reports, batch.select(list(self.public))
+        self._end()
 
     def _checked(self, batch: pa.RecordBatch, sift: bool) -> Checked:
-        if self.form is not None:
-            return rewritten_reports(self.mechanism, batch, self.form, sift=sift)
-        table = pa.Table.from_batches([batch])
-        return arrow.sift_arrow(self.mechanism, table) if sift else (arrow.from_arrow(self.mechanism, table), Counter())
+        return batch_reports(self.mechanism, batch, self.form, sift=sift)
 
     def _of_lines(self, sift: bool, most: int) -> Iterator[Checked]:
         found = 0
+        assert self.state is not None
+        assert not isinstance(self.path, HeldTable)
         self.state.check(self.path)
         with opened_text(self.path) as text:
             for texts in _some_lines(lines_of(text, json_reports.longest_line(self.mechanism)), most):
@@ -219,37 +326,40 @@ def report_files(sources: Iterable[str | File]) -> list[File]:
 
 
 def partitions_of(
-    path: File, mechanism: Mechanism, *, trust_plan: bool = False, public: Sequence[str] = ()
+    place: Place, mechanism: Mechanism, *, trust_plan: bool = False, public: Sequence[str] = ()
 ) -> list[Partition]:
-    """Return the parts of a file of reports, after checks of its metadata.
+    """Return the parts of a source of reports, after checks of its metadata.
 
     Args:
-        path: the file.
+        place: the file, or the table in memory.
         mechanism: what made the reports.
-        trust_plan: whether the caller vouches that files which do not say their plan, or are not as discreet writes
-            them, hold reports of this plan; see `discreet.formats.arrow`.
-        public: names of public columns beside the reports, which the file must have then.
+        trust_plan: as for `Sources`.
+        public: names of public columns beside the reports, which it must have then.
 
     Raises:
         DataError: if it is missing, truncated, does not say its plan, or has other columns than the plan's reports; it
             names the file.
         MismatchError: if it belongs to another plan.
     """
-    with readable(path):
-        if not path.exists():
+    with readable(place):
+        if isinstance(place, HeldTable):
+            form = form_of(mechanism, place.schema, trust_plan=trust_plan, public=public)
+            return _runs(Partition(place, mechanism, (), 0, None, place, form, tuple(public)))
+        if not place.exists():
             raise FileNotFoundError
-        if checked(path, REPORTS, "reports") in LINES:
+        if isinstance(place, RemoteFile):
+            place.hold()
+        if checked(place, REPORTS, "reports") in LINES:
             refuse_public(public)
-            state = FileState.of(path)
-            with opened_text(path) as text:
+            state = FileState.of(place)
+            with opened_text(place) as text:
                 lines = lines_of(text, json_reports.longest_line(mechanism))
                 form = json_reports.form_of_lines(mechanism, lines, trust_plan=trust_plan)
-            with opened_text(path) as text:
-                return [Partition(path, mechanism, (), None if text.read(1) else 0, state, None, form)]
-        table = look(path)
-        own = _beside(table.schema, mechanism, public)
-        form = form_of(mechanism, own, trust_plan=trust_plan)
-        return _runs(Partition(path, mechanism, (), 0, table.state, table, form, tuple(public)))
+            with opened_text(place) as text:
+                return [Partition(place, mechanism, (), None if text.read(1) else 0, state, None, form)]
+        table = look(place)
+        form = form_of(mechanism, table.schema, trust_plan=trust_plan, public=public)
+        return _runs(Partition(place, mechanism, (), 0, table.state, table, form, tuple(public)))
 
 
 def refuse_public(public: Sequence[str]) -> None:
@@ -265,46 +375,40 @@ def refuse_public(public: Sequence[str]) -> None:
         )
 
 
-def _beside(schema: pa.Schema, mechanism: Mechanism, public: Sequence[str]) -> pa.Schema:
-    """Return a schema without what is beside the reports, where the public columns must be, each once.
+@dataclass(frozen=True, slots=True, eq=False)
+class Ticket:
+    """The facts of a part by which another machine reads it.
 
-    That are the columns that the stamp says were kept there. Where public ones are read, it is every other column of a
-    file that says its plan; else the public ones, and the form tells the others.
+    Attributes:
+        path: the file.
+        groups: as of the part.
+        rows: as of the part.
+        content: `Partition.content`.
+        trust_plan: whether the file was let through on the caller's word.
+        public: as of the part.
     """
-    ours = {column.name for column in mechanism.columns}
-    if ours & set(public):
-        raise DataError(f"a public column must not be one of the reports' own, {', '.join(sorted(ours))}.")
-    missing = [name for name in public if schema.names.count(name) != 1]
-    if missing:
-        others = [name for name in schema.names if name not in ours]
-        there = ", ".join(repr(name[:40]) for name in others[:_NAMES_SHOWN]) or "none"
-        raise DataError(f"the file must have the public column {missing[0]!r} once; beside the reports it has {there}.")
-    beside = {*public, *(arrow.stamped_public(schema))} - RESERVED - ours
-    if public and is_stamped(schema):
-        beside |= {*schema.names} - ours
-    return pa.schema([field for field in schema if field.name not in beside], schema.metadata)
 
+    path: File
+    groups: Sequence[int]
+    rows: int | None
+    content: tuple[int, int]
+    trust_plan: bool
+    public: tuple[str, ...] = ()
 
-def partition_elsewhere(
-    path: File,
-    groups: Sequence[int],
-    rows: int | None,
-    content: tuple[int, int],
-    mechanism: Mechanism,
-    *,
-    trust_plan: bool = False,
-    public: Sequence[str] = (),
-) -> Partition:
-    """Return a part on another machine, after checking that the file there is the same.
+    def part(self, mechanism: Mechanism) -> Partition:
+        """Return the part, after checking that the file here is the same.
 
-    Raises:
-        DataError: as for `partitions_of`, and if the file has not the `Partition.content` that it had.
-        MismatchError: if it belongs to another plan.
-    """
-    whole, *_ = partitions_of(path, mechanism, trust_plan=trust_plan, public=public)
-    if whole.content != content:
-        raise DataError(f"{path} is not the file that was checked before; see that all machines see the same files.")
-    return replace(whole, groups=groups, rows=rows)
+        Raises:
+            DataError: as for `partitions_of`, and if the file has not the `Partition.content` that it had.
+            MismatchError: if it belongs to another plan.
+        """
+        # What a file says of itself is read again: it may be large, and another machine reads it now.
+        whole, *_ = partitions_of(self.path, mechanism, trust_plan=self.trust_plan, public=self.public)
+        if whole.content != self.content:
+            raise DataError(
+                f"{self.path} is not the file that was checked before; see that all machines see the same files."
+            )
+        return replace(whole, groups=self.groups, rows=self.rows)
 
 
 def _runs(whole: Partition) -> list[Partition]:
@@ -319,171 +423,6 @@ def _runs(whole: Partition) -> list[Partition]:
     if groups or not runs:
         runs.append(replace(whole, groups=tuple(groups), rows=rows))
     return runs
-
-
-NAME = "_manifest.json"
-_LONGEST_LINE = 1 << 20
-
-
-class ManifestEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The entry of one file in a manifest.
-
-    Attributes:
-        path: relative to the folder, with slashes.
-        bytes: size of the file.
-        rows: number of reports in the file, or in its tally.
-        sha256: digest of its bytes, in hexadecimal.
-
-    Example:
-        >>> ManifestEntry(path="monday.parquet", bytes=2048, rows=100, sha256="ab12").rows
-        100
-    """
-
-    path: str
-    bytes: int
-    rows: int
-    sha256: str
-
-
-class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The manifest of a folder of reports.
-
-    Attributes:
-        files: all files of reports and tallies in the folder, in order.
-        kind: what it is.
-        format: of manifests.
-
-    Example:
-        >>> Manifest((ManifestEntry("monday.parquet", 2048, 100, "ab12"),)).rows
-        100
-    """
-
-    files: tuple[ManifestEntry, ...]
-    kind: Literal["discreet manifest"] = "discreet manifest"
-    format: Literal[1] = 1
-
-    @property
-    def rows(self) -> int:
-        """Number of reports in all files."""
-        return sum(entry.rows for entry in self.files)
-
-
-def write_manifest(folder: str | Path, *, force: bool = False) -> Manifest:
-    """Write the manifest of a folder of reports into the folder.
-
-    Args:
-        folder: with files of reports and tallies, and folders of them.
-        force: whether a manifest that is there is replaced.
-
-    Raises:
-        DataError: if the folder holds anything else, or a file is damaged; it names the file.
-        ParameterError: if this is no folder.
-        OutputExistsError: if there is a manifest and ``force`` is not set.
-
-    Example:
-        >>> import discreet as dc
-        >>> from discreet.formats.reports import write_reports
-        >>> from tempfile import TemporaryDirectory
-        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
-        >>> with TemporaryDirectory() as folder:
-        ...     written = write_reports(f"{folder}/monday.parquet", mechanism, mechanism.obfuscate(["yes", "no"]))
-        ...     write_manifest(folder).rows
-        2
-    """
-    place = _checked_folder(folder)
-    with replacing(place / NAME, force=force) as beside:
-        found = Manifest(tuple(_entry(place, path) for path in local_files(report_files([place]), NAME)))
-        text = msgspec.json.format(msgspec.json.encode(found), indent=1)
-        beside.write_bytes(text + b"\n")
-    return found
-
-
-def _checked_folder(source: str | Path) -> Path:
-    place = Path(source)
-    if not place.is_dir():
-        raise ParameterError(f"a manifest belongs to a folder, got {place}.")
-    return place
-
-
-def _entry(folder: Path, path: Path) -> ManifestEntry:
-    with readable(path):
-        rows = _lines_in(path) if is_lines(path) else _rows_in(path, look(path))
-        return ManifestEntry(path.relative_to(folder).as_posix(), path.stat().st_size, rows, digest(path))
-
-
-def _lines_in(path: Path) -> int:
-    with opened_text(path) as text:
-        return sum(1 for _ in lines_of(text, _LONGEST_LINE))
-
-
-def _rows_in(path: Path, table: StoredTable) -> int:
-    for place in range(len(table.rows)):
-        table.check(place)
-    if not is_tally(path):
-        return sum(table.rows)
-    try:
-        counted = json.loads(table.schema.metadata[b"discreet"])["n"]
-    except (KeyError, TypeError, ValueError, RecursionError):
-        counted = None
-    if type(counted) is not int or counted < 0:
-        raise DataError("this is not a tally of discreet.")
-    return counted
-
-
-def read_manifest(folder: str | Path) -> Manifest:
-    """Return the manifest of a folder, checked.
-
-    Raises:
-        DataError: if there is none, or it is not of this form.
-        ParameterError: if this is no folder.
-
-    Example:
-        >>> import discreet as dc
-        >>> from discreet.formats.tallies import write_tally
-        >>> from tempfile import TemporaryDirectory
-        >>> tally = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0).empty_tally()
-        >>> with TemporaryDirectory() as folder:
-        ...     write_tally(f"{folder}/monday.tally.parquet", tally)
-        ...     write_manifest(folder) == read_manifest(folder)
-        True
-    """
-    path = _checked_folder(folder) / NAME
-    with readable(path):
-        try:
-            return msgspec.json.decode(path.read_bytes(), type=Manifest)
-        except (msgspec.DecodeError, RecursionError):
-            raise DataError("this is no manifest of discreet; write it anew with discreet manifest.") from None
-
-
-def promised_rows(folders: Iterable[str | Path], files: Sequence[Path]) -> Mapping[Path, int]:
-    """Return the number of reports that each file must hold, after comparing files with their manifests.
-
-    Args:
-        folders: each with a manifest.
-        files: all that were found in them.
-
-    Raises:
-        DataError: if a file is missing, not in a manifest, or has other bytes; it says how many and names the first.
-        ParameterError: if a source is no folder.
-    """
-    expected = {folder / entry.path: entry for folder in map(Path, folders) for entry in read_manifest(folder).files}
-    _refuse([path for path in expected if path not in set(files)], "in the manifest are not there")
-    _refuse([path for path in files if path not in expected], "are not in the manifest", _ANEW)
-    _refuse([path for path in files if not _is(path, expected[path])], "have other bytes than the manifest says")
-    return {path: entry.rows for path, entry in expected.items()}
-
-
-_ANEW = "see what they are, and list them anew with discreet manifest --force"
-
-
-def _refuse(wrong: Sequence[Path], why: str, advice: str = "see what became of them") -> None:
-    if wrong:
-        raise DataError(f"{len(wrong)} files {why} ({wrong[0]} first); {advice}.")
-
-
-def _is(path: Path, entry: ManifestEntry) -> bool:
-    with readable(path):
-        return path.stat().st_size == entry.bytes and digest(path) == entry.sha256
 
 
 _CERTAIN = 0.01
@@ -501,6 +440,20 @@ class Survey:
 
     tallies: Mapping[File, Tally]
     parts: Sequence[Partition]
+
+    def refuse_tallies(self, why: str) -> None:
+        """Refuse tallies where reports are needed.
+
+        Raises:
+            ParameterError: if there is one; ``why`` it is of no use.
+        """
+        if self.tallies:
+            raise ParameterError(f"{why}; leave the {len(self.tallies)} tallies out.")
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The names of the columns beside the reports, read or not."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in (*part.kept, *part.unread)))
 
     def whole(self, reports: Tally) -> Tally:
         """Return the tally of everything, which knows what it counted; errors as for `batches`.
@@ -520,7 +473,7 @@ class Survey:
             DataError: if reports are there twice: in two files, in a tally and a file, in one file and all others
                 together; or a sealed file holds other reports than it says. It names the files.
         """
-        sealed, others = list[tuple[File, SealedBatch]](), list[tuple[File, SealedBatch]]()
+        sealed, others = list[tuple[Place, SealedBatch]](), list[tuple[Place, SealedBatch]]()
         for path, parts in _by_file(self.parts).items():
             n, found = sum(part.seen.n for part in parts), sum(part.seen.digest for part in parts) % MODULUS
             facts = _sealed_facts(parts[0])
@@ -538,9 +491,9 @@ class Survey:
         self._refuse_twice([(path, batch) for path, batch in (*sealed, *others) if batch.n])
         return tuple(batch for _, batch in sealed if batch.n)
 
-    def _refuse_twice(self, sources: Sequence[tuple[File, SealedBatch]]) -> None:
+    def _refuse_twice(self, sources: Sequence[tuple[Place, SealedBatch]]) -> None:
         """Refuse reports that are there twice: in two sources, or in one and in all others together."""
-        seen: dict[int, list[tuple[File, SealedBatch]]] = {}
+        seen: dict[int, list[tuple[Place, SealedBatch]]] = {}
         alike = Counter(batch.n for _, batch in sources)
         for path, batch in sources:
             for first, other in seen.setdefault(batch.digest, []):
@@ -559,9 +512,9 @@ class Survey:
                 what = f"the same {batch.n:,} reports twice: {path} and {rest} together"
                 _judge(what, f"leave {path} out", self._equal_by_chance(path))
 
-    def _equal_by_chance(self, path: File) -> float:
+    def _equal_by_chance(self, path: Place) -> float:
         """Return an upper bound of the chance that a source equals another of as many reports."""
-        if path in self.tallies:
+        if not isinstance(path, HeldTable) and path in self.tallies:
             tally = self.tallies[path]
             counts = np.concatenate([tally.support.ravel(), tally.clear.ravel()])
             # Where every report counts once; else no more is known than that they are alike.
@@ -582,8 +535,8 @@ def _judge(what: str, advice: str, chance: float) -> None:
     warnings.warn(note, EqualReportsWarning, stacklevel=3)
 
 
-def _by_file(parts: Sequence[Partition]) -> dict[File, list[Partition]]:
-    found: dict[File, list[Partition]] = {}
+def _by_file(parts: Sequence[Partition]) -> dict[Place, list[Partition]]:
+    found: dict[Place, list[Partition]] = {}
     for part in parts:
         found.setdefault(part.path, []).append(part)
     return found
@@ -591,51 +544,63 @@ def _by_file(parts: Sequence[Partition]) -> dict[File, list[Partition]]:
 
 def _sealed_facts(part: Partition) -> dict[str, Any] | None:
     """Return the facts of a sealed file, and the digest that it says it has, if any; None for every other file."""
-    if part.table is None or part.form is not None:
+    if not isinstance(part.table, StoredTable) or part.form is not None:
         return None
     facts = read_stamp(part.table.schema, "reports", part.mechanism.fingerprint)
     return {**facts, DIGEST: part.table.digest} if facts.get(SEALED) is True else None
 
 
-def surveyed(
-    mechanism: Mechanism,
-    sources: str | Path | Sequence[str | Path],
-    *,
-    trust_plan: bool = False,
-    manifest: bool = False,
-    public: Sequence[str] = (),
-) -> Survey:
+def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> Survey:
     """Return the tallies among the sources, and the parts of all reports, in order.
 
-    Arguments and errors as for `discreet.engines.tally`. Warns of what is taken on the caller's word, and of columns
-    that are not read. ``public`` names columns beside the reports that all files must have, and no tally has.
+    Warns of what is taken on the caller's word, and of columns that are not read.
+
+    Args:
+        mechanism: what made the reports.
+        sources: `Sources`, or what they may be of.
+        public: names of columns beside the reports that all sources must have, and no tally has.
+
+    Raises:
+        DataError: if a file is missing, truncated, or not of this plan's reports, or a folder is not what its manifest
+            says; it names the file.
+        MismatchError: if a file belongs to another plan.
+        ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
     """
-    named = [sources] if isinstance(sources, str | Path) else sources
-    files = report_files(named)
+    read = sources_of(sources)
+    files = read.files
     tallies = {path: read_tally(path, mechanism) for path in files if is_tally(path)}
     if tallies:
         refuse_public(public)
-    reports = [path for path in files if path not in tallies]
-    parts = [part for path in reports for part in partitions_of(path, mechanism, trust_plan=trust_plan, public=public)]
-    listed = [one for one in named if (Path(one) / NAME).is_file()]
-    if listed or manifest:
-        folders = local_files(map(file_of, named), "folders with manifests")
-        rows = promised_rows(folders, local_files(files, "files of manifests"))
-        parts = _promised(dict[File, int](rows.items()), tallies, parts)
-    forms = {part.path: part.form for part in parts if part.form is not None}
-    warn_of(forms, len(reports), mechanism.fingerprint, [name for part in parts for name in part.unread])
-    return Survey(tallies, parts)
+    held = [HeldTable(f"table {number}", table_of(one)) for number, one in enumerate(read.tables, start=1)]
+    places: list[Place] = [*(path for path in files if path not in tallies), *held]
+    parts, kept = list[Partition](), 0
+    for place in places:
+        parts += partitions_of(place, mechanism, trust_plan=read.trust_plan, public=public)
+        if isinstance(place, RemoteFile):
+            kept += place.held
+            if kept > _MOST_HELD:
+                place.release()
+    forms = {id(part.path): part.form for part in parts if part.form is not None}
+    unread, kind = [name for part in parts for name in part.unread], "tables" if not files else "files"
+    warn_of(forms.values(), len(places), mechanism.fingerprint, unread, kind=kind)
+    return Survey(tallies, _promised(promised_rows(read.named, files), tallies, parts))
 
 
 def _promised(rows: Mapping[File, int], tallies: Mapping[File, Tally], parts: list[Partition]) -> list[Partition]:
     """Return parts that hold as many rows as their manifests state; lines are counted when they are read."""
-    found = Counter({path: one.n for path, one in tallies.items()})
+    found = Counter[Place]({path: one.n for path, one in tallies.items()})
     for part in parts:
-        found[part.path] += rows[part.path] if part.rows is None else part.rows
-    for path, count in found.items():
-        if count != rows[path]:
-            raise DataError(f"{path} holds {count} reports where its manifest says {rows[path]}.")
-    return [replace(part, rows=rows[part.path]) if part.rows is None else part for part in parts]
+        found[part.path] += _rows_of(part, rows) or 0
+    for path, wanted in rows.items():
+        if found[path] != wanted:
+            raise DataError(f"{path} holds {found[path]} reports where its manifest says {wanted}.")
+    return [replace(part, rows=_rows_of(part, rows)) for part in parts]
+
+
+def _rows_of(part: Partition, promised: Mapping[File, int]) -> int | None:
+    if part.rows is not None or isinstance(part.path, HeldTable):
+        return part.rows
+    return promised.get(part.path)
 
 
 def rows_in(parts: Sequence[Partition]) -> int | None:

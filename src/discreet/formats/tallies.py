@@ -21,11 +21,9 @@ from discreet.errors import DataError
 from discreet.files import paths
 from discreet.files.paths import File, ending, file_of, output_of
 from discreet.files.reading import readable
-from discreet.files.stored import look, read_groups
+from discreet.files.stored import SealedTable, look, read_groups
 from discreet.files.writing import replacing
-from discreet.formats import arrow
-from discreet.formats.arrow import SealedTable
-from discreet.mechanisms import Mechanism
+from discreet.mechanisms import Mechanism, report_tables
 from discreet.results.estimate import Estimate
 from discreet.theory.binomial import DEFAULT_LEVEL
 
@@ -117,10 +115,10 @@ def read_tally(path: str | File, mechanism: Mechanism) -> Tally:
         0
     """
     source = file_of(path)
-    with readable(source):
+    with readable(source), paths.held(source):
         paths.checked(source, paths.COLUMNS, "tallies")
         stored = look(source)
-        facts = arrow.read_stamp(stored.schema, "tally", mechanism.fingerprint)
+        facts = report_tables.read_stamp(stored.schema, "tally", mechanism.fingerprint)
         batches = read_groups(stored, range(len(stored.rows)), _BATCH)
         table = pa.Table.from_batches(batches, schema=stored.schema)
         return _checked_tally(mechanism, facts, table)

@@ -14,13 +14,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.columns import integers
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import RandomSource, checked_source
-from discreet.core.reports import Blocks, Column, Reports, check_same_plan, is_plain, report_columns
+from discreet.core.reports import Column, Reports, check_same_plan, is_plain, report_columns
 from discreet.core.tally import Tally, known_of
 from discreet.errors import DataError, ParameterError
 from discreet.kernels import counting
@@ -28,6 +28,7 @@ from discreet.mechanisms.block_law import Counting
 from discreet.mechanisms.count_laws import CodedLaw, SumLaw
 from discreet.mechanisms.covariances import LikelihoodRatios
 from discreet.mechanisms.evidence import Data, Evidence, StoredBlocks
+from discreet.mechanisms.row_checks import ArrowTable, ReportMaker
 from discreet.theory.covariance import Covariance
 
 _BATCH_BYTES = 1 << 26
@@ -167,7 +168,7 @@ class Decoder(ABC):
         """
 
 
-class Mechanism(ABC):
+class Mechanism(ReportMaker):
     """A mechanism: it makes reports on devices and counts them, and has a decoder and the evidence of reports.
 
     Attributes:
@@ -180,8 +181,6 @@ class Mechanism(ABC):
     """
 
     name: ClassVar[str]
-    domain: Domain
-    clear_blocks: bool = False
     epsilons: tuple[float, ...] = ()
     is_explicit: ClassVar[bool] = False
     tags: tuple[str, ...] = ()
@@ -204,18 +203,8 @@ class Mechanism(ABC):
 
     @property
     @abstractmethod
-    def fingerprint(self) -> str:
-        """Digest of everything that the meaning of a report depends on."""
-
-    @property
-    @abstractmethod
     def guarantee(self) -> Guarantee:
         """The guarantee: the promised epsilon, and the realised one, from the integers of the sampler."""
-
-    @property
-    @abstractmethod
-    def block_columns(self) -> tuple[Column, ...]:
-        """The columns of a block."""
 
     @property
     @abstractmethod
@@ -226,10 +215,6 @@ class Mechanism(ABC):
     @abstractmethod
     def decoder(self) -> Decoder:
         """The linear decoder of tallies, with exact errors."""
-
-    @abstractmethod
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a block that no device can have sent."""
 
     @abstractmethod
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
@@ -326,14 +311,19 @@ class Mechanism(ABC):
         blocks, clear = (np.zeros(size, np.int64) for size in self.tally_sizes)
         return Tally(self.fingerprint, 0, blocks, clear)
 
-    def tally(self, reports: Reports) -> Tally:
-        """Return the tally of reports.
+    def tally(self, reports: Reports | ArrowTable) -> Tally:
+        """Return the tally of reports, or of a table of them; see `discreet.mechanisms.report_tables.taken_reports`.
 
         Raises:
             DataError: if they are no reports that this mechanism can make.
             MismatchError: if the reports belong to another plan.
         """
-        self.checked_reports(reports)
+        if not isinstance(reports, Reports):
+            # Tables wake Arrow, which devices do not have.
+            from discreet.mechanisms.report_tables import taken_reports
+
+            reports = taken_reports(self.maker, reports)
+        reports = self.checked_reports(reports)
         clear = self.counted_in_clear(reports.clear)
         support = np.zeros(self.tally_sizes[0], dtype=np.int64)
         if len(support):

@@ -1,9 +1,4 @@
-"""Frames: records of constant length, one judge of them and of reports in every format.
-
-The wire format of reports: checks of batches from outside, before anything is counted.
-
-Whatever the format, a batch arrives as nullable columns: ``clear`` with a value's code, and the columns of the block
-law. A report has either a value in clear or a whole block (both, where reports in clear carry noise blocks too).
+"""Frames: records of constant length on their way to the collector.
 
 Entries of one report as JSON: integers, lists of integers, bits in base64.
 
@@ -13,7 +8,7 @@ A record is a byte that says what follows (1: a block, 2: a value in clear, 3: b
 little-endian, then zeros up to a width that depends on the collection only; so its length tells nothing. Where reports
 in clear carry a block too, the value in clear comes first, and its place is zero in a report without one.
 
-Bytes become columns with nulls here; `discreet.protocol.frames` judges them, as in every other format.
+Bytes become columns with nulls here; `discreet.mechanisms.row_checks` judges them, as in every other format.
 
 Frames: records of one collection and epoch on their way from devices to the collector, each under a random id.
 
@@ -27,156 +22,18 @@ import binascii
 import json
 import re
 import struct
-from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.arrays import AnyArray, BoolArray
 from discreet.core.checks import checked_whole
-from discreet.core.reports import BLOCK, BOTH, CLEAR, IN_CLEAR, Blocks, Column, RecordForm, Reports, smallest_unsigned
+from discreet.core.reports import BLOCK, BOTH, CLEAR, IN_CLEAR, Column, RecordForm, Reports
 from discreet.errors import DataError
 from discreet.mechanisms import Mechanism
-
-UNREADABLE = "are no reports of this form"
-GAP = "hold a list of members with nothing in some place"
-_LACKING = "lack their block"
-_BOTH = "hold both a block and a value in clear"
-_NEITHER = "hold neither a whole block nor a value in clear"
-_SENSITIVE = "give a sensitive value in clear"
-_IMPOSSIBLE = "hold a block that no device can send"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Nullable:
-    """A column as it arrived, with its nulls.
-
-    Attributes:
-        present: ``(n,)`` booleans: which rows have an entry.
-        entries: ``(k,)`` or ``(k, width)`` the entries of those rows, in order.
-    """
-
-    present: BoolArray
-    entries: AnyArray
-
-
-class FlawedRowsError(DataError):
-    """Rows that no device can have sent.
-
-    Attributes:
-        what: what is wrong with them; one of `reasons`.
-        rows: ``(k,)`` where they are; never what they hold.
-    """
-
-    def __init__(self, message: str, what: str = "", rows: IntArray | None = None) -> None:
-        super().__init__(message)
-        self.what, self.rows = what, rows
-
-
-def reasons(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return the possible flaws of a row, each as the end of "n reports ...", in the order of the checks."""
-    bounds = [_outside(column) for column in mechanism.columns if column.bound is not None]
-    return (UNREADABLE, GAP, _LACKING, _BOTH, _NEITHER, *bounds, _SENSITIVE, _IMPOSSIBLE)
-
-
-def sifted_reports(
-    mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool | BoolArray
-) -> tuple[Reports, Counter[str]]:
-    """Return the valid reports among rows, and the number of invalid ones by flaw; see `checked_reports`.
-
-    Args:
-        mechanism: what they claim to come from.
-        n: number of rows.
-        columns: one for each of the mechanism's columns.
-        simulated: whether all of them say that they are simulated, or ``(n,)`` which do.
-
-    Returns:
-        The reports, and how many of the other rows have each of the `reasons`; the first one counts.
-    """
-    left_out: Counter[str] = Counter()
-    while True:
-        try:
-            return checked_reports(mechanism, n, columns, simulated=bool(np.any(simulated))), left_out
-        except FlawedRowsError as error:
-            keep = np.ones(n, dtype=np.bool_)
-            keep[error.rows] = False
-            left_out[error.what] += n - int(np.count_nonzero(keep))
-        columns = {name: _kept(column, keep) for name, column in columns.items()}
-        simulated = simulated[keep] if isinstance(simulated, np.ndarray) else simulated
-        n = int(np.count_nonzero(keep))
-
-
-def _kept(column: Nullable, keep: BoolArray) -> Nullable:
-    return Nullable(column.present[keep], column.entries[keep[column.present]])
-
-
-def checked_reports(mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool) -> Reports:
-    """Return a batch of reports from nullable columns, checked.
-
-    Args:
-        mechanism: what they claim to come from.
-        n: number of rows.
-        columns: one for each of the mechanism's columns.
-        simulated: whether they say that they are simulated.
-
-    Raises:
-        DataError: if no device can have sent one of them; it says how many, where the first one is, and what is wrong.
-    """
-    clear = columns.get(CLEAR)
-    in_clear = None if clear is None else clear.present
-    blocks = {column.name: columns[column.name] for column in mechanism.block_columns}
-    _check_shape(mechanism, n, in_clear, blocks)
-    for column in mechanism.columns:
-        _check_bound(column, columns[column.name])
-    if clear is not None:
-        outside = mechanism.domain.sensitive[clear.entries.astype(np.int64)]
-        refuse_rows(clear.present, outside, _SENSITIVE)
-    entries = {name: column.entries for name, column in blocks.items()}
-    refuse_rows(next(iter(blocks.values())).present, mechanism.flaws(entries), _IMPOSSIBLE)
-    return _assembled(mechanism, n, clear, entries, simulated)
-
-
-def _assembled(mechanism: Mechanism, n: int, clear: Nullable | None, blocks: Blocks, simulated: bool) -> Reports:
-    stored = {c.name: np.ascontiguousarray(blocks[c.name], dtype=c.dtype) for c in mechanism.block_columns}
-    codes = np.empty(0) if clear is None else clear.entries
-    narrow = codes.astype(smallest_unsigned(mechanism.domain.size))
-    told = None if clear is None else clear.present
-    return Reports(mechanism.fingerprint, n, told, narrow, stored, simulated, mechanism.columns)
-
-
-def _check_shape(mechanism: Mechanism, n: int, in_clear: BoolArray | None, blocks: dict[str, Nullable]) -> None:
-    every = np.ones(n, dtype=np.bool_)
-    for column in blocks.values():
-        if mechanism.clear_blocks or in_clear is None:
-            if not column.present.all():
-                refuse_rows(every, ~column.present, _LACKING if mechanism.clear_blocks else _NEITHER)
-            continue
-        refuse_rows(every, in_clear & column.present, _BOTH)
-        refuse_rows(every, ~in_clear & ~column.present, _NEITHER)
-
-
-def _check_bound(column: Column, found: Nullable) -> None:
-    entries = found.entries
-    # Nearly always all is well, which two sweeps that write nothing tell.
-    if column.bound is None or not entries.size or (entries.max() < column.bound and entries.min() >= 0):
-        return
-    each = (entries < 0) | (entries >= column.bound)
-    wrong: BoolArray = np.any(each.reshape(len(each), column.width or 1), axis=1)
-    refuse_rows(found.present, wrong, _outside(column))
-
-
-def _outside(column: Column) -> str:
-    return f"have a {column.name} outside 0..{(column.bound or 0) - 1}"
-
-
-def refuse_rows(present: BoolArray, wrong: BoolArray, what: str) -> None:
-    """Refuse wrong rows, with their number and the place of the first."""
-    if wrong.any():
-        rows = np.flatnonzero(present)[wrong]
-        message = f"{len(rows)} of {len(present)} reports {what} (first at row {rows[0]}); leave them out."
-        raise FlawedRowsError(message, what, rows)
+from discreet.mechanisms.row_checks import Nullable, checked_reports, reasons, refuse_rows
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -197,7 +54,7 @@ def entry_of(column: Column, entry: Any, row: int) -> Any:
     """Return an entry of a column from a value of JSON.
 
     Raises:
-        DataError: if it is not of the column's kind; bounds are for `discreet.protocol.frames` to check.
+        DataError: if it is not of the column's kind; bounds are for `discreet.mechanisms.row_checks` to check.
     """
     wrong = DataError(f"report {row} has a {column.name} that is not of its kind.")
     if column.width is None:
@@ -247,7 +104,7 @@ class RecordCodec(RecordForm):
         return cls(mechanism.columns, mechanism.clear_blocks)
 
     def decode(self, records: AnyArray) -> dict[str, Nullable]:
-        """Return the columns of ``(n, W)`` bytes, for `discreet.protocol.frames.checked_reports` to judge.
+        """Return the columns of ``(n, W)`` bytes, for `discreet.mechanisms.row_checks.checked_reports` to judge.
 
         Raises:
             DataError: if they are no records of this width.
@@ -284,7 +141,7 @@ class RecordCodec(RecordForm):
 
     @staticmethod
     def reasons(mechanism: Mechanism) -> tuple[str, ...]:
-        """Return the possible flaws of a record, in the order of the checks; see `discreet.protocol.frames.reasons`."""
+        """Return the possible flaws of a record, in the order of the checks; see `row_checks.reasons`."""
         return (_KIND, _PADDING, *reasons(mechanism))
 
     def reports(self, mechanism: Mechanism, records: AnyArray, *, simulated: bool) -> Reports:

@@ -10,7 +10,7 @@ Columns of people's values in tables, with their users and tags.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -23,7 +23,7 @@ from discreet.core.arrow import flags_of
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
 from discreet.core.labels import Grid, LabelSpace, Product, Texts
-from discreet.core.reports import CLEAR, PLAN, SIMULATED
+from discreet.core.reports import RESERVED
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import COLUMNS, spelled
 from discreet.files.reading import Piped, Source, readable
@@ -127,10 +127,6 @@ def left_out(values: Mapping[str, Any], nouns: Collection[str]) -> tuple[dict[st
             counts[f"have no {wanted}"] = int(np.count_nonzero(rows))
             kept = {name: without(column, rows) for name, column in kept.items()}
     return kept, counts
-
-
-RESERVED = frozenset([CLEAR, PLAN, SIMULATED])
-"""Names of columns that mean something beside the reports of any plan."""
 
 
 def checked_keep(keep: str | Sequence[str]) -> tuple[str, ...]:
@@ -255,6 +251,10 @@ BATCH_ROWS = 1 << 18
 """Rows of a batch of codes, at most."""
 
 
+Bots: TypeAlias = Callable[[IntArray, Any], IntArray]
+"""The replacement of secret values by bots, given codes and their users."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueColumns:
     """The columns of a table that hold people's values.
@@ -269,6 +269,11 @@ class ValueColumns:
         known: whether rows with a value that is not in the domain are left out; otherwise they are refused.
         keep: names of public columns that are written beside the reports, in clear: nothing protects them, and many
             of them together may make people recognisable.
+        bots: given codes and their users, the codes to be obfuscated: bots stand for secret values; None if nothing
+            does.
+
+    Raises:
+        ParameterError: if a name of a kept column is none, or bots go without users or with kept columns.
     """
 
     domain: Domain
@@ -279,9 +284,16 @@ class ValueColumns:
     keep: tuple[str, ...] = ()
     cuts: Cuts | None = None
     known: bool = False
+    bots: Bots | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", checked_keep(self.keep))
+        if self.bots is not None and self.user is None:
+            raise ParameterError("secret values are replaced by user, so columns must name the column of users.")
+        if self.bots is not None and self.keep:
+            raise ParameterError(
+                "no columns are kept beside reports of personalized plans, whose bots belong to all groups."
+            )
 
     def of(self, source: str | Source) -> "CodedValues":
         """Inspect a table.
@@ -328,7 +340,8 @@ class CodedValues:
             codes = self._codes(rows)
             if codes is None:
                 raise self._refusal()
-            yield codes, rows.get("user"), rows.get("kept")
+            bots, users = self.columns.bots, rows.get("user")
+            yield codes if bots is None else bots(codes, users), users, rows.get("kept")
 
     def _whole(self, values: Any, users: Any, kept: Any) -> tuple[dict[str, Any], dict[str, int]]:
         """Return columns by noun, without the rows to be left out, and the number of these by reason."""

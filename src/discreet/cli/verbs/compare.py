@@ -16,13 +16,13 @@ from discreet.cli.publications import Publishing, Statement, weighed_cells
 from discreet.core.grouping import MINIMUM, Grouping
 from discreet.core.result_table import ResultColumn, rows_of, spelled_p_value, text_column
 from discreet.engines import LocalEngine
-from discreet.engines.evidence import memory_limit
+from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.differences import compare as compared
 from discreet.files.paths import ESTIMATES, PICTURES, file_of, is_tally, spelled
 from discreet.formats.public_columns import read_public
-from discreet.formats.sources import report_files
+from discreet.formats.sources import Sources, report_files
 from discreet.formats.tallies import objects
 from discreet.mechanisms import BlockMechanism
 from discreet.results.comparison import Comparison
@@ -205,23 +205,24 @@ class _Side(NamedTuple):
 
 
 def _side(mechanism: BlockMechanism, source: Path, weights: str | None, trust: Trust) -> _Side:
-    title = source.name or str(source)
+    title, read = source.name or str(source), Sources(source, trust_plan=trust.trust_plan)
     if weights is None:
-        found = estimate(mechanism, LocalEngine().tally(mechanism, source, trust_plan=trust.trust_plan).tally)
+        found = estimate(mechanism, LocalEngine().tally(mechanism, read).tally)
         return _Side(found, title, (found.n,), "")
-    reports, public = read_public(mechanism, [source], [weights], memory=memory_limit(), trust_plan=trust.trust_plan)
+    reports, public = read_public(mechanism, read, [weights], memory=memory_limit())
     return _Side(estimate(mechanism, reports, weights=public[weights]), title, *weighed_cells([public[weights]]))
 
 
 def _groups(mechanism: BlockMechanism, source: Path, by: str, asked: _Sides, trust: Trust) -> list[_Side]:
     """Return the sides of two groups."""
     weights, least = asked.weights, MINIMUM if asked.minimum is None else asked.minimum
+    read = Sources(source, trust_plan=trust.trust_plan)
     data: Any
     if weights is None:
-        data, about = LocalEngine().tally_by(mechanism, source, by, trust_plan=trust.trust_plan), {}
+        data, about = LocalEngine().tally_by(mechanism, read, by), {}
     else:
         names = list(dict.fromkeys((by, weights)))
-        data, public = read_public(mechanism, [source], names, memory=memory_limit(), trust_plan=trust.trust_plan)
+        data, public = read_public(mechanism, read, names, memory=memory_limit())
         about = {"groups": Grouping.of(public.select([by])), "weights": public[weights]}
     found = estimate(mechanism, data, minimum=least, small="leave-out", **about)
     known, groups = {str(label): label for label in found}, asked.groups

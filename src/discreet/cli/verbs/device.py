@@ -6,7 +6,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -333,7 +333,7 @@ def simulate(
     plan = plan_of(found)
     columns = value_columns(plan, people)
     with notes_on_errors():
-        codes = codes_of(value_source(values), columns, secrets(plan, people.tags, columns))
+        codes = codes_of(value_source(values), replace(columns, bots=secrets(plan, people.tags, columns)))
     drawn = codes if crowd.devices is None else chosen(codes, crowd.devices, random)
     packed = frames(found, drawn, epoch, random)
     count = _post_frames(found, packed) if output is None else _write_frames(output, packed)

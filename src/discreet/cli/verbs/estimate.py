@@ -45,7 +45,7 @@ from discreet.core.result_table import rows_of, text_column
 from discreet.core.tally import Tally
 from discreet.engines import LocalEngine
 from discreet.engines.engine import Engine
-from discreet.engines.evidence import memory_limit
+from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
 from discreet.estimators import Method
 from discreet.estimators import estimate as estimated
@@ -53,6 +53,7 @@ from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate, estimate_perso
 from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, file_of, is_tally, spelled
 from discreet.formats.plan import Plan
 from discreet.formats.public_columns import read_margins, read_public, read_shares
+from discreet.formats.sources import Sources
 from discreet.formats.tallies import estimate_facts, objects, put_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.evidence import StoredBlocks
@@ -222,7 +223,7 @@ def estimate(
         reports_here(reports) as sources,
     ):
         with file_notes() as notes:
-            data, left_out = _read(engine, mechanism, sources, how, read, partial(progress, "reading"))
+            data, left_out = _read(engine, mechanism, read.sources(sources, partial(progress, "reading")), how)
         found, tagged = _estimated(document, data, known, {**how.asked, **_passes(how.method, progress)})
         said = _said(replace(publishing, sources=sources), data, found, left_out)
         found = replace(found, publication=said.alone)
@@ -274,15 +275,12 @@ def _check_sources(reports: Sequence[Path], engine: str) -> None:
         refuse_idle(["bad_rows", "trust_plan"], "tallies have no rows of their own")
 
 
-def _read(
-    engine: Engine, mechanism: BlockMechanism, sources: Sequence[Path], how: _How, read: Reading, progress: Any
-) -> tuple[Data, Mapping[str, int]]:
+def _read(engine: Engine, mechanism: BlockMechanism, sources: Sources, how: _How) -> tuple[Data, Mapping[str, int]]:
     """Return the evidence or the tally that the method needs, and the number of rows left out, by reason."""
-    asked: dict[str, Any] = {"bad_share": read.bad_rows, "trust_plan": read.trust_plan, "progress": progress}
     if how.reads_every(mechanism):
-        return engine.evidence(mechanism, sources, **asked)
+        return engine.evidence(mechanism, sources)
     refuse_idle(["memory"], "this method needs no more than a tally")
-    counted = engine.tally(mechanism, sources, **asked)
+    counted = engine.tally(mechanism, sources)
     return counted.tally, counted.left_out
 
 
@@ -409,12 +407,13 @@ def _read_groups(engine: Engine, publishing: Publishing, how: _How, grouping: _G
     if grouping.weights is None and not how.reads_every(mechanism):
         with progress_bar("reading") as progress:
             shown = partial(progress, "reading")
-            return engine.tally_by(mechanism, reports, grouping.by, progress=shown, trust_plan=trust), None, None
+            read = Sources(reports, trust_plan=trust, progress=shown)
+            return engine.tally_by(mechanism, read, grouping.by), None, None
     if not isinstance(engine, LocalEngine):
         raise ParameterError("weights, and the methods mle and em by group, go with --engine local.")
     # A column of groups may be that of weights too.
     names = list(dict.fromkeys([*grouping.by, *filter(None, [grouping.weights])]))
-    found, public = read_public(mechanism, reports, names, memory=memory_limit(), trust_plan=trust)
+    found, public = read_public(mechanism, Sources(reports, trust_plan=trust), names, memory=memory_limit())
     groups = public.select(list(grouping.by)) if grouping.by else None
     return found, groups, None if grouping.weights is None else public[grouping.weights]
 

@@ -1,6 +1,6 @@
 """The verb ``obfuscate``."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -76,8 +76,7 @@ def obfuscate(
             mechanism,
             value_source(values),
             target,
-            columns,
-            replace=secrets(document, table.tags, columns),
+            replace(columns, bots=secrets(document, table.tags, columns)),
             seed=seed,
             force=force,
             progress=partial(progress, "obfuscating"),

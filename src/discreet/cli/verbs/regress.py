@@ -13,11 +13,12 @@ from discreet.cli.options import OptionGroup, allow_outside, load_plan, option
 from discreet.cli.output import InputFile, OutputFile, Table, file_notes, save_table, show, write_results
 from discreet.cli.publications import Statement
 from discreet.core.result_table import rows_of
-from discreet.engines.evidence import memory_limit
+from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
 from discreet.estimators.regression import regress as regressed
 from discreet.files.paths import ESTIMATES, spelled
 from discreet.formats.public_columns import read_public
+from discreet.formats.sources import Sources
 from discreet.formats.tallies import objects
 from discreet.privacy.publication import REGRESSION, Publication
 from discreet.results.regression import Regression
@@ -57,7 +58,7 @@ class _Model(OptionGroup):
             raise ParameterError("--on must name each column once.")
         against = _references(self.reference)
         names = [*self.on, *([] if self.weights is None or self.weights in self.on else [self.weights])]
-        found, public = read_public(mechanism, list(reports), names, memory=memory_limit(), trust_plan=trust_plan)
+        found, public = read_public(mechanism, Sources(reports, trust_plan=trust_plan), names, memory=memory_limit())
         return regressed(
             mechanism,
             found,

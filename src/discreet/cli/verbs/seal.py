@@ -20,11 +20,13 @@ from discreet.cli.output import (
     show,
 )
 from discreet.cli.publications import Publishing, Statement
-from discreet.engines.sealing import Sealed, Stamped
-from discreet.engines.sealing import stamp as stamped
+from discreet.engines.sealing import Sealed
+from discreet.engines.stamping import Stamped
+from discreet.engines.stamping import stamp as stamped
 from discreet.files.paths import REPORTS, spelled
+from discreet.formats.manifest import NAME, write_manifest
 from discreet.formats.plan import Plan
-from discreet.formats.sources import NAME, write_manifest
+from discreet.formats.sources import Sources
 
 
 @click.command(cls=Verb)
@@ -62,14 +64,7 @@ def seal(
     mechanism = document.mechanism()
     with progress_bar("reading") as progress, read.running() as running, file_notes() as notes:
         found = running.seal(
-            mechanism,
-            reports,
-            output,
-            least=least,
-            bad_share=read.bad_rows,
-            trust_plan=read.trust_plan,
-            force=force,
-            progress=partial(progress, "reading"),
+            mechanism, read.sources(reports, partial(progress, "reading")), output, least=least, force=force
         )
     publishing = Publishing(document, (), read.not_trusted, read.trust_plan)
     said = publishing.of([found.n], "the sealed file, or anything made of it", simulated=found.simulated)
@@ -116,8 +111,8 @@ def stamp(
     """
     mechanism = load_plan(plan).mechanism()
     with progress_bar("checking") as progress, file_notes() as notes:
-        show_progress = partial(progress, "checking")
-        found = stamped(mechanism, reports, output, bad_share=bad_rows, force=force, progress=show_progress)
+        read = Sources(reports, bad_share=bad_rows, progress=partial(progress, "checking"))
+        found = stamped(mechanism, read, output, force=force)
     files = [
         {"output": path, "reports": count, "simulated": path in found.simulated} for path, count in found.files.items()
     ]

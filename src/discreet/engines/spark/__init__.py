@@ -5,18 +5,7 @@ Executors need discreet installed, of the same version.
 
 from discreet.engines.spark.engine import SparkEngine
 from discreet.engines.spark.frames import obfuscate
-from discreet.engines.spark.likelihood import gather, gather_files
 from discreet.engines.spark.running import QUIET, session
-from discreet.engines.spark.tallying import read_reports, tally, tally_files
+from discreet.engines.spark.tallying import read_reports
 
-__all__ = [
-    "QUIET",
-    "SparkEngine",
-    "gather",
-    "gather_files",
-    "obfuscate",
-    "read_reports",
-    "session",
-    "tally",
-    "tally_files",
-]
+__all__ = ["QUIET", "SparkEngine", "obfuscate", "read_reports", "session"]

@@ -1,34 +1,43 @@
 """The engine of a Spark cluster, with the face of every engine."""
 
+import dataclasses
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import IntArray
 from discreet.core.tally import GroupedTally
-from discreet.engines.engine import Observed
-from discreet.engines.local import Counted
-from discreet.engines.obfuscation import Obfuscated, Replace, Values, obfuscate, sources_of
-from discreet.engines.sealing import Sealed
-from discreet.engines.spark import likelihood, tallying
-from discreet.engines.spark.frames import one_thread
+from discreet.engines.engine import Engine, Observed
+from discreet.engines.evidence import with_blocks
+from discreet.engines.folds import Fold, TallyFold
+from discreet.engines.groups import GroupFold
+from discreet.engines.obfuscation import Obfuscated, Values, obfuscate, sources_of
+from discreet.engines.sealing import ContentFold, Taken
+from discreet.engines.spark.frames import FrameSurvey, clustered, one_thread
+from discreet.engines.spark.likelihood import kept_blocks
 from discreet.engines.spark.running import SCHEMA, blocks_of, collected, refused, working
+from discreet.engines.spark.tallying import folded, folded_groups, sorted_keys
 from discreet.errors import DiscreetError, ParameterError
 from discreet.files.paths import File, output_of, shared_files
 from discreet.files.reading import Piped, Progress
 from discreet.files.stored import look
 from discreet.files.writing import check_free
+from discreet.formats.sealing import CanonicalOrder, in_batches
+from discreet.formats.sources import Sources, Survey
 from discreet.mechanisms import BlockMechanism, Mechanism
 from discreet.tables.values import REASONS, ValueColumns
 
+Answer = TypeVar("Answer")
+
 
 @dataclass(frozen=True, slots=True)
-class SparkEngine:
+class SparkEngine(Engine):
     """The engine of a cluster: executors, which see the same files under the same names, read and write them.
 
     Files may be at URLs, as on one machine; each executor opens them itself, with the credentials of its environment.
@@ -46,7 +55,6 @@ class SparkEngine:
         target: str | Path,
         columns: ValueColumns | None = None,
         *,
-        replace: Replace | None = None,
         seed: int | None = None,
         force: bool = False,
         progress: Progress | None = None,
@@ -61,7 +69,6 @@ class SparkEngine:
             values: files and folders of tables, all of different names.
             target: a folder that exists.
             columns: as for `discreet.engines.obfuscation.obfuscate`.
-            replace: as there.
             seed: makes a simulation, with a seed of its own for each file; None for secure randomness.
             force: must not be set: a cluster replaces no files.
             progress: called now and then with the tasks done and the tasks in all.
@@ -80,7 +87,7 @@ class SparkEngine:
                     for number in batch.column(0).to_pylist():
                         source, path = places[number]
                         own = None if seed is None else _seed_of(seed, path.name)
-                        yield from blocks_of(_written(mechanism, source, path, asked, (replace, own)))
+                        yield from blocks_of(_written(mechanism, source, path, asked, own))
             except DiscreetError as error:
                 yield refused(error)
 
@@ -90,85 +97,44 @@ class SparkEngine:
         left_out = {reason: int(count) for reason, count in zip(REASONS, counts[1:], strict=True) if count}
         return Obfuscated(int(counts[0]), left_out, seed is not None)
 
-    def tally(
-        self,
-        mechanism: Mechanism,
-        sources: Any,
-        *,
-        bad_share: float = 0.0,
-        trust_plan: bool = False,
-        manifest: bool = False,
-        progress: Progress | None = None,
-    ) -> Counted:
-        """Return the tally of a frame of reports, or of files of reports; see `tally` and `tally_files`."""
-        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
-        given: dict[str, Any] = {"bad_share": bad_share, "progress": progress}
-        if _is_frame(sources, read):
-            return tallying.tally(sources, mechanism, **given)
-        return tallying.tally_files(self.session, mechanism, sources, **given, **read)
+    def survey(self, mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> Survey:
+        """Return the sources, looked at: files that every executor sees under the same names, or a frame of Spark."""
+        return FrameSurvey.of(mechanism, sources, public)
 
-    def tally_by(
-        self,
-        mechanism: Mechanism,
-        sources: Any,
-        by: str | Sequence[str],
-        *,
-        trust_plan: bool = False,
-        manifest: bool = False,
-        progress: Progress | None = None,
-    ) -> GroupedTally:
-        """Return a tally for each group of people; see `tally_by_files`. A frame is not taken, files are."""
-        if hasattr(sources, "sparkSession"):
-            raise ParameterError("tallies by group are of files on a cluster, got a frame; write it as Parquet first.")
-        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
-        return tallying.tally_by_files(self.session, mechanism, sources, by, progress=progress, **read)
+    def fold(self, fold: Fold[Any, Any, Answer], survey: Survey, read: Sources) -> Answer:
+        """Return the result of a fold over all reports, a state per task."""
+        # Bad rows are counted before they are judged: no task knows their share.
+        sift = read.sift or isinstance(fold, TallyFold)
+        source = clustered(self.session, fold.mechanism, survey, sift=sift)
+        return folded(self.session, source, fold, read.progress)
 
-    def evidence(
-        self,
-        mechanism: Mechanism,
-        sources: Any,
-        *,
-        bad_share: float = 0.0,
-        trust_plan: bool = False,
-        manifest: bool = False,
-        progress: Progress | None = None,
-    ) -> Observed:
-        """Return the evidence in a frame of reports, or in files of reports; see `gather` and `gather_files`."""
-        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
-        given: dict[str, Any] = {"bad_share": bad_share, "progress": progress}
-        if _is_frame(sources, read):
-            return likelihood.gather(sources, mechanism, **given)
-        return likelihood.gather_files(self.session, mechanism, sources, **given, **read)
+    def fold_groups(self, fold: GroupFold, survey: Survey, read: Sources) -> GroupedTally:
+        """Return the tally of each group: each task counts those of its parts, and the counts of a group are summed."""
+        source = clustered(self.session, fold.mechanism, survey, sift=False)
+        return folded_groups(self.session, source, fold, read.progress)
 
-    def seal(
-        self,
-        mechanism: Mechanism,
-        sources: Any,
-        target: str | Path,
-        *,
-        least: int = 2,
-        bad_share: float = 0.0,
-        trust_plan: bool = False,
-        manifest: bool = False,
-        force: bool = False,
-        progress: Progress | None = None,
-    ) -> Sealed:
-        """Write a frame of reports, or files of reports, into one sealed file (`discreet.engines.spark.tallying`)."""
-        read: dict[str, Any] = {"trust_plan": trust_plan, "manifest": manifest}
-        given: dict[str, Any] = {"least": least, "bad_share": bad_share, "force": force, "progress": progress}
-        if _is_frame(sources, read):
-            return tallying.seal_frame(sources, mechanism, target, **given)
-        return tallying.seal_files(self.session, mechanism, sources, target, **given, **read)
+    def gathered(self, mechanism: Mechanism, survey: Survey, read: Sources) -> Observed:
+        """Return the evidence in reports, in one pass; executors hold the blocks."""
+        fold = TallyFold(with_blocks(mechanism))
+        source = clustered(self.session, mechanism, survey, sift=True)
+        found, observed = kept_blocks(self.session, source, fold, read.progress)
+        whole = survey.whole(found.tally)
+        found.refuse_above(read.bad_share)
+        return dataclasses.replace(observed, tally=whole), found.left_out
 
-
-def _is_frame(sources: Any, read: Mapping[str, bool]) -> bool:
-    """Return true if reports are a Spark frame, for which options of files do nothing."""
-    if not hasattr(sources, "sparkSession"):
-        return False
-    useless = [name for name, given in read.items() if given]
-    if useless:
-        raise ParameterError(f"{', '.join(useless)} must not be set for a frame: files have manifests.")
-    return True
+    @contextmanager
+    def in_order(self, fold: ContentFold, survey: Survey, read: Sources) -> Iterator[tuple[Taken, Any]]:
+        """Give all reports in canonical order, and how many there are: counted, or sorted by Spark."""
+        taken = self.fold(fold, survey, read)
+        if fold.contents is not None:
+            with CanonicalOrder(fold.mechanism) as order:
+                order.add_counts(taken.counts, simulated=taken.simulated)
+                yield taken, order.batches()
+            return
+        source = clustered(self.session, fold.mechanism, survey, sift=read.sift)
+        with working(self.session, read.progress):
+            keys = sorted_keys(source, fold.mechanism)
+            yield taken, in_batches(fold.mechanism, keys, simulated=taken.simulated)
 
 
 def _places(values: Values, folder: Path, *, force: bool) -> list[tuple[File, Path]]:
@@ -198,16 +164,15 @@ def _written(
     source: File,
     path: Path,
     columns: ValueColumns,
-    drawing: tuple[Replace | None, int | None],
+    seed: int | None,
 ) -> IntArray:
     """Return the number of reports of a table, written now or by an earlier run of this task, and of rows left out."""
-    replace, seed = drawing
     if path.exists():
         table = columns.of(source)
         for _ in table.batches():
             pass
         reports, left_out = sum(look(path).rows), dict(table.left_out)
     else:
-        found = obfuscate(mechanism, source, path, columns, replace=replace, seed=seed, threads=1)
+        found = obfuscate(mechanism, source, path, columns, seed=seed, threads=1)
         reports, left_out = found.reports, dict(found.left_out)
     return np.array([reports, *(left_out.get(reason, 0) for reason in REASONS)], np.int64)

@@ -1,21 +1,17 @@
-"""Frames of Spark: reports and values in them, and files read into them.
-
-Reports as Spark frames.
+"""Reports on a cluster: frames of Spark, and files that every executor sees under the same names.
 
 A frame of reports has the mechanism's columns (whole numbers as int or long, bits as binary, members as an array), a
 column ``plan`` that holds the plan's fingerprint in every row, and perhaps ``simulated``. Spark has no place for what
 belongs to a whole file, so every row says what it belongs to.
 
-Sources of tasks on a cluster: rows of a frame, or files that every executor sees under the same names.
-
-Obfuscation of a Spark column, for simulations and for gateways that are trusted with the values.
+A column of values is obfuscated for simulations, and for gateways that are trusted with the values.
 """
 
 import hashlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,10 +26,12 @@ from discreet.engines.spark.running import beside, working
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.files.paths import shared_files
 from discreet.files.reading import Progress
-from discreet.formats.arrow import check_untyped_schema, is_bits, sift_untyped
-from discreet.formats.sources import Checked, Partition, Seen, partition_elsewhere
+from discreet.files.stored import HeldTable
+from discreet.formats.sources import Partition, Seen, Sources, Survey, surveyed
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.report_tables import check_untyped_schema, is_bits, sift_untyped, to_arrow
+from discreet.mechanisms.row_checks import Checked
 
 _OURS = "belongs"
 
@@ -46,7 +44,7 @@ def spark_type(column: Column) -> pa.DataType:
     return number if column.width is None else pa.list_(number)
 
 
-def prepared(frame: Any, mechanism: Mechanism) -> Any:
+def prepared(frame: Any, mechanism: Mechanism, *, trust_plan: bool = False) -> Any:
     """Return the columns of a frame of reports that tasks read; the plan of every row is checked before.
 
     Raises:
@@ -56,13 +54,15 @@ def prepared(frame: Any, mechanism: Mechanism) -> Any:
     from pyspark.sql.pandas.types import to_arrow_schema
 
     names = [column.name for column in mechanism.columns]
-    if PLAN not in frame.columns:
+    if PLAN not in frame.columns and not trust_plan:
         raise DataError(
             "a frame of reports needs a column 'plan' with the plan's fingerprint in every row; read files of reports "
-            "with discreet.engines.spark.read_reports, or add the column if you know which plan they belong to."
+            "with discreet.engines.spark.read_reports, add the column if you know which plan they belong to, or pass "
+            "discreet.Sources(frame, trust_plan=True)."
         )
     check_untyped_schema(mechanism, to_arrow_schema(frame.schema))
-    ours = (sql.col(PLAN).cast("string") == mechanism.fingerprint).alias(_OURS)
+    named = PLAN in frame.columns
+    ours = (sql.col(PLAN).cast("string") == mechanism.fingerprint if named else sql.lit(True)).alias(_OURS)
     marked = sql.col(SIMULATED).cast("boolean") if SIMULATED in frame.columns else sql.lit(False)
     return frame.select(*names, sql.coalesce(ours, sql.lit(False)).alias(_OURS), marked.alias(SIMULATED))
 
@@ -85,8 +85,6 @@ def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> tuple[Reports, Co
 
 def to_spark(mechanism: Mechanism, reports: Reports) -> pa.RecordBatch:
     """Return reports as a batch of a frame: the mechanism's columns, ``plan`` and ``simulated``."""
-    from discreet.formats.arrow import to_arrow
-
     check_same_plan({mechanism.fingerprint, reports.fingerprint})
     table = to_arrow(mechanism, reports)
     named = {column.name: table[column.name].cast(spark_type(column)) for column in mechanism.columns}
@@ -114,31 +112,23 @@ _THREADS = "DISCREET_THREADS"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
-    """The reports of a source on a cluster.
+class Clustered:
+    """The reports of a survey on a cluster.
 
     Attributes:
-        frame: what is cut into partitions.
-        read: makes checked reports of the batches of a partition, and notes what was read of each part, by its number.
-        parts: of files; none of a frame.
-        whole: what was read of a frame, in the end.
+        frame: what is cut into tasks.
+        read: makes what folds add of the batches of a task, and notes what was read of each part, by its number.
+        parts: of the survey.
     """
 
     frame: Any
-    read: Callable[[Iterator[pa.RecordBatch], dict[int, Seen]], Iterator[Checked]]
-    parts: Sequence[Partition] = ()
-
-    whole: Seen = field(default_factory=Seen)
+    read: Callable[[Iterator[pa.RecordBatch], dict[int, Seen]], Iterator[Any]]
+    parts: Sequence[Partition]
 
     def note(self, found: Mapping[int, AnyArray]) -> None:
-        """Note what tasks have read, by the number of the part; see `rows_seen`."""
-        note_seen([part.seen for part in self.parts] or [self.whole], found)
-
-
-def note_seen(parts: Sequence[Seen], found: Mapping[int, AnyArray]) -> None:
-    """Note what tasks have read of each part, by its number and as `seen_numbers`."""
-    for number, (n, *limbs) in found.items():
-        parts[number].n, parts[number].digest = int(n), digest_of_limbs(limbs)
+        """Note what tasks have read of each part, by its number and as `seen_numbers`."""
+        for number, (n, *limbs) in found.items():
+            self.parts[number].seen.n, self.parts[number].seen.digest = int(n), digest_of_limbs(limbs)
 
 
 def seen_numbers(seen: Seen) -> AnyArray:
@@ -152,39 +142,111 @@ def rows_seen(vector: AnyArray, seen: Mapping[int, Seen]) -> Iterator[pa.RecordB
         yield beside(vector, number, seen_numbers(one))
 
 
-def from_frame(mechanism: Mechanism, frame: Any) -> Source:
-    """Return the source of a frame; bad rows are left out.
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameSurvey(Survey):
+    """The survey of a frame of a cluster, which is one part.
 
-    Raises:
-        DataError: if a column is missing or of another kind.
+    Attributes:
+        frame: the frame, `prepared`.
+        others: names of its columns beside the reports.
     """
 
-    def read(batches: Iterator[pa.RecordBatch], seen: dict[int, Seen]) -> Iterator[Checked]:
-        whole = seen.setdefault(0, Seen())
+    frame: Any
+    others: tuple[str, ...]
+
+    @classmethod
+    def of(cls, mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> Survey:
+        """Return the survey of a frame, or of files.
+
+        Raises:
+            DataError: if a column is missing or of another kind; and as for `surveyed`.
+            MismatchError: as for `surveyed`.
+            ParameterError: if there are tables besides, or groups are to be told; and as for `surveyed`.
+        """
+        if not sources.tables:
+            return surveyed(mechanism, sources, public)
+        frame = sources.tables[0]
+        if len(sources.of) > 1 or not hasattr(frame, "sparkSession"):
+            raise ParameterError(
+                "a cluster reads files that all executors see, or one frame of its own; make a frame of a table with "
+                "session.createDataFrame."
+            )
+        if public:
+            raise ParameterError("tallies by group are of files on a cluster, got a frame; write it as Parquet first.")
+        own = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
+        named = tuple(name for name in frame.columns if name not in own)
+        place = HeldTable("the frame", None)
+        wanted = prepared(frame, mechanism, trust_plan=sources.trust_plan)
+        return cls({}, [Partition(place, mechanism, (), None, None)], wanted, named)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The names of the columns beside the reports."""
+        return self.others
+
+
+def clustered(spark: Any, mechanism: Mechanism, survey: Survey, *, sift: bool) -> Clustered:
+    """Return the reports of a survey, in tasks of about as many bytes; bad rows are left out, or refused.
+
+    Those of a frame are always left out. A task of files reads several parts: a small file takes longer to hand out
+    than to read.
+    """
+    if isinstance(survey, FrameSurvey):
+
+        def read_frame(batches: Iterator[pa.RecordBatch], seen: dict[int, Seen]) -> Iterator[Checked]:
+            whole = seen.setdefault(0, Seen())
+            for batch in batches:
+                checked = reports_in(batch, mechanism)
+                whole.add(mechanism, checked[0])
+                yield checked
+
+        return Clustered(survey.frame, read_frame, survey.parts)
+    shared_files(part.path for part in survey.parts if not isinstance(part.path, HeldTable))
+    tickets = [part.ticket for part in survey.parts]
+    tasks = packed([part.bytes for part in survey.parts], _parallelism(spark))
+
+    def read(batches: Iterator[pa.RecordBatch], seen: dict[int, Seen]) -> Iterator[Any]:
         for batch in batches:
-            checked = reports_in(batch, mechanism)
-            whole.add(mechanism, checked[0])
-            yield checked
-
-    return Source(prepared(frame, mechanism), read)
-
-
-def from_files(spark: Any, mechanism: Mechanism, parts: Sequence[Partition], *, sift: bool) -> Source:
-    """Return the source of parts of files, a task for each; bad rows are left out, or refused."""
-    shared_files(part.path for part in parts)
-    # What the driver let through on the caller's word is let through again.
-    places = [(part.path, tuple(part.groups), part.rows, part.content, part.form is not None) for part in parts]
-
-    def read(batches: Iterator[pa.RecordBatch], seen: dict[int, Seen]) -> Iterator[Checked]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                # What a file says of itself is read again: it may be large, and another machine reads it now.
-                path, groups, rows, content, rewritten = places[number]
-                part = partition_elsewhere(path, groups, rows, content, mechanism, trust_plan=rewritten)
-                yield from part.reports(sift=sift)
+            for number in (number for task in batch.column(0).to_pylist() for number in tasks[task]):
+                part = tickets[number].part(mechanism)
+                yield from part.batches(sift=sift)
                 seen[number] = part.seen
 
-    return Source(spark.range(0, len(places), 1, max(len(places), 1)), read, parts)
+    return Clustered(spark.range(0, len(tasks), 1, max(len(tasks), 1)), read, survey.parts)
+
+
+# A file that is opened costs as much as so many bytes that are read; a task has at least so many, and at most.
+_OPENING, _LEAST_TASK, _MOST_TASK = 1 << 17, 1 << 20, 1 << 24
+# Tasks for each core: the last ones are not waited for long.
+_TASKS_A_CORE = 2
+
+
+def packed(sizes: Sequence[int], cores: int) -> list[list[int]]:
+    """Return the numbers of parts by task, neighbours together.
+
+    Args:
+        sizes: of the parts, in bytes.
+        cores: of the cluster.
+
+    Example:
+        >>> [len(task) for task in packed([4096] * 20, cores=4)], packed([1 << 30, 1 << 30, 10, 10], cores=4)
+        ([8, 8, 4], [[0], [1], [2, 3]])
+    """
+    costs = [_OPENING + size for size in sizes]
+    most = min(max(sum(costs) // (_TASKS_A_CORE * cores), _LEAST_TASK), _MOST_TASK)
+    tasks, full = list[list[int]](), most
+    for number, cost in enumerate(costs):
+        if full + cost > most:
+            tasks.append([])
+            full = 0
+        tasks[-1].append(number)
+        full += cost
+    return tasks
+
+
+def _parallelism(spark: Any) -> int:
+    """Return the number of cores of a cluster; 1 where it does not say."""
+    return int(spark.sparkContext.defaultParallelism) if hasattr(spark, "_jsc") else 1
 
 
 def one_thread() -> None:

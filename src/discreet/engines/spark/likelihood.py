@@ -8,27 +8,22 @@ with the matrix and the transposed ones while the blocks are at hand.
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, FloatArray
-from discreet.core.checks import checked_share
 from discreet.core.reports import Blocks, block_count
-from discreet.core.tally import Tally
-from discreet.engines.evidence import with_blocks
-from discreet.engines.local import Counted, TallyFold
-from discreet.engines.spark.frames import Source, Task, from_files, from_frame, one_thread, rows_seen
+from discreet.engines.folds import Counted, TallyFold
+from discreet.engines.spark.frames import Clustered, Task, one_thread, rows_seen
 from discreet.engines.spark.running import SCHEMA, blocks_of, collected, refused, working
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, Rows, RowSums
 from discreet.files.reading import Progress
-from discreet.formats.sources import Seen, surveyed
-from discreet.mechanisms import Mechanism
+from discreet.formats.sources import Seen
 from discreet.mechanisms.block_law import BlockLaw, Membership
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
@@ -39,67 +34,13 @@ _LEAST = 1 << 10
 _SUMS = 2
 
 
-def gather(
-    frame: Any, mechanism: Mechanism, *, bad_share: float = 0.0, progress: Progress | None = None
-) -> tuple[StoredBlocks, Mapping[str, int]]:
-    """Return the evidence in a frame of reports, in one pass; executors hold the blocks.
+def kept_blocks(
+    spark: Any, source: Clustered, fold: TallyFold, progress: Progress | None
+) -> tuple[Counted, StoredBlocks]:
+    """Return the tally, and the rows of blocks that Spark holds, both computed once.
 
-    Args:
-        frame: the reports; see `discreet.engines.spark.tally`.
-        mechanism: what made them; it must have blocks.
-        bad_share: as for `tally`.
-        progress: as for `tally`.
-
-    Returns:
-        What `discreet.estimate` takes; and how many rows were left out for which reason. The executors keep the blocks
-        until the session is stopped, in memory where they fit and on disk where they do not.
-
-    Raises:
-        ParameterError: if the mechanism has no blocks; and as `tally`.
-        DataError, MismatchError, EngineError: as `tally`.
+    The executors keep the blocks until the session is stopped, in memory where they fit and on disk where they do not.
     """
-    checked_share("bad_share", bad_share)
-    fold = TallyFold(with_blocks(mechanism))
-    source = from_frame(mechanism, frame)
-    found, observed = _kept(frame.sparkSession, source, fold, progress)
-    found.refuse_above(bad_share)
-    return replace(observed, tally=replace(found.tally, rest=source.whole.digest)), found.left_out
-
-
-def gather_files(
-    spark: Any,
-    mechanism: Mechanism,
-    sources: str | Path | Sequence[str | Path],
-    *,
-    bad_share: float = 0.0,
-    trust_plan: bool = False,
-    manifest: bool = False,
-    progress: Progress | None = None,
-) -> tuple[Tally | StoredBlocks, Mapping[str, int]]:
-    """Return the evidence in files of reports, in one pass; as `gather`, from files as for `tally_files`.
-
-    Returns:
-        As `gather`; if there are tallies alone, their sum.
-
-    Raises:
-        ParameterError: if reports and tallies are mixed; and as `gather`.
-        DataError, MismatchError, EngineError: as `tally_files`.
-    """
-    checked_share("bad_share", bad_share)
-    survey = surveyed(mechanism, sources, trust_plan=trust_plan, manifest=manifest)
-    if not survey.parts:
-        return survey.whole(mechanism.empty_tally()), {}
-    if any(one.n for one in survey.tallies.values()):
-        raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
-    fold = TallyFold(with_blocks(mechanism))
-    found, observed = _kept(spark, from_files(spark, mechanism, survey.parts, sift=True), fold, progress)
-    whole = survey.whole(found.tally)
-    found.refuse_above(bad_share)
-    return replace(observed, tally=whole), found.left_out
-
-
-def _kept(spark: Any, source: Source, fold: TallyFold, progress: Progress | None) -> tuple[Counted, StoredBlocks]:
-    """Return the rows of the tally, and the rows of blocks that Spark holds, both computed once."""
     from pyspark.sql import functions as sql
 
     mechanism: Any = fold.mechanism

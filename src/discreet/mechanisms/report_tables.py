@@ -1,27 +1,19 @@
-"""Reports as columns of Arrow: stamped, untyped, rewritten by others, and with checksums.
+"""Reports in tables of Arrow: stamped, or rewritten by other tools.
 
-Reports as Arrow tables: schema, stamp and checks.
+As an Arrow table reports have a column per part: ``clear`` (the code of a value in clear) and the block law's own; a
+plain number is an unsigned integer, a string of bits a fixed-size binary, a list of members a fixed-size list. Absent
+parts are null. The schema's metadata carries, under ``discreet``, the format's version, the plan's fingerprint and
+whether the reports are simulated.
 
-A column per part of a report: ``clear`` (the code of a value in clear) and the block law's own; a plain number is
-an unsigned integer, a string of bits a fixed-size binary, a list of members a fixed-size list. Absent parts are null.
-The schema's metadata carries, under ``discreet``, the format's version, the plan's fingerprint and whether the reports
-are simulated.
+Tables of other systems have looser types. Integers may have any integer type, or be floats with whole values (pandas
+turns integers with gaps into floats; NaN is a null); bits may be bytes of any type, and members lists of any type. So a
+row may have further flaws, which are counted too.
 
-Reports in Arrow batches with looser types than the wire format, from other systems.
-
-Integers may have any integer type, or be floats with whole values (pandas turns integers with gaps into floats; NaN is
-a null); bits may be bytes of any type, and members lists of any type. So a row may have further flaws, which are
-counted too. The batch carries no fingerprint: its reader has to know the plan.
-
-Files of reports that another tool rewrote: their remaining metadata, and what the caller vouches for.
-
-Such a file has lost the stamp with the plan's fingerprint, or has other types or more columns than discreet writes. Two
-things can replace the stamp: a column ``plan`` with the fingerprint in every row, or the caller's word
-(``trust_plan``), which never overrules the file: a stamp or a row of another plan is refused. Columns that the plan's
-reports do not have are ignored with a warning that names them. A stamp or a column ``simulated`` marks simulated
-reports; without either, reports count as real.
-
-Tables in Parquet or Arrow files that end with a seal (see `discreet.files.stored`).
+A table that another tool rewrote has lost the stamp with the plan's fingerprint, or has other types or more columns
+than discreet writes. Two things can replace the stamp: a column ``plan`` with the fingerprint in every row, or the
+caller's word (``trust_plan``), which never overrules the table: a stamp or a row of another plan is refused. Columns
+that the plan's reports do not have are ignored with a warning that names them. A stamp or a column ``simulated`` marks
+simulated reports; without either, reports count as real.
 """
 
 import json
@@ -29,13 +21,10 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from types import MappingProxyType
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from discreet.arrays import AnyArray, BoolArray
 from discreet.core.arrow import arrow_numbers, flags_of, present, rows_of_bytes
@@ -44,6 +33,7 @@ from discreet.core.reports import (
     CLEAR,
     FORMAT,
     PLAN,
+    RESERVED,
     SIMULATED,
     STAMP,
     Column,
@@ -53,14 +43,13 @@ from discreet.core.reports import (
     report_table,
 )
 from discreet.errors import DataError, MismatchError, RewrittenFileWarning
-from discreet.files.paths import File, ending
-from discreet.files.stored import SealingFile
-from discreet.mechanisms import Mechanism
-from discreet.protocol.frames import (
+from discreet.mechanisms.row_checks import (
     GAP,
     UNREADABLE,
+    Checked,
     FlawedRowsError,
     Nullable,
+    ReportMaker,
     checked_reports,
     refuse_rows,
     sifted_reports,
@@ -69,14 +58,14 @@ from discreet.protocol.frames import (
 _PUBLIC = "public"
 
 
-def schema(mechanism: Mechanism, *, simulated: bool = False, facts: Mapping[str, Any] | None = None) -> pa.Schema:
+def schema_of(mechanism: ReportMaker, *, simulated: bool = False, facts: Mapping[str, Any] | None = None) -> pa.Schema:
     """Return the Arrow schema of a mechanism's reports; ``facts`` are said in its metadata besides."""
     return report_schema(mechanism.columns, mechanism.fingerprint, simulated=simulated, facts=facts)
 
 
-def schema_beside(mechanism: Mechanism, public: pa.Schema, *, simulated: bool = False) -> pa.Schema:
+def schema_beside(mechanism: ReportMaker, public: pa.Schema, *, simulated: bool = False) -> pa.Schema:
     """Return the Arrow schema of reports with public columns beside them, which the stamp names."""
-    own = schema(mechanism, simulated=simulated, facts={_PUBLIC: public.names})
+    own = schema_of(mechanism, simulated=simulated, facts={_PUBLIC: public.names})
     return pa.schema([*own, *public], metadata=own.metadata)
 
 
@@ -112,13 +101,13 @@ def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
     return dict(facts)
 
 
-def to_arrow(mechanism: Mechanism, reports: Reports) -> pa.Table:
-    """Return reports as a table with `schema`."""
+def to_arrow(mechanism: ReportMaker, reports: Reports) -> pa.Table:
+    """Return reports as a table with `schema_of`."""
     check_same_plan({mechanism.fingerprint, reports.fingerprint})
     return report_table(reports, mechanism.columns)
 
 
-def from_arrow(mechanism: Mechanism, table: Any) -> Reports:
+def from_arrow(mechanism: ReportMaker, table: Any) -> Reports:
     """Return the reports of a table, checked.
 
     Raises:
@@ -129,7 +118,7 @@ def from_arrow(mechanism: Mechanism, table: Any) -> Reports:
     return checked_reports(mechanism, table.num_rows, _columns(mechanism, table), simulated=simulated)
 
 
-def sift_arrow(mechanism: Mechanism, table: Any) -> tuple[Reports, Counter[str]]:
+def sift_arrow(mechanism: ReportMaker, table: Any) -> Checked:
     """Return the valid reports of a table, and the number of invalid rows by flaw.
 
     Raises:
@@ -146,7 +135,7 @@ def sift_arrow(mechanism: Mechanism, table: Any) -> tuple[Reports, Counter[str]]
     return reports, +(left_out + others)
 
 
-def check_schema(mechanism: Mechanism, found: pa.Schema) -> bool:
+def check_schema(mechanism: ReportMaker, found: pa.Schema) -> bool:
     """Refuse a table that does not hold reports of this plan.
 
     Returns:
@@ -157,17 +146,17 @@ def check_schema(mechanism: Mechanism, found: pa.Schema) -> bool:
         MismatchError: if it belongs to another plan.
     """
     facts = read_stamp(found, "reports", mechanism.fingerprint)
-    wanted = schema(mechanism)
+    wanted = schema_of(mechanism)
     if not found.equals(wanted):
         names = ", ".join(f"{field.name}: {field.type}" for field in wanted)
         raise DataError(
             f"reports of this plan have the columns {names}; these have others, or other types (if another tool "
-            "rewrote them, pass --trust-plan or trust_plan=True)."
+            "rewrote them, pass --trust-plan or discreet.Sources(..., trust_plan=True))."
         )
     return bool(facts.get("simulated"))
 
 
-def _checked(mechanism: Mechanism, table: Any) -> bool:
+def _checked(mechanism: ReportMaker, table: Any) -> bool:
     """Return the columns of a table, after checks of its schema."""
     simulated = check_schema(mechanism, table.schema)
     # A damaged file may have lengths that lead out of it, and say that nothing is missing where something is.
@@ -175,7 +164,7 @@ def _checked(mechanism: Mechanism, table: Any) -> bool:
     return simulated
 
 
-def _columns(mechanism: Mechanism, table: Any) -> dict[str, Nullable]:
+def _columns(mechanism: ReportMaker, table: Any) -> dict[str, Nullable]:
     return {column.name: _nullable(column, table[column.name]) for column in mechanism.columns}
 
 
@@ -223,7 +212,7 @@ def is_bits(column: Column) -> bool:
     return column.width is not None and column.bound is None
 
 
-def check_untyped_schema(mechanism: Mechanism, found: pa.Schema) -> None:
+def check_untyped_schema(mechanism: ReportMaker, found: pa.Schema) -> None:
     """Refuse a table that cannot hold reports of this plan.
 
     Raises:
@@ -262,7 +251,7 @@ def _holds_numbers(column: Column, kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_null(kind))
 
 
-def untyped_reports(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> Reports:
+def untyped_reports(mechanism: ReportMaker, batch: Any, *, simulated: bool = False) -> Reports:
     """Return the reports of a batch, checked.
 
     Args:
@@ -277,12 +266,12 @@ def untyped_reports(mechanism: Mechanism, batch: Any, *, simulated: bool = False
     return _checked_untyped(mechanism, _plain_columns(mechanism, batch), simulated=simulated)
 
 
-def _checked_untyped(mechanism: Mechanism, plain: pa.RecordBatch, *, simulated: bool) -> Reports:
+def _checked_untyped(mechanism: ReportMaker, plain: pa.RecordBatch, *, simulated: bool) -> Reports:
     columns = {column.name: _nullable_untyped(column, plain.column(column.name)) for column in mechanism.columns}
     return checked_reports(mechanism, plain.num_rows, columns, simulated=simulated)
 
 
-def sift_untyped(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> tuple[Reports, Counter[str]]:
+def sift_untyped(mechanism: ReportMaker, batch: Any, *, simulated: bool = False) -> Checked:
     """Return the valid reports of a batch, and the number of invalid rows by flaw.
 
     Arguments as for `untyped_reports`.
@@ -300,7 +289,7 @@ def sift_untyped(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -
         plain = plain.filter(flags_of(keep))
 
 
-def _plain_columns(mechanism: Mechanism, batch: Any) -> pa.RecordBatch:
+def _plain_columns(mechanism: ReportMaker, batch: Any) -> pa.RecordBatch:
     names = [column.name for column in mechanism.columns]
     return pa.record_batch([_plain(column, batch.column(column.name)) for column in mechanism.columns], names=names)
 
@@ -340,9 +329,9 @@ def _numbers(rows: BoolArray, dense: pa.Array) -> Nullable:
     return Nullable(left, entries.astype(np.int64))
 
 
-def _whole(arrow_numbers: AnyArray) -> BoolArray:
+def _whole(numbers: AnyArray) -> BoolArray:
     """Return ``(n,)`` booleans: the floats that are 64-bit integers."""
-    found: BoolArray = (np.trunc(arrow_numbers) == arrow_numbers) & (np.abs(arrow_numbers.astype(np.float64)) < 2.0**63)
+    found: BoolArray = (np.trunc(numbers) == numbers) & (np.abs(numbers.astype(np.float64)) < 2.0**63)
     return found
 
 
@@ -372,8 +361,13 @@ def _lists(rows: BoolArray, dense: pa.Array, width: int) -> Nullable:
 
 UNSTAMPED = (
     "this does not say which plan its reports belong to (another tool may have rewritten it); if you know that all of "
-    "them are of this plan, pass --trust-plan (trust_plan=True), write them anew with 'discreet stamp', or give every "
-    "row the plan's fingerprint in a column 'plan'."
+    "them are of this plan, pass --trust-plan (discreet.Sources(..., trust_plan=True)), write them anew with 'discreet "
+    "stamp', or give every row the plan's fingerprint in a column 'plan'."
+)
+_UNSTAMPED_TABLE = (
+    "the table does not say which plan its reports belong to; if you know that all of them are of this plan, take "
+    "discreet.read_reports(discreet.Sources(table, trust_plan=True), mechanism), or give every row the plan's "
+    "fingerprint in a column 'plan'."
 )
 _NAMES_SHOWN = 5
 
@@ -396,23 +390,32 @@ class Form:
     marked: bool
     extra: tuple[str, ...]
 
-    def names(self, mechanism: Mechanism) -> list[str]:
+    def names(self, mechanism: ReportMaker) -> list[str]:
         """Return the names of the columns to read."""
         said = [(PLAN, self.named), (SIMULATED, self.marked)]
         return [*(column.name for column in mechanism.columns), *(name for name, there in said if there)]
 
 
-def form_of(mechanism: Mechanism, found: pa.Schema, *, trust_plan: bool = False) -> Form | None:
+def form_of(
+    mechanism: ReportMaker, schema: pa.Schema, *, trust_plan: bool = False, public: Sequence[str] = ()
+) -> Form | None:
     """Return the form of a rewritten table; None for discreet's own format.
+
+    Args:
+        mechanism: what made the reports.
+        schema: of the table.
+        trust_plan: whether the caller vouches that a table which does not say its plan, or is not as discreet writes
+            it, holds reports of this plan.
+        public: names of public columns beside the reports, which the table must have then.
 
     Raises:
         DataError: if neither the file nor the caller states the plan, if the table differs from its stamp without
             ``trust_plan``, or if it cannot hold reports of this plan.
         MismatchError: if the stamp is of another plan, also with ``trust_plan``.
     """
-    simulated = None
+    simulated, found = None, _without_others(schema, mechanism, public)
     if is_stamped(found):
-        if found.equals(schema(mechanism)) or not trust_plan:
+        if found.equals(schema_of(mechanism)) or not trust_plan:
             check_schema(mechanism, found)
             return None
         simulated = bool(read_stamp(found, "reports", mechanism.fingerprint).get("simulated"))
@@ -424,6 +427,26 @@ def form_of(mechanism: Mechanism, found: pa.Schema, *, trust_plan: bool = False)
     _check_others(found, ours)
     extra = tuple(name for name in found.names if name not in ours)
     return Form(simulated is None and not named, named, simulated, marked, extra)
+
+
+def _without_others(schema: pa.Schema, mechanism: ReportMaker, public: Sequence[str]) -> pa.Schema:
+    """Return a schema without what is beside the reports, where the public columns must be, each once.
+
+    That are the columns that the stamp says were kept there. Where public ones are read, it is every other column of a
+    table that says its plan; else the public ones, and the form tells the others.
+    """
+    ours = {column.name for column in mechanism.columns}
+    if ours & set(public):
+        raise DataError(f"a public column must not be one of the reports' own, {', '.join(sorted(ours))}.")
+    missing = [name for name in public if schema.names.count(name) != 1]
+    if missing:
+        others = [name for name in schema.names if name not in ours]
+        there = ", ".join(repr(name[:40]) for name in others[:_NAMES_SHOWN]) or "none"
+        raise DataError(f"the file must have the public column {missing[0]!r} once; beside the reports it has {there}.")
+    beside = {*public, *stamped_public(schema)} - RESERVED - ours
+    if public and is_stamped(schema):
+        beside |= {*schema.names} - ours
+    return pa.schema([field for field in schema if field.name not in beside], schema.metadata)
 
 
 def _check_others(found: pa.Schema, ours: set[str]) -> None:
@@ -450,29 +473,30 @@ def _says_yes_or_no(kind: pa.DataType) -> bool:
     return bool(pa.types.is_boolean(kind) or pa.types.is_null(kind))
 
 
-def rewritten_reports(
-    mechanism: Mechanism, batch: pa.RecordBatch, form: Form, *, sift: bool
-) -> tuple[Reports, Counter[str]]:
+def batch_reports(mechanism: ReportMaker, batch: pa.RecordBatch, form: Form | None, *, sift: bool) -> Checked:
     """Return the reports of a batch, and the number of rows left out by reason.
 
     Args:
         mechanism: what they claim to come from.
         batch: the rows.
-        form: of their file.
+        form: of their table; None for discreet's own format.
         sift: whether rows that no device can have sent are left out; else they are refused.
 
     Raises:
         DataError: if no device can have sent one of them and none is to be left out.
         MismatchError: if a row is of another plan.
     """
-    import pyarrow.compute as pc
-
+    if form is None:
+        table = pa.Table.from_batches([batch])
+        return sift_arrow(mechanism, table) if sift else (from_arrow(mechanism, table), Counter())
     # A damaged file may have lengths that lead out of it, and say that nothing is missing where something is.
     batch.validate(full=True)
     if form.named:
         refuse_strange_rows(batch.column(PLAN), mechanism.fingerprint)
     simulated = bool(form.simulated)
     if form.marked and not pa.types.is_null(batch.column(SIMULATED).type):
+        import pyarrow.compute as pc
+
         simulated |= bool(pc.any(batch.column(SIMULATED)).as_py())
     if sift:
         return sift_untyped(mechanism, batch, simulated=simulated)
@@ -501,7 +525,9 @@ def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
         )
 
 
-def warn_of(forms: Mapping[File, Form], files: int, fingerprint: str, unread: Iterable[str] = ()) -> None:
+def warn_of(
+    forms: Collection[Form], files: int, fingerprint: str, unread: Iterable[str] = (), *, kind: str = "files"
+) -> None:
     """Warn once of what the caller vouches for, and of columns that are not read.
 
     Args:
@@ -509,19 +535,20 @@ def warn_of(forms: Mapping[File, Form], files: int, fingerprint: str, unread: It
         files: how many files there are in all.
         fingerprint: of the plan.
         unread: columns that are not read, beside those of the forms.
+        kind: what they are, in the plural.
     """
-    trusted = sum(form.trusted for form in forms.values())
-    unmarked = sum(form.simulated is None and not form.marked for form in forms.values())
-    extra = list(dict.fromkeys([*(name for form in forms.values() for name in form.extra), *unread]))
+    trusted = sum(form.trusted for form in forms)
+    unmarked = sum(form.simulated is None and not form.marked for form in forms)
+    extra = list(dict.fromkeys([*(name for form in forms for name in form.extra), *unread]))
     notes = []
     if trusted:
         notes.append(
-            f"{trusted} of {files} files: nothing in them says which plan their reports belong to; that it is "
+            f"{trusted} of {files} {kind}: nothing in them says which plan their reports belong to; that it is "
             f"{fingerprint[:12]} is the caller's word (trust_plan)."
         )
     if unmarked:
         notes.append(
-            f"{unmarked} of {files} files: nothing in them says whether their reports are simulated; they count as "
+            f"{unmarked} of {files} {kind}: nothing in them says whether their reports are simulated; they count as "
             "real."
         )
     if extra:
@@ -532,76 +559,52 @@ def warn_of(forms: Mapping[File, Form], files: int, fingerprint: str, unread: It
         warnings.warn(note, RewrittenFileWarning, stacklevel=2)
 
 
-# What a row group or a batch holds at most: readers check and keep it as a whole.
-_GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
+def table_of(data: Any) -> pa.Table:
+    """Return a table of Arrow in memory, from pandas, polars, DuckDB, Spark, Arrow or whatever else hands one out.
+
+    Raises:
+        DataError: if Arrow cannot read it.
+    """
+    failed = ""
+    try:
+        return data if isinstance(data, pa.Table) else pa.table(data)
+    except Exception as error:
+        # Not chained: libraries quote values.
+        failed = type(error).__name__
+    raise DataError(f"the table cannot be read by Arrow ({failed}); see that every column is of one type.")
 
 
-# Numbers below it go into a dictionary, whose indices are as short as noise can be.
-_FEW = 1 << 12
+def is_table(data: object) -> bool:
+    """Return true if data are a table that Arrow reads, and no reports yet."""
+    return hasattr(data, "__arrow_c_stream__") and not isinstance(data, Reports)
 
 
-def _packing(columns: Sequence[Column], public: Sequence[str]) -> dict[str, Any]:
-    """Return Parquet's options: a dictionary unless entries are random, compression where it makes columns shorter."""
-    if not columns:
-        return {"compression": "zstd"}
-    short = {column.name: column.width is None and (column.bound or _FEW + 1) <= _FEW for column in columns}
-    plain = {column.name: column.random or short[column.name] for column in columns}
-    return {
-        "compression": {name: "none" if is_plain else "zstd" for name, is_plain in plain.items()}
-        | dict.fromkeys(public, "zstd"),
-        "use_dictionary": [*(column.name for column in columns if not column.random), *public],
-    }
-
-
-class SealedTable:
-    """A new Parquet or Arrow file, sealed when it is closed.
+def taken_reports(mechanism: ReportMaker, data: Any) -> Any:
+    """Return the reports of a table that Arrow reads, checked as those of files are; anything else as it is.
 
     Args:
-        path: the file, which exists.
-        schema: of its columns.
-        columns: those of reports, whose entries decide how a Parquet file packs them; None for counts.
-        into: what the bytes go into instead of the file.
+        mechanism: what they claim to come from.
+        data: reports, a tally, or a table of reports that says its plan, by its stamp or in a column ``plan``.
+
+    Raises:
+        DataError: if a table does not say its plan, or cannot hold reports of it, or no device can have sent a row.
+        MismatchError: if it belongs to another plan.
+
+    Example:
+        >>> import discreet as dc, pyarrow as pa
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+        >>> table = pa.table(mechanism.obfuscate(["yes"] * 50))
+        >>> mechanism.tally(table).n, dc.estimate(mechanism, table).n
+        (50, 50)
     """
-
-    def __init__(
-        self, path: Path, schema: pa.Schema, columns: Sequence[Column] = (), *, into: IO[bytes] | None = None
-    ) -> None:
-        self._file = SealingFile(path.open("wb") if into is None else into)
-        if ending(path) == ".parquet":
-            public = [name for name in schema.names if name not in {column.name for column in columns}]
-            self._writer = pq.ParquetWriter(self._file, schema, write_page_checksum=True, **_packing(columns, public))
-        else:
-            self._writer = pa.ipc.new_file(self._file, schema)
-
-    def write(self, mechanism: Mechanism, reports: Reports, public: pa.Table | None = None) -> None:
-        """Write a batch of reports, with the public columns beside them."""
-        each, table = sum(column.bytes for column in mechanism.columns), to_arrow(mechanism, reports)
-        if public is not None:
-            if public.num_rows != reports.n:
-                raise DataError(
-                    f"public columns must have {reports.n} rows, one for each report, got {public.num_rows}."
-                )
-            whole = public.combine_chunks()
-            for name in whole.column_names:
-                table = table.append_column(name, whole[name])
-        self.write_table(table, min(max(_GROUP_BYTES // each, 1), _GROUP_ROWS))
-
-    def write_table(self, table: pa.Table, rows: int = _GROUP_ROWS) -> None:
-        """Write a table of the file's schema, a stretch for so many rows."""
-        # A column in several chunks makes several batches of an Arrow file, each a stretch of its own.
-        for group in table.to_batches(rows):
-            self._writer.write_batch(group)
-            self._file.mark(group.num_rows)
-
-    def close(self, said: Mapping[bytes, bytes] = MappingProxyType({})) -> None:
-        """Write the footer and the seal; ``said`` is what the metadata of a Parquet file say besides."""
-        self._file.hold()
-        if said:
-            self._writer.add_key_value_metadata(said)
-        self._writer.close()
-        self._file.seal()
-        self._file.release()
-
-    def drop(self) -> None:
-        """Give the file up."""
-        self._file.release()
+    if not is_table(data):
+        return data
+    table = table_of(data)
+    if not is_stamped(table.schema) and PLAN not in table.schema.names:
+        raise DataError(_UNSTAMPED_TABLE)
+    form = form_of(mechanism, table.schema)
+    warn_of([] if form is None else [form], 1, mechanism.fingerprint, kind="tables")
+    names = [column.name for column in mechanism.columns] if form is None else form.names(mechanism)
+    batches = table.select(names).combine_chunks().to_batches()
+    nobody = pa.RecordBatch.from_pylist([], schema=table.select(names).schema)
+    return Reports.concatenate(batch_reports(mechanism, batch, form, sift=False)[0] for batch in batches or [nobody])
