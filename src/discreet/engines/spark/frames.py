@@ -230,7 +230,7 @@ def packed(sizes: Sequence[int], cores: int) -> list[list[int]]:
 
     Example:
         >>> [len(task) for task in packed([4096] * 20, cores=4)], packed([1 << 30, 1 << 30, 10, 10], cores=4)
-        ([8, 8, 4], [[0], [1], [2, 3]])
+        ([7, 7, 6], [[0], [1], [2, 3]])
     """
     costs = [_OPENING + size for size in sizes]
     most = min(max(sum(costs) // (_TASKS_A_CORE * cores), _LEAST_TASK), _MOST_TASK)
