@@ -92,7 +92,7 @@ class Indexed(BlockMechanism):
         return IndexedAllButOne(sensitive_size(self.domain))
 
 
-@pytest.mark.parametrize("check", [check for check in CHECKS if check.__module__ != contract.__name__])
+@pytest.mark.parametrize("check", [check for check in CHECKS if check not in contract.DRAWN])
 def test_an_indexed_law_keeps_the_contract(check: Any) -> None:
     check(Indexed(Domain(range(6), sensitive=[0, 2, 3, 5]), 0.7))
 

@@ -366,6 +366,10 @@ def words_tell_nothing(mechanism: BlockMechanism) -> None:
     hold(other == 0, f"batches must take the same words for any member, {other} of {len(calls) - 1} take others.")
 
 
+DRAWN = (blocks_follow_the_law, members_and_noise_keep_their_rows, reports_follow_the_channel, words_tell_nothing)
+"""The checks that draw many blocks; the others enumerate."""
+
+
 def _calls_of_batch(mechanism: BlockMechanism, members: IntArray) -> list[int]:
     """Return the calls for the coins and the blocks of a batch, whose coins are then as the members say."""
     source, law = _Counted(), mechanism.law
