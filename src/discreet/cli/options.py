@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial, wraps
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +156,20 @@ bad_rows = click.option(
     default=0.0,
     metavar="SHARE",
     help="Share of rows that no device can have sent and that may be left out. [0]",
+)
+
+
+def _checked_limit(_: click.Context, __: click.Parameter, limit: float | None) -> float | None:
+    if limit is not None and not (isfinite(limit) and 0 <= limit < 1):
+        raise ParameterError(f"--fail-above must be a probability from 0 to below 1, got {limit:g}.")
+    return limit
+
+
+fail_above = click.option(
+    "--fail-above",
+    type=float,
+    callback=_checked_limit,
+    help="Exit with 1 if the identification risk may be above this.",
 )
 
 

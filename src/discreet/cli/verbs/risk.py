@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from math import isfinite, log2
+from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -42,20 +42,6 @@ class _RiskGroup(VerbGroup):
         if args and args[0] not in {*self.commands, *ctx.help_option_names}:
             args = [_TRACES, *args]
         return super().parse_args(ctx, args)
-
-
-def _checked_limit(_: click.Context, __: click.Parameter, limit: float | None) -> float | None:
-    if limit is not None and not (isfinite(limit) and 0 <= limit < 1):
-        raise ParameterError(f"--fail-above must be a probability from 0 to below 1, got {limit:g}.")
-    return limit
-
-
-_FAIL_ABOVE = click.option(
-    "--fail-above",
-    type=float,
-    callback=_checked_limit,
-    help="Exit with 1 if the identification risk may be above this.",
-)
 
 
 @click.group(cls=_RiskGroup)
@@ -172,7 +158,7 @@ class _Pages(OptionGroup):
 @click.argument("tables", type=InputFile(urls=True), nargs=-1, required=True, metavar="TABLE...")
 @_Events.options
 @_Attack.options
-@_FAIL_ABOVE
+@options.fail_above
 @_Pages.options
 @options.seed
 @options.outside(needs={"plan": "{} goes with --plan; leave it out."})
@@ -309,7 +295,7 @@ class _Scores(OptionGroup):
 @risk.command()
 @click.argument("table", type=InputFile(urls=True))
 @_Scores.options
-@_FAIL_ABOVE
+@options.fail_above
 @options.seed
 @options.as_json
 def scores(table: str | Path, columns: _Scores, *, fail_above: float | None, seed: int | None, as_json: bool) -> None:
@@ -354,7 +340,7 @@ def _matcher_record(found: Biometric) -> dict[str, Any]:
 @click.argument("plans", type=InputFile(), nargs=-1, metavar="PLAN...")
 @click.option("--users", type=Count(), help="Among how many people.  [required]")
 @click.option("--reports", type=Count(), default=1, show_default=True, help="Reports of each user.")
-@_FAIL_ABOVE
+@options.fail_above
 @allow_outside
 @options.as_json
 def compare(
