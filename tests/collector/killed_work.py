@@ -76,7 +76,9 @@ def _filled(folder: Path, epoch: int = 1) -> Entry:
 def _holds(folder: Path) -> None:
     with keeping(folder) as keeper:
         assert check(keeper) == []
-    assert [path for path in folder.rglob(".*") if path.suffix != ".lock" and path.parent.name != "v1"] == []
+    # A sealing that was killed leaves files in the folder of its collection, which the next one removes.
+    sealing = ("v1", "_tallies")
+    assert [path for path in folder.rglob(".*") if path.suffix != ".lock" and path.parent.name not in sealing] == []
 
 
 def _seal(folder: str) -> None:

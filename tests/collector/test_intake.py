@@ -556,7 +556,7 @@ def test_a_full_queue_is_answered_with_503(tmp_path: Path, monkeypatch: pytest.M
 
 def test_frames_that_wait_are_written_before_the_end(tmp_path: Path) -> None:
     entry = added(tmp_path)
-    with serving(tmp_path, gather_ms=300.0) as served:
+    with serving(tmp_path, gather_ms=1000.0) as served:
         found = [served.client.post(frame(entry)).status]
         thread = threading.Thread(target=lambda: found.append(served.client.post(frame(entry)).status))
         thread.start()

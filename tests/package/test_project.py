@@ -67,7 +67,10 @@ def test_requirements_are_locked_by_hash_and_name_no_host(file: Path) -> None:
 
 def test_what_is_locked_covers_what_is_needed() -> None:
     """Every dependency of the project is pinned in the file that a demo installs, or in the developers'."""
-    pinned = {file.stem: set(re.findall(r"^([\w.-]+)==", file.read_text(), flags=re.MULTILINE)) for file in LOCKED}
+    pinned = {
+        file.stem: set(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==", file.read_text(), flags=re.MULTILINE))
+        for file in LOCKED
+    }
     for group, names in {"run": ("plot",), "dev": ("plot", "pandas", "polars", "spark", "dev")}.items():
         extras = [need for name in names for need in PROJECT["optional-dependencies"][name]]
         wanted = {re.match(r"[\w-]+", need)[0] for need in (*PROJECT["dependencies"], *extras)} - {"discreet"}
