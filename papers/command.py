@@ -4,10 +4,9 @@ from pathlib import Path
 
 import click
 
-from discreet.cli import options
-from discreet.cli.commands import Verb, given_options
+from discreet.cli.commands import Verb
 from discreet.cli.options import Count
-from discreet.cli.output import InputFile, OutputFolder, check_output
+from discreet.cli.output import InputFile, OutputFolder, check_output, given_options
 from discreet.errors import ParameterError
 
 _WITH_LIST = ("listed", "data", "as_json", "debug")
@@ -24,7 +23,6 @@ _WITH_LIST = ("listed", "data", "as_json", "debug")
 @click.option("--data", type=InputFile(), help="Folder of the data sets. [DISCREET_DATA]")
 @click.option("--only", "only", multiple=True, metavar="DATASET", help="Use only this data set; may be repeated.")
 @click.option("-o", "--output", type=OutputFolder(), help="Folder for everything that is written. [out/reproduce]")
-@options.as_json
 def reproduce(
     figures: tuple[str, ...],
     *,
@@ -37,7 +35,6 @@ def reproduce(
     data: Path | None,
     only: tuple[str, ...],
     output: Path | None,
-    as_json: bool,
 ) -> None:
     """Make figures and tables of the papers again, and check the papers' findings.
 
@@ -57,10 +54,10 @@ def reproduce(
             raise ParameterError(
                 f"--list goes alone, or with --data and --json; leave out {what}, or leave out --list."
             )
-        list_figures(data, as_json=as_json)
+        list_figures(data)
         return
     check_only(only, data)
     folder = output or Path("out/reproduce")
     check_output(OutputFolder(), folder, force=True)
     settings, environment = Settings(runs=runs, quick=quick, seed=seed), Environment(folder, jobs, data, only)
-    make_figures(figures, settings, environment, everything=everything, as_json=as_json)
+    make_figures(figures, settings, environment, everything=everything)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from discreet.cli.options import progress_bar
-from discreet.cli.output import Table, show
+from discreet.cli.output import Table, prints_json, say, show
 from discreet.errors import ParameterError
 from papers.data import sources
 from papers.figure import Figure, Settings
@@ -28,7 +28,7 @@ def check_only(names: tuple[str, ...], data: Path | None) -> None:
             )
 
 
-def list_figures(data: Path | None, *, as_json: bool) -> None:
+def list_figures(data: Path | None) -> None:
     """Show every figure, with the data sets it can use that are at hand and those that are not."""
     lacking = {name: sources.missing_files(name, data) for name in sources.NAMES}
     cells = []
@@ -42,7 +42,7 @@ def list_figures(data: Path | None, *, as_json: bool) -> None:
     files = sorted({file for name in sources.NAMES for file in lacking[name]})
     if files:
         parts.append(f"Files not at hand: {', '.join(files)}. --data or DISCREET_DATA names their folder.")
-    show([_told(one, lacking) for one in FIGURES.values()], parts, as_json=as_json)
+    show([_told(one, lacking) for one in FIGURES.values()], parts)
 
 
 def _told(one: Figure, lacking: dict[str, list[str]]) -> dict[str, object]:
@@ -50,9 +50,7 @@ def _told(one: Figure, lacking: dict[str, list[str]]) -> dict[str, object]:
     return {"name": one.name, "title": one.title, "data": {name: not lacking[name] for name in names}}
 
 
-def make_figures(
-    names: tuple[str, ...], settings: Settings, environment: Environment, *, everything: bool, as_json: bool
-) -> None:
+def make_figures(names: tuple[str, ...], settings: Settings, environment: Environment, *, everything: bool) -> None:
     """Make figures, and show for each of the papers' findings whether it holds."""
     if not everything and not names:
         raise ParameterError("name at least one figure, or pass --all instead; --list shows them.")
@@ -74,9 +72,9 @@ def make_figures(
     for one in chosen:
         with progress_bar(one.name) as progress:
             made.append(make(one, settings, environment, lambda what, *at: progress(f"{one.name}: {what}", *at)))  # noqa: B023
-        if not as_json:
-            show(None, _parts(made[-1]), as_json=False)
-    show([_record(one) for one in made], [f"Report: {environment.report}"], as_json=as_json)
+        if not prints_json():
+            say(_parts(made[-1]))
+    show([_record(one) for one in made], [f"Report: {environment.report}"])
 
 
 def _say_idle(names: list[str]) -> None:

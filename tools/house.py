@@ -46,10 +46,7 @@ BANNED = frozenset(_NAMES.split())
 """Names of modules that say nothing, or say what is done instead of what is there."""
 
 
-CIRCLES: tuple[str, ...] = (
-    "discreet.collector.keeper .collector.operations .collector.releases .collector.sealing .collector.working",
-    "discreet.kernels.bits .kernels.counting",
-)
+CIRCLES: tuple[str, ...] = ("discreet.kernels.bits .kernels.counting",)
 """Modules that import each other today, within functions and for types too; the list may only become shorter."""
 
 

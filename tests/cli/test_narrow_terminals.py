@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from discreet.cli.output import Table, show
+from discreet.cli.output import Table, say
 from running import Files, done
 
 BORDERS = "┃│┡┩┏┓└┘━─╇╈┳┴┼├┤╭╮"
@@ -84,7 +84,7 @@ def test_any_table(data: st.DataObject, width: int, left: int, right: int) -> No
         patched.setenv("COLUMNS", str(width))
         shown: list[str] = []
         patched.setattr("sys.stdout.write", shown.append, raising=False)
-        show(None, [Table("title", headings, cells, left)], as_json=False)
+        say([Table("title", headings, cells, left)])
     text = "".join(shown)
     assert {cell for row in cells for cell in row[left:]} <= numbers(text) | {""}
     assert not rows or all(heading.split()[1] in text for heading in headings[left:])

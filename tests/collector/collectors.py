@@ -238,3 +238,8 @@ def groups(path: Path) -> list[bytes]:
         found.append(rows)
         at += 8 + size
     return found
+
+
+def total(measure: Any, ending: str = "_total") -> float:
+    """Return the number that a measure has."""
+    return next(one.value for family in measure.collect() for one in family.samples if one.name.endswith(ending))

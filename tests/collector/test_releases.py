@@ -3,14 +3,13 @@
 import csv
 import io
 import pickle
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,8 @@ from test_sealing import seal
 from discreet.collector import releases
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry
-from discreet.collector.releases import MOST_WAITING, EarlyError, EstimateQuery, covering
-from discreet.collector.sealing import seal_batch, sealed_folder
+from discreet.collector.releases import MOST_WAITING, EarlyError, EstimateQuery, covering, estimate_files
+from discreet.collector.sealing import seal_batch, sealed_folder, write_batch
 from discreet.collector.store import SealRow
 from discreet.collector.working import JobError, Workers
 from discreet.core.random import SeededRandom
@@ -223,7 +222,7 @@ def held_jobs(served: Served, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[
     running, lock, go = [0], threading.Lock(), threading.Event()
     seen: list[int] = []
 
-    def held(_: str, __: Any, **___: Any) -> Any:
+    def held(*_: Any, **__: Any) -> Any:
         with lock:
             running[0] += 1
             seen.append(running[0])
@@ -312,18 +311,13 @@ def test_an_estimate_comes_whole_out_of_a_pickle_without_its_reports(tmp_path: P
     assert "ratios" not in vars(found.intervals) if plan != "rr" else len(written) < 6000
 
 
-def test_what_a_job_prints_is_no_part_of_its_answer(tmp_path: Path) -> None:
+def test_what_a_job_prints_is_no_part_of_its_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A library may print; and what a job says of itself when it fails is its own sentence."""
-    (tmp_path / "printing.py").write_text(
-        "import sys\nfrom discreet.collector import working\n"
-        "def job(given):\n    print('hello', flush=True)\n    return given['n'], {1: 2}\n"
-        "working.JOBS['print'] = job\nworking._main()\n"
-    )
-    done = subprocess.run(
-        [sys.executable, str(tmp_path / "printing.py"), "print"], input=b'{"n": 3}', capture_output=True, check=True
-    )
-    assert pickle.loads(done.stdout) == (3, {1: 2})
+    (tmp_path / "printing.py").write_text("def job(n):\n    print('hello', flush=True)\n    return n, {1: 2}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert Workers().run(import_module("printing").job, 3) == (3, {1: 2})
     with pytest.raises(JobError, match="the job broke down"):
-        Workers().run("seal", {"nothing": 1})
+        Workers().run(write_batch, "nothing")
     with pytest.raises(JobError, match="does not exist"):
-        Workers().run("estimate", {"plan": str(tmp_path / "no.json"), "files": [], "method": "mle"})
+        Workers().run(estimate_files, tmp_path / "no.json", [], "mle")

@@ -10,7 +10,21 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from collectors import PLANS, added, current, frame, ids, keeping, kept, put, records, serving, stored, wait_until
+from collectors import (
+    PLANS,
+    added,
+    current,
+    frame,
+    ids,
+    keeping,
+    kept,
+    put,
+    records,
+    serving,
+    stored,
+    total,
+    wait_until,
+)
 
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry
@@ -339,7 +353,7 @@ def test_the_collector_seals_what_is_over(tmp_path: Path) -> None:
     for epoch in (0, 1):
         put(tmp_path, entry, [(ids(60), records(entry, 60))], epoch)
     with serving(tmp_path, sealing="auto") as served:
-        wait_until(lambda: served.app.measures.sealed, 30)
+        wait_until(lambda: total(served.app.measures.sealed), 30)
     assert {row[1] for row in kept(tmp_path)} == {1}
     with stored(tmp_path) as store:
         ((key, epoch),) = [(row.collection, row.epoch) for row in store.seals()]

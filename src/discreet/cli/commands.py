@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import LazyLoader, find_spec, module_from_spec
@@ -20,7 +20,6 @@ from types import FrameType
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from discreet import __version__
 from discreet.errors import DiscreetError, ParameterError
@@ -159,35 +158,18 @@ def place_of(error: Exception) -> str:
     """Return the type of an exception and the lines that raised it, in our code and in a library's."""
     raised = [(frame.f_globals.get("__name__", "?"), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     inside = [place for place in raised if place[0].startswith("discreet.")]
-    told = dict.fromkeys([*raised[-1:], *inside[-1:]])
-    where = " from ".join(f"{module}, line {line}" for module, line in told)
+    places = dict.fromkeys([*raised[-1:], *inside[-1:]])
+    where = " from ".join(f"{module}, line {line}" for module, line in places)
     return f"{type(error).__name__} at {where} (discreet {__version__})"
 
 
 _DEFECT = 70
-_LONGEST_SENTENCE = 500
 
 HELP = ["-h", "--help"]
 """The options of every verb that ask for help, whoever calls it."""
 
 WIDTH = 100
 """The most columns of a help text."""
-
-
-def given_options() -> dict[str, str]:
-    """Return the options that the running verb was given, as they are written, by the names of their values.
-
-    Whether one was given cannot be seen from its value: it may be the default, or 0.
-    """
-    ctx = click.get_current_context()
-    given = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
-    return {
-        parameter.name: max(parameter.opts, key=len)
-        for parameter in ctx.command.params
-        if parameter.name is not None
-        and ctx.get_parameter_source(parameter.name) in given
-        and isinstance(parameter, click.Option)
-    }
 
 
 class RefusedVerb(click.ClickException):
@@ -253,32 +235,37 @@ def idle_sentence(option: str, why: str) -> str:
 
 
 class Verb(click.Command):
-    """A verb, with the options that every verb has."""
+    """A verb, with the options that every verb has.
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    Args:
+        has_result: whether it prints a result, for programs too.
+    """
 
+    def __init__(self, *given: Any, has_result: bool = True, **named: Any) -> None:
         super().__init__(*given, **named)
         self.context_settings.setdefault("help_option_names", HELP)
         self.context_settings.setdefault("max_content_width", WIDTH)
-        self.params.append(debug_option())
+        words = "Print JSON instead of sentences and tables."
+        json = click.Option(["--json", "as_json"], is_flag=True, expose_value=False, help=words)
+        self.params += [json, debug_option()] if has_result else [debug_option()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; an option of a sibling is refused with that verb's name."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            *groups, own = ctx.command_path.split()[1:] or [str(self.name)]
-            whose = [" ".join(["discreet", *groups, one]) for one in _having(error.option_name, ctx, own)]
+            *groups, name = ctx.command_path.split()[1:] or [str(self.name)]
+            whose = [" ".join(["discreet", *groups, one]) for one in _having(error.option_name, ctx, name)]
             if not whose:
                 raise
-            here = " ".join(["discreet", *groups, own])
+            here = " ".join(["discreet", *groups, name])
             raise ParameterError(
                 f"{error.option_name} goes with {' or '.join(whose)}, not with {here}; leave it out."
             ) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check options and outputs, then run the verb: warnings are notes, a missing column names its option."""
-        from discreet.cli.output import check_outputs, notes_on_errors
+        from discreet.cli.output import check_outputs, given_options, notes_on_errors
 
         given = given_options()
         for rule in self.params:
@@ -341,7 +328,7 @@ class VerbGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-class LazyVerbs(MutableMapping[str, click.Command]):
+class LazyVerbs(Mapping[str, click.Command]):
     """Verbs by name; the module of a verb is imported when the verb is asked for.
 
     Args:
@@ -351,29 +338,15 @@ class LazyVerbs(MutableMapping[str, click.Command]):
     """
 
     def __init__(self, package: str, sentences: Mapping[str, str], homes: Mapping[str, str]) -> None:
-        self.package, self.sentences, self.homes = package, dict(sentences), homes
-        self._loaded: dict[str, click.Command] = {}
+        self.package, self.sentences, self.homes = package, sentences, homes
 
     def __getitem__(self, name: str) -> click.Command:
         """Return the verb, imported."""
-        if name not in self._loaded:
-            if name not in self.sentences:
-                raise KeyError(name)
-            verb: click.Command = getattr(
-                import_module(f"{self.package}.{self.homes.get(name, name)}"), name.replace("-", "_")
-            )
-            self._loaded[name] = verb
-        return self._loaded[name]
-
-    def __setitem__(self, name: str, verb: click.Command) -> None:
-        """Add a verb that is there already."""
-        self._loaded[name] = verb
-        self.sentences[name] = verb.get_short_help_str(limit=_LONGEST_SENTENCE)
-
-    def __delitem__(self, name: str) -> None:
-        """Remove a verb."""
-        del self.sentences[name]
-        self._loaded.pop(name, None)
+        if name not in self.sentences:
+            raise KeyError(name)
+        module = import_module(f"{self.package}.{self.homes.get(name, name)}")
+        verb: click.Command = getattr(module, name.replace("-", "_"))
+        return verb
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names, importing nothing."""
@@ -391,11 +364,9 @@ class Verbs(VerbGroup):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs with their first sentences; none of them is imported for that."""
-        if not isinstance(self.commands, LazyVerbs):
-            super().format_commands(ctx, formatter)
-            return
-        room = formatter.width - 6 - max(len(name) for name in self.commands)
-        sentences = sorted(self.commands.sentences.items())
+        verbs: Any = self.commands
+        room = formatter.width - 6 - max(map(len, verbs))
+        sentences = sorted(verbs.sentences.items())
         with formatter.section("Commands"):
             formatter.write_dl(
                 [(name, click.Command(name, help=text).get_short_help_str(room)) for name, text in sentences]

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.commands import RuledOption, given_options, idle_sentence
-from discreet.cli.output import InputFile, OutputFile
+from discreet.cli.commands import RuledOption, idle_sentence
+from discreet.cli.output import InputFile, OutputFile, given_options
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES
 
@@ -87,10 +87,10 @@ class Length(_Whole):
         """Return seconds."""
         if isinstance(value, int):
             return value
-        found = _LENGTH.fullmatch(value)
-        if found is None:
+        match = _LENGTH.fullmatch(value)
+        if match is None:
             self.fail(f"{value!r} is no length of time; write it as 90s, 15m, 12h, 1d or 2w.", param, ctx)
-        return int(found[1]) * _UNITS[found[2]]
+        return int(match[1]) * _UNITS[match[2]]
 
 
 class Timestamp(_Whole):
@@ -144,19 +144,7 @@ def spelled_key(key: bytes) -> str:
 
 PICTURE = OutputFile("pictures", PICTURES)
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences and tables.")
-force = click.option("--force", is_flag=True, help="Replace output files that exist.")
 seed = click.option("--seed", type=int, help="Seed for a simulation; such reports are marked and protect nobody.")
-trust_plan = click.option(
-    "--trust-plan", is_flag=True, help="Take files that do not say their plan: you vouch that they are of PLAN."
-)
-bad_rows = click.option(
-    "--bad-rows",
-    type=ShareOf(),
-    default=0.0,
-    metavar="SHARE",
-    help="Share of rows that no device can have sent and that may be left out. [0]",
-)
 
 
 def _checked_limit(_: click.Context, __: click.Parameter, limit: float | None) -> float | None:
@@ -196,6 +184,26 @@ class OptionGroup:
         for part in reversed(parts):
             decorated = part.metadata["option"](part.name)(decorated)
         return decorated  # type: ignore[no-any-return]
+
+    @classmethod
+    def only(cls, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Return the decorator that adds one of the options to a verb, which takes it by its name."""
+        (part,) = (part for part in fields(cls) if part.name == name)  # type: ignore[arg-type]
+        return part.metadata["option"](name)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Writing(OptionGroup):
+    """Files to write.
+
+    Attributes:
+        force: whether those that exist are replaced.
+    """
+
+    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
+
+
+force = Writing.only("force")
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,13 +289,11 @@ class Showing(OptionGroup):
         level: confidence of the intervals; None for the default.
         simultaneous: whether all intervals hold at once.
         largest: how many values are shown.
-        as_json: whether JSON is printed.
     """
 
     level: float | None = option("--level", type=float, help="Confidence of the intervals. [0.95]")
     simultaneous: bool = option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
     largest: int = option("--largest", type=Count(1), default=15, help="How many values to show. [15]")
-    as_json: bool = option("--json", is_flag=True, help="Print JSON instead of sentences and tables.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,13 +313,6 @@ class PeopleColumns(OptionGroup):
     )
 
 
-_ALLOWED = "discreet.allow_outside"
-
-
-def _note(ctx: click.Context, _: click.Parameter, given: bool) -> None:
-    ctx.meta[_ALLOWED] = given
-
-
 def outside(**rules: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option that lets a plan name files elsewhere, with rules of its own."""
     return click.option(
@@ -321,7 +320,6 @@ def outside(**rules: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         cls=RuledOption,
         is_flag=True,
         expose_value=False,
-        callback=_note,
         help="Let the plan name files that are neither beside it nor below.",
         **rules,
     )
@@ -332,8 +330,7 @@ allow_outside = outside()
 
 def allows_outside() -> bool:
     """Return true if the running verb was given ``--allow-outside``."""
-    ctx = click.get_current_context(silent=True)
-    return ctx is not None and bool(ctx.meta.get(_ALLOWED, False))
+    return "allow_outside" in given_options()
 
 
 def load_plan(path: Path) -> "Plan":

@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TextIO
 
 import click
+from click.core import ParameterSource
 
 from discreet.errors import DiscreetError, ParameterError, SourceWarning
 from discreet.files.paths import PICTURES, checked_output, ending, output_of
@@ -102,8 +103,9 @@ def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) 
         raise ParameterError("--force does nothing here: no output is named that it could replace; leave it out.")
     for one, path in outputs:
         check_output(one.type, path, force=given.get("force", False))
-    inputs = [(one, path) for one, value in values if isinstance(one.type, InputFile) for path in _several(value)]
-    inputs = [(one, path) for one, path in inputs if isinstance(path, Path)]
+    read = [(one, given) for one, given in values if isinstance(one.type, InputFile)]
+    several = [(one, given if isinstance(given, tuple) else (given,)) for one, given in read]
+    inputs = [(one, path) for one, paths in several for path in paths if isinstance(path, Path)]
     refuse_replacing([path for _, path in outputs], [path for _, path in inputs])
     for _, path in outputs:
         _refuse_inside(path, [folder for one, folder in inputs if one.nargs == -1])
@@ -112,13 +114,9 @@ def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) 
 def _is_piped(kind: Any, path: Path, given: dict[str, Any]) -> bool:
     if str(path) != "-" or not isinstance(kind, OutputFile) or not kind.piped:
         return False
-    if given.get("as_json"):
+    if prints_json():
         raise ParameterError("--json and -o - both go to standard output; leave one of them out.")
     return True
-
-
-def _several(value: Any) -> tuple[Path, ...]:
-    return value if isinstance(value, tuple) else (value,)
 
 
 def check_output(kind: Any, path: Path, *, force: bool) -> None:
@@ -225,12 +223,12 @@ def reports_here(sources: Sequence[Path]) -> Iterator[list[Path]]:
         yield list(sources)
         return
     with TemporaryDirectory(prefix="discreet-") as folder:
-        kept = Path(folder) / "standard-input.jsonl"
-        _keep(kept)
+        file = Path(folder) / "standard-input.jsonl"
+        _keep(file)
         try:
-            yield [kept if source == STANDARD else source for source in sources]
+            yield [file if source == STANDARD else source for source in sources]
         except DiscreetError as error:
-            raise type(error)(str(error).replace(str(kept), "standard input")) from None
+            raise type(error)(str(error).replace(str(file), "standard input")) from None
 
 
 def _keep(target: Path) -> None:
@@ -301,13 +299,13 @@ class Fact(NamedTuple):
         name: for programs; empty if only people see it.
         of: its attribute, such as ``central.among.upper``, or a function of the result.
         heading: for people; empty if only programs see it.
-        form: how a number is spelled; missing ones are a dash.
+        form: how the figure is spelled, or a function that spells it; missing ones are a dash.
     """
 
     name: str
     of: str | Callable[[Any], Any]
     heading: str = ""
-    form: str = ""
+    form: str | Callable[[Any], str] = ""
 
     def value(self, result: Any) -> Any:
         """Return the figure of a result."""
@@ -316,7 +314,7 @@ class Fact(NamedTuple):
     def cell(self, result: Any) -> str:
         """Return the figure of a result as people read it."""
         value = self.value(result)
-        return "-" if value is None else f"{value:{self.form}}"
+        return "-" if value is None else self.form(value) if callable(self.form) else f"{value:{self.form}}"
 
 
 def record_of(result: Any, facts: Iterable[Fact]) -> dict[str, Any]:
@@ -330,23 +328,57 @@ def table_of(title: str, rows: Iterable[Any], facts: Iterable[Fact], *, left: in
     return Table(title, [fact.heading for fact in shown], [[fact.cell(row) for fact in shown] for row in rows], left)
 
 
-def show(result: Any, parts: Iterable[str | Table], *, as_json: bool, whole: bool = False) -> None:
-    """Print a result: its built-ins as JSON, or its sentences and tables in order.
+def given_options() -> dict[str, str]:
+    """Return the options that the running verb was given, as they are written, by the names of their values.
+
+    Whether one was given cannot be seen from its value: it may be the default, or 0.
+    """
+    if (ctx := click.get_current_context(silent=True)) is None:
+        return {}
+    given = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
+    return {
+        parameter.name: max(parameter.opts, key=len)
+        for parameter in ctx.command.params
+        if parameter.name is not None
+        and ctx.get_parameter_source(parameter.name) in given
+        and isinstance(parameter, click.Option)
+    }
+
+
+def prints_json() -> bool:
+    """Return true if the running verb was given ``--json``."""
+    return "as_json" in given_options()
+
+
+def show(result: Any, parts: Iterable[str | Table], *, whole: bool = False) -> None:
+    """Print the result of a verb: its built-ins as JSON, or its sentences and tables in order.
 
     Args:
         result: anything that `built_ins` takes, or a function that returns it, called if it is printed.
         parts: sentences and tables; read only if they are printed.
-        as_json: whether JSON is printed.
         whole: whether sentences longer than the terminal are left to it, so that they can be copied.
     """
-    if as_json:
+    if prints_json():
         click.echo(json_text(built_ins(result() if callable(result) else result), indent=2))
-        return
+    else:
+        say(parts, whole=whole)
+
+
+def say(parts: Iterable[str | Table], *, whole: bool = False) -> None:
+    """Print sentences and tables in order; ``whole`` as of `show`."""
     for part in parts:
-        if whole or isinstance(part, Table) or not _is_plain(part):
-            _draw(part, whole=whole)
-        else:
+        if not (whole or isinstance(part, Table)) and _is_plain(part):
             click.echo(part, file=_stream())
+            continue
+        from discreet.cli.drawing import console, print_line, show_table
+
+        out = console(_stream(), MOST_COLUMNS)
+        if isinstance(part, Table):
+            show_table(out, part.title, part.headings, part.cells, left=part.left)
+        elif whole:
+            print_line(out, part)
+        else:
+            out.print(part)
 
 
 def _is_plain(sentence: str) -> bool:
@@ -354,18 +386,6 @@ def _is_plain(sentence: str) -> bool:
     out = _stream()
     plain = sentence.isascii() and len(sentence) <= MOST_COLUMNS
     return plain and out is not None and not out.isatty() and "COLUMNS" not in os.environ
-
-
-def _draw(part: str | Table, *, whole: bool) -> None:
-    from discreet.cli.drawing import console, print_line, show_table
-
-    out = console(_stream(), MOST_COLUMNS)
-    if isinstance(part, Table):
-        show_table(out, part.title, part.headings, part.cells, left=part.left)
-    elif whole:
-        print_line(out, part)
-    else:
-        out.print(part)
 
 
 def built_ins(result: Any) -> Any:

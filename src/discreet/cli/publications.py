@@ -90,8 +90,8 @@ class Publishing:
         """
         mechanism = self.plan.personalized() if self.plan.is_personalized else self.plan.mechanism()
         made = self._of_folder() or Publication(mechanism, tuple(batches))
-        told = {_VOUCHED: self.trust_plan, _FORGOTTEN: self.forgotten, _NOT_COUNTED: not self.counted}
-        remarks = [*made.remarks, *(remark for remark, holds in told.items() if holds)]
+        remark_of = {_VOUCHED: self.trust_plan, _FORGOTTEN: self.forgotten, _NOT_COUNTED: not self.counted}
+        remarks = [*made.remarks, *(remark for remark, holds in remark_of.items() if holds)]
         alone = replace(
             made,
             mechanism=mechanism,

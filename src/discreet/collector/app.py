@@ -20,13 +20,11 @@ import base64
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -36,9 +34,9 @@ from starlette.staticfiles import StaticFiles
 
 from discreet.collector import intake
 from discreet.collector.inboxes import DataFolder
-from discreet.collector.intake import ANY_ORIGIN, REPORTS, Intake, Receive, Refusal, Scope, Send, Writer, refuse
-from discreet.collector.keeper import ANALYST, OPERATOR, Entry, Keeper, Rates, Tokens, TooManyTriesError
-from discreet.collector.logs import Exposed, Measures, exposition, log, place_of
+from discreet.collector.intake import ANY_ORIGIN, Intake, Receive, Refusal, Refused, Scope, Send, refuse
+from discreet.collector.keeper import ANALYST, OPERATOR, Entry, Keeper, Rates, TooManyTriesError
+from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.operations import Control
 from discreet.collector.releases import EarlyError, EstimateQuery, Releases, TakesLongError, facts_of, spelled
 from discreet.collector.sealing import due_batches, forget_few, forget_reports, seal_batch
@@ -46,58 +44,22 @@ from discreet.collector.settings import Settings
 from discreet.collector.working import Workers
 from discreet.errors import DiscreetError
 from discreet.formats.publications import sentences_on_published
+from discreet.pictures.pages import render
 from discreet.protocol.collection import Collection, notice
+from discreet.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
+from discreet.protocol.frames import REPORTS
 
 _NONE = Refusal(401, "token", "this needs a token: Authorization: Bearer dsc_...")
 _OTHER = Refusal(403, "role", "this token does not allow that.")
+_UNKNOWN = Refusal(404, "collection", "no such collection is here.")
+_NOT_READ = Refusal(405, "method", "this path is read by GET.")
 _MANY = Refusal(429, "tries", "too many tokens that are none; try again later.", retry=60)
 # Who may see what the key may see.
 _ALLOWED = {ANALYST: {ANALYST, OPERATOR}, OPERATOR: {OPERATOR}}
 
 
-class DeniedError(Exception):
-    """A request that may not see what it asks for, or asks for what there is not; it carries the answer."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.code)
-        self.refusal = refusal
-
-
-class Access:
-    """The check of tokens.
-
-    Args:
-        tokens: in use.
-        everybody: whether no token is needed: for a demonstration on this machine.
-    """
-
-    def __init__(self, tokens: Tokens, *, everybody: bool = False) -> None:
-        self._tokens, self._everybody = tokens, everybody
-
-    def holder(self, request: Request, role: str) -> str:
-        """Return the name of who asks, if they may see what is for a role.
-
-        Raises:
-            DeniedError: if not.
-        """
-        if self._everybody:
-            return "demo"
-        given = request.headers.getlist("authorization")
-        scheme, _, token = (given[0] if len(given) == 1 else "").partition(" ")
-        if scheme.lower() != "bearer" or not token:
-            raise DeniedError(_NONE)
-        try:
-            found = self._tokens.holder(token.strip(), request.client.host if request.client else "")
-        except TooManyTriesError:
-            raise DeniedError(_MANY) from None
-        if found is None:
-            raise DeniedError(_NONE)
-        if found.role not in _ALLOWED[role]:
-            raise DeniedError(_OTHER)
-        return found.name
-
-
 _PACKAGE = Path(__file__).parents[1]
+_PAGES = Path(__file__).parent / "pages"
 # In the wheel scripts lie in the package, in the repository beside it: one source.
 _SCRIPTS = (_PACKAGE / "js", _PACKAGE.parents[1] / "js")
 
@@ -105,22 +67,6 @@ _SCRIPTS = (_PACKAGE / "js", _PACKAGE.parents[1] / "js")
 def scripts() -> Path | None:
     """Return the folder of the device's scripts."""
     return next((place for place in _SCRIPTS if (place / "index.js").is_file()), None)
-
-
-def routes(of: "Application") -> list[Any]:
-    """Return the routes of scripts, and of the survey page that needs them."""
-    place = scripts()
-    if place is None:
-        return []
-
-    def take(request: Request) -> Response:
-        """Return the survey page of a collection; of a withdrawn one it erases what a browser kept for it."""
-        entry = of.catalogue.newest.get(request.path_params["name"])
-        if entry is None:
-            raise DeniedError(Refusal(404, "collection", "no such collection is here."))
-        return Response(survey_page(entry.collection, entry.row.trust), headers=survey_headers(entry.collection))
-
-    return [Route("/take/{name}", take), Mount("/static", _Scripts(directory=place))]
 
 
 class _Scripts(StaticFiles):
@@ -143,20 +89,30 @@ def survey_headers(collection: Collection) -> dict[str, str]:
     Args:
         collection: that is asked about; its origins are the only ones that the page may send to.
     """
-    policy = {
-        "default-src": "'none'",
-        "script-src": "'self'",
-        "style-src": "'self'",
-        "img-src": "data:",
-        "connect-src": " ".join(["'self'", *collection.collectors]),
-        "base-uri": "'none'",
-        "form-action": "'none'",
-        "frame-ancestors": "'none'",
-    }
+    return _headers(
+        {
+            "script-src": "'self'",
+            "style-src": "'self'",
+            "img-src": "data:",
+            "connect-src": " ".join(["'self'", *collection.collectors]),
+        },
+        "geolocation=(self), camera=(), microphone=()",
+    )
+
+
+def front_headers() -> dict[str, str]:
+    """Return the headers of a collector's own pages: they run no script, and load nothing but their style."""
+    return {**VARY, **_headers({"style-src": "'self'", "img-src": "data:"})}
+
+
+def _headers(sources: Mapping[str, str], permissions: str = "") -> dict[str, str]:
+    """Return the headers of a page that loads from these sources alone, and is shown in no other page."""
+    none = "'none'"
+    policy = {"default-src": none, **sources, "base-uri": none, "form-action": none, "frame-ancestors": none}
     return {
         "content-type": "text/html; charset=utf-8",
         "content-security-policy": "; ".join(f"{name} {said}" for name, said in policy.items()),
-        "permissions-policy": "geolocation=(self), camera=(), microphone=()",
+        **({"permissions-policy": permissions} if permissions else {}),
         "cross-origin-opener-policy": "same-origin",
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",
@@ -171,20 +127,15 @@ def survey_page(collection: Collection, trust: Sequence[bytes]) -> str:
         collection: that people are asked about.
         trust: public keys, 32 bytes each, that the page takes collections of.
     """
-    return _survey_template().render(
+    return render(
+        "survey.html",
+        _PAGES,
         collection=collection,
         notice=notice(collection),
         published=sentences_on_published(collection),
         trust=" ".join(base64.b64encode(key).decode() for key in trust),
         limits=json.dumps(LIMITS),
     )
-
-
-@cache
-def _survey_template() -> Template:
-    loader = FileSystemLoader(Path(__file__).parent / "pages")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    return environment.get_template("survey.html")
 
 
 ABOUT = (
@@ -194,16 +145,6 @@ ABOUT = (
 )
 """What a collector is, in a few sentences."""
 VARY = {"vary": "accept"}
-_HEADERS = {
-    **VARY,
-    "content-type": "text/html; charset=utf-8",
-    "content-security-policy": "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'",
-    "cross-origin-opener-policy": "same-origin",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-    "cache-control": "no-cache",
-}
 
 
 def for_people(accept: str) -> bool:
@@ -215,36 +156,22 @@ def for_people(accept: str) -> bool:
     return False
 
 
-def front_headers() -> dict[str, str]:
-    """Return the headers of both pages: they run no script, and load nothing but their style."""
-    return dict(_HEADERS)
-
-
 def front_page(collections: Sequence[Collection]) -> str:
     """Return the page of a collector, HTML.
 
     Args:
         collections: open ones that their authors list.
     """
-    return _front_template().render(
-        heading="A collector of survey reports", about=ABOUT, collections=collections, missing=False
-    )
+    heading = "A collector of survey reports"
+    return render("front.html", _PAGES, heading=heading, about=ABOUT, collections=collections, missing=False)
 
 
 def missing(path: str) -> str:
     """Return the page where there is nothing, HTML; the path only says whether a survey was looked for."""
     what = "survey" if path.startswith("/take/") else "page"
-    return _front_template().render(heading=f"There is no such {what} here", missing=True)
+    return render("front.html", _PAGES, heading=f"There is no such {what} here", missing=True)
 
 
-@cache
-def _front_template() -> Template:
-    loader = FileSystemLoader(Path(__file__).parent / "pages")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    return environment.get_template("front.html")
-
-
-COLLECTION_TYPE = "application/vnd.discreet.collection+json"
 _OPEN = {ANY_ORIGIN[0].decode(): ANY_ORIGIN[1].decode(), "access-control-expose-headers": "etag, retry-after, date"}
 # Long enough for a crowd, short enough for a withdrawal to be seen soon.
 _CACHED = {"cache-control": "public, max-age=60, must-revalidate"}
@@ -255,7 +182,7 @@ _SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 def pages_of(of: "Application") -> Starlette:
     """Return the application of all paths but that of reports."""
     endpoints = _Endpoints(of)
-    served = [
+    served: list[Any] = [
         Route("/", endpoints.front),
         Route("/v1/collections", endpoints.collections),
         Route("/v1/collections/{name}", endpoints.envelope),
@@ -264,35 +191,26 @@ def pages_of(of: "Application") -> Starlette:
         Route("/health/live", endpoints.live),
         Route("/health/ready", endpoints.ready),
         Route("/metrics", endpoints.metrics),
-        *routes(of),
     ]
-    handlers: dict[Any, Callable[..., Any]] = {DeniedError: _denied, HTTPException: _missing, Exception: _broken}
+    if (place := scripts()) is not None:
+        served += [Route("/take/{name}", endpoints.take), Mount("/static", _Scripts(directory=place))]
+
+    def missed(request: Request, error: Any) -> Response:
+        return _refused(request, _NOT_READ if error.status_code == 405 else intake.NOT_HERE)
+
+    handlers: dict[Any, Callable[..., Any]] = {
+        Refused: lambda request, error: _refused(request, error.refusal),
+        HTTPException: missed,
+        Exception: lambda request, _: _refused(request, intake.DEFECT),
+    }
     return Starlette(routes=served, exception_handlers=handlers)
 
 
-def _denied(request: Request, error: Any) -> Response:
-    return _nothing(request, error.refusal) if error.refusal.status == 404 else _refusal(error.refusal)
-
-
-def _missing(request: Request, error: Any) -> Response:
-    if error.status_code == 405:
-        return _refusal(Refusal(405, "method", "this path is read by GET."))
-    return _nothing(request, intake.NOT_HERE)
-
-
-def _nothing(request: Request, refusal: Refusal) -> Response:
-    """Return the answer where there is nothing: a page for people, but on paths that only programs know."""
-    path = request.scope["path"]
-    if path.startswith("/v1/") or not for_people(request.headers.get("accept", "")):
-        return _refusal(refusal)
-    return Response(missing(path), refusal.status, front_headers())
-
-
-def _broken(*_: Any) -> Response:
-    return _refusal(intake.DEFECT)
-
-
-def _refusal(refusal: Refusal) -> Response:
+def _refused(request: Request, refusal: Refusal) -> Response:
+    """Return a refusal; where there is nothing a page for people, but on paths that only programs know."""
+    path, accept = request.scope["path"], request.headers.get("accept", "")
+    if refusal.status == 404 and not path.startswith("/v1/") and for_people(accept):
+        return Response(missing(path), refusal.status, front_headers())
     headers = {name.decode(): value.decode() for name, value in refusal.headers}
     return Response(refusal.body, refusal.status, {**headers, **_OPEN, **_PRIVATE, **_SAFE})
 
@@ -351,34 +269,41 @@ class _Endpoints:
             rows = [one for one in self._of.catalogue.by_id.values() if one.row.name == entry.row.name]
             entry = next((one for one in rows if str(one.row.version) == version), None)
         if entry is None:
-            raise DeniedError(Refusal(404, "collection", "no such collection is here."))
+            raise Refused(_UNKNOWN)
         return entry
+
+    def take(self, request: Request) -> Response:
+        """Return the survey page of a collection; of a withdrawn one it erases what a browser kept for it."""
+        entry = self._of.catalogue.newest.get(request.path_params["name"])
+        if entry is None:
+            raise Refused(_UNKNOWN)
+        return Response(survey_page(entry.collection, entry.row.trust), headers=survey_headers(entry.collection))
 
     async def estimates(self, request: Request) -> Response:
         """Return the estimate of some epochs, made beside the pool of all other pages."""
-        who = self._of.access.holder(request, ANALYST)
+        who = self._holder(request, ANALYST)
         entry = self._entry(request)
-        accept = request.headers.get("accept", "")
+        accept, releases = request.headers.get("accept", ""), self._of.releases
+
+        def estimate() -> tuple[bytes, str]:
+            release, counts = releases.release(entry, query, who), releases.counts(entry)
+            with releases.turns:
+                return spelled(release, entry, counts, level=query.level, accept=accept)
+
         try:
             query = EstimateQuery.of(request.query_params.multi_items())
-            body, kind = await self._of.releases.aside(lambda: self._estimate(entry, query, who, accept))
+            body, kind = await self._of.releases.aside(estimate)
         except EarlyError as error:
-            raise DeniedError(Refusal(409, error.code, str(error), error.facts)) from None
+            raise Refused(Refusal(409, error.code, str(error), error.facts)) from None
         except TakesLongError as error:
-            raise DeniedError(Refusal(503, "time", str(error), retry=60)) from None
+            raise Refused(Refusal(503, "time", str(error), retry=60)) from None
         except DiscreetError as error:
-            raise DeniedError(Refusal(400, "request", str(error))) from None
+            raise Refused(Refusal(400, "request", str(error))) from None
         return Response(body, headers={**_PRIVATE, **_SAFE}, media_type=kind)
-
-    def _estimate(self, entry: Entry, query: EstimateQuery, who: str, accept: str) -> tuple[bytes, str]:
-        release = self._of.releases.release(entry, query, who)
-        counts = self._of.releases.counts(entry)
-        with self._of.releases.turns:
-            return spelled(release, entry, counts, level=query.level, accept=accept)
 
     def facts(self, request: Request) -> Response:
         """Return the protection of people and the precision of estimates."""
-        self._of.access.holder(request, ANALYST)
+        self._holder(request, ANALYST)
         entry = self._entry(request)
         return _json(facts_of(entry, self._of.releases.counts(entry)))
 
@@ -388,14 +313,36 @@ class _Endpoints:
 
     async def ready(self, _: Request) -> Response:
         """Answer with 200 if reports can be taken, with 503 if not."""
-        found = self._of.ready
-        return _json(found, 200 if all(found.values()) else 503)
+        conditions = self._of.ready
+        return _json(conditions, 200 if all(conditions.values()) else 503)
 
     def metrics(self, request: Request) -> Response:
         """Return the metrics for Prometheus."""
-        self._of.access.holder(request, OPERATOR)
-        text, kind = exposition(Exposed(self._of.measures, self._of.gauges))
+        self._holder(request, OPERATOR)
+        text, kind = self._of.measures.exposition()
         return Response(text, headers={**_PRIVATE, **_SAFE}, media_type=kind)
+
+    def _holder(self, request: Request, role: str) -> str:
+        """Return the name of who asks, if they may see what is for a role.
+
+        Raises:
+            Refused: if not.
+        """
+        if self._of.demo:
+            return "demo"
+        given = request.headers.getlist("authorization")
+        scheme, _, token = (given[0] if len(given) == 1 else "").partition(" ")
+        if scheme.lower() != "bearer" or not token:
+            raise Refused(_NONE)
+        try:
+            row = self._of.tokens.holder(token.strip(), request.client.host if request.client else "")
+        except TooManyTriesError:
+            raise Refused(_MANY) from None
+        if row is None:
+            raise Refused(_NONE)
+        if row.role not in _ALLOWED[role]:
+            raise Refused(_OTHER)
+        return row.name
 
 
 _SECONDS = 1.0
@@ -487,7 +434,7 @@ class Housekeeper(threading.Thread):
         if row is None:
             log("too_few_to_seal", **facts)
             return
-        self._measures.sealed += 1
+        self._measures.sealed.inc()
         counts: Any = {"n": row.n, "duplicates": row.duplicates, "conflicts": row.conflicts}
         log("sealed", **facts, seconds=round(time.monotonic() - began, 3), **counts)
 
@@ -502,14 +449,12 @@ class Housekeeper(threading.Thread):
         for key, epoch in keeper.pending():
             entry = entries.get(key)
             # Of collections that are over: nothing comes any more that they could be sealed with.
-            if entry is not None and now >= _end(entry) + entry.collection.retention * _DAY:
+            if entry is None:
+                continue
+            collection = entry.collection
+            if now >= collection.window(collection.epochs.count - 1)[2] + collection.retention * _DAY:
                 forget_few(keeper, entry, epoch, "collector")
                 log("expired", collection=key, epoch=epoch)
-
-
-def _end(entry: Entry) -> float:
-    """Return when the last epoch of a collection takes no more reports."""
-    return float(entry.collection.window(entry.collection.epochs.count - 1)[2])
 
 
 class Application:
@@ -530,28 +475,19 @@ class Application:
         self._closed = False
         self.workers = Workers()
         self.keeper = Keeper(DataFolder(settings.folder), workers=self.workers)
-        try:
-            self._make()
-        except BaseException:
-            self.keeper.close()
-            raise
-
-    def _make(self) -> None:
-        settings, keeper = self.settings, self.keeper
-        self.folder, self.catalogue, self.tokens = keeper.folder, keeper.catalogue, keeper.tokens
-        limits = settings.limits
-        rates = None if settings.behind_proxy or not limits.rate else Rates(limits.rate, limits.burst)
-
-        def writer(**given: Any) -> Writer:
-            given |= {"gather": settings.gather_ms / 1000, "frames": limits.frames, "size": limits.bytes}
-            return Writer(keeper, self.measures, **given)
-
-        self.intake = Intake(self.catalogue, writer, rates)
-        self.housekeeper = Housekeeper(keeper, self.measures, sealing=settings.sealing == "auto")
-        self.releases = Releases(keeper, workers=self.workers, seconds=limits.estimate_seconds)
-        self.access = Access(self.tokens, everybody=self.demo)
-        self.pages = pages_of(self)
-        self.control = Control(keeper)
+        with ExitStack() as failing:
+            failing.callback(self.keeper.close)
+            keeper, limits = self.keeper, settings.limits
+            self.folder, self.catalogue, self.tokens = keeper.folder, keeper.catalogue, keeper.tokens
+            rates = None if settings.behind_proxy or not limits.rate else Rates(limits.rate, limits.burst)
+            queue = {"gather": settings.gather_ms / 1000, "frames": limits.frames, "size": limits.bytes}
+            self.intake = Intake(keeper, self.measures, rates, **queue)
+            self.housekeeper = Housekeeper(keeper, self.measures, sealing=settings.sealing == "auto")
+            self.releases = Releases(keeper, workers=self.workers, seconds=limits.estimate_seconds)
+            self.pages = pages_of(self)
+            self.control = Control(keeper)
+            self._show_gauges()
+            failing.pop_all()
 
     @staticmethod
     def clock() -> float:
@@ -568,21 +504,22 @@ class Application:
             "queue": self.intake.writer.waiting < self.settings.limits.frames // 2,
         }
 
-    def gauges(self) -> dict[str, tuple[str, float]]:
-        """Return the numbers of this moment, by name."""
-        return {
-            "discreet_queue_frames": ("Frames that wait to be stored.", self.intake.writer.waiting),
-            "discreet_free_bytes": ("Room on the disk.", self.housekeeper.free_bytes),
-            "discreet_store_ok": ("Whether the last writing succeeded.", float(self.measures.store_ok)),
-            "discreet_oldest_unsealed_seconds": (
-                "How long the oldest epoch that is over waits to be sealed.",
-                self.housekeeper.oldest_unsealed,
-            ),
-            "discreet_open_collections": (
-                "Collections that are open.",
-                sum(entry.row.state == "open" for entry in self.catalogue.newest.values()),
-            ),
-        }
+    def _show_gauges(self) -> None:
+        """Let the measures have the numbers of this moment."""
+        show = self.measures.show
+        show("discreet_queue_frames", "Frames that wait to be stored.", lambda: self.intake.writer.waiting)
+        show("discreet_free_bytes", "Room on the disk.", lambda: self.housekeeper.free_bytes)
+        show("discreet_store_ok", "Whether the last writing succeeded.", lambda: self.measures.store_ok)
+        show(
+            "discreet_oldest_unsealed_seconds",
+            "How long the oldest epoch that is over waits to be sealed.",
+            lambda: self.housekeeper.oldest_unsealed,
+        )
+        show(
+            "discreet_open_collections",
+            "Collections that are open.",
+            lambda: sum(entry.row.state == "open" for entry in self.catalogue.newest.values()),
+        )
 
     def start(self) -> None:
         """Begin to take reports, within the loop that requests come in."""

@@ -132,15 +132,17 @@ class Crowd(threading.Thread):
             raise DataError("the collection of the demonstration must run now, and has no epoch.")
         weights = np.where(self._collection.sensitive, 1.0, _RARER)
         people = generator.choice(domain.size, self._devices, p=weights / weights.sum())
+        origin = self._collection.collectors[0]
+
+        def send(frame: bytes) -> bool:
+            return not self._ended.is_set() and post(origin, frame).is_taken
+
         packed = list(frames(self._collection, people, epoch, SeededRandom(int(generator.integers(1 << 62))), most=1))
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            taken = list(pool.map(self._send, packed))
+            taken = list(pool.map(send, packed))
         if self._ended.is_set() or not self._devices:
             return None
         return _Answers(np.bincount(people, minlength=domain.size), epoch, packed[0], taken.count(False))
-
-    def _send(self, frame: bytes) -> bool:
-        return not self._ended.is_set() and post(self._collection.collectors[0], frame).is_taken
 
     def _is_sealed(self, answers: _Answers) -> bool:
         """Return true if all is sealed, or what is not waits for others in vain: it is too little."""
@@ -176,8 +178,8 @@ class Crowd(threading.Thread):
             "have caused it than any other answer; answers that are not protected may be sent as they are."
         )
         made = Publication(mechanism, tuple(part.n for part in tallies), "once", shown="what is sealed and estimated")
-        said = made.person()
-        self._say(f"Were these answers of people: {said[0][0].lower()}{' '.join(said)[1:]}")
+        sentences = made.person()
+        self._say(f"Were these answers of people: {sentences[0][0].lower()}{' '.join(sentences)[1:]}")
 
     def _show_parties(self, answers: _Answers, tally: Tally, files: Sequence[Path]) -> None:
         size, record = len(answers.frame), answers.frame[HEAD_BYTES + ID_BYTES :]

@@ -124,8 +124,8 @@ class DataFolder:
     @property
     def free_bytes(self) -> int:
         """The room that the disk has for this user."""
-        found = os.statvfs(self.path)
-        return found.f_bavail * found.f_frsize
+        room = os.statvfs(self.path)
+        return room.f_bavail * room.f_frsize
 
 
 def synchronize(path: Path) -> None:
@@ -321,10 +321,10 @@ class Inboxes:
                 if part.flaw or not part.path.exists():
                     yield part.flaw or f"inbox/{part.path.name} is missing, and {part.n} reports with it."
                     continue
-                found = _scanned(part.path, self._widths[at[0]], part.end)
-                if found.flaw or (found.end, found.n) != (part.end, part.n):
-                    yield found.flaw or (
-                        f"inbox/{part.path.name} holds {found.n} reports, and {part.n} were acknowledged."
+                scanned = _scanned(part.path, self._widths[at[0]], part.end)
+                if scanned.flaw or (scanned.end, scanned.n) != (part.end, part.n):
+                    yield scanned.flaw or (
+                        f"inbox/{part.path.name} holds {scanned.n} reports, and {part.n} were acknowledged."
                     )
 
 

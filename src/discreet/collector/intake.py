@@ -23,7 +23,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray
 from discreet.collector.inboxes import At
-from discreet.collector.keeper import Catalogue, Entry, Keeper, Rates
+from discreet.collector.keeper import Entry, Keeper, Rates
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.store import NO_EPOCH
 from discreet.mechanisms.row_checks import FlawedRowsError, checked_reports
@@ -247,10 +247,6 @@ class Writer(threading.Thread):
                 self._wake.notify()
         return True
 
-    def refuse(self, key: int | None, epoch: int, reason: str) -> None:
-        """Count a refusal."""
-        self._keeper.refuse(key, epoch, reason)
-
     def stop(self) -> None:
         """Take nothing more, write what waits, and end."""
         with self._wake:
@@ -266,7 +262,7 @@ class Writer(threading.Thread):
             if group:
                 self._settle(group)
             elif not self._measures.store_ok:
-                self._measures.stored(store_ok=self._keeper.inboxes.probe())
+                self._measures.store_ok = self._keeper.inboxes.probe()
             if stopping and not group:
                 break
 
@@ -299,8 +295,10 @@ class Writer(threading.Thread):
         except Exception as error:
             outcomes = [DEFECT] * len(group)
             log("defect", level="error", frames=len(group), place=place_of(error))
-        kept = [frame for frame, outcome in zip(group, outcomes, strict=True) if outcome is None]
-        self._measures.group(len(kept), sum(frame.n for frame in kept), time.perf_counter() - began)
+        stored = [frame for frame, outcome in zip(group, outcomes, strict=True) if outcome is None]
+        self._measures.frames.inc(len(stored))
+        self._measures.reports.inc(sum(frame.n for frame in stored))
+        self._measures.groups.observe(time.perf_counter() - began)
         self._answer(list(zip(group, outcomes, strict=True)))
 
     def _checked(self, group: Sequence[Submission]) -> list[Outcome]:
@@ -310,12 +308,12 @@ class Writer(threading.Thread):
         outcomes: list[Outcome] = [None] * len(group)
         for places in by_entry.values():
             try:
-                found = judged(group[places[0]].entry, [group[place] for place in places])
+                refusals = judged(group[places[0]].entry, [group[place] for place in places])
             except Exception as error:
                 # A check that breaks down is a defect: nothing unchecked is kept, and the thread goes on.
                 log("defect", level="error", frames=len(places), place=place_of(error))
-                found = [DEFECT] * len(places)
-            for place, outcome in zip(places, found, strict=True):
+                refusals = [DEFECT] * len(places)
+            for place, outcome in zip(places, refusals, strict=True):
                 outcomes[place] = outcome
         return outcomes
 
@@ -329,13 +327,14 @@ class Writer(threading.Thread):
                 if refusal is None:
                     by_epoch.setdefault((frame.entry.key, frame.epoch), []).append(frame.reports)
                 else:
-                    self._keeper.refuse(*_reason(frame, refusal))
+                    key, epoch = (None, NO_EPOCH) if refusal is UNKNOWN else (frame.entry.key, frame.epoch)
+                    self._keeper.refuse(key, epoch, str(refusal.facts.get("reason", refusal.code)))
             failed = self._keeper.inboxes.append(by_epoch) if by_epoch else set()
         for place, frame in enumerate(group):
             if outcomes[place] is None and (frame.entry.key, frame.epoch) in failed:
                 outcomes[place] = STORE
         if by_epoch:
-            self._measures.stored(store_ok=not failed)
+            self._measures.store_ok = not failed
 
     def _obstacle(self, frame: Submission, now: float) -> Outcome:
         """Return why a frame cannot be kept any more: an epoch may have been closed while it waited."""
@@ -346,21 +345,11 @@ class Writer(threading.Thread):
         return None if why is None else out_of_time(why, now)
 
 
-def _reason(frame: Submission, refusal: Refusal) -> tuple[int | None, int, str]:
-    if refusal is UNKNOWN:
-        return None, NO_EPOCH, refusal.code
-    return frame.entry.key, frame.epoch, str(refusal.facts.get("reason", refusal.code))
-
-
 Message: TypeAlias = dict[str, Any]
 Scope: TypeAlias = dict[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Asgi: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
-Answer: TypeAlias = Callable[[Refusal | None], None]
-
-REPORTS = "/v1/reports"
-"""The path of reports."""
 
 ANY_ORIGIN = (b"access-control-allow-origin", b"*")
 # Scripts of other origins read nothing else of an answer.
@@ -401,15 +390,16 @@ class Intake:
     """``POST /v1/reports``.
 
     Args:
-        catalogue: the collections.
-        writer: makes the thread that writes, given what is told the outcomes.
+        keeper: of the data.
+        measures: what is counted and shown.
         rates: how often an address may send; None for any number of times.
+        queue: limits of the frames that wait; see `Writer`.
     """
 
-    def __init__(self, catalogue: Catalogue, writer: Callable[..., Writer], rates: Rates | None) -> None:
-        self._catalogue, self._rates = catalogue, rates
+    def __init__(self, keeper: Keeper, measures: Measures, rates: Rates | None, **queue: Any) -> None:
+        self._keeper, self._catalogue, self._rates = keeper, keeper.catalogue, rates
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.writer = writer(answer=self._answer)
+        self.writer = Writer(keeper, measures, answer=self._answer, **queue)
 
     def start(self) -> None:
         """Begin, within the loop that requests come in."""
@@ -474,7 +464,7 @@ class Intake:
         except FrameError as error:
             raise Refused(no_frame(str(error))) from None
         except FlawedRowsError as error:
-            self.writer.refuse(entry.key, epoch, error.what)
+            self._keeper.refuse(entry.key, epoch, error.what)
             rows: Any = [0] if error.rows is None else error.rows
             raise Refused(flawed(n, len(rows), int(min(rows)), error.what)) from None
         return Submission(entry, epoch, n, frame.pack(), HEAD_BYTES)
@@ -486,13 +476,13 @@ class Intake:
             # Until somebody sees to it: a device would drop what is refused for good.
             raise Refused(STORE)
         if entry is None:
-            self.writer.refuse(None, NO_EPOCH, UNKNOWN.code)
+            self._keeper.refuse(None, NO_EPOCH, UNKNOWN.code)
             raise Refused(UNKNOWN)
         now = time.time()
         why = self._catalogue.obstacle(entry, epoch, now)
         if why is not None:
             known = epoch if epoch < entry.collection.epochs.count else NO_EPOCH
-            self.writer.refuse(entry.key, known, why)
+            self._keeper.refuse(entry.key, known, why)
             raise Refused(out_of_time(why, now))
         return entry
 
@@ -528,21 +518,21 @@ def _checked(headers: Sequence[tuple[bytes, bytes]]) -> tuple[bool, int]:
     Raises:
         Refused: if it is not to be read.
     """
-    found: dict[bytes, bytes] = {}
+    values: dict[bytes, bytes] = {}
     for name, value in headers:
         if name in _ONCE:
-            if name in found:
+            if name in values:
                 raise Refused(Refusal(400, "headers", f"the header {name.decode()} must come once."))
-            found[name] = value
-    if b"content-encoding" in found:
+            values[name] = value
+    if b"content-encoding" in values:
         raise Refused(Refusal(415, "encoding", "a frame must be sent as it is, without Content-Encoding."))
-    if b"transfer-encoding" in found or b"content-length" not in found:
+    if b"transfer-encoding" in values or b"content-length" not in values:
         raise Refused(Refusal(411, "length", "a frame must be sent with its Content-Length, in one piece."))
-    kind = found.get(b"content-type", b"").strip().lower()
+    kind = values.get(b"content-type", b"").strip().lower()
     if kind not in {_BINARY, _JSON}:
         message = f"frames are of the media type {MEDIA_TYPE} or {JSON_MEDIA_TYPE}."
         raise Refused(Refusal(415, "media-type", message))
-    length = found[b"content-length"]
+    length = values[b"content-length"]
     if not length.isdigit() or len(length) > 12 or int(length) > LARGEST_FRAME:
         raise Refused(too_long(LARGEST_FRAME))
     return kind == _JSON, int(length)

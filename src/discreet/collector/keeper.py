@@ -36,7 +36,6 @@ from threading import Lock, RLock
 from types import TracebackType
 from typing import Any, Self
 
-from discreet.collector import working
 from discreet.collector.inboxes import MOST_BYTES, At, DataFolder, Inboxes, packed, synchronize
 from discreet.collector.logs import log
 from discreet.collector.store import CollectionRow, SealRow, Store, TokenRow, make_tables, opened, told, version_of
@@ -234,14 +233,11 @@ class Rates:
         """Count a request of an address, and return true if it may be made."""
         if not self._rate:
             return True
-        mark, now, left = self._left(address)
-        self._buckets[mark] = (left - 1 if left >= 1 else left), now
-        return left >= 1
-
-    def _left(self, address: str) -> tuple[bytes, float, float]:
         mark, now = self.mark(address), self._clock()
         left, last = self._buckets.get(mark, (self._burst, now))
-        return mark, now, min(left + (now - last) * self._rate, self._burst)
+        left = min(left + (now - last) * self._rate, self._burst)
+        self._buckets[mark] = (left - 1 if left >= 1 else left), now
+        return left >= 1
 
 
 def _place(address: str) -> str:
@@ -249,10 +245,10 @@ def _place(address: str) -> str:
     if ":" not in address:
         return address
     try:
-        found = ipaddress.IPv6Address(address)
+        parsed = ipaddress.IPv6Address(address)
     except ValueError:
         return address
-    return str(found.ipv4_mapped or f"{int(found) >> 64:x}::/64")
+    return str(parsed.ipv4_mapped or f"{int(parsed) >> 64:x}::/64")
 
 
 ANALYST, OPERATOR = "analyst", "operator"
@@ -322,14 +318,14 @@ class Tokens:
                 is good all the same: behind a proxy everybody comes from one address, and nobody shall lock out others.
         """
         digest, now = _hash(token), time.time()
-        found = None
+        holder = None
         for row in self._rows:
             # All are compared, each in constant time.
             if hmac.compare_digest(row.digest, digest) and row.is_good(now):
-                found = row
-        if found is None and not self._failures.allows(address):
+                holder = row
+        if holder is None and not self._failures.allows(address):
             raise TooManyTriesError
-        return found
+        return holder
 
 
 _SLICE = MOST_BYTES // 4
@@ -500,11 +496,11 @@ class Keeper:
         Raises:
             ParameterError: if there is none of this name, or version.
         """
-        found = [entry for entry in self.catalogue.by_id.values() if entry.row.name == name]
-        found = [entry for entry in found if version in {None, entry.row.version}]
-        if not found:
+        entries = [entry for entry in self.catalogue.by_id.values() if entry.row.name == name]
+        entries = [entry for entry in entries if version in {None, entry.row.version}]
+        if not entries:
             raise ParameterError(f"no collection is called {name!r}" + (f" in version {version}." if version else "."))
-        return max(found, key=lambda entry: entry.row.version)
+        return max(entries, key=lambda entry: entry.row.version)
 
     def refuse(self, key: int | None, epoch: int, reason: str) -> None:
         """Count a refusal; it is written with the next look of the housekeeping."""
@@ -543,13 +539,13 @@ class Keeper:
         """Return the number of reports of each epoch that is not sealed, those that were sent again among them."""
         return {at: n for at, n in self.inboxes.waiting().items() if n}
 
-    def work(self, job: str, given: dict[str, Any]) -> Any:
+    def work(self, job: Callable[..., Any], *given: Any) -> Any:
         """Do long work, in a process of its own where there are any.
 
         Raises:
             DiscreetError: if it fails.
         """
-        return working.JOBS[job](given) if self._workers is None else self._workers.run(job, given)
+        return job(*given) if self._workers is None else self._workers.run(job, *given)
 
     def tidy(self) -> None:
         """Unlink the reports of sealed batches: of those that were sealed just now, or before a crash."""

@@ -8,11 +8,9 @@ The measures that a collector takes of itself, and the text in which Prometheus 
 import json
 import logging
 import sys
-import threading
 import time
 import traceback
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -90,82 +88,38 @@ class Measures:
         store_ok: whether the last writing succeeded.
         reports: acknowledged reports.
         frames: acknowledged frames.
-        requests: by status.
         sealed: sealed epochs.
+        connections_refused: those beyond the limit.
+        connections_ended: those that a deadline ended.
+        requests: by status.
+        groups: seconds that groups of frames took.
     """
 
     def __init__(self) -> None:
+        # Only a server counts.
+        from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.store_ok = True
-        self.reports = self.frames = self.sealed = 0
-        self.requests: Counter[int] = Counter()
-        self.connections_refused = self.connections_ended = 0
-        self._seconds: Counter[float] = Counter()
-        self._sum, self._groups = 0.0, 0
-        self._lock = threading.Lock()
+        self._registry = CollectorRegistry(auto_describe=False)
+        kept: Any = {"registry": self._registry}
+        self.reports = Counter("discreet_reports", "Reports acknowledged.", **kept)
+        self.frames = Counter("discreet_frames", "Frames acknowledged.", **kept)
+        self.sealed = Counter("discreet_sealed_epochs", "Epochs sealed.", **kept)
+        self.connections_refused = Counter("discreet_connections_refused", "Connections beyond the limit.", **kept)
+        self.connections_ended = Counter("discreet_connections_ended", "Connections ended by a deadline.", **kept)
+        self.requests = Counter("discreet_requests", "Requests by status.", ["status"], **kept)
+        what = "Checking and storing of a group."
+        self.groups = Histogram("discreet_group_seconds", what, buckets=_BUCKETS, **kept)
 
-    def stored(self, *, store_ok: bool) -> None:
-        """Note whether writing succeeded."""
-        self.store_ok = store_ok
+    def show(self, name: str, what: str, number: Callable[[], float]) -> None:
+        """Show a number of the moment too, by a function that returns it."""
+        from prometheus_client import Gauge
 
-    def group(self, frames: int, reports: int, seconds: float) -> None:
-        """Count a group that was written."""
-        with self._lock:
-            self.frames += frames
-            self.reports += reports
-            self._groups += 1
-            self._sum += seconds
-            self._seconds[next((bound for bound in _BUCKETS if seconds <= bound), float("inf"))] += 1
+        Gauge(name, what, registry=self._registry).set_function(number)
 
-    def histogram(self) -> tuple[list[tuple[str, float]], float]:
-        """Return the number of groups that took at most so many seconds, by bound, and the sum of their seconds."""
-        with self._lock:
-            counts, total = [], 0
-            for bound in (*_BUCKETS, float("inf")):
-                total += self._seconds[bound]
-                counts.append(("+Inf" if bound == float("inf") else str(bound), float(total)))
-            return counts, self._sum
+    def exposition(self) -> tuple[bytes, str]:
+        """Return the text for Prometheus, and its media type."""
+        from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-
-class Exposed:
-    """The measures as Prometheus' client collects them.
-
-    Args:
-        measures: what was counted.
-        now: further numbers of this moment: by name, what they are and the number.
-    """
-
-    def __init__(self, measures: Measures, now: Callable[[], dict[str, tuple[str, float]]]) -> None:
-        self._measures, self._now = measures, now
-
-    def collect(self) -> Iterable[Any]:
-        """Return the metrics."""
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-
-        found = self._measures
-        counted = {
-            "discreet_reports": ("Reports acknowledged.", found.reports),
-            "discreet_frames": ("Frames acknowledged.", found.frames),
-            "discreet_sealed_epochs": ("Epochs sealed.", found.sealed),
-            "discreet_connections_refused": ("Connections beyond the limit.", found.connections_refused),
-            "discreet_connections_ended": ("Connections ended by a deadline.", found.connections_ended),
-        }
-        for name, (what, count) in counted.items():
-            yield CounterMetricFamily(name, what, value=count)
-        requests = CounterMetricFamily("discreet_requests", "Requests by status.", labels=["status"])
-        for status, count in sorted(found.requests.items()):
-            requests.add_metric([str(status)], count)
-        yield requests
-        buckets, total = found.histogram()
-        yield HistogramMetricFamily("discreet_group_seconds", "Checking and storing of a group.", buckets, total)
-        for name, (what, number) in self._now().items():
-            yield GaugeMetricFamily(name, what, value=number)
-
-
-def exposition(exposed: Exposed) -> tuple[bytes, str]:
-    """Return the text for Prometheus, and its media type."""
-    from prometheus_client import CollectorRegistry
-    from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(exposed)
-    return generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4
+        return generate_latest(self._registry), CONTENT_TYPE_PLAIN_0_0_4

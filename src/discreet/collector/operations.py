@@ -10,24 +10,22 @@ A question is a line of JSON, and so is its answer. Nobody but one process at a 
 """
 
 import base64
-import binascii
 import json
 import os
 import shutil
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import msgspec
-
-from discreet.collector.inboxes import DataFolder, HeldError, Part, synchronize
-from discreet.collector.keeper import Entry, Keeper, end_token, epochs_of, new_token
+from discreet.collector.inboxes import At, DataFolder, HeldError, synchronize
+from discreet.collector.keeper import LATE, Entry, Keeper, end_token, epochs_of, new_token
 from discreet.collector.logs import log, place_of
 from discreet.collector.sealing import batch_name, due_batches, seal_batch, sealed_folder, sha256_of, tally_of
+from discreet.collector.settings import is_key
 from discreet.collector.store import CollectionRow, FailedStoreError, SealRow
 from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
 from discreet.formats.reports import iterate_reports
@@ -91,22 +89,18 @@ def _copied(keeper: Keeper, copy: DataFolder, *, sealed_only: bool) -> int:
             parts = [part for at in keeper.pending() for part in keeper.inboxes.parts(at)]
         copy.inbox.mkdir(mode=0o700)
         for part in parts:
-            _copy_part(part, copy.inbox / part.path.name)
+            # As far as it was acknowledged.
+            left = part.end
+            with part.path.open("rb") as source, (copy.inbox / part.path.name).open("xb") as target:
+                os.fchmod(target.fileno(), 0o600)
+                while left and (data := source.read(min(left, _PIECE))):
+                    target.write(data)
+                    left -= len(data)
     # Behind the inboxes: it knows the collections of all of them.
     keeper.store.copy(copy.database)
     if keeper.folder.sealed.is_dir():
         shutil.copytree(keeper.folder.sealed, copy.sealed, ignore=shutil.ignore_patterns(".*"))
     return _synchronize_all(copy.path)
-
-
-def _copy_part(part: Part, target: Path) -> None:
-    """Copy a file of reports as far as it was acknowledged."""
-    left = part.end
-    with part.path.open("rb") as source, target.open("xb") as copy:
-        os.fchmod(copy.fileno(), 0o600)
-        while left and (data := source.read(min(left, _PIECE))):
-            copy.write(data)
-            left -= len(data)
 
 
 def _synchronize_all(folder: Path) -> int:
@@ -123,12 +117,12 @@ def backup_in(source: Path) -> DataFolder:
     Raises:
         ParameterError: if it is none.
     """
-    if not source.is_dir() or not (kept := DataFolder(source, make=False)).database.is_file():
+    if not source.is_dir() or not (folder := DataFolder(source, make=False)).database.is_file():
         raise ParameterError(f"{source} must be a folder that `discreet collector backup` made, and is none.")
-    return kept
+    return folder
 
 
-def restore(kept: DataFolder, folder: DataFolder) -> list[str]:
+def restore(backup: DataFolder, folder: DataFolder) -> list[str]:
     """Copy a backup into a folder without a database, and check it; return a sentence per flaw.
 
     Raises:
@@ -141,11 +135,11 @@ def restore(kept: DataFolder, folder: DataFolder) -> list[str]:
         # Of a restoring that was killed.
         shutil.rmtree(folder.path / _RESTORING, ignore_errors=True)
         copy = DataFolder(folder.path / _RESTORING)
-        moved = [(kept.sealed, copy.sealed, folder.sealed), (kept.inbox, copy.inbox, folder.inbox)]
+        moved = [(backup.sealed, copy.sealed, folder.sealed), (backup.inbox, copy.inbox, folder.inbox)]
         for source, made, _ in moved:
             if source.is_dir():
                 shutil.copytree(source, made)
-        shutil.copyfile(kept.database, copy.database)
+        shutil.copyfile(backup.database, copy.database)
         copy.database.chmod(0o600)
         _synchronize_all(copy.path)
         # The database last: without it the folder is none of a collector's.
@@ -171,38 +165,21 @@ def check(keeper: Keeper) -> list[str]:
         refused = keeper.catalogue.refused
         flaws = [*keeper.store.flaws(), *refused.values(), *keeper.inboxes.check()]
         rows = [row for row in keeper.store.collections() if row.id not in refused]
-        given: dict[str, Any] = {
-            "folder": str(keeper.folder.path),
-            "rows": msgspec.to_builtins(rows),
-            "seals": msgspec.to_builtins(keeper.store.seals()),
-            "pending": sorted(keeper.pending()),
-        }
-        return [*flaws, *keeper.work("check", given)["flaws"]]
+        given = keeper.folder.path, rows, keeper.store.seals(), set(keeper.pending())
+        return [*flaws, *keeper.work(flaws_of_files, *given)]
 
 
-def flaws_of_files(folder: str, rows: Any, seals: Any, pending: Any) -> list[str]:
+def flaws_of_files(place: Path, rows: Sequence[CollectionRow], seals: Sequence[SealRow], pending: Set[At]) -> list[str]:
     """Return a sentence for each flaw of collections and sealed files; run in a process of its own."""
-    return list(
-        _flaws_of_files(
-            DataFolder(Path(folder), make=False),
-            msgspec.convert(rows, list[CollectionRow]),
-            msgspec.convert(seals, list[SealRow]),
-            {(key, epoch) for key, epoch in pending},
-        )
-    )
-
-
-def _flaws_of_files(
-    folder: DataFolder, rows: list[CollectionRow], seals: list[SealRow], pending: set[tuple[int, int]]
-) -> Iterator[str]:
-    entries = {row.key: Entry.of(row) for row in rows}
+    folder, entries = DataFolder(place, make=False), {row.key: Entry.of(row) for row in rows}
+    flaws: list[str] = []
     for seal in seals:
         if seal.collection in entries:
             try:
-                yield from _flaws_of_seal(folder, entries[seal.collection], seal)
+                flaws += _flaws_of_seal(folder, entries[seal.collection], seal)
             except DiscreetError as error:
-                yield f"{seal.file}: {error}"
-    yield from _strays(folder, entries, {seal.file for seal in seals}, pending)
+                flaws.append(f"{seal.file}: {error}")
+    return [*flaws, *_strays(folder, entries, {seal.file for seal in seals}, pending)]
 
 
 def _flaws_of_seal(folder: DataFolder, entry: Entry, seal: SealRow) -> Iterator[str]:
@@ -225,9 +202,7 @@ def _flaws_of_seal(folder: DataFolder, entry: Entry, seal: SealRow) -> Iterator[
         yield f"{seal.file} is not in canonical order."
 
 
-def _strays(
-    folder: DataFolder, entries: dict[int, Entry], sealed: set[str], pending: set[tuple[int, int]]
-) -> Iterator[str]:
+def _strays(folder: DataFolder, entries: dict[int, Entry], sealed: set[str], pending: Set[At]) -> Iterator[str]:
     """Yield a sentence for each file of reports that no seal speaks of."""
     waiting = {
         f"{sealed_folder(folder, entries[key]).relative_to(folder.sealed)}/{batch_name(first, last)}.parquet"
@@ -250,16 +225,12 @@ def trusted(keys: Sequence[str]) -> tuple[bytes, ...]:
     Raises:
         ParameterError: if there is none, or one is no key.
     """
-    try:
-        found = tuple(base64.b64decode(key, validate=True) for key in keys)
-    except (binascii.Error, ValueError):
-        found = (b"",)
-    if not found or any(len(key) != 32 for key in found):
+    if not keys or not all(map(is_key, keys)):
         raise ParameterError(
             "trust must name the public keys of those who may sign, base64 of 32 bytes each, at least one "
             "(--trust, or trust in the settings)."
         )
-    return found
+    return tuple(map(base64.b64decode, keys))
 
 
 def add(keeper: Keeper, envelope: bytes, trust: Sequence[bytes], *, actor: str) -> tuple[CollectionRow, bool]:
@@ -293,22 +264,20 @@ def add(keeper: Keeper, envelope: bytes, trust: Sequence[bytes], *, actor: str) 
             return known, False
         if row.name in store.purges().values():
             raise ParameterError(f"files of a deleted collection {row.name} are still here; purge it again first.")
-        _check_version(row, others)
+        highest = max((other.version for other in others), default=0)
+        if row.version == highest:
+            raise EquivocationError(
+                f"version {row.version} of {row.name} is here already with another document; sign a higher version."
+            )
+        if row.version < highest:
+            raise RollbackError(
+                f"version {highest} of {row.name} is here, and this is {row.version}; add a higher one."
+            )
         store.add_collection(row)
         what = "added" if row.state == "open" else "withdrawn"
         store.note(now, actor, f"collection {what}", f"{row.name} version {row.version} ({row.id.hex()})")
     keeper.load()
     return next(other for other in store.collections() if other.id == row.id), True
-
-
-def _check_version(row: CollectionRow, others: Sequence[CollectionRow]) -> None:
-    highest = max((other.version for other in others), default=0)
-    if row.version == highest:
-        raise EquivocationError(
-            f"version {row.version} of {row.name} is here already with another document; sign a higher version."
-        )
-    if row.version < highest:
-        raise RollbackError(f"version {highest} of {row.name} is here, and this is {row.version}; add a higher one.")
 
 
 def _add(keeper: Keeper, *, envelope: str, trust: list[str]) -> dict[str, Any]:
@@ -318,10 +287,6 @@ def _add(keeper: Keeper, *, envelope: str, trust: list[str]) -> dict[str, Any]:
 
 def _named(row: CollectionRow) -> dict[str, Any]:
     return {"name": row.name, "version": row.version, "id": row.id.hex(), "state": row.state}
-
-
-def _list(keeper: Keeper) -> dict[str, Any]:
-    return {"collections": [{**_named(row), "added": row.added} for row in keeper.store.collections()]}
 
 
 def _status(keeper: Keeper) -> dict[str, Any]:
@@ -358,31 +323,19 @@ def _seal(keeper: Keeper, *, name: str, epochs: list[int], version: int | None) 
             batches = [batch for batch in batches if set(batch) & set(epochs)]
         rows = [(batch, seal_batch(keeper, entry, batch, _ACTOR)) for batch in batches]
     done = {epoch for batch, row in rows for epoch in batch if row is not None}
-    few = sorted(set(epochs or _over(keeper, entry, waiting)) - done)
-    made = [
-        {
-            "epoch": row.epoch,
-            "last": row.last,
-            "file": row.file,
-            "n": row.n,
-            "duplicates": row.duplicates,
-            "conflicts": row.conflicts,
-        }
-        for _, row in rows
-        if row is not None
-    ]
-    return {"sealed": made, "few": few, "least": entry.collection.least}
-
-
-def _over(keeper: Keeper, entry: Entry, waiting: Mapping[int, int]) -> list[int]:
     now = keeper.clock.now()
-    return [one for one in waiting if keeper.catalogue.is_closed(entry, one) or entry.when(one, now) == "late"]
+    over = [one for one in waiting if keeper.catalogue.is_closed(entry, one) or entry.when(one, now) == LATE]
+    few = sorted(set(epochs or over) - done)
+    return {"sealed": [_facts(row) for _, row in rows if row is not None], "few": few, "least": entry.collection.least}
+
+
+def _facts(seal: SealRow) -> dict[str, Any]:
+    return {name: getattr(seal, name) for name in ("epoch", "last", "file", "n", "duplicates", "conflicts")}
 
 
 def _seals(keeper: Keeper, *, id: str) -> dict[str, Any]:  # noqa: A002
     keys = {row.key for row in keeper.store.collections() if row.id.hex() == id}
-    seals = [one for one in keeper.store.seals() if one.collection in keys]
-    return {"seals": [{"epoch": one.epoch, "last": one.last, "file": one.file} for one in seals]}
+    return {"seals": [_facts(seal) for seal in keeper.store.seals() if seal.collection in keys]}
 
 
 def _add_token(keeper: Keeper, *, name: str, role: str, days: int | None) -> dict[str, Any]:
@@ -407,31 +360,21 @@ def _end_token(keeper: Keeper, *, name: str) -> dict[str, Any]:
     return {"name": name, "ended": True}
 
 
-def _backup(keeper: Keeper, *, target: str, sealed_only: bool) -> dict[str, Any]:
-    return {"target": target, "files": backup(keeper, Path(target), sealed_only=sealed_only)}
-
-
-def _check(keeper: Keeper) -> dict[str, Any]:
-    flaws = check(keeper)
-    return {"holds": not flaws, "flaws": flaws}
-
-
-def _purge(keeper: Keeper, *, name: str) -> dict[str, Any]:
-    return {"name": name, **keeper.purge(name, _ACTOR)}
-
-
 OPERATIONS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "add": _add,
-    "list": _list,
+    "list": lambda keeper: {"collections": [{**_named(row), "added": row.added} for row in keeper.store.collections()]},
     "status": _status,
     "seal": _seal,
     "seals": _seals,
     "token add": _add_token,
     "token list": _list_tokens,
     "token end": _end_token,
-    "backup": _backup,
-    "check": _check,
-    "purge": _purge,
+    "backup": lambda keeper, target, sealed_only: {
+        "target": target,
+        "files": backup(keeper, Path(target), sealed_only=sealed_only),
+    },
+    "check": lambda keeper: {"flaws": check(keeper)},
+    "purge": lambda keeper, name: {"name": name, **keeper.purge(name, _ACTOR)},
 }
 
 
@@ -490,8 +433,8 @@ def _asked(folder: DataFolder, question: dict[str, Any]) -> dict[str, Any] | Non
     answer = json.loads(said)
     if "error" in answer:
         raise _ERRORS.get(answer["kind"], ParameterError)(answer["error"])
-    found: dict[str, Any] = answer["answer"]
-    return found
+    facts: dict[str, Any] = answer["answer"]
+    return facts
 
 
 def _why_none(folder: DataFolder) -> str:

@@ -25,7 +25,6 @@ from discreet.collector.keeper import Entry, Keeper, epochs_of
 from discreet.collector.sealing import sealed_folder, tally_of
 from discreet.collector.store import SealRow
 from discreet.collector.working import JobError, Workers
-from discreet.core.tally import Tally
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators import METHODS, Method, estimate
 from discreet.estimators.linear import LinearStart, thresholded
@@ -74,17 +73,17 @@ class EstimateQuery:
 def _epochs(text: str) -> tuple[int, ...] | None:
     if text == "sealed":
         return None
-    found: set[int] = set()
+    epochs: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
         ends = [first, last if dash else first]
         if not all(end.isascii() and end.isdigit() and len(end) <= 10 for end in ends):
             raise ParameterError("epochs must be 'sealed', or numbers and ranges such as 0-5,7.")
         start, stop = int(ends[0]), int(ends[1]) + 1
-        if not start < stop <= start + _MOST_EPOCHS - len(found):
+        if not start < stop <= start + _MOST_EPOCHS - len(epochs):
             raise ParameterError(f"epochs must be ascending ranges, of at most {_MOST_EPOCHS} epochs in all.")
-        found |= set(range(start, stop))
-    return tuple(sorted(found))
+        epochs |= set(range(start, stop))
+    return tuple(sorted(epochs))
 
 
 def _level(text: str | None) -> float | None:
@@ -238,39 +237,36 @@ class Releases:
 
     def _made(self, entry: Entry, seals: Sequence[SealRow], method: Method) -> Release:
         with self.turns:
-            tallies = (self._tally(entry, seal) for seal in seals)
+            tallies = (read_tally(tally_of(self._folder.sealed / seal.file), entry.mechanism) for seal in seals)
             whole = sum(tallies, start=entry.mechanism.empty_tally())
             start = LinearStart.of(entry.mechanism, whole)
             floor = thresholded(start, _SIGNIFICANCE, uniform=False)[1].tolist()
-            found = None if method in FROM_REPORTS else estimate(entry.mechanism, whole, method=method)
-        if found is None:
-            found = self._from_reports(entry, seals, method)
-        return Release(tuple(epoch for seal in seals for epoch in epochs_of(seal)), found, floor)
+            result = None if method in FROM_REPORTS else estimate(entry.mechanism, whole, method=method)
+        if result is None:
+            result = self._from_reports(entry, seals, method)
+        return Release(tuple(epoch for seal in seals for epoch in epochs_of(seal)), result, floor)
 
     def _from_reports(self, entry: Entry, seals: Iterable[SealRow], method: Method) -> Estimate:
         place = sealed_folder(self._folder, entry)
-        files = [str(self._folder.sealed / seal.file) for seal in seals]
-        if gone := sum(not Path(file).exists() for file in files):
+        files = [self._folder.sealed / seal.file for seal in seals]
+        if gone := sum(not file.exists() for file in files):
             raise ParameterError(
                 f"method {method!r} needs reports, and those of {gone} epochs have been deleted; take another method."
             )
-        given = {"plan": str(place / "_plan.json"), "files": files, "method": method}
+        given = place / "_plan.json", files, method
         with self._processes:
             try:
-                found: Estimate = self._workers.run("estimate", given, seconds=self._seconds)
+                result: Estimate = self._workers.run(estimate_files, *given, seconds=self._seconds)
             except JobError as error:
                 raise TakesLongError(str(error)) from None
-        return found
-
-    def _tally(self, entry: Entry, seal: SealRow) -> Tally:
-        return read_tally(tally_of(self._folder.sealed / seal.file), entry.mechanism)
+        return result
 
     def counts(self, entry: Entry) -> Counts:
         """Return the numbers of reports of a collection, and of refusals by reason."""
         seals = [seal for seal in self._store.seals() if seal.collection == entry.key]
         waiting = {epoch: n for (key, epoch), n in self._keeper.pending().items() if key == entry.key}
         refused = self._keeper.refusals()
-        found = Counts(
+        counts = Counts(
             sum(seal.n for seal in seals),
             sum(seal.duplicates for seal in seals),
             sum(seal.conflicts for seal in seals),
@@ -279,8 +275,8 @@ class Releases:
         )
         for (key, _, reason), count in refused.items():
             if key == entry.key:
-                found.refusals[reason] = found.refusals.get(reason, 0) + count
-        return found
+                counts.refusals[reason] = counts.refusals.get(reason, 0) + count
+        return counts
 
 
 def covering(seals: Sequence[SealRow], epochs: Sequence[int] | None) -> list[SealRow]:
@@ -303,7 +299,7 @@ def covering(seals: Sequence[SealRow], epochs: Sequence[int] | None) -> list[Sea
     return [chosen[first] for first in sorted(chosen)]
 
 
-def estimate_files(plan: str, files: Sequence[str], method: Method) -> Estimate:
+def estimate_files(plan: Path, files: Sequence[Path], method: Method) -> Estimate:
     """Return an estimate from files of reports; run in a process of its own."""
     from discreet.engines import gather
     from discreet.formats.plan import Plan
@@ -316,6 +312,7 @@ def estimate_files(plan: str, files: Sequence[str], method: Method) -> Estimate:
 _CROWD = 10_000
 _MOST_REPORTS = 30
 _LARGE_WORTH = 10.0
+_COUNTED = ("sealed", "waiting", "duplicates", "conflicts", "epochs")
 
 
 def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
@@ -325,16 +322,25 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
         entry: the collection.
         counts: how many reports there are.
     """
-    collection = entry.collection
+    collection, guarantee, size = entry.collection, entry.mechanism.guarantee, entry.mechanism.domain.size
+    # Whoever sends a share f of all reports raises a value's estimate by f times the largest worth of a report at most,
+    # and lowers it by f (1 - the least).
+    worths = entry.mechanism.decoder.worth_range
+    least, most = float(worths[0].min()), float(worths[1].max())
     n = max(counts.sealed + counts.waiting, collection.least)
-    answers = most_answers(collection)
+    answers, error = most_answers(collection), entry.mechanism.decoder.mse(n, np.full(size, 1 / size))
     return {
         "name": collection.name,
         "version": collection.version,
         "id": collection.id.hex(),
         "state": entry.row.state,
         "simulated": collection.simulated,
-        "guarantee": _promised(entry),
+        "guarantee": {
+            "sentence": str(guarantee),
+            "notion": guarantee.notion,
+            "epsilon": collection.epsilon,
+            "realised": guarantee.realised,
+        },
         "publication": publication(entry, counts).to_dict(),
         "planned_publication": collection_publication(collection, entry.mechanism).to_dict(),
         "budgets": {
@@ -343,16 +349,15 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
             "lifetime": collection.lifetime,
             "answers_in_lifetime": answers,
         },
-        "precision": {"n": n, "standard_error": _expected_error(entry, n), "least": collection.least},
+        # Of a value, on average over values, if all are equally frequent.
+        "precision": {"n": n, "standard_error": float(np.sqrt(error / size)), "least": collection.least},
         "identification": [_identified(entry, reports) for reports in sorted({1, min(answers, _MOST_REPORTS)})],
-        "influence": _influence(entry),
-        "reports": {
-            "sealed": counts.sealed,
-            "waiting": counts.waiting,
-            "duplicates": counts.duplicates,
-            "conflicts": counts.conflicts,
-            "epochs": counts.epochs,
+        "influence": {
+            "largest_worth_of_a_report": most,
+            "least_worth_of_a_report": least,
+            "large": max(most, -least) > _LARGE_WORTH,
         },
+        "reports": {name: getattr(counts, name) for name in _COUNTED},
         "refusals": counts.refusals,
     }
 
@@ -368,31 +373,6 @@ def publication(entry: Entry, counts: Counts) -> Publication:
     return collection_publication(entry.collection, entry.mechanism, sealed)
 
 
-def _promised(entry: Entry) -> dict[str, Any]:
-    guarantee = entry.mechanism.guarantee
-    return {
-        "sentence": str(guarantee),
-        "notion": guarantee.notion,
-        "epsilon": entry.collection.epsilon,
-        "realised": guarantee.realised,
-    }
-
-
-def _influence(entry: Entry) -> dict[str, Any]:
-    least, most = worth_range(entry)
-    return {
-        "largest_worth_of_a_report": most,
-        "least_worth_of_a_report": least,
-        "large": max(most, -least) > _LARGE_WORTH,
-    }
-
-
-def _expected_error(entry: Entry, n: int) -> float:
-    """Return the root mean square error of a value, on average over values, if all are equally frequent."""
-    size = entry.mechanism.domain.size
-    return float(np.sqrt(entry.mechanism.decoder.mse(n, np.full(size, 1 / size)) / size))
-
-
 def _identified(entry: Entry, reports: int) -> dict[str, Any]:
     bounds = identification_bounds(entry.mechanism, _CROWD, reports=reports)
     return {
@@ -402,16 +382,6 @@ def _identified(entry: Entry, reports: int) -> dict[str, Any]:
         "by_guessing": bounds.guessed,
         "sentence": bounds.identification_sentence,
     }
-
-
-def worth_range(entry: Entry) -> tuple[float, float]:
-    """Return the least and the largest amount that one report adds to n times the estimate of any value.
-
-    Whoever sends a share f of all reports raises a value's estimate by at most f times the largest, and lowers it by
-    at most f (1 - the least).
-    """
-    least, most = entry.mechanism.decoder.worth_range
-    return float(least.min()), float(most.max())
 
 
 _PARQUET = "application/vnd.apache.parquet"
@@ -430,7 +400,7 @@ def spelled(release: Release, entry: Entry, counts: Counts, *, level: float | No
     Raises:
         ParameterError: if the level is not in (0, 1).
     """
-    found = replace(release.found, publication=publication(entry, counts))
+    result = replace(release.found, publication=publication(entry, counts))
     kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
     kind = next((kind for kind in kinds if kind in {"application/json", "text/csv", _PARQUET}), "application/json")
     if kind == "application/json":
@@ -439,10 +409,10 @@ def spelled(release: Release, entry: Entry, counts: Counts, *, level: float | No
             "version": entry.row.version,
             "epochs": spelled_epochs(release.epochs),
             "local_epsilon": entry.mechanism.guarantee.realised,
-            **estimate_facts(found, level, simultaneous=False, more={"noise_floor": release.noise_floor}),
+            **estimate_facts(result, level, simultaneous=False, more={"noise_floor": release.noise_floor}),
         }
         return json_text(said).encode(), kind
-    table = found.to_arrow(level)
+    table = result.to_arrow(level)
     sink = io.BytesIO()
     if kind == "text/csv":
         from pyarrow import csv

@@ -16,11 +16,11 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 import msgspec
 import numpy as np
@@ -30,7 +30,6 @@ from discreet.collector.inboxes import DataFolder, rows_of, synchronize
 from discreet.collector.keeper import LATE, Entry, Keeper, covers
 from discreet.collector.store import CollectionRow, SealRow
 from discreet.core.reports import Reports
-from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.files.writing import replacing
 from discreet.formats.sealed_files import put_sealed
@@ -192,11 +191,16 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
                     # Whoever writes looks at this first, in a turn of its own: no report comes behind it.
                     keeper.store.close_epoch(key, epoch)
             keeper.load()
-            parts = [(str(part.path), part.end) for epoch in batch for part in keeper.inboxes.parts((key, epoch))]
-        row = None
+            parts = [(part.path, part.end) for epoch in batch for part in keeper.inboxes.parts((key, epoch))]
+        row: SealRow | None = None
         try:
-            row = _sealed(keeper, entry, batch, parts)
-            if row is not None:
+            if any(part.flaw for epoch in batch for part in keeper.inboxes.parts((key, epoch))):
+                raise DataError(f"{_said(entry, batch)} has damaged reports; restore the last backup.")
+            row = keeper.work(write_batch, keeper.folder.path, entry.row, batch, parts)
+            if row is None:
+                # Of those that wait: with more of them, or with the next epoch, it is tried again.
+                keeper.few[key, tuple(batch)] = sum(keeper.pending().get((key, epoch), 0) for epoch in batch)
+            else:
                 with keeper.store.transaction():
                     keeper.store.record_seal(row)
                     keeper.store.note(row.at, actor, "sealed", f"{_said(entry, batch)}: {row.n} reports")
@@ -206,24 +210,6 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
         if row is not None:
             keeper.tidy()
     return row
-
-
-def _sealed(keeper: Keeper, entry: Entry, batch: Sequence[int], parts: Sequence[tuple[str, int]]) -> SealRow | None:
-    if any(part.flaw for epoch in batch for part in keeper.inboxes.parts((entry.key, epoch))):
-        raise DataError(f"{_said(entry, batch)} has damaged reports; restore the last backup.")
-    given = {
-        "folder": str(keeper.folder.path),
-        "row": msgspec.to_builtins(entry.row),
-        "batch": list(batch),
-        "parts": list(parts),
-    }
-    found = keeper.work("seal", given)
-    if found["few"]:
-        # Of those that wait: with more of them, or with the next epoch, it is tried again.
-        keeper.few[entry.key, tuple(batch)] = sum(keeper.pending().get((entry.key, epoch), 0) for epoch in batch)
-        return None
-    counts = (found["n"], found["duplicates"], found["conflicts"])
-    return SealRow(entry.key, batch[0], batch[-1], found["file"], found["sha256"], *counts, int(time.time()))
 
 
 def _reopen(keeper: Keeper, key: int, epochs: Sequence[int]) -> None:
@@ -241,86 +227,57 @@ def _said(entry: Entry, batch: Sequence[int]) -> str:
     return f"{entry.row.name} version {entry.row.version} {which}"
 
 
-class BatchFile:
-    """The reports of a batch, as a process of its own writes them into a sealed file.
+def write_batch(
+    place: Path, row: CollectionRow, epochs: Sequence[int], parts: Sequence[tuple[Path, int]]
+) -> SealRow | None:
+    """Write the sealed file of a batch and its tally, in a process of its own.
 
     Args:
-        folder: of all data.
+        place: the folder of all data.
         row: the collection.
         epochs: ascending.
         parts: files of their reports, and how many bytes of each.
+
+    Returns:
+        Its seal; None, and nothing is written, if it has too few different reports.
+
+    Raises:
+        DataError: if what is stored is damaged.
     """
+    folder, entry = DataFolder(place, make=False), Entry.of(row)
+    which = {"epoch": epochs[0]} if len(epochs) == 1 else {"epochs": [epochs[0], epochs[-1]]}
+    mechanism, facts = entry.mechanism, {"collection": row.id.hex(), **which}
+    tallies = [mechanism.empty_tally()]
 
-    def __init__(
-        self,
-        folder: DataFolder,
-        row: CollectionRow,
-        epochs: Sequence[int],
-        parts: Sequence[tuple[str, int]],
-    ) -> None:
-        self._folder, self._entry, self._epochs, self._parts = folder, Entry.of(row), epochs, parts
-        self._memory = MEMORY
-        self._duplicates = self._conflicts = 0
+    def counted(batches: Iterable[Reports]) -> Iterator[Reports]:
+        for batch in batches:
+            tallies[0] += mechanism.tally(batch)
+            yield batch
 
-    def write(self) -> dict[str, Any]:
-        """Write the file and its tally, and return what they hold; nothing of a batch that is too small.
-
-        Raises:
-            DataError: if what is stored is damaged.
-        """
-        with self._folder.sealing():
-            return self._written()
-
-    def _written(self) -> dict[str, Any]:
-        entry, epochs = self._entry, self._epochs
-        with self._order() as order:
-            self._fill(order)
-            if order.n < entry.collection.least:
-                return {"few": True, "n": order.n}
-            place = sealed_folder(self._folder, entry)
-            describe(place, entry)
-            for left in (*place.glob(".*"), *place.glob("_tallies/.*")):
-                # Of a sealing that was ended half-way; nobody else writes here now.
-                left.unlink()
-            which: Mapping[str, Any] = {"epoch": epochs[0]} if len(epochs) == 1 else {"epochs": [epochs[0], epochs[-1]]}
-            facts = {"collection": entry.row.id.hex(), **which}
-            file = place / f"{batch_name(epochs[0], epochs[-1])}.parquet"
-            tallies: list[Tally] = []
-            batches = _tallied(entry, order.batches(), tallies)
-            n = put_sealed(file, entry.mechanism, batches, order.n, force=True, facts=facts)
-        tally = tally_of(file)
-        write_tally(tally, sum(tallies, start=entry.mechanism.empty_tally()), force=True, facts=facts)
-        for path in (file, tally):
-            path.chmod(_FILE)
-        counts = {"n": n, "duplicates": self._duplicates, "conflicts": self._conflicts}
-        return {"few": False, "file": str(file.relative_to(self._folder.sealed)), "sha256": sha256_of(file), **counts}
-
-    def _order(self) -> CanonicalOrder:
-        simulated = self._entry.collection.simulated
-        return CanonicalOrder(self._entry.mechanism, simulated=simulated, memory=self._memory, folder=self._folder.path)
-
-    def _fill(self, order: CanonicalOrder) -> None:
-        """Take the first report of each id, and count the others."""
-        with FirstReports(order.width, memory=self._memory, folder=self._folder.path) as firsts:
-            for rows in self._rows():
-                firsts.add(rows)
+    with (
+        folder.sealing(),
+        CanonicalOrder(mechanism, simulated=entry.collection.simulated, memory=MEMORY, folder=folder.path) as order,
+    ):
+        with FirstReports(order.width, memory=MEMORY, folder=folder.path) as firsts:
+            for path, end in parts:
+                for rows in rows_of(path, end, entry.width):
+                    firsts.add(np.frombuffer(rows, dtype=np.uint8).reshape(-1, entry.width))
             for records in firsts.batches():
                 order.add_records(records)
-            self._duplicates, self._conflicts = firsts.duplicates, firsts.conflicts
-
-    def _rows(self) -> Iterator[AnyArray]:
-        """Yield the stored reports, ids and records, ``(n, width)`` at a time, in order of their arrival."""
-        width = self._entry.width
-        for path, end in self._parts:
-            for rows in rows_of(Path(path), end, width):
-                yield np.frombuffer(rows, dtype=np.uint8).reshape(-1, width)
-
-
-def _tallied(entry: Entry, batches: Iterable[Reports], tallies: list[Tally]) -> Iterator[Reports]:
-    """Yield batches, and keep the tally of all of them in a list of one."""
-    for batch in batches:
-        tallies[:] = [sum(tallies, start=entry.mechanism.tally(batch))]
-        yield batch
+        if order.n < entry.collection.least:
+            return None
+        sealed = sealed_folder(folder, entry)
+        describe(sealed, entry)
+        for left in (*sealed.glob(".*"), *sealed.glob("_tallies/.*")):
+            # Of a sealing that was ended half-way; nobody else writes here now.
+            left.unlink()
+        file = sealed / f"{batch_name(epochs[0], epochs[-1])}.parquet"
+        n = put_sealed(file, mechanism, counted(order.batches()), order.n, force=True, facts=facts)
+        write_tally(tally_of(file), tallies[0], force=True, facts=facts)
+    for path in (file, tally_of(file)):
+        path.chmod(_FILE)
+    name, counts = str(file.relative_to(folder.sealed)), (n, firsts.duplicates, firsts.conflicts)
+    return SealRow(row.key, epochs[0], epochs[-1], name, sha256_of(file), *counts, int(time.time()))
 
 
 def batch_name(first: int, last: int) -> str:

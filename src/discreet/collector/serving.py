@@ -85,7 +85,7 @@ class Guarded:
 
         async def said(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self.measures.requests[message["status"]] += 1
+                self.measures.requests.labels(message["status"]).inc()
                 if refusal is not None or not (connection.is_whole or await _drained(heard)):
                     message = {**message, "headers": [*message["headers"], (b"connection", b"close")]}
             elif not message.get("more_body", False):
@@ -134,7 +134,7 @@ class Connection(asyncio.BufferedProtocol):
         """Begin a connection, unless there are too many."""
         self._transport = transport
         if self._guarded.connections >= self._guarded.most:
-            self._guarded.measures.connections_refused += 1
+            self._guarded.measures.connections_refused.inc()
             transport.abort()
             return
         self._counted = True
@@ -178,7 +178,7 @@ class Connection(asyncio.BufferedProtocol):
         """Answer what is no whole request, and end the connection."""
         head = b"".join(name + b": " + value + b"\r\n" for name, value in refusal.headers)
         line = f"HTTP/1.1 {refusal.status} Refused\r\n".encode()
-        self._guarded.measures.requests[refusal.status] += 1
+        self._guarded.measures.requests.labels(refusal.status).inc()
         self._transport.write(line + head + b"connection: close\r\n\r\n" + refusal.body)
         self._transport.close()
 
@@ -217,7 +217,7 @@ class Connection(asyncio.BufferedProtocol):
             self._timer = self._loop.call_at(self._due, self._look)
 
     def _abort(self) -> None:
-        self._guarded.measures.connections_ended += 1
+        self._guarded.measures.connections_ended.inc()
         self._transport.abort()
 
     def eof_received(self) -> None:

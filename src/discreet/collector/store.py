@@ -8,12 +8,13 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.protocol.envelope import KEY_BYTES
 
 VERSION = 2
 """Of the tables; kept in the database."""
@@ -21,7 +22,6 @@ VERSION = 2
 NO_EPOCH = -1
 """In place of an epoch that the collection does not have: whoever sends one could name any number."""
 
-_KEY_BYTES = 32
 _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",
     "PRAGMA journal_mode = WAL",
@@ -262,7 +262,11 @@ class Store:
     def collections(self) -> list[CollectionRow]:
         """Return all collections, in the order in which they were added."""
         rows = self._rows("SELECT key, id, name, version, state, envelope, trust, added FROM collections ORDER BY key")
-        return [CollectionRow(row[0], row[1], row[2], row[3], row[4], row[5], _keys(row[6]), row[7]) for row in rows]
+        size = KEY_BYTES
+        return [
+            CollectionRow(*(*row, tuple(keys[at : at + size] for at in range(0, len(keys), size)), added))
+            for *row, keys, added in rows
+        ]
 
     def add_collection(self, row: CollectionRow) -> None:
         """Keep a collection, within a transaction; its key is chosen here, and never used again."""
@@ -285,18 +289,7 @@ class Store:
 
     def record_seal(self, row: SealRow) -> None:
         """Keep the seal of a batch, within a transaction."""
-        given = (
-            row.collection,
-            row.epoch,
-            row.last,
-            row.file,
-            row.sha256,
-            row.n,
-            row.duplicates,
-            row.conflicts,
-            row.at,
-        )
-        self._write("INSERT INTO seals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *given)
+        self._write("INSERT INTO seals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *astuple(row))
 
     def seals(self) -> list[SealRow]:
         """Return all seals, by collection and epoch."""
@@ -324,7 +317,7 @@ class Store:
     def add_token(self, row: TokenRow) -> None:
         """Keep a token, within a transaction; an ended one of the same name gives way."""
         self._write("DELETE FROM tokens WHERE name = ? AND ends <= ?", row.name, row.made)
-        self._write("INSERT INTO tokens VALUES (?, ?, ?, ?, ?)", row.name, row.role, row.digest, row.made, row.ends)
+        self._write("INSERT INTO tokens VALUES (?, ?, ?, ?, ?)", *astuple(row))
 
     def end_token(self, name: str, at: int) -> bool:
         """End a token, within a transaction, and return whether there was one."""
@@ -336,8 +329,8 @@ class Store:
 
     def clock_seen(self) -> int | None:
         """Return the time that was remembered last, in Unix seconds; None if there is none."""
-        found = self._rows("SELECT seen FROM clock")
-        return int(found[0][0]) if found else None
+        rows = self._rows("SELECT seen FROM clock")
+        return int(rows[0][0]) if rows else None
 
     def note(self, at: int, actor: str, action: str, detail: str) -> None:
         """Write a line of the audit, within a transaction."""
@@ -419,7 +412,3 @@ def make_tables(connection: sqlite3.Connection) -> None:
                 connection.execute(statement)
             statement = ""
     connection.execute(f"PRAGMA user_version = {VERSION}")
-
-
-def _keys(joined: bytes) -> tuple[bytes, ...]:
-    return tuple(joined[start : start + _KEY_BYTES] for start in range(0, len(joined), _KEY_BYTES))

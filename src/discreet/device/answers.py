@@ -97,10 +97,10 @@ def bots_of_places(collection: Collection, tagged: Any) -> dict[int, int]:
     if not isinstance(tagged, Mapping) or not set(tagged) <= set(bots.tags):
         raise ParameterError(f"secret values must be given by tag, {{tag: values}}; tags are {', '.join(bots.tags)}.")
     pairs = [(collection.code_of(value), bots.tags.index(tag)) for tag, values in tagged.items() for value in values]
-    found = {code: size + rank for code, rank in pairs if not collection.sensitive[code]}
-    if any(found.get(code, size + rank) != size + rank for code, rank in pairs):
+    bot_of = {code: size + rank for code, rank in pairs if not collection.sensitive[code]}
+    if any(bot_of.get(code, size + rank) != size + rank for code, rank in pairs):
         raise DataError("every secret value must carry one tag, and some carry two.")
-    return found
+    return bot_of
 
 
 def keep_places(database: sqlite3.Connection, collection: Collection, places: Mapping[int, int]) -> None:
@@ -231,7 +231,9 @@ def answer(database: sqlite3.Connection, collection: Collection, value: Any, mom
         return Outcome.CLOSED
     if not state["agreed"]:
         return Outcome.DECLINED
-    epoch = _running(collection, moment)
+    # Of a clock that went back by more than an epoch nothing is believed.
+    is_back = moment.now < moment.latest - collection.epochs.seconds
+    epoch = None if is_back else collection.epoch_at(moment.now)
     if epoch is None:
         return Outcome.CLOSED
     if is_answered(database, state["version"], None if collection.answers == ONCE else epoch):
@@ -244,13 +246,6 @@ def answer(database: sqlite3.Connection, collection: Collection, value: Any, mom
     charge(database, state["version"], collection, epoch, drawn.epsilon)
     put(database, state["version"], collection, epoch, record=drawn.record, now=moment.now, keys=person.keys)
     return Outcome.RECORDED
-
-
-def _running(collection: Collection, moment: Moment) -> int | None:
-    """Return the epoch that runs; None if there is none, or the clock went back by more than an epoch."""
-    if moment.now < moment.latest - collection.epochs.seconds:
-        return None
-    return collection.epoch_at(moment.now)
 
 
 def _fresh(

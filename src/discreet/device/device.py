@@ -8,6 +8,7 @@ An answer is one transaction: what is charged, remembered and to be sent is writ
 is sent is what was written, however often it takes. So a crash costs at most a charge, and never draws a second report.
 """
 
+import json
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -30,7 +31,6 @@ from discreet.device.memory import (
     spent_by_name,
     spent_in_all,
     within,
-    written_origins,
 )
 from discreet.device.outbox import Keys, LogEntry, Sent, deliver, log_entries
 from discreet.errors import ParameterError
@@ -89,13 +89,13 @@ def refuse_unaffordable(collection: Collection, limits: Limits, *, simulated: bo
 
 def keep(database: sqlite3.Connection, collection: Collection) -> None:
     """Write a collection down as the current one of its name; of one that is withdrawn what was kept is erased."""
-    kept = collection.name, collection.version, collection.id, collection.envelope
+    row = collection.name, collection.version, collection.id, collection.envelope
     database.execute(
         "INSERT INTO names (name, version, id, envelope) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE "
         "SET version = excluded.version, id = excluded.id, envelope = excluded.envelope",
-        kept,
+        row,
     )
-    origins = written_origins(collection.collectors)
+    origins = json.dumps(collection.collectors)
     if not database.execute("UPDATE versions SET origins = ? WHERE id = ?", (origins, collection.id)).rowcount:
         database.execute(
             "INSERT INTO versions (id, name, version, stop, origins) VALUES (?, ?, ?, ?, ?)",
@@ -228,10 +228,10 @@ class Device:
     def _opened(self, id_: bytes, envelope: bytes) -> Collection:
         """Return the collection of an id, from an envelope where it was not opened here before."""
         if id_ not in self._collections:
-            found = open_envelope(envelope, self._trust)
-            if found.id != id_:
+            collection = open_envelope(envelope, self._trust)
+            if collection.id != id_:
                 raise ParameterError("a collection must be the one of its envelope, and this one has another's id.")
-            self._collections[id_] = found
+            self._collections[id_] = collection
         return self._collections[id_]
 
     # Consent
@@ -242,12 +242,12 @@ class Device:
         Raises:
             ParameterError: if it is not the highest version that was accepted, or withdrawn.
         """
-        found = self._current(collection)
-        if found.state != OPEN:
+        current = self._current(collection)
+        if current.state != OPEN:
             raise ParameterError("this collection is withdrawn; nobody can agree to it.")
         with self._memory.transaction() as database:
-            database.execute("UPDATE versions SET agreed = 1 WHERE id = ?", (found.id,))
-            database.execute("UPDATE names SET declined = 0 WHERE name = ?", (found.name,))
+            database.execute("UPDATE versions SET agreed = 1 WHERE id = ?", (current.id,))
+            database.execute("UPDATE names SET declined = 0 WHERE name = ?", (current.name,))
 
     def decline(self, name: str) -> None:
         """Answer nothing under this name any more: what was not sent is erased, with the key and secret places.
@@ -274,18 +274,18 @@ class Device:
             ParameterError: if the plan has no bots or wants them otherwise, or there was an answer under this name.
             DataError: if a value is not in the domain, or has two tags; values are not quoted.
         """
-        found = self._current(collection)
-        places = bots_of_places(found, tagged)
+        current = self._current(collection)
+        places = bots_of_places(current, tagged)
         with self._memory.transaction() as database:
-            if found.name in spent_by_name(database):
+            if current.name in spent_by_name(database):
                 raise ParameterError("secret places are fixed by the first answer; other ones need another name.")
-            keep_places(database, found, places)
+            keep_places(database, current, places)
 
     def _current(self, collection: Collection | str) -> Collection:
-        found = self.collection(collection if isinstance(collection, str) else _checked(collection).name)
-        if not isinstance(collection, str) and collection.id != found.id:
+        newest = self.collection(collection if isinstance(collection, str) else _checked(collection).name)
+        if not isinstance(collection, str) and collection.id != newest.id:
             raise ParameterError("this is not the highest version that was accepted; show people that one.")
-        return found
+        return newest
 
     # Answers
 
@@ -305,12 +305,12 @@ class Device:
             RandomnessError: if there is no randomness; nothing is charged.
             StoreError: if the memory refuses; nothing is charged.
         """
-        found = self.collection(collection) if isinstance(collection, str) else self._known(_checked(collection))
+        known = self.collection(collection) if isinstance(collection, str) else self._known(_checked(collection))
         with self._memory.transaction() as database:
             now = self._clock()
             latest = note_time(database, now)
             erase_ended(database, now)
-            return answer(database, found, value, Moment(now, latest), self._person)
+            return answer(database, known, value, Moment(now, latest), self._person)
 
     def _known(self, collection: Collection) -> Collection:
         """Return the collection that was checked here under this id, whatever the caller's object says."""

@@ -26,7 +26,6 @@ collections of the application; and the lifetime of a name, over all its version
 
 import errno
 import hashlib
-import json
 import os
 import sqlite3
 import stat
@@ -47,7 +46,7 @@ from discreet.protocol.collection import Collection
 
 _SUM_BYTES = 16
 # In orders that no version of SQLite chooses. The envelope is signed; what was sent or dropped is only shown.
-_SEALED = (
+_DIGESTED = (
     "SELECT name, rootpage, sql FROM sqlite_master WHERE type = 'table' ORDER BY name",
     "SELECT latest, charges FROM clock",
     "SELECT name, version, id, envelope IS NULL, declined, key, tagged, fingerprint, record FROM names ORDER BY name",
@@ -66,14 +65,14 @@ def is_sound(database: sqlite3.Connection, *, whole: bool) -> bool:
         whole: whether to look at the ledger too.
     """
     kept = _rows(database, "SELECT seal, charges FROM clock")
-    if len(kept) != 1 or kept[0][0] != _seal(database):
+    if len(kept) != 1 or kept[0][0] != _digest(database):
         return False
     return not whole or kept[0][1] == _sum(_rows(database, "SELECT version, epoch, start, stop, charge FROM ledger"))
 
 
 def renew(database: sqlite3.Connection) -> None:
     """Write the digest of all but the ledger."""
-    database.execute("UPDATE clock SET seal = ?", (_seal(database),))
+    database.execute("UPDATE clock SET seal = ?", (_digest(database),))
 
 
 def note_charge(database: sqlite3.Connection, row: tuple[Any, ...]) -> None:
@@ -82,8 +81,8 @@ def note_charge(database: sqlite3.Connection, row: tuple[Any, ...]) -> None:
     database.execute("UPDATE clock SET charges = ?", (_sum([row], before),))
 
 
-def _seal(database: sqlite3.Connection) -> bytes:
-    return hashlib.sha256(repr([_rows(database, query) for query in _SEALED]).encode()).digest()
+def _digest(database: sqlite3.Connection) -> bytes:
+    return hashlib.sha256(repr([_rows(database, query) for query in _DIGESTED]).encode()).digest()
 
 
 def _sum(rows: list[tuple[Any, ...]], before: bytes = bytes(_SUM_BYTES)) -> bytes:
@@ -379,16 +378,6 @@ def note_time(database: sqlite3.Connection, now: float) -> int:
     if int(now) > latest:
         database.execute("UPDATE clock SET latest = ?", (int(now),))
     return int(latest)
-
-
-def written_origins(origins: tuple[str, ...]) -> str:
-    """Return origins as they are kept."""
-    return json.dumps(origins)
-
-
-def read_origins(kept: str) -> list[str]:
-    """Return origins as they were kept."""
-    return list(json.loads(kept))
 
 
 def erase_key(database: sqlite3.Connection, name: str) -> None:

@@ -8,6 +8,7 @@ The outbox: reports that wait, are sent as often as it takes, and stay in the lo
 """
 
 import hashlib
+import json
 import os
 import sqlite3
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.core.random import KEY_SIZE
-from discreet.device.memory import Memory, one_row, read_origins
+from discreet.device.memory import Memory, one_row
 from discreet.errors import DiscreetError, ParameterError
 from discreet.protocol.collection import Collection
 from discreet.protocol.frames import Frame
@@ -186,22 +187,14 @@ def _leased(memory: Memory, now: float, *, until: float) -> sqlite3.Row | None:
     return row
 
 
-def _origin(row: sqlite3.Row) -> str:
-    """Return the origin of the next try: those of the document in turn."""
-    origins = read_origins(row["origins"])
-    tries: int = row["tries"]
-    return origins[tries % len(origins)]
-
-
-def _frame(row: sqlite3.Row) -> bytes:
-    ids, record = (np.frombuffer(row[name], dtype=np.uint8)[None, :] for name in ("id", "record"))
-    return Frame(row["collection"], row["epoch"], ids, record).pack()
-
-
 def _posted(post: "Post", row: sqlite3.Row) -> "Answer":
     from discreet.device.sending import Answer
 
-    answer = post(_origin(row), _frame(row))
+    ids, record = (np.frombuffer(row[name], dtype=np.uint8)[None, :] for name in ("id", "record"))
+    # Those of the document in turn.
+    origins = json.loads(row["origins"])
+    origin = origins[row["tries"] % len(origins)]
+    answer = post(origin, Frame(row["collection"], row["epoch"], ids, record).pack())
     if not isinstance(answer, Answer):
         raise ParameterError(f"post must return an Answer, got {type(answer).__name__}.")
     return answer
@@ -217,8 +210,8 @@ def _postponed(memory: Memory, row: sqlite3.Row, answer: "Answer", now: float, s
             "UPDATE reports SET due = ? WHERE version = ? AND epoch = ? AND status IS NULL",
             (now + wait, row["version"], row["epoch"]),
         )
-    said = f"the collector answers {answer.status}." if answer.status else "the collector does not answer."
-    return answer.reason or said
+    reason = f"the collector answers {answer.status}." if answer.status else "the collector does not answer."
+    return answer.reason or reason
 
 
 def _finish(memory: Memory, version: int, epoch: int, status: str, now: int) -> None:
@@ -236,13 +229,8 @@ def log_entries(database: sqlite3.Connection) -> list[LogEntry]:
         "SELECT versions.name, versions.version, epoch, record, at, status FROM reports JOIN versions "
         "ON key = reports.version ORDER BY reports.version, epoch"
     )
-    return [_entry(row) for row in rows]
-
-
-def _entry(row: sqlite3.Row) -> LogEntry:
-    name, version, epoch, record, at, status = row
-    return LogEntry(name, version, epoch, record, _state(row), at, status)
-
-
-def _state(row: sqlite3.Row) -> str:
-    return "waiting" if row["status"] is None else "sent" if row["status"] == _ACCEPTED else "dropped"
+    states = {None: "waiting", _ACCEPTED: "sent"}
+    return [
+        LogEntry(name, version, epoch, record, states.get(status, "dropped"), at, status)
+        for name, version, epoch, record, at, status in rows
+    ]

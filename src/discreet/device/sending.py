@@ -31,6 +31,8 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.protocol.collection import LOOPBACK, USUAL_PORTS, is_origin
 from discreet.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
 from discreet.protocol.envelope import MOST_ENVELOPE_BYTES
+from discreet.protocol.frames import MEDIA_TYPE as REPORTS_TYPE
+from discreet.protocol.frames import REPORTS
 
 _PORT = 80
 _UNFIT = "a proxy must be given as http://HOST:PORT or http://NAME:PASSWORD@HOST:PORT, and this is none of these."
@@ -98,22 +100,22 @@ def checked_proxy(proxy: object) -> str | None:
     return proxy
 
 
-def proxy_for(host: str, port: int, said: str | None) -> Proxy | None:
+def proxy_for(host: str, port: int, setting: str | None) -> Proxy | None:
     """Return the proxy on the way to a collector; None if there is none.
 
     Args:
         host: of the collector.
         port: of the collector.
-        said: see `checked_proxy`; the system says it by ``HTTPS_PROXY`` (or ``ALL_PROXY``) and ``NO_PROXY``, or by its
-            settings where it has some.
+        setting: see `checked_proxy`; the system says it by ``HTTPS_PROXY`` (or ``ALL_PROXY``) and ``NO_PROXY``, or by
+            its settings where it has some.
 
     Raises:
         ProxyError: if the system names one that a device cannot use; nothing is sent past it.
     """
     if host in LOOPBACK:
         return None
-    if said is not None:
-        return Proxy.parse(said) if said else None
+    if setting is not None:
+        return Proxy.parse(setting) if setting else None
     # It is dear to import.
     from urllib.request import getproxies, proxy_bypass
 
@@ -204,8 +206,6 @@ def _ask_for_tunnel(dialled: socket.socket, target: str, proxy: Proxy) -> None:
         raise ProxyError(f"the proxy must connect to the collector, and answers {status}.")
 
 
-REPORTS = "/v1/reports"
-REPORTS_TYPE = "application/vnd.discreet.reports"
 LONGEST_PAUSE = 3600.0
 """Between two tries, in seconds."""
 
@@ -311,10 +311,10 @@ def fetch(address: str, proxy: str | None = None) -> bytes:
 def _body(answer: HTTPResponse) -> bytes:
     if answer.status != 200:
         raise FetchError(f"the collection cannot be fetched: the collector answers {answer.status}.")
-    found = answer.read(MOST_ENVELOPE_BYTES + 1)
-    if len(found) > MOST_ENVELOPE_BYTES:
+    envelope = answer.read(MOST_ENVELOPE_BYTES + 1)
+    if len(envelope) > MOST_ENVELOPE_BYTES:
         raise FetchError(f"the collection cannot be fetched: it is larger than {MOST_ENVELOPE_BYTES} bytes.")
-    return found
+    return envelope
 
 
 def seconds_of(retry_after: str | None, date: str | None = None) -> float:

@@ -23,8 +23,8 @@ from discreet.core.reports import CLEAR, PLAN, SIMULATED, Column, Reports, check
 from discreet.errors import DataError, MismatchError
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.report_tables import Form, refuse_clear
-from discreet.mechanisms.row_checks import UNREADABLE, Nullable, checked_reports, sifted_reports
-from discreet.protocol.frames import entry_as_json, entry_of, once, stacked
+from discreet.mechanisms.row_checks import UNREADABLE, checked_reports, sifted_reports
+from discreet.protocol.frames import JsonRows, entry_as_json, once
 
 _NOTHING = object()
 # Floats below it are exact.
@@ -66,7 +66,7 @@ def sift_json(mechanism: Mechanism, lines: Iterable[str], *, form: Form | None =
     rows, unreadable = _Rows(mechanism, form), Counter[str]()
     for row, line in enumerate(lines):
         try:
-            rows.add(line, row)
+            rows.read(line, row)
         except MismatchError:
             raise
         except DataError:
@@ -91,36 +91,23 @@ def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0, for
     """
     rows = _Rows(mechanism, form)
     for row, line in enumerate(lines, start=first):
-        rows.add(line, row)
+        rows.read(line, row)
     return checked_reports(mechanism, len(rows.simulated), rows.columns(), simulated=any(rows.simulated))
 
 
-class _Rows:
-    """Reports under construction from parsed lines; a refused line leaves nothing."""
+class _Rows(JsonRows):
+    """Reports under construction from lines of JSON."""
 
     def __init__(self, mechanism: Mechanism, form: Form | None) -> None:
+        super().__init__(mechanism)
         self._fingerprint, self._form = mechanism.fingerprint, form
-        self._columns = {column.name: column for column in mechanism.columns}
-        self._entries: dict[str, list[Any]] = {name: [] for name in self._columns}
-        self._present: dict[str, list[bool]] = {name: [] for name in self._columns}
         self.simulated: list[bool] = []
 
-    def add(self, line: str, row: int) -> None:
+    def read(self, line: str, row: int) -> None:
         """Add a report; errors as for `from_json`."""
         report = _parsed(line, self._fingerprint, self._columns, row, self._form)
-        entries = {name: entry_of(one, report[name], row) for name, one in self._columns.items() if name in report}
+        self.add(report, row)
         self.simulated.append(report.get("simulated", False))
-        for name, present in self._present.items():
-            present.append(name in entries)
-        for name, entry in entries.items():
-            self._entries[name].append(entry)
-
-    def columns(self) -> dict[str, Nullable]:
-        """Return the columns."""
-        return {
-            name: Nullable(np.array(self._present[name], bool), stacked(one, self._entries[name]))
-            for name, one in self._columns.items()
-        }
 
 
 def check_first(mechanism: Mechanism, lines: Iterable[str], *, form: Form | None = None) -> None:

@@ -171,14 +171,14 @@ class Panel:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One record per value."""
-        found = []
+        rows = []
         for place, name in enumerate(self.names):
             row: dict[str, Any] = {"name": name, "class": SENSITIVE if self.columns["sensitive"][place] else CLEAR}
             # What is not estimated is not drawn.
             numbers = {field: float(self.columns[field][place]) for field in DRAWN}
             row |= {field: None if isnan(number) else number for field, number in numbers.items()}
-            found.append(row if self.truth is None else {**row, "truth": float(self.truth[place])})
-        return found
+            rows.append(row if self.truth is None else {**row, "truth": float(self.truth[place])})
+        return rows
 
     @property
     def end(self) -> float:
@@ -254,12 +254,12 @@ class Differences:
     @property
     def records(self) -> list[dict[str, Any]]:
         """One record per value, as it is drawn."""
-        found = []
+        records = []
         for row in self.rows:
             clear = row["lower"] > 0 or row["upper"] < 0
             kind = SENSITIVE if row["sensitive"] else CLEAR
-            found.append({**row, "class": kind, "excludes": "yes" if clear else "no"})
-        return found
+            records.append({**row, "class": kind, "excludes": "yes" if clear else "no"})
+        return records
 
 
 @self_contained
@@ -386,10 +386,10 @@ class Map:
     def regions(self) -> list[dict[str, Any]]:
         """One record per region with a share."""
         framed = np.zeros(len(self.shares), np.bool_) if self.sensitive is None else self.sensitive
-        found = zip(self.places["row"], self.places["col"], self.shares, framed, strict=True)
+        regions = zip(self.places["row"], self.places["col"], self.shares, framed, strict=True)
         return [
             {"row": int(row), "col": int(col), "share": float(share)} | ({"sensitive": True} if mark else {})
-            for row, col, share, mark in found
+            for row, col, share, mark in regions
             if share > 0
         ]
 
@@ -412,7 +412,9 @@ def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
         alt.Axis(title=title, values=steps[::5], **marked)
         for title, steps in (("column, west to east", cols), ("row, south to north", rows))
     )
-    frames = {} if all(one.sensitive is None for one in maps) else {"stroke": _frame(alt)}
+    # Frames tell regions apart without colours.
+    stroke = alt.condition("datum.sensitive", alt.value("#ff5a1f"), alt.value(None))
+    frames = {} if all(one.sensitive is None for one in maps) else {"stroke": stroke}
     drawn = [
         alt.Chart(records_of(one.regions))
         .mark_rect(strokeWidth=3)
@@ -428,8 +430,3 @@ def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
     ]
     lines = [alt.hconcat(*drawn[start : start + across]) for start in range(0, len(drawn), across)]
     return alt.vconcat(*lines, title=alt.TitleParams(title, anchor="start", fontSize=15))
-
-
-def _frame(alt: Any) -> Any:
-    """Return the frames of sensitive regions, which tell them apart without colours."""
-    return alt.condition("datum.sensitive", alt.value("#ff5a1f"), alt.value(None))

@@ -126,11 +126,12 @@ def _panel(alt: Any, curves: Curves, row: str, column: str, width: int, height: 
     y_axis = alt.Axis(labelExpr=_SHORT, tickCount=8, **axis)
     y = alt.Y("y:Q", scale=alt.Scale(**curves.scale), axis=y_axis)
     bounded = curves.bound in curves.lines
+    shape = alt.Shape("line:N", scale=alt.Scale(domain=list(curves.lines)), legend=None)
     tips = [alt.Tooltip("line:N"), alt.Tooltip("x:Q", format=".4g"), alt.Tooltip("y:Q", format=".4g")]
     layers = [
         base.mark_rule(opacity=0.5).encode(x=x, y=alt.Y("low:Q", axis=y_axis), y2="high:Q", color=_colour(alt, curves)),
         base.mark_line(point=alt.OverlayMarkDef(size=26), strokeWidth=1.8).encode(
-            x=x, y=y, color=_colour(alt, curves), shape=_shape(alt, curves), tooltip=tips
+            x=x, y=y, color=_colour(alt, curves), shape=shape, tooltip=tips
         ),
         *([least.mark_line(strokeDash=[6, 4], strokeWidth=1.8).encode(x=x, y=y, color=_colour(alt, curves))] * bounded),
         *_lines_across(alt, curves, row, here),
@@ -159,10 +160,6 @@ def _colour(alt: Any, curves: Curves) -> Any:
     colours = [*colours, _BASELINE][: len(names)]
     legend = alt.Legend(orient="top", direction="horizontal", title=None, symbolOpacity=1, labelLimit=0)
     return alt.Color("line:N", scale=alt.Scale(domain=names, range=colours), legend=legend)
-
-
-def _shape(alt: Any, curves: Curves) -> Any:
-    return alt.Shape("line:N", scale=alt.Scale(domain=list(curves.lines)), legend=None)
 
 
 # Told apart by most colour-blind people [Wong 2011]; dashed in the second round.

@@ -86,8 +86,8 @@ def det_chart(lines: Sequence[DetLine], *, title: str = "Detection error trade-o
         curve.encode(x=x, y=y, color=colour, tooltip=tips, order="place:Q"),
         point.encode(x=x, y=y, color=colour),
     ]
-    told = "; ".join(f"{line.name} {line.equal:.2%}" for line in lines) if len(lines) <= 3 else ""
-    subtitle = f"dots: equal error rate{f' ({told})' if told else ''}; dashed: {_DIAGONAL}"
+    rates = "; ".join(f"{line.name} {line.equal:.2%}" for line in lines) if len(lines) <= 3 else ""
+    subtitle = f"dots: equal error rate{f' ({rates})' if rates else ''}; dashed: {_DIAGONAL}"
     heading = alt.TitleParams(title, subtitle=subtitle, anchor="start", fontSize=14, subtitleFontSize=11)
     return alt.layer(*layers, width=_SIZE, height=_SIZE, title=heading)
 
@@ -102,11 +102,11 @@ def _records(line: DetLine) -> list[dict[str, Any]]:
     ys = np.array([deviate(rate) for rate in line.frr[inside].tolist()])
     # Evenly along both axes, as steps are fine in the middle and wide at the ends.
     travelled = np.cumsum(np.abs(np.diff(xs, prepend=xs[:1])) + np.abs(np.diff(ys, prepend=ys[:1])))
-    kept = inside
+    places_kept = inside
     if len(inside) > _STEPS:
         places = np.unique(np.searchsorted(travelled, np.linspace(0, travelled[-1], _STEPS)))
-        xs, ys, kept = xs[places], ys[places], inside[places]
-    points = zip(xs.tolist(), ys.tolist(), line.far[kept].tolist(), line.frr[kept].tolist(), strict=True)
+        xs, ys, places_kept = xs[places], ys[places], inside[places]
+    points = zip(xs.tolist(), ys.tolist(), line.far[places_kept].tolist(), line.frr[places_kept].tolist(), strict=True)
     return [
         {"name": line.name, "place": place, "x": x, "y": y, "far": far, "frr": frr}
         for place, (x, y, far, frr) in enumerate(points)
@@ -175,6 +175,6 @@ def rank_chart(lines: Sequence[RankLines], *, users: int | None = None, title: s
         guessing = alt.Chart(records_of(chance)).mark_line(strokeDash=[4, 4], color="#999", strokeWidth=1)
         layers.insert(0, guessing.encode(x=x, y=y))
     levels = " or ".join(f"{level * 100:g}%" for level in sorted({line.level for line in lines}))
-    told = f"bars: {levels} confidence intervals" + (f"; dashed: {_CHANCE} among {users:,}" if users else "")
-    heading = alt.TitleParams(title, subtitle=told, anchor="start", fontSize=14, subtitleFontSize=11)
+    legend = f"bars: {levels} confidence intervals" + (f"; dashed: {_CHANCE} among {users:,}" if users else "")
+    heading = alt.TitleParams(title, subtitle=legend, anchor="start", fontSize=14, subtitleFontSize=11)
     return alt.layer(*layers, width=_SIZE, height=_SIZE * 3 // 4, title=heading)

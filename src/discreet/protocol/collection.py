@@ -179,12 +179,12 @@ def refuse_invisible(said: Any) -> None:
     Raises:
         FieldError: if so; it names the first ones.
     """
-    found = sorted({one for text in _texts(said) for one in _INVISIBLE.findall(text)})
-    if found:
-        shown = ", ".join(f"U+{ord(one):04X}" for one in found[:3])
+    invisible = sorted({one for text in _texts(said) for one in _INVISIBLE.findall(text)})
+    if invisible:
+        shown = ", ".join(f"U+{ord(one):04X}" for one in invisible[:3])
         raise FieldError(
             "what people read in a collection must be what it seems, without controls of direction and other invisible "
-            f"characters, and this one has {shown}{' and more' if len(found) > 3 else ''}; leave them out."
+            f"characters, and this one has {shown}{' and more' if len(invisible) > 3 else ''}; leave them out."
         )
 
 
@@ -654,7 +654,7 @@ def _protection(collection: Collection) -> list[str]:
     odds = in_odds(collection.epsilon)
     said = [
         f"Protected with epsilon = {collection.epsilon:g}: {collection.protected}{bots}; whatever a report says, none "
-        f"of these is more than {_factor(sampler.realised)} times likelier to have caused it than any other value."
+        f"of these is more than e^{sampler.realised:.4g} times likelier to have caused it than any other value."
         + (f" {odds}" if odds else "")
     ]
     if rest := size - collection.sensitive_count:
@@ -669,7 +669,8 @@ def _how_often(collection: Collection) -> str:
     if collection.answers == ONCE:
         again = "" if collection.lifetime == collection.epsilon else " later versions may ask again, and"
         return f"You answer once, {when};{again} under this name you spend {most}."
-    often = f"Once in {_length(epochs.seconds)}, {when}"
+    length, unit = next(unit for unit in _UNITS if epochs.seconds % unit[0] == 0)
+    often = f"Once in {_count(epochs.seconds // length, unit)}, {when}"
     if collection.answers == FRESH:
         return f"{often}, a new report is drawn from your answer, until you have spent {most}."
     linkable = " Reports may be as good as names: whoever compares them can tell which come from one person."
@@ -680,10 +681,6 @@ def _how_often(collection: Collection) -> str:
     )
 
 
-def _factor(epsilon: float) -> str:
-    return f"e^{epsilon:.4g}"
-
-
 def _sentence(text: str) -> str:
     text = text.strip()
     return text if text.endswith((".", "!", "?")) else f"{text}."
@@ -691,11 +688,6 @@ def _sentence(text: str) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" + ("" if number == 1 else "s")
-
-
-def _length(seconds: int) -> str:
-    size, name = next(unit for unit in _UNITS if seconds % unit[0] == 0)
-    return _count(seconds // size, name)
 
 
 def _date(seconds: int) -> str:

@@ -122,23 +122,7 @@ class SimulatedError(CollectionError):
     code = "simulated"
 
 
-REFUSALS: tuple[type[CollectionError], ...] = (
-    SizeError,
-    EnvelopeError,
-    UntrustedError,
-    SignatureError,
-    FormatError,
-    FieldError,
-    RollbackError,
-    EquivocationError,
-    PromiseError,
-    LawError,
-    CapError,
-    LifetimeError,
-    PlanError,
-    RebuiltError,
-    SimulatedError,
-)
+REFUSALS: tuple[type[CollectionError], ...] = tuple(CollectionError.__subclasses__())
 """Every reason for which a collection is refused."""
 
 
@@ -311,10 +295,10 @@ def _bytes(text: Any, length: int | None = None) -> bytes:
     """Return the bytes of canonical base64, as `_base64` writes it; of another form one document had many envelopes."""
     if not isinstance(text, str):
         raise ValueError("no text")
-    found = b64decode(text.encode("ascii"), validate=True)
-    if _base64(found) != text or (length is not None and len(found) != length):
+    data = b64decode(text.encode("ascii"), validate=True)
+    if _base64(data) != text or (length is not None and len(data) != length):
         raise ValueError("not as it is written")
-    return found
+    return data
 
 
 def _base64(data: bytes) -> str:

@@ -22,6 +22,7 @@ import binascii
 import json
 import re
 import struct
+from collections.abc import Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -74,11 +75,38 @@ def entry_of(column: Column, entry: Any, row: int) -> Any:
     return entry
 
 
-def stacked(column: Column, entries: list[Any]) -> AnyArray:
-    """Return entries as ``(k,)`` or ``(k, width)`` integers."""
-    shape = (len(entries),) if column.width is None else (len(entries), column.width)
-    dtype = np.int64 if column.bound is not None else np.uint8
-    return np.array(entries, dtype=dtype).reshape(shape)
+class JsonRows:
+    """Reports under construction from objects of JSON; one that is refused leaves nothing.
+
+    Args:
+        mechanism: what they claim to come from.
+    """
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._columns = {column.name: column for column in mechanism.columns}
+        self._entries: dict[str, list[Any]] = {name: [] for name in self._columns}
+        self._present: dict[str, list[bool]] = {name: [] for name in self._columns}
+
+    def add(self, report: Mapping[str, Any], row: int) -> None:
+        """Add the entries of a report, whose other fields are the caller's.
+
+        Raises:
+            DataError: if an entry is not of its column's kind.
+        """
+        entries = {name: entry_of(one, report[name], row) for name, one in self._columns.items() if name in report}
+        for name, present in self._present.items():
+            present.append(name in entries)
+        for name, entry in entries.items():
+            self._entries[name].append(entry)
+
+    def columns(self) -> dict[str, Nullable]:
+        """Return the columns, for `discreet.mechanisms.row_checks.checked_reports` to judge."""
+        made = {}
+        for name, column in self._columns.items():
+            entries, dtype = self._entries[name], np.uint8 if column.bound is None else np.int64
+            shape = (len(entries),) if column.width is None else (len(entries), column.width)
+            made[name] = Nullable(np.array(self._present[name], bool), np.array(entries, dtype=dtype).reshape(shape))
+        return made
 
 
 _KIND = "are of a kind that this collection does not have"
@@ -113,14 +141,16 @@ class RecordCodec(RecordForm):
         if records.dtype != np.uint8 or records.ndim != 2 or records.shape[1] != self.width:
             raise DataError(f"records must be rows of {self.width} bytes, got {records.dtype} of {records.shape}.")
         kinds, every = records[:, 0], np.ones(len(records), dtype=np.bool_)
-        told = kinds == (BOTH if self.clear_blocks else IN_CLEAR)
+        in_clear = kinds == (BOTH if self.clear_blocks else IN_CLEAR)
         if self.clear is None:
-            told = np.zeros(len(records), dtype=np.bool_)
-        refuse_rows(every, ~(told | (kinds == BLOCK)), _KIND)
-        refuse_rows(every, self._is_dirty(records, told), _PADDING)
-        with_block = every if self.clear_blocks else ~told
+            in_clear = np.zeros(len(records), dtype=np.bool_)
+        refuse_rows(every, ~(in_clear | (kinds == BLOCK)), _KIND)
+        refuse_rows(every, self._is_dirty(records, in_clear), _PADDING)
+        with_block = every if self.clear_blocks else ~in_clear
         columns = (
-            {} if self.clear is None else {CLEAR: Nullable(told, self._taken(_rows(records, told), self.clear, 1))}
+            {}
+            if self.clear is None
+            else {CLEAR: Nullable(in_clear, self._taken(_rows(records, in_clear), self.clear, 1))}
         )
         blocks, at = _rows(records, with_block), self._block_at
         for column in self.block:
@@ -128,15 +158,15 @@ class RecordCodec(RecordForm):
             at += column.bytes
         return columns
 
-    def _is_dirty(self, records: AnyArray, told: BoolArray) -> BoolArray:
+    def _is_dirty(self, records: AnyArray, in_clear: BoolArray) -> BoolArray:
         """Return ``(n,)`` booleans: which records have a byte other than zero where nothing may be."""
         if self.clear_blocks:
-            return ~told & records[:, 1 : self._block_at].any(axis=1)
+            return ~in_clear & records[:, 1 : self._block_at].any(axis=1)
         dirty = np.zeros(len(records), dtype=np.bool_)
         if self._block_end < self.width:
-            dirty |= ~told & records[:, self._block_end :].any(axis=1)
+            dirty |= ~in_clear & records[:, self._block_end :].any(axis=1)
         if 1 + self._clear_bytes < self.width:
-            dirty |= told & records[:, 1 + self._clear_bytes :].any(axis=1)
+            dirty |= in_clear & records[:, 1 + self._clear_bytes :].any(axis=1)
         return dirty
 
     @staticmethod
@@ -162,6 +192,8 @@ def _rows(records: AnyArray, which: BoolArray) -> AnyArray:
     return records if which.all() else records[which]
 
 
+REPORTS = "/v1/reports"
+"""The path at a collector to which frames are sent."""
 MEDIA_TYPE = "application/vnd.discreet.reports"
 JSON_MEDIA_TYPE = "application/vnd.discreet.reports+json"
 
@@ -322,21 +354,14 @@ def frame_of_json(data: bytes, mechanism: Mechanism, codec: RecordCodec) -> Fram
     """
     collection, epoch, listed = _parts(data)
     _check_head(collection, len(listed), len(data))
-    names = {column.name: column for column in mechanism.columns}
-    entries: dict[str, list[Any]] = {name: [] for name in names}
-    present: dict[str, list[bool]] = {name: [] for name in names}
-    ids = []
+    names, ids, rows = {column.name for column in mechanism.columns}, [], JsonRows(mechanism)
     for row, report in enumerate(listed):
         ids.append(_id_of(report, row, names))
-        for name, column in names.items():
-            present[name].append(name in report)
-            if name in report:
-                entries[name].append(_entry(column, report[name], row))
-    columns = {
-        name: Nullable(np.array(present[name], dtype=np.bool_), stacked(column, entries[name]))
-        for name, column in names.items()
-    }
-    reports = checked_reports(mechanism, len(ids), columns, simulated=False)
+        try:
+            rows.add(report, row)
+        except DataError as error:
+            raise FrameError("structure", str(error)) from None
+    reports = checked_reports(mechanism, len(ids), rows.columns(), simulated=False)
     return Frame(collection, epoch, np.array(ids, dtype=np.uint8).reshape(-1, ID_BYTES), codec.encode(reports))
 
 
@@ -368,7 +393,7 @@ def _parts(data: bytes) -> tuple[bytes, int, list[Any]]:
     return bytes.fromhex(collection), epoch, listed
 
 
-def _id_of(report: Any, row: int, names: dict[str, Column]) -> AnyArray:
+def _id_of(report: Any, row: int, names: Set[str]) -> AnyArray:
     spelled = report.get("id") if isinstance(report, dict) else None
     if not isinstance(spelled, str) or not _ID.fullmatch(spelled) or not set(report) <= {"id", *names}:
         raise FrameError("structure", f"report {row} must have an id of 22 letters and the fields of a report.")
@@ -378,10 +403,3 @@ def _id_of(report: Any, row: int, names: dict[str, Column]) -> AnyArray:
     if base64.urlsafe_b64encode(raw).rstrip(b"=") != spelled.encode("ascii"):
         raise FrameError("structure", f"report {row} must have an id in base64url whose spare bits are zero.")
     return np.frombuffer(raw, dtype=np.uint8)
-
-
-def _entry(column: Column, entry: Any, row: int) -> Any:
-    try:
-        return entry_of(column, entry, row)
-    except DataError as error:
-        raise FrameError("structure", str(error)) from None

@@ -45,8 +45,8 @@ def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random
         random = SeededRandom(int(generator.integers(1 << 62)))
         return mechanism.tally(mechanism.obfuscate_codes(np.repeat(np.arange(len(people)), people), random=random))
     domain, n = mechanism.domain, int(people.sum())
-    told: IntArray = generator.binomial(people, mechanism.numbers.truth)
-    truth, clear = told[domain.sensitive_codes], told[domain.clear_codes]
+    truthful: IntArray = generator.binomial(people, mechanism.numbers.truth)
+    truth, clear = truthful[domain.sensitive_codes], truthful[domain.clear_codes]
     support = truth
     if domain.sensitive_count:
         support = mechanism.law.draw_support(truth, mechanism.block_count(n, int(clear.sum())), generator)
@@ -97,9 +97,12 @@ def frames(
     mechanism, codec = rebuild(collection), collection.sampler.codec
     room = (LARGEST_FRAME - HEAD_BYTES) // (ID_BYTES + codec.width)
     batches = mechanism.obfuscate_batches(codes, size=min(most, MOST_REPORTS, room), random=random)
-    return (Frame(collection.id, epoch, _ids(one.n, random), codec.encode(one)).pack() for one in batches)
-
-
-def _ids(n: int, random: SeededRandom) -> AnyArray:
-    ids: AnyArray = fresh_words(random, 2 * n).view(np.uint8).reshape(n, ID_BYTES)
-    return ids
+    return (
+        Frame(
+            collection.id,
+            epoch,
+            fresh_words(random, 2 * reports.n).view(np.uint8).reshape(reports.n, ID_BYTES),
+            codec.encode(reports),
+        ).pack()
+        for reports in batches
+    )

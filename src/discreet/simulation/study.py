@@ -13,6 +13,7 @@ Findings of a study, in words, tables and pictures.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import resources
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, cast
@@ -23,7 +24,6 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource
-from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import METHODS, Method, estimate
 from discreet.files.writing import check_free, replacing
@@ -57,10 +57,7 @@ def copy_examples(folder: Path, *, force: bool = False) -> list[Path]:
     files = sorted(source.glob("*.*")) if source.is_dir() else []
     if not files:
         raise DataError("the examples are not part of this installation of discreet; install it from a wheel.")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ParameterError(f"{folder} cannot be made ({type(error).__name__}); choose another folder.") from None
+    make_folder(folder)
     targets = [folder / file.name for file in files]
     for target in targets:
         check_free(target, force=force)
@@ -68,6 +65,18 @@ def copy_examples(folder: Path, *, force: bool = False) -> list[Path]:
         with replacing(target, force=force) as beside:
             beside.write_bytes(file.read_bytes())
     return targets
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those that it is in.
+
+    Raises:
+        ParameterError: if it cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"{folder} cannot be made ({type(error).__name__}); choose another folder.") from None
 
 
 StepCallback = Callable[[str, int, int], None]
@@ -223,53 +232,47 @@ def run_study(
     codes = np.repeat(np.arange(study.domain.size), study.counts)
     methods = list(dict.fromkeys(["linear", *study.document.methods, study.document.show]))
     steps = len(study.document.run) * (len(methods) + 2)
-    tell = _Teller(progress, steps)
+    done = count()
+
+    def tell(text: str) -> None:
+        if progress is not None:
+            progress(text, next(done), steps)
+
     return [_outcome(study, spec, codes, methods, random, tell) for spec in study.document.run]
 
 
-class _Teller:
-    def __init__(self, progress: StepCallback | None, steps: int) -> None:
-        self._progress, self._steps, self._done = progress, steps, 0
-
-    def __call__(self, text: str) -> None:
-        if self._progress is not None:
-            self._progress(text, self._done, self._steps)
-        self._done += 1
-
-
 def _outcome(
-    study: Study, spec: RunSpec, codes: IntArray, methods: list[str], random: RandomSource | None, tell: _Teller
+    study: Study,
+    spec: RunSpec,
+    codes: IntArray,
+    methods: list[str],
+    random: RandomSource | None,
+    tell: Callable[[str], None],
 ) -> RunOutcome:
     mechanism = study.mechanism(spec)
     name = f"{mechanism.guarantee.notion} {mechanism.name}"
     tell(f"{name}: obfuscating")
     reports, obfuscated = _timed(lambda: mechanism.obfuscate_codes(codes, random=random))
     tell(f"{name}: tallying")
-    _compile_kernels(mechanism, reports.part(0, 100))
+    # Every kernel once, so that compiling is not timed.
+    few = reports.part(0, 100)
+    mechanism.tally(few)
+    estimate(mechanism, few, method="mle")
     tally, tallied = _timed(lambda: mechanism.tally(reports))
-    found, seconds = {}, {}
+    estimates, seconds = {}, {}
     for method in methods:
         tell(f"{name}: estimating ({method})")
         data = reports if method in ("mle", "em") else tally
-        found[method], seconds[method] = _timed(lambda: estimate(mechanism, data, method=cast("Method", method)))  # noqa: B023
-    return RunOutcome(spec, mechanism, found, _wire_bytes(reports), obfuscated, tallied, seconds)
-
-
-def _compile_kernels(mechanism: BlockMechanism, few: Reports) -> None:
-    """Run every kernel once, so that compiling is not timed."""
-    mechanism.tally(few)
-    estimate(mechanism, few, method="mle")
+        estimates[method], seconds[method] = _timed(lambda: estimate(mechanism, data, method=cast("Method", method)))  # noqa: B023
+    mask = 0 if reports.in_clear is None else reports.in_clear.nbytes
+    size = (reports.nbytes - mask) / reports.n
+    return RunOutcome(spec, mechanism, estimates, size, obfuscated, tallied, seconds)
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
     start = perf_counter()
     result = work()
     return result, perf_counter() - start
-
-
-def _wire_bytes(reports: Reports) -> float:
-    mask = 0 if reports.in_clear is None else reports.in_clear.nbytes
-    return (reports.nbytes - mask) / reports.n
 
 
 def rows(study: Study, outcomes: list[RunOutcome]) -> Iterator[dict[str, Any]]:
@@ -326,11 +329,11 @@ class Findings:
         """Return sentences on the values that were protected, the others, and the gain of ULDP."""
         study, domain = self.study, self.study.domain
         people = int(study.counts.sum())
-        told = (
+        people_sentence = (
             f"{people:,} people, each with one of {domain.size} values, were obfuscated one by one at "
             f"epsilon = {study.document.epsilon:g}."
         )
-        return [told, *self._protected(), *self._bought()]
+        return [people_sentence, *self._protected(), *self._bought()]
 
     def _protected(self) -> list[str]:
         """Return sentences on the values that the runs protect, and on those that ULDP does not."""

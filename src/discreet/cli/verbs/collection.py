@@ -15,6 +15,7 @@ from discreet.cli.options import (
     OptionGroup,
     PublicKey,
     Timestamp,
+    Writing,
     allow_outside,
     load_plan,
     option,
@@ -37,7 +38,6 @@ _EPOCHS = 30
 _TRUST = click.option(
     "--trust", multiple=True, type=PublicKey(), help="Public key that may have signed it; may be repeated."
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
 
 
 _LISTED = "Marked as public: collectors list it for everybody."
@@ -88,33 +88,33 @@ class _Said(OptionGroup):
         Raises:
             ParameterError: if people would not be told who asks what and how.
         """
-        said: dict[str, Any] = {**asdict(self), "title": self.title or title}
-        lacking = [one for one in ("title", "purpose", "contact", "answers", "collectors") if not said[one]]
+        terms: dict[str, Any] = {**asdict(self), "title": self.title or title}
+        lacking = [one for one in ("title", "purpose", "contact", "answers", "collectors") if not terms[one]]
         if lacking:
             options = ", ".join(f"--{one.removesuffix('s') if one == 'collectors' else one}" for one in lacking)
             raise ParameterError(f"people must be told who asks what and how, so {options} must be given.")
         start = int(time.time()) if self.start is None else self.start
         epochs = Epochs(start, self.epoch or _DAY, self.epochs or _EPOCHS)
         plain = {
-            one: part for one, part in said.items() if one not in {"start", "epoch", "epochs"} and part is not None
+            one: part for one, part in terms.items() if one not in {"start", "epoch", "epochs"} and part is not None
         }
         return Terms(name=name, simulated=simulated, epochs=epochs, **plain)
 
     def changes(self, before: Collection) -> dict[str, Any]:
         """Return the terms that were given, by the names that they have in `Terms`."""
         # Nothing is said by a flag that is not there; of --unlisted something is.
-        said = {one: part for one, part in asdict(self).items() if part or (one == "listed" and part is False)}
+        terms = {one: part for one, part in asdict(self).items() if part or (one == "listed" and part is False)}
         parts = {
-            "start": said.pop("start", None),
-            "seconds": said.pop("epoch", None),
-            "count": said.pop("epochs", None),
+            "start": terms.pop("start", None),
+            "seconds": terms.pop("epoch", None),
+            "count": terms.pop("epochs", None),
         }
         changed: dict[str, Any] = {one: part for one, part in parts.items() if part is not None}
-        return {**said, "epochs": replace(before.epochs, **changed)} if changed else said
+        return {**terms, "epochs": replace(before.epochs, **changed)} if changed else terms
 
 
 @dataclass(frozen=True, slots=True)
-class _Signing(OptionGroup):
+class _Signing(Writing):
     """The keys that sign, and the file of what is signed."""
 
     keys: tuple[Path, ...] = option(
@@ -127,7 +127,6 @@ class _Signing(OptionGroup):
         type=OutputFile("collections", COLLECTIONS),
         help="The signed collection: .json.",
     )
-    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
     @property
     def private(self) -> list[Any]:
@@ -139,24 +138,24 @@ class _Signing(OptionGroup):
         """The public keys of them."""
         return list(map(public_key, self.private))
 
-    def write(self, envelope: bytes, *, as_json: bool) -> None:
+    def write(self, envelope: bytes) -> None:
         """Write what is signed, and print it; refused if nobody could answer."""
-        found = open_envelope(envelope, self.public)
-        if found.state == "open" and found.epochs.end <= time.time():
+        collection = open_envelope(envelope, self.public)
+        if collection.state == "open" and collection.epochs.end <= time.time():
             raise ParameterError(
                 "nobody could answer: the last epoch is over already; choose another --start, or more --epochs."
             )
         with replacing(self.output, force=self.force) as target:
             target.write_bytes(envelope)
-        _show_collection(found, as_json=as_json, trusted=True, output=self.output)
+        _show_collection(collection, trusted=True, output=self.output)
 
 
 def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of terms to a verb, where those of before hold unless something else is said."""
-    given: Any = _Said.options(verb)
-    for term in given.__click_params__[-len(fields(_Said)) :]:
+    decorated: Any = _Said.options(verb)
+    for term in decorated.__click_params__[-len(fields(_Said)) :]:
         term.help = term.help if term.name == "page" else f"{term.help.partition(' [')[0]} [the same]"
-    return given  # type: ignore[no-any-return]
+    return decorated  # type: ignore[no-any-return]
 
 
 @click.group(cls=VerbGroup)
@@ -167,15 +166,14 @@ def collection() -> None:
 @collection.command()
 @click.argument("action", type=click.Choice(["new", "show"]))
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@_JSON
-def key(action: str, file: Path, as_json: bool) -> None:
+def key(action: str, file: Path) -> None:
     """Make a new private key in FILE (PEM, for its owner alone), or show the public key of one.
 
     Applications pin the public key; whoever holds the private one may ask their users.
     """
     public = spelled_key(new_key(file) if action == "new" else public_key(read_key(file)))
     facts = {"file": str(file), "public_key": public}
-    print_result(facts, [f"Public key, for devices to trust: {public}"], as_json=as_json, whole=True)
+    print_result(facts, [f"Public key, for devices to trust: {public}"], whole=True)
 
 
 @collection.command()
@@ -185,8 +183,7 @@ def key(action: str, file: Path, as_json: bool) -> None:
 @click.option("--simulated", is_flag=True, help="For a simulation alone: devices of people refuse it.")
 @_Signing.options
 @allow_outside
-@_JSON
-def sign(plan: Path, said: _Said, by: _Signing, *, name: str, simulated: bool, as_json: bool) -> None:
+def sign(plan: Path, said: _Said, by: _Signing, *, name: str, simulated: bool) -> None:
     """Sign PLAN with its terms, and print what people will read.
 
     Refused: a plan that protects nobody or breaks its promise, a lifetime below epsilon, epochs of less than a minute,
@@ -194,20 +191,19 @@ def sign(plan: Path, said: _Said, by: _Signing, *, name: str, simulated: bool, a
     """
     document = load_plan(plan)
     made = said.first(document.document.title, name, simulated=simulated)
-    by.write(signing.sign(document, made, by.private), as_json=as_json)
+    by.write(signing.sign(document, made, by.private))
 
 
 @collection.command()
 @click.argument("file", type=InputFile())
 @_TRUST
-@_JSON
-def show(file: Path, *, trust: tuple[bytes, ...], as_json: bool) -> None:
+def show(file: Path, *, trust: tuple[bytes, ...]) -> None:
     """Check a signed collection in FILE, and print what people will read.
 
     Without --trust the keys that the file itself names are taken, which proves nothing of who signed.
     """
     found = opened_file(file, trust)
-    _show_collection(found, as_json=as_json, trusted=bool(trust))
+    _show_collection(found, trusted=bool(trust))
 
 
 @collection.command()
@@ -217,8 +213,7 @@ def show(file: Path, *, trust: tuple[bytes, ...], as_json: bool) -> None:
 @_TRUST
 @_Signing.options
 @allow_outside
-@_JSON
-def renew(file: Path, said: _Said, by: _Signing, *, plan: Path | None, trust: tuple[bytes, ...], as_json: bool) -> None:
+def renew(file: Path, said: _Said, by: _Signing, *, plan: Path | None, trust: tuple[bytes, ...]) -> None:
     """Sign the next version of the collection in FILE, with other terms where they are given.
 
     What people have spent under the name stays spent.
@@ -226,18 +221,17 @@ def renew(file: Path, said: _Said, by: _Signing, *, plan: Path | None, trust: tu
     before = opened_file(file, (*trust, *by.public), is_known=True)
     another = None if plan is None else load_plan(plan)
     renewed = signing.renew(before.envelope, by.private, trust=trust, plan=another, **said.changes(before))
-    by.write(renewed, as_json=as_json)
+    by.write(renewed)
 
 
 @collection.command()
 @click.argument("file", type=InputFile())
 @_TRUST
 @_Signing.options
-@_JSON
-def withdraw(file: Path, by: _Signing, *, trust: tuple[bytes, ...], as_json: bool) -> None:
+def withdraw(file: Path, by: _Signing, *, trust: tuple[bytes, ...]) -> None:
     """Sign the notice that the collection in FILE is withdrawn: devices stop, and erase what they kept for it."""
     before = opened_file(file, (*trust, *by.public), is_known=True)
-    by.write(signing.withdraw(before.envelope, by.private, trust=trust), as_json=as_json)
+    by.write(signing.withdraw(before.envelope, by.private, trust=trust))
 
 
 def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:
@@ -248,38 +242,39 @@ def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -
     except FileNotFoundError:
         raise ParameterError(f"{file} does not exist.") from None
     try:
-        found = open_envelope(envelope, list(trust) or signers(envelope), is_known=is_known)
-        rebuild(found)
+        collection = open_envelope(envelope, list(trust) or signers(envelope), is_known=is_known)
+        rebuild(collection)
     except CollectionError as error:
         raise type(error)(f"{file}: {error}") from None
-    return found
+    return collection
 
 
-def _show_collection(found: Collection, *, as_json: bool, trusted: bool, output: Path | None = None) -> None:
-    keys = [spelled_key(one) for one in signers(found.envelope)]
+def _show_collection(collection: Collection, *, trusted: bool, output: Path | None = None) -> None:
+    keys = [spelled_key(one) for one in signers(collection.envelope)]
     facts: dict[str, Any] = {
-        "name": found.name,
-        "version": found.version,
-        "state": found.state,
-        "id": found.id.hex(),
+        "name": collection.name,
+        "version": collection.version,
+        "state": collection.state,
+        "id": collection.id.hex(),
         "keys": keys,
         "trusted": trusted,
-        "listed": found.listed,
-        "answers": found.answers,
-        "epsilon": found.epsilon,
-        "realised": found.sampler.realised,
-        "lifetime": found.lifetime,
-        "record_bytes": found.sampler.codec.width,
-        "fingerprint": found.fingerprint,
-        "notice": list(notice(found)),
+        "listed": collection.listed,
+        "answers": collection.answers,
+        "epsilon": collection.epsilon,
+        "realised": collection.sampler.realised,
+        "lifetime": collection.lifetime,
+        "record_bytes": collection.sampler.codec.width,
+        "fingerprint": collection.fingerprint,
+        "notice": list(notice(collection)),
     }
     lines = [
-        *notice(found),
-        f"Version {found.version} of {found.name}, id {found.id.hex()}; a report has {facts['record_bytes']} bytes.",
-        _LISTED if found.listed else _UNLISTED,
+        *notice(collection),
+        f"Version {collection.version} of {collection.name}, id {collection.id.hex()}; a report has "
+        f"{facts['record_bytes']} bytes.",
+        _LISTED if collection.listed else _UNLISTED,
         f"Signed with {', '.join(keys)}" + ("." if trusted else "; whose keys these are was not checked (--trust)."),
     ]
     if output is not None:
         facts["output"] = str(output)
         lines.append(f"Wrote {output}.")
-    print_result(facts, lines, as_json=as_json, whole=True)
+    print_result(facts, lines, whole=True)

@@ -12,7 +12,7 @@ import click
 
 from discreet.cli.commands import Verb, VerbGroup
 from discreet.cli.options import Count, OptionGroup, PublicKey, option, spelled_key
-from discreet.cli.output import InputFile, Table, show
+from discreet.cli.output import InputFile, Table, say, show
 from discreet.collector import operations
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.settings import Settings, is_loopback, load_settings
@@ -22,9 +22,6 @@ from discreet.protocol.envelope import MOST_ENVELOPE_BYTES
 
 if TYPE_CHECKING:
     from socket import socket
-
-
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +52,7 @@ def collector() -> None:
 @click.argument("collection", type=InputFile())
 @click.option("--trust", multiple=True, type=PublicKey(), help="Public key that may have signed it; repeatable.")
 @_Place.options
-@_JSON
-def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place, as_json: bool) -> None:
+def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
     """Add the signed COLLECTION, a higher version of one, or the notice that one is withdrawn.
 
     Everything that a device checks is checked, and the mechanism is rebuilt from the plan. Keys are those of --trust,
@@ -76,31 +72,29 @@ def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place, as_json: b
     sentence = f"{facts['name']} version {facts['version']} is {what}" + (
         "." if facts["new"] else "; it was here already."
     )
-    show(facts, [sentence], as_json=as_json, whole=True)
+    show(facts, [sentence], whole=True)
 
 
 @collector.command("list")
 @_Place.options
-@_JSON
-def list_collections(*, place: _Place, as_json: bool) -> None:
+def list_collections(*, place: _Place) -> None:
     """List the collections, all versions."""
     facts = place.asked("list")
     cells = [[row["name"], str(row["version"]), row["state"], row["id"][:16]] for row in facts["collections"]]
     table = Table("Collections", ["name", "version", "state", "id"], cells, left=4)
-    show(facts, [table], as_json=as_json)
+    show(facts, [table])
 
 
 @collector.command()
 @_Place.options
-@_JSON
-def status(*, place: _Place, as_json: bool) -> None:
+def status(*, place: _Place) -> None:
     """Show how many reports of each epoch wait or are sealed, and how many were refused, by reason."""
     facts = place.asked("status")
     headings = ["name", "version", "epoch", "waiting", "sealed", "duplicates", "conflicts"]
     cells = [[str({**row, "epoch": _spelled(row)}[name]) for name in headings] for row in facts["epochs"]]
     counts = [[reason, str(count)] for reason, count in sorted(facts["refusals"].items())]
     tables = [Table("Epochs", headings, cells, left=2), Table("Refused", ["reason", "count"], counts)]
-    show(facts, tables, as_json=as_json)
+    show(facts, tables)
 
 
 def _spelled(batch: dict[str, Any]) -> str:
@@ -112,8 +106,7 @@ def _spelled(batch: dict[str, Any]) -> str:
 @click.option("--epoch", "epochs", multiple=True, type=Count(0), help="One that may not be over: it is closed.")
 @click.option("--version", type=Count(1), help="Of the collection. [the newest]")
 @_Place.options
-@_JSON
-def seal(name: str, *, epochs: tuple[int, ...], version: int | None, place: _Place, as_json: bool) -> None:
+def seal(name: str, *, epochs: tuple[int, ...], version: int | None, place: _Place) -> None:
     """Seal the epochs of the collection NAME that are over, or those that are named.
 
     An epoch with fewer reports than the collection's least number waits, and is sealed together with the next one.
@@ -130,7 +123,7 @@ def seal(name: str, *, epochs: tuple[int, ...], version: int | None, place: _Pla
             f"Not sealed: {few}. There are fewer than {facts['least']:,} different reports; they are sealed together "
             "with the next epoch."
         )
-    show(facts, sentences or ["Nothing is to be sealed."], as_json=as_json, whole=True)
+    show(facts, sentences or ["Nothing is to be sealed."], whole=True)
 
 
 @collector.group()
@@ -143,68 +136,62 @@ def token() -> None:
 @click.option("--role", type=click.Choice(["analyst", "operator"]), required=True, help="What the holder may see.")
 @click.option("--days", type=Count(1), help="How long it is good for. [until it is ended]")
 @_Place.options
-@_JSON
-def add_token(name: str, *, role: str, days: int | None, place: _Place, as_json: bool) -> None:
+def add_token(name: str, *, role: str, days: int | None, place: _Place) -> None:
     """Make a token for NAME; it is printed once and kept nowhere."""
     facts = place.asked("token add", make=True, name=name, role=role, days=days)
-    show(facts, [facts["token"]], as_json=as_json, whole=True)
+    show(facts, [facts["token"]], whole=True)
 
 
 @token.command("list")
 @_Place.options
-@_JSON
-def list_tokens(*, place: _Place, as_json: bool) -> None:
+def list_tokens(*, place: _Place) -> None:
     """List the tokens by name."""
     facts = place.asked("token list")
     cells = [[row["name"], row["role"], "yes" if row["good"] else "no"] for row in facts["tokens"]]
-    show(facts, [Table("Tokens", ["name", "role", "good"], cells, left=3)], as_json=as_json)
+    show(facts, [Table("Tokens", ["name", "role", "good"], cells, left=3)])
 
 
 @token.command("end")
 @click.argument("name")
 @_Place.options
-@_JSON
-def end_token(name: str, *, place: _Place, as_json: bool) -> None:
+def end_token(name: str, *, place: _Place) -> None:
     """End the token of NAME."""
     facts = place.asked("token end", name=name)
-    show(facts, [f"The token of {name} is ended."], as_json=as_json, whole=True)
+    show(facts, [f"The token of {name} is ended."], whole=True)
 
 
 @collector.command()
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--sealed-only", is_flag=True, help="Leave out reports that are not sealed, with their ids and order.")
 @_Place.options
-@_JSON
-def backup(target: Path, *, sealed_only: bool, place: _Place, as_json: bool) -> None:
+def backup(target: Path, *, sealed_only: bool, place: _Place) -> None:
     """Copy all data into the new folder TARGET, while the collector runs, which writes it."""
     facts = place.asked("backup", target=str(target.absolute()), sealed_only=sealed_only)
-    show(facts, [f"{facts['files']} files are in {target}."], as_json=as_json, whole=True)
+    show(facts, [f"{facts['files']} files are in {target}."], whole=True)
 
 
 @collector.command()
 @click.argument("source", type=InputFile())
 @_Place.options
-@_JSON
-def restore(source: Path, *, place: _Place, as_json: bool) -> None:
+def restore(source: Path, *, place: _Place) -> None:
     """Copy the backup SOURCE into a folder without data, and check it; exit with 1 if a check fails.
 
     Epochs that were sealed after the backup are open again there, with the reports that they had.
     """
     # Before a folder is made for it.
-    kept = operations.backup_in(source)
-    _judged(operations.restore(kept, place.folder(make=True)), as_json=as_json)
+    backup = operations.backup_in(source)
+    _judged(operations.restore(backup, place.folder(make=True)))
 
 
 @collector.command()
 @_Place.options
-@_JSON
-def check(*, place: _Place, as_json: bool) -> None:
+def check(*, place: _Place) -> None:
     """Check every invariant of the data, changing nothing; exit with 1 if one does not hold."""
-    _judged(place.asked("check")["flaws"], as_json=as_json)
+    _judged(place.asked("check")["flaws"])
 
 
-def _judged(flaws: Sequence[str], *, as_json: bool) -> None:
-    show({"holds": not flaws, "flaws": list(flaws)}, flaws or ["Everything holds."], as_json=as_json, whole=True)
+def _judged(flaws: Sequence[str]) -> None:
+    show({"holds": not flaws, "flaws": list(flaws)}, flaws or ["Everything holds."], whole=True)
     if flaws:
         raise click.exceptions.Exit(1)
 
@@ -213,21 +200,20 @@ def _judged(flaws: Sequence[str], *, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @_Place.options
-@_JSON
-def purge(name: str, *, yes: bool, place: _Place, as_json: bool) -> None:
+def purge(name: str, *, yes: bool, place: _Place) -> None:
     """Delete the collection NAME, all versions, with all reports, sealed files and tallies."""
     folder = place.folder()
     if not yes:
         click.confirm(f"Delete {name} with all of its reports, for good?", abort=True)
     facts = operations.ask(folder, "purge", name=name)
     counts = ", ".join(f"{facts[what]:,} {what}" for what in ("versions", "reports", "sealed"))
-    show(facts, [f"{name} is deleted: {counts}."], as_json=as_json, whole=True)
+    show(facts, [f"{name} is deleted: {counts}."], whole=True)
 
 
 _NEEDED = ("starlette", "uvicorn", "httptools", "prometheus_client")
 
 
-@click.command(cls=Verb)
+@click.command(cls=Verb, has_result=False)
 @click.option("--config", type=InputFile(), help="Settings: a TOML file (docs/collector.md).")
 @click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of all data. [collector-data]")
 @click.option("--listen", metavar="HOST:PORT", help="Where to listen. [127.0.0.1:8080]")
@@ -311,4 +297,4 @@ def _demonstrate(settings: Settings, sockets: "Sequence[socket]", devices: int |
 
 def _show_table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
     """Show a table of the demonstration, whose first two columns are text."""
-    show(None, [Table(title, headings, [[*row] for row in cells], left=2)], as_json=False)
+    say([Table(title, headings, [[*row] for row in cells], left=2)])

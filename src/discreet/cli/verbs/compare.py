@@ -10,7 +10,17 @@ import numpy as np
 
 from discreet.cli import options
 from discreet.cli.commands import Verb
-from discreet.cli.options import Count, OptionGroup, Showing, Trust, allow_outside, load_plan, option, refuse_idle
+from discreet.cli.options import (
+    Count,
+    OptionGroup,
+    Showing,
+    Trust,
+    Writing,
+    allow_outside,
+    load_plan,
+    option,
+    refuse_idle,
+)
 from discreet.cli.output import InputFile, OutputFile, Table, file_notes, save_picture, save_table, show, write_results
 from discreet.cli.publications import Publishing, Statement, weighed_cells
 from discreet.core.grouping import MINIMUM, Grouping
@@ -80,14 +90,13 @@ class _Tests(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class _Outputs(OptionGroup):
+class _Outputs(Writing):
     """Files to write; None for those that are not named."""
 
     output: Path | None = option(
         "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Differences: {spelled(ESTIMATES)}."
     )
     plot: Path | None = option("--plot", type=options.PICTURE, help=f"Forest plot: {spelled(PICTURES)}.")
-    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
 
 @click.command(cls=Verb)
@@ -117,7 +126,7 @@ def compare(
         else:
             sides = [_side(mechanism, source, asked.weights, trust) for source in reports]
     second: Any = sides[-1].estimate if asked.given is None else read_distribution(asked.given, mechanism.domain)
-    found = compared(
+    comparison = compared(
         sides[0].estimate,
         second,
         level=DEFAULT_LEVEL if shown.level is None else shown.level,
@@ -127,56 +136,58 @@ def compare(
     cells, beside = [n for side in sides for n in side.cells], max(side.beside for side in sides)
     known = [name for name in (asked.by, asked.weights) if name is not None]
     publishing = Publishing(document, reports, trust.not_trusted, trust.trust_plan)
-    said = publishing.of(cells, "this comparison", simulated=found.simulated, beside=beside, known=known)
+    said = publishing.of(cells, "this comparison", simulated=comparison.simulated, beside=beside, known=known)
 
     def record() -> dict[str, Any]:
-        return _record(found, tests, said, notes)
+        return _record(comparison, tests, said, notes)
 
-    picture = save_picture(lambda: found.plot(shown.largest))
-    write_results(out.output, save_table(found.to_arrow, record), {out.plot: picture}, force=out.force)
-    parts = [*_parts(found, tests, shown.largest), *said.closing(notes)]
-    show(record, parts, as_json=shown.as_json)
+    picture = save_picture(lambda: comparison.plot(shown.largest))
+    write_results(out.output, save_table(comparison.to_arrow, record), {out.plot: picture}, force=out.force)
+    parts = [*_parts(comparison, tests, shown.largest), *said.closing(notes)]
+    show(record, parts)
 
 
-def _record(found: Comparison, tests: _Tests, said: Statement, notes: Sequence[str]) -> dict[str, Any]:
+def _record(comparison: Comparison, tests: _Tests, said: Statement, notes: Sequence[str]) -> dict[str, Any]:
     """Return the comparison ready for JSON."""
-    columns = {name: column.tolist() for name, column in found.columns().items()}
-    columns["significant"] = found.significant_values(tests.rate, control=tests.control).tolist()
+    columns = {name: column.tolist() for name, column in comparison.columns().items()}
+    columns["significant"] = comparison.significant_values(tests.rate, control=tests.control).tolist()
     return {
-        "sides": [{"title": title, "n": n} for title, n in zip(found.titles, found.sizes, strict=True)],
-        "methods": found.methods,
-        "level": found.level,
-        "simultaneous": found.simultaneous,
+        "sides": [{"title": title, "n": n} for title, n in zip(comparison.titles, comparison.sizes, strict=True)],
+        "methods": comparison.methods,
+        "level": comparison.level,
+        "simultaneous": comparison.simultaneous,
         "rate": tests.rate,
         "control": tests.control,
-        "overall": None if found.overall is None else found.overall._asdict(),
+        "overall": None if comparison.overall is None else comparison.overall._asdict(),
         **said.record(),
-        "simulated": found.simulated,
-        "remark": found.remark or None,
+        "simulated": comparison.simulated,
+        "remark": comparison.remark or None,
         "notes": notes,
         "values": objects(columns),
     }
 
 
-def _parts(found: Comparison, tests: _Tests, largest: int) -> Iterator[str | Table]:
+def _parts(comparison: Comparison, tests: _Tests, largest: int) -> Iterator[str | Table]:
     """Yield the table of the clearest differences, and the tests."""
-    codes = found.clearest_values(largest)
-    significant = found.significant_values(tests.rate, control=tests.control)
-    columns = [ResultColumn("significant", significant, unit="mark"), *found.stated()]
-    names = text_column("value", found.domain.names(codes))
+    codes = comparison.clearest_values(largest)
+    significant = comparison.significant_values(tests.rate, control=tests.control)
+    columns = [ResultColumn("significant", significant, unit="mark"), *comparison.stated()]
+    names = text_column("value", comparison.domain.names(codes))
     headings, *cells = rows_of([names, *(one.at(codes) for one in columns)], "page")
-    sizes = [f"{title} ({n:,} reports)" if n else title for title, n in zip(found.titles, found.sizes, strict=True)]
-    methods = " and ".join(dict.fromkeys(found.methods))
-    title = f"{sizes[0]} less {sizes[1]}: {len(codes)} of {found.domain.size} values; method {methods}"
+    sizes = [
+        f"{title} ({n:,} reports)" if n else title for title, n in zip(comparison.titles, comparison.sizes, strict=True)
+    ]
+    methods = " and ".join(dict.fromkeys(comparison.methods))
+    title = f"{sizes[0]} less {sizes[1]}: {len(codes)} of {comparison.domain.size} values; method {methods}"
     yield Table(title, headings, cells, left=2)
-    some = f"{np.count_nonzero(significant)} of {found.domain.size} values differ significantly"
+    some = f"{np.count_nonzero(significant)} of {comparison.domain.size} values differ significantly"
     yield f"{some} ({tests.control}, {tests.rate:g})."
-    if found.overall is not None:
-        statistic, degrees, p_value = found.overall
+    if comparison.overall is not None:
+        statistic, degrees, p_value = comparison.overall
         p = spelled_p_value(p_value, sign=True)
         yield f"No difference at all: chi-square {statistic:.2f}, {degrees} degrees of freedom, p {p[0]} {p[1:]}."
-    if found.remark:
-        yield found.remark
+    if comparison.remark:
+        yield comparison.remark
 
 
 def _check(reports: Sequence[Path], asked: _Sides) -> None:
@@ -207,8 +218,8 @@ class _Side(NamedTuple):
 def _side(mechanism: BlockMechanism, source: Path, weights: str | None, trust: Trust) -> _Side:
     title, read = source.name or str(source), Sources(source, trust_plan=trust.trust_plan)
     if weights is None:
-        found = estimate(mechanism, LocalEngine().tally(mechanism, read).tally)
-        return _Side(found, title, (found.n,), "")
+        estimated = estimate(mechanism, LocalEngine().tally(mechanism, read).tally)
+        return _Side(estimated, title, (estimated.n,), "")
     reports, public = read_public(mechanism, read, [weights], memory=memory_limit())
     return _Side(estimate(mechanism, reports, weights=public[weights]), title, *weighed_cells([public[weights]]))
 
@@ -224,8 +235,8 @@ def _groups(mechanism: BlockMechanism, source: Path, by: str, asked: _Sides, tru
         names = list(dict.fromkeys((by, weights)))
         data, public = read_public(mechanism, read, names, memory=memory_limit())
         about = {"groups": Grouping.of(public.select([by])), "weights": public[weights]}
-    found = estimate(mechanism, data, minimum=least, small="leave-out", **about)
-    known, groups = {str(label): label for label in found}, asked.groups
+    estimates = estimate(mechanism, data, minimum=least, small="leave-out", **about)
+    known, groups = {str(label): label for label in estimates}, asked.groups
     if groups is None:
         if len(known) != _PAIR:
             raise ParameterError(f"--groups must say which two of {len(known)} groups are compared: {_listed(known)}.")
@@ -235,7 +246,7 @@ def _groups(mechanism: BlockMechanism, source: Path, by: str, asked: _Sides, tru
     for label in groups:
         if label not in known:
             raise ParameterError(f"{label!r} is no group of at least {least} reports; there are {_listed(known)}.")
-        estimated = found[known[label]]
+        estimated = estimates[known[label]]
         cells: tuple[tuple[int, ...], str] = (estimated.n,), ""
         if weights is not None:
             grouping = about["groups"]

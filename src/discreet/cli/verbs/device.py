@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.cli.commands import VerbGroup
 from discreet.cli.options import Count, OptionGroup, PeopleColumns, PublicKey, option, spelled_key
-from discreet.cli.output import InputFile, OutputFolder, notes_on_errors, show
+from discreet.cli.output import InputFile, OutputFolder, notes_on_errors, prints_json, say, show
 from discreet.core.labels import Grid, LabelSpace, Product, Texts, names
 from discreet.device import Device, Limits
 from discreet.device.sending import checked_proxy, fetch, post
@@ -28,7 +28,7 @@ DEFAULT = "~/.local/share/discreet"
 _SETTINGS = "settings.json"
 
 
-def device_folder(store: Path | None) -> Path:
+def _folder(_: click.Context, __: click.Parameter, store: Path | None) -> Path:
     """Return the folder of ``--store``, or the one of this user."""
     if store is not None:
         return store
@@ -40,35 +40,35 @@ def device_folder(store: Path | None) -> Path:
 
 def opened_device(folder: Path, settings: dict[str, Any] | None = None, proxy: str | None = None) -> Device:
     """Return the device in a folder, with these settings or those that it was joined with."""
-    said = _kept_settings(folder) if settings is None else settings
+    kept_settings = _kept_settings(folder) if settings is None else settings
     try:
-        trust = [PublicKey().convert(key, None, None) for key in said["trust"]]
-        limits = Limits(**said["limits"])
+        trust = [PublicKey().convert(key, None, None) for key in kept_settings["trust"]]
+        limits = Limits(**kept_settings["limits"])
     except (KeyError, TypeError, click.BadParameter):
         raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.") from None
-    return Device(folder, trust, limits, simulated=said.get("simulated") is True, proxy=proxy)
+    return Device(folder, trust, limits, simulated=kept_settings.get("simulated") is True, proxy=proxy)
 
 
 def _kept_settings(folder: Path) -> dict[str, Any]:
     try:
-        said = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
+        settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ParameterError(f"there is no device in {folder}; make one with `discreet device join`.") from None
     except ValueError:
-        said = None
-    if not isinstance(said, dict):
+        settings = None
+    if not isinstance(settings, dict):
         raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.")
-    return said
+    return settings
 
 
 def refuse_another_kind(folder: Path, simulated: bool) -> None:
     """Refuse to make a person's device one of a simulation, or the other way round: budgets would mix."""
     try:
-        kept = _kept_settings(folder)
+        settings = _kept_settings(folder)
     except ParameterError:
         # There is no device, or none whose settings can be read: joining writes them anew.
         return
-    if (kept.get("simulated") is True) != simulated:
+    if (settings.get("simulated") is True) != simulated:
         kind = "people" if simulated else "a simulation"
         raise ParameterError(f"the device in {folder} is one of {kind}; name another folder with --store.")
 
@@ -98,6 +98,7 @@ _STORE = click.option(
     "--store",
     type=click.Path(path_type=Path, file_okay=False),
     envvar="DISCREET_DEVICE",
+    callback=_folder,
     help=f"Folder of the device, for its owner alone. [{DEFAULT}, or DISCREET_DEVICE]",
 )
 _PROXY = click.option(
@@ -105,7 +106,6 @@ _PROXY = click.option(
     metavar="URL",
     help="HTTP proxy on the way, as http://HOST:PORT; '' for none. [what HTTPS_PROXY and NO_PROXY say]",
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,25 +143,29 @@ def device() -> None:
 @click.option("--agree", is_flag=True, help="Agree without being asked.")
 @_PROXY
 @_STORE
-@_JSON
-def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store: Path | None, as_json: bool) -> None:
+def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store: Path) -> None:
     """Check the collection at ADDRESS (a URL or a file), show what it asks, and agree to it.
 
     Keys and limits are kept in the device's folder for the other verbs; those of an earlier join are replaced.
     """
-    folder = device_folder(store)
-    refuse_another_kind(folder, terms.simulated)
-    with opened_device(folder, terms.settings()) as opened:
-        found = opened.accept(read_envelope(address, proxy), rebuild=True)
-        keep_settings(folder, terms.settings())
-        lines = list(notice(found))
-        if not as_json:
-            show(None, lines, as_json=False, whole=True)
-        if agreed := found.state == "open" and (agree or (not as_json and _asked())):
-            opened.agree(found)
-    facts = {"name": found.name, "version": found.version, "id": found.id.hex(), "agreed": agreed, "notice": lines}
-    said = [f"{'Agreed to' if agreed else 'Not agreed to'} {found.name}, version {found.version}."]
-    show(facts, [*said, values_to_type(found)] if agreed else said, as_json=as_json, whole=True)
+    refuse_another_kind(store, terms.simulated)
+    with opened_device(store, terms.settings()) as opened:
+        collection = opened.accept(read_envelope(address, proxy), rebuild=True)
+        keep_settings(store, terms.settings())
+        lines = list(notice(collection))
+        if not prints_json():
+            say(lines, whole=True)
+        if agreed := collection.state == "open" and (agree or (not prints_json() and _asked())):
+            opened.agree(collection)
+    facts = {
+        "name": collection.name,
+        "version": collection.version,
+        "id": collection.id.hex(),
+        "agreed": agreed,
+        "notice": lines,
+    }
+    said = [f"{'Agreed to' if agreed else 'Not agreed to'} {collection.name}, version {collection.version}."]
+    show(facts, [*said, values_to_type(collection)] if agreed else said, whole=True)
 
 
 def _asked() -> bool:
@@ -174,17 +178,16 @@ def _asked() -> bool:
 @click.argument("name")
 @click.argument("value", nargs=-1, required=True)
 @_STORE
-@_JSON
-def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bool) -> None:
+def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
     """Answer the collection NAME with VALUE, once in its epoch; send it with `discreet device send`.
 
     VALUE is a label, or a label of each attribute as age=30s marital=single, or a latitude and a longitude, or - to
     read it from standard input, so that it stands in no list of commands. The exit code is 2 if there is no answer
     afterwards: nobody agreed, the budget is spent, or the collection is closed.
     """
-    with opened_device(device_folder(store)) as opened:
-        found = opened.collection(name)
-        outcome = opened.answer(found, typed_value(found, value))
+    with opened_device(store) as opened:
+        collection = opened.collection(name)
+        outcome = opened.answer(collection, typed_value(collection, value))
     said = {
         "recorded": "Recorded; it leaves with `discreet device send`.",
         "already": "There was an answer already; nothing was drawn.",
@@ -192,7 +195,7 @@ def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bo
         "closed": "The collection takes no answers now; nothing was drawn.",
         "declined": "You have not agreed; nothing was drawn.",
     }
-    show({"name": name, "outcome": str(outcome)}, [said[outcome]], as_json=as_json, whole=True)
+    show({"name": name, "outcome": str(outcome)}, [said[outcome]], whole=True)
     if outcome not in {"recorded", "already"}:
         raise click.exceptions.Exit(2)
 
@@ -201,42 +204,37 @@ def answer(name: str, value: tuple[str, ...], *, store: Path | None, as_json: bo
 @click.argument("name")
 @click.argument("places", nargs=-1)
 @_STORE
-@_JSON
-def tag(name: str, places: tuple[str, ...], *, store: Path | None, as_json: bool) -> None:
+def tag(name: str, places: tuple[str, ...], *, store: Path) -> None:
     """Keep secret PLACES under the personalized collection NAME: TAG=VALUE each, or VALUE where cells are bots.
 
     VALUE is a label, LAT,LON or "age=30s sex=f". Without any place there are none. They stay on this device, and are
     fixed by the first answer.
     """
-    with opened_device(device_folder(store)) as opened:
-        found = opened.collection(name)
-        opened.tag(found, typed_places(found, places))
-    kept = len(set(places))
-    said = f"{kept} secret {'place is' if kept == 1 else 'places are'} kept here."
-    show({"name": name, "places": kept}, [said], as_json=as_json, whole=True)
+    with opened_device(store) as opened:
+        collection = opened.collection(name)
+        opened.tag(collection, typed_places(collection, places))
+    count = len(set(places))
+    said = f"{count} secret {'place is' if count == 1 else 'places are'} kept here."
+    show({"name": name, "places": count}, [said], whole=True)
 
 
 @device.command()
 @_PROXY
 @_STORE
-@_JSON
-def send(*, proxy: str | None, store: Path | None, as_json: bool) -> None:
+def send(*, proxy: str | None, store: Path) -> None:
     """Send what is due; safe to call at any time."""
-    with opened_device(device_folder(store), proxy=proxy) as opened:
-        found = opened.send()
-    facts = {"sent": found.sent, "dropped": found.dropped, "waiting": found.waiting, "reason": found.reason}
-    why = [] if found.reason is None else [f"Not sent yet: {found.reason}"]
-    show(
-        facts, [f"Sent {found.sent}, dropped {found.dropped}; {found.waiting} wait.", *why], as_json=as_json, whole=True
-    )
+    with opened_device(store, proxy=proxy) as opened:
+        outcome = opened.send()
+    facts = {"sent": outcome.sent, "dropped": outcome.dropped, "waiting": outcome.waiting, "reason": outcome.reason}
+    why = [] if outcome.reason is None else [f"Not sent yet: {outcome.reason}"]
+    show(facts, [f"Sent {outcome.sent}, dropped {outcome.dropped}; {outcome.waiting} wait.", *why], whole=True)
 
 
 @device.command()
 @_STORE
-@_JSON
-def status(*, store: Path | None, as_json: bool) -> None:
+def status(*, store: Path) -> None:
     """Show the collections that were joined, and what was spent."""
-    with opened_device(device_folder(store)) as opened:
+    with opened_device(store) as opened:
         budget, held = opened.budget(), opened.export()["collections"]
     facts = {"spent": budget.spent, "left": budget.left, "names": dict(budget.names), "collections": held}
     lines = [
@@ -245,51 +243,46 @@ def status(*, store: Path | None, as_json: bool) -> None:
         f"{budget.names.get(one['name'], 0.0):g} nats spent."
         for one in held
     ]
-    show(facts, [*lines, f"In all {budget.spent:g} nats are spent, {budget.left:g} left."], as_json=as_json, whole=True)
+    show(facts, [*lines, f"In all {budget.spent:g} nats are spent, {budget.left:g} left."], whole=True)
 
 
 @device.command()
 @_STORE
-@_JSON
-def log(*, store: Path | None, as_json: bool) -> None:
+def log(*, store: Path) -> None:
     """Show the reports that wait, were sent or were dropped: the very bytes."""
-    with opened_device(device_folder(store)) as opened:
+    with opened_device(store) as opened:
         entries = opened.log()
     lines = [
         f"{one.name}, version {one.version}, epoch {one.epoch}: {one.record.hex()} {one.state}"
         + (f" ({one.status})" if one.status else "")
         for one in entries
     ]
-    show({"reports": [one.document() for one in entries]}, lines or ["No reports."], as_json=as_json, whole=True)
+    show({"reports": [one.document() for one in entries]}, lines or ["No reports."], whole=True)
 
 
 @device.command()
 @click.argument("name")
 @_STORE
-@_JSON
-def decline(name: str, *, store: Path | None, as_json: bool) -> None:
+def decline(name: str, *, store: Path) -> None:
     """Answer the collection NAME no more; what was not sent is erased."""
-    with opened_device(device_folder(store)) as opened:
+    with opened_device(store) as opened:
         opened.decline(name)
     show(
         {"name": name, "declined": True},
         [f"Declined {name}; what was not sent is erased."],
-        as_json=as_json,
         whole=True,
     )
 
 
 @device.command()
 @_STORE
-@_JSON
-def forget(*, store: Path | None, as_json: bool) -> None:
+def forget(*, store: Path) -> None:
     """Erase everything but the versions seen and what was spent, so that no budget begins anew."""
-    with opened_device(device_folder(store)) as opened:
+    with opened_device(store) as opened:
         opened.forget()
     show(
         {"forgotten": True},
         ["Everything but the versions seen and what was spent is erased."],
-        as_json=as_json,
         whole=True,
     )
 
@@ -311,10 +304,7 @@ class _Crowd(OptionGroup):
 @_Crowd.options
 @PeopleColumns.options
 @click.option("-o", "--output", type=OutputFolder(), help="Write the frames into this new folder; else they are sent.")
-@_JSON
-def simulate(
-    file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, output: Path | None, as_json: bool
-) -> None:
+def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, output: Path | None) -> None:
     """Draw a report for each of many devices under the simulated collection in FILE, and send them in frames.
 
     VALUES is a table with a row per person. Seeded and marked: such reports protect nobody.
@@ -327,27 +317,27 @@ def simulate(
     from discreet.formats.signing import plan_of
     from discreet.simulation.devices import chosen, frames
 
-    found, random, epoch = opened_file(file, ()), SeededRandom(crowd.seed), crowd.epoch
-    if epoch is None and (epoch := found.epoch_at(time.time())) is None:
+    collection, random, epoch = opened_file(file, ()), SeededRandom(crowd.seed), crowd.epoch
+    if epoch is None and (epoch := collection.epoch_at(time.time())) is None:
         raise ParameterError("no epoch of this collection runs now; name one with --epoch.")
-    plan = plan_of(found)
+    plan = plan_of(collection)
     columns = value_columns(plan, people)
     with notes_on_errors():
         codes = codes_of(value_source(values), replace(columns, bots=secrets(plan, people.tags, columns)))
     drawn = codes if crowd.devices is None else chosen(codes, crowd.devices, random)
-    packed = frames(found, drawn, epoch, random)
-    count = _post_frames(found, packed) if output is None else _write_frames(output, packed)
-    where = ", ".join(found.collectors) if output is None else str(output)
+    packed = frames(collection, drawn, epoch, random)
+    count = _post_frames(collection, packed) if output is None else _write_frames(output, packed)
+    where = ", ".join(collection.collectors) if output is None else str(output)
     facts = {"devices": len(drawn), "epoch": epoch, "frames": count, "to": where, "simulated": True}
     lines = [f"{len(drawn)} simulated reports of epoch {epoch} in {count} frames to {where}."]
-    show(facts, lines, as_json=as_json, whole=True)
+    show(facts, lines, whole=True)
 
 
-def _post_frames(found: Collection, packed: Iterable[bytes]) -> int:
+def _post_frames(collection: Collection, packed: Iterable[bytes]) -> int:
     count = 0
     for frame in packed:
         for _ in range(10):
-            said = post(found.collectors[0], frame)
+            said = post(collection.collectors[0], frame)
             if said.is_taken or said.is_final:
                 break
             time.sleep(max(said.retry_after, 0.5))
@@ -370,11 +360,11 @@ def _write_frames(folder: Path, packed: Iterable[bytes]) -> int:
 _LONGEST, _MOST_TYPED_DIGITS, _MOST_SHOWN = 1 << 16, 20, 20
 
 
-def typed_value(found: Collection, typed: Sequence[str]) -> Any:
+def typed_value(collection: Collection, typed: Sequence[str]) -> Any:
     """Return a value of the domain, or what is none of its values and refused later; nothing is quoted.
 
     Args:
-        found: the collection.
+        collection: the collection.
         typed: the words of a value; ``-`` alone for those of standard input.
 
     Raises:
@@ -383,14 +373,14 @@ def typed_value(found: Collection, typed: Sequence[str]) -> Any:
     """
     if list(typed) == ["-"]:
         line = _line_of_input()
-        typed = _words(line) if isinstance(found.domain.space, Grid | Product) else [line]
-    return _value(found.domain.space, typed)
+        typed = _words(line) if isinstance(collection.domain.space, Grid | Product) else [line]
+    return _value(collection.domain.space, typed)
 
 
-def typed_places(found: Collection, typed: Sequence[str]) -> Any:
+def typed_places(collection: Collection, typed: Sequence[str]) -> Any:
     """Return secret places: values by tag, or a list of values where bots stand for cells; see `typed_value`."""
-    space = found.domain.space
-    if found.bots is not None and found.bots.cell_of is not None:
+    space = collection.domain.space
+    if collection.bots is not None and collection.bots.cell_of is not None:
         return [_value(space, one.split(",")) for one in typed]
     tagged: dict[str, list[Any]] = {}
     for one in typed:
@@ -402,21 +392,21 @@ def typed_places(found: Collection, typed: Sequence[str]) -> Any:
     return tagged
 
 
-def values_to_type(found: Collection) -> str:
+def values_to_type(collection: Collection) -> str:
     """Return sentences that say what can be answered, and how it is typed."""
-    space = found.domain.space
+    space = collection.domain.space
     if isinstance(space, Grid):
         said = "a latitude and a longitude within the map"
     elif isinstance(space, Product):
         said = " ".join(f"{name}=LABEL" for name in space.attributes) + ", of " + _shown_parts(space)
     else:
         said = f"one of {_shown(space)}"
-    first = "" if found.bots is None else f"First say what is secret for you alone, {_said_of_bots(found)}. "
-    return f"{first}Answer it by `discreet device answer {found.name} VALUE`, with {said}."
+    first = "" if collection.bots is None else f"First say what is secret for you alone, {_said_of_bots(collection)}. "
+    return f"{first}Answer it by `discreet device answer {collection.name} VALUE`, with {said}."
 
 
-def _said_of_bots(found: Collection) -> str:
-    bots, verb = found.bots, f"`discreet device tag {found.name}"
+def _said_of_bots(collection: Collection) -> str:
+    bots, verb = collection.bots, f"`discreet device tag {collection.name}"
     if bots is None or bots.cell_of is not None:
         return f"by {verb} VALUE...`, without values if nothing is"
     return f"by {verb} TAG=VALUE...`, without values if nothing is; a tag is one of {'; '.join(bots.tags)}"

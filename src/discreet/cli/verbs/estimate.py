@@ -18,6 +18,7 @@ from discreet.cli.options import (
     OptionGroup,
     Reading,
     Showing,
+    Writing,
     allow_outside,
     load_plan,
     option,
@@ -99,11 +100,13 @@ class _How(OptionGroup):
         help="What is known behind secret tags: FILE, in-clear or drop. [in-clear]",
     )
 
-    @property
-    def asked(self) -> dict[str, Any]:
-        """The method and the options that are given; it refuses those that it does not use."""
-        named = {"tolerance": self.tolerance, "significance": self.significance, "remainder": self.remainder}
-        return {"method": self.method, **{name: value for name, value in named.items() if value is not None}}
+    def asked(self, progress: Callable[..., None] | None = None) -> dict[str, Any]:
+        """Return the method and the options that are given; it refuses those that it does not use."""
+        named: dict[str, Any] = {"method": self.method, "tolerance": self.tolerance}
+        named |= {"significance": self.significance, "remainder": self.remainder}
+        if progress is not None and self.method in _NEEDS_REPORTS:
+            named["progress"] = lambda passes, gap: progress(f"pass {passes:g}, gap {gap:.1e}", 0, None)
+        return {name: value for name, value in named.items() if value is not None}
 
     def reads_every(self, mechanism: BlockMechanism) -> bool:
         """Return true if a tally is not enough."""
@@ -167,7 +170,7 @@ class _Reading(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class _Outputs(OptionGroup):
+class _Outputs(Writing):
     """Files to write; None for those that are not named."""
 
     output: Path | None = option(
@@ -183,7 +186,6 @@ class _Outputs(OptionGroup):
         bars={GROUPS: NOT_WITH_GROUPS},
         help=f"Tally: {spelled(TALLIES)}.",
     )
-    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
 
 @click.command(cls=Verb)
@@ -224,15 +226,15 @@ def estimate(
     ):
         with file_notes() as notes:
             data, left_out = _read(engine, mechanism, read.sources(sources, partial(progress, "reading")), how)
-        found, tagged = _estimated(document, data, known, {**how.asked, **_passes(how.method, progress)})
-        said = _said(replace(publishing, sources=sources), data, found, left_out)
-        found = replace(found, publication=said.alone)
-    asked = shown.level, shown.simultaneous
+        result, tagged = _estimated(document, data, known, how.asked(progress))
+        said = _said(replace(publishing, sources=sources), data, result, left_out)
+        result = replace(result, publication=said.alone)
+    limits = shown.level, shown.simultaneous
     write_results(
         out.output,
-        save_table(_at(found.to_arrow, *asked), _at(partial(estimate_facts, found), *asked)),
+        save_table(_at(result.to_arrow, *limits), _at(partial(estimate_facts, result), *limits)),
         {
-            out.plot: save_picture(_at(found.plot, *asked)),
+            out.plot: save_picture(_at(result.plot, *limits)),
             out.tally_file: lambda path: put_tally(path, _tally_of(mechanism, data)),
         },
         force=out.force,
@@ -240,17 +242,17 @@ def estimate(
     reading = {"left_out": dict(left_out), "trust_plan": read.trust_plan, "notes": tuple(notes)}
 
     def record() -> dict[str, Any]:
-        facts = _at(partial(estimate_facts, found), *asked)()
+        facts = _at(partial(estimate_facts, result), *limits)()
         bots = {} if tagged is None else _bots(tagged)
         return {**facts, **said.record(), **bots, **{name: fact for name, fact in reading.items() if fact}}
 
     parts = chain(
-        _parts(found, document, shown),
+        _parts(result, document, shown),
         said.closing(notes, left_out_sentences(left_out)),
         () if tagged is None else _bot_parts(tagged, shown.largest),
         written(out.output, out.plot, out.tally_file),
     )
-    show(record, parts, as_json=shown.as_json)
+    show(record, parts)
 
 
 def _at(made: Callable[..., Any], level: float | None, simultaneous: bool) -> Callable[[], Any]:
@@ -258,13 +260,13 @@ def _at(made: Callable[..., Any], level: float | None, simultaneous: bool) -> Ca
     return partial(made, level, simultaneous=simultaneous)
 
 
-def _said(publishing: Publishing, data: Data, found: Estimate, left_out: Mapping[str, int]) -> Statement:
+def _said(publishing: Publishing, data: Data, result: Estimate, left_out: Mapping[str, int]) -> Statement:
     """Return the statement on an estimate, by the batches that its tally knows of."""
     tally = data if isinstance(data, Tally) else None
     forgotten = tally is not None and tally.rest is None
     asked = replace(publishing, left_out=sum(left_out.values()), forgotten=forgotten)
-    sizes = (found.n,) if tally is None else batches_of(tally)
-    return asked.of(sizes, "this estimate", simulated=found.simulated)
+    sizes = (result.n,) if tally is None else batches_of(tally)
+    return asked.of(sizes, "this estimate", simulated=result.simulated)
 
 
 def _check_sources(reports: Sequence[Path], engine: str) -> None:
@@ -284,12 +286,6 @@ def _read(engine: Engine, mechanism: BlockMechanism, sources: Sources, how: _How
     return counted.tally, counted.left_out
 
 
-def _passes(method: str, progress: Callable[..., None]) -> dict[str, Any]:
-    if method not in _NEEDS_REPORTS:
-        return {}
-    return {"progress": lambda passes, gap: progress(f"pass {passes:g}, gap {gap:.1e}", 0, None)}
-
-
 def _estimated(plan: Plan, data: Data, known: Any, asked: dict[str, Any]) -> tuple[Estimate, TagEstimate | None]:
     if not plan.is_personalized:
         return estimated(plan.mechanism(), data, **asked), None
@@ -303,24 +299,24 @@ def _tally_of(mechanism: BlockMechanism, data: Data) -> Tally:
     return data.tally if isinstance(data, StoredBlocks) else data
 
 
-def _parts(found: Estimate, plan: Plan, shown: Showing) -> Iterator[str | Table]:
+def _parts(result: Estimate, plan: Plan, shown: Showing) -> Iterator[str | Table]:
     """Yield the table of the largest values, and what holds of all of them."""
-    codes = found.chosen(max(shown.largest, 1))
-    columns = found.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
-    names = text_column("value", found.domain.names(codes))
+    codes = result.chosen(max(shown.largest, 1))
+    columns = result.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
+    names = text_column("value", result.domain.names(codes))
     headings, *cells = rows_of([names, *(one.at(codes) for one in columns)], "page")
-    title = f"{len(codes)} largest of {found.domain.size} values; {found.n:,} reports, method {found.method}"
+    title = f"{len(codes)} largest of {result.domain.size} values; {result.n:,} reports, method {result.method}"
     yield Table(title, headings, cells, left=2)
     yield from filter(
         None,
         (
-            found.selected(len(codes), shown.level, simultaneous=shown.simultaneous),
-            found.contradiction(shown.level, simultaneous=shown.simultaneous, shown=len(codes)),
-            found.remark,
+            result.selected(len(codes), shown.level, simultaneous=shown.simultaneous),
+            result.contradiction(shown.level, simultaneous=shown.simultaneous, shown=len(codes)),
+            result.remark,
         ),
     )
-    if found.gap is not None:
-        yield f"Log-likelihood certified to {found.gap:.1e} nats per report."
+    if result.gap is not None:
+        yield f"Log-likelihood certified to {result.gap:.1e} nats per report."
     yield str((plan.personalized() if plan.is_personalized else plan.mechanism()).guarantee)
 
 
@@ -351,23 +347,23 @@ def _tag_and_rest(personalized: Personalized, given: str) -> tuple[str, str]:
     return tag, given[len(tag) + 1 :]
 
 
-def _bots(found: TagEstimate) -> dict[str, Any]:
+def _bots(tagged: TagEstimate) -> dict[str, Any]:
     """Return the frequencies and errors of the bots, an object per tag, and the worst case behind them."""
-    errors = found.intermediate.standard_errors[found.estimate.domain.size :]
-    columns = {"tag": list(found.bots), "frequency": list(found.bots.values()), "standard_error": errors.tolist()}
-    return {"bots": objects(columns), "worst_case_l1": found.worst_case}
+    errors = tagged.intermediate.standard_errors[tagged.estimate.domain.size :]
+    columns = {"tag": list(tagged.bots), "frequency": list(tagged.bots.values()), "standard_error": errors.tolist()}
+    return {"bots": objects(columns), "worst_case_l1": tagged.worst_case}
 
 
-def _bot_parts(found: TagEstimate, largest: int) -> Iterator[str | Table]:
+def _bot_parts(tagged: TagEstimate, largest: int) -> Iterator[str | Table]:
     """Yield the largest bots, and the error that wrong background knowledge of them can cause."""
-    ranked = sorted(_bots(found)["bots"], key=lambda bot: -bot["frequency"])
+    ranked = sorted(_bots(tagged)["bots"], key=lambda bot: -bot["frequency"])
     cells = [
         [bot["tag"], f"{bot['frequency']:.4%}", f"{bot['standard_error']:.4%}"] for bot in ranked[: max(largest, 1)]
     ]
     title = f"{len(cells)} largest of {len(ranked)} bots"
     yield Table(title, ["secret of its user", "estimate", "std. error"], cells)
     yield (
-        f"What is behind the bots is assumed, not measured: at worst that misplaces {found.worst_case / 2:.4%} "
+        f"What is behind the bots is assumed, not measured: at worst that misplaces {tagged.worst_case / 2:.4%} "
         "of the people."
     )
 
@@ -379,21 +375,21 @@ def _estimate_groups(
     with read.running() as engine, file_notes() as notes:
         data, groups, weights = _read_groups(engine, publishing, how, grouping)
     about = grouping.about(data, groups)
-    found = estimated(publishing.plan.mechanism(), data, groups=groups, weights=weights, **how.asked, **about)
-    if not isinstance(found, GroupedEstimate):
-        found = GroupedEstimate((), {"everybody": found}, found, 1)
-    cells, beside, known = cells_of(found), "", grouping.by
+    result = estimated(publishing.plan.mechanism(), data, groups=groups, weights=weights, **how.asked(), **about)
+    if not isinstance(result, GroupedEstimate):
+        result = GroupedEstimate((), {"everybody": result}, result, 1)
+    cells, beside, known = cells_of(result), "", grouping.by
     if weights is not None:
         # People in one cell weigh alike.
         cells, beside = weighed_cells([weights, *([] if groups is None else groups.columns)])
         known = (*known, grouping.weights or "")
-    said = publishing.of(cells, "these estimates", simulated=found.overall.simulated, beside=beside, known=known)
-    record = partial(_groups_record, found, shown, said, notes)
-    table = partial(found.to_arrow, shown.level, simultaneous=shown.simultaneous)
-    picture = save_picture(partial(found.plot, shown.level))
+    said = publishing.of(cells, "these estimates", simulated=result.overall.simulated, beside=beside, known=known)
+    record = partial(_groups_record, result, shown, said, notes)
+    table = partial(result.to_arrow, shown.level, simultaneous=shown.simultaneous)
+    picture = save_picture(partial(result.plot, shown.level))
     write_results(out.output, save_table(table, record), {out.plot: picture}, force=out.force)
-    parts = chain(_groups_parts(found, shown), said.closing(notes), written(out.output, out.plot))
-    show(record, parts, as_json=shown.as_json)
+    parts = chain(_groups_parts(result, shown), said.closing(notes), written(out.output, out.plot))
+    show(record, parts)
 
 
 def _read_groups(engine: Engine, publishing: Publishing, how: _How, grouping: _Grouping) -> tuple[Any, Any, Any]:
@@ -413,48 +409,48 @@ def _read_groups(engine: Engine, publishing: Publishing, how: _How, grouping: _G
         raise ParameterError("weights, and the methods mle and em by group, go with --engine local.")
     # A column of groups may be that of weights too.
     names = list(dict.fromkeys([*grouping.by, *filter(None, [grouping.weights])]))
-    found, public = read_public(mechanism, Sources(reports, trust_plan=trust), names, memory=memory_limit())
+    evidence, public = read_public(mechanism, Sources(reports, trust_plan=trust), names, memory=memory_limit())
     groups = public.select(list(grouping.by)) if grouping.by else None
-    return found, groups, None if grouping.weights is None else public[grouping.weights]
+    return evidence, groups, None if grouping.weights is None else public[grouping.weights]
 
 
-def _groups_record(found: GroupedEstimate, shown: Showing, said: Statement, notes: Sequence[str]) -> dict[str, Any]:
+def _groups_record(estimates: GroupedEstimate, shown: Showing, said: Statement, notes: Sequence[str]) -> dict[str, Any]:
     """Return the estimates ready for JSON: ``groups`` has an object for each, ``overall`` is that of everybody."""
     names, facts = (
-        found.names or ("group",),
+        estimates.names or ("group",),
         partial(estimate_facts, level=shown.level, simultaneous=shown.simultaneous),
     )
     groups = []
-    for label, one in found.items():
+    for label, one in estimates.items():
         labels = label if isinstance(label, tuple) else (label,)
         # Of two digits of n, so that many groups are alike.
         person = replace(said.alone, batches=(two_digits(one.n),), remarks=()).figures()
         groups.append({**dict(zip(names, labels, strict=True)), "publication": person, **facts(one)})
-    left_out = {"groups": found.left_out[0], "reports": found.left_out[1]}
-    more = {"minimum": found.minimum, "left_out": left_out, "notes": notes}
-    return {"groups": groups, "overall": facts(found.overall), **said.record(), **more}
+    left_out = {"groups": estimates.left_out[0], "reports": estimates.left_out[1]}
+    more = {"minimum": estimates.minimum, "left_out": left_out, "notes": notes}
+    return {"groups": groups, "overall": facts(estimates.overall), **said.record(), **more}
 
 
-def _groups_parts(found: GroupedEstimate, shown: Showing) -> Iterator[str | Table]:
+def _groups_parts(estimates: GroupedEstimate, shown: Showing) -> Iterator[str | Table]:
     """Yield a table with a row for each value of each of the largest groups, and what holds of all groups."""
-    everybody, codes = found.overall, found.overall.chosen(shown.largest)
+    everybody, codes = estimates.overall, estimates.overall.chosen(shown.largest)
     # Without columns of groups, everybody is the only one.
-    chosen, cells = set(found.largest(_GROUPS_SHOWN)) if found.names else set(), []
-    groups = [(label, found[label]) for label in found if label in chosen]
+    chosen, cells = set(estimates.largest(_GROUPS_SHOWN)) if estimates.names else set(), []
+    groups = [(label, estimates[label]) for label in estimates if label in chosen]
     for label, one in [*groups, ("everybody", everybody)]:
         columns = one.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
-        names = text_column("value", found.domain.names(codes))
+        names = text_column("value", estimates.domain.names(codes))
         headings, *rows = rows_of([names, *(each.at(codes) for each in columns)], "groups")
         cells += [[spelled_group(label), f"{one.n:,}", *row] for row in rows]
-    title = f"{len(codes)} of {found.domain.size} values; method {next(iter(found.values())).method}"
-    title = f"{len(found)} groups, {title}" if groups else title
+    title = f"{len(codes)} of {estimates.domain.size} values; method {next(iter(estimates.values())).method}"
+    title = f"{len(estimates)} groups, {title}" if groups else title
     yield Table(title, ["group", "reports", *headings], cells, left=3)
-    if smaller := len(found) - len(groups) if groups else 0:
+    if smaller := len(estimates) - len(groups) if groups else 0:
         yield f"{smaller:,} smaller {'group is' if smaller == 1 else 'groups are'} not shown; -o and --json give all."
     yield f"Everybody: {everybody.n:,} reports, method {everybody.method}."
     if noise := everybody.selected(len(codes), shown.level, simultaneous=shown.simultaneous):
         yield noise
-    if found.left_out[0]:
-        few, people = found.left_out
+    if estimates.left_out[0]:
+        few, people = estimates.left_out
         noun = "group" if few == 1 else "groups"
-        yield f"Left out: {few:,} {noun} with fewer than {found.minimum} reports ({people:,} reports)."
+        yield f"Left out: {few:,} {noun} with fewer than {estimates.minimum} reports ({people:,} reports)."

@@ -14,7 +14,7 @@ from msgspec import structs
 from discreet.cli import options
 from discreet.cli.commands import Verb
 from discreet.cli.options import Count, OptionGroup, option
-from discreet.cli.output import InputFile, OutputFile, show
+from discreet.cli.output import InputFile, OutputFile, prints_json, say, show
 from discreet.core.checks import meant
 from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
@@ -111,7 +111,6 @@ class _Promise(OptionGroup):
 @click.option("--title", default="", help="Title of the plan, for people.")
 @click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The plan: {spelled(PLANS)}. [printed]")
 @options.force
-@options.as_json
 def init(
     tables: tuple[str | Path, ...],
     of: _Columns,
@@ -120,7 +119,6 @@ def init(
     title: str,
     output: Path | None,
     force: bool,
-    as_json: bool,
 ) -> None:
     """Propose a plan for columns of TABLE: their labels, what you call sensitive, and the mechanism that errs least.
 
@@ -131,7 +129,7 @@ def init(
     values, such as names, are refused. With --labels or --cuts nothing of the table gets into the plan.
     """
     listed, cut = of.said()
-    asking = not as_json and _at_a_terminal()
+    asking = not prints_json() and sys.stdin is not None and sys.stdin.isatty()
     enough = LEAST if of.least is None else of.least
     looks = look_at(tables, {name: listed.get(name) for name in of.columns} if of.columns else None)
     if not of.columns:
@@ -139,20 +137,20 @@ def init(
     _refuse_unsaid(of.columns, promise, asking=asking)
     names = of.columns or _asked("column of values (several, with commas, for all combinations)", _chooser(looks))
     way = _Way(enough, asking=asking)
-    found = {name: _proposal(looks[name], listed.get(name), cut.get(name), way) for name in names}
-    for name, one in found.items() if asking else ():
+    proposals = {name: _proposal(looks[name], listed.get(name), cut.get(name), way) for name in names}
+    for name, one in proposals.items() if asking else ():
         click.echo(f"{name}: {_few(one.labels.labels)}", err=True)
-    plan = _with_cuts(Plan.of(_recommended(found, promise), title=title), found)
+    plan = _with_cuts(Plan.of(_recommended(proposals, promise), title=title), proposals)
     if output is not None:
         plan.save(output, force=force)
-    sentences = list(_sentences(plan, found, enough, output))
-    if output is None and not as_json:
+    sentences = list(_sentences(plan, proposals, enough, output))
+    if output is None and not prints_json():
         click.echo(plan_text(plan))
         click.echo("\n".join(sentences), err=True)
         return
-    show(_facts(plan, found, output), sentences, as_json=as_json)
-    if not as_json:
-        show(None, _next(tables, found, output), as_json=False, whole=True)
+    show(_facts(plan, proposals, output), sentences)
+    if not prints_json():
+        say(_next(tables, proposals, output), whole=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +169,6 @@ class _Way:
     asking: bool
 
 
-def _at_a_terminal() -> bool:
-    return sys.stdin is not None and sys.stdin.isatty()
-
-
 def _asked(text: str, read: Callable[[str], Answer], default: str | None = None) -> Answer:
     """Return the answer of a person at a terminal, who is asked again until it can be used."""
 
@@ -188,14 +182,14 @@ def _asked(text: str, read: Callable[[str], Answer], default: str | None = None)
     return answer
 
 
-def _recommended(found: Mapping[str, _Found], promise: _Promise) -> BlockMechanism:
+def _recommended(proposals: Mapping[str, _Found], promise: _Promise) -> BlockMechanism:
     """Return the mechanism for the domain; what is sensitive and epsilon are asked for if they are not said."""
-    said = [*_by_column("--sensitive", promise.sensitive, [*found])]
-    marked = None if promise.all_sensitive else said or _asked_sensitive(found)
+    said = [*_by_column("--sensitive", promise.sensitive, [*proposals])]
+    marked = None if promise.all_sensitive else said or _asked_sensitive(proposals)
     epsilon = promise.epsilon
     if epsilon is None:
         epsilon = _asked("epsilon, the privacy promise in nats", float)
-    return best(_domain(found, marked), epsilon)
+    return best(_domain(proposals, marked), epsilon)
 
 
 def _refuse_unsaid(columns: Sequence[str], promise: _Promise, *, asking: bool) -> None:
@@ -233,11 +227,11 @@ def _in_short(look: ColumnLook, least: int) -> str:
     if not look.rows:
         return "nothing: it is empty"
     try:
-        found = _proposal(look, None, None, _Way(least, asking=False))
+        proposal = _proposal(look, None, None, _Way(least, asking=False))
     except DataError:
         return f"nothing: {'mostly different' if look.is_different else 'most are rare'}"
-    rare = f", {found.labels.others:,} rare ones not" if found.labels.others else ""
-    return f"{len(found.labels.labels):,} {'ranges' if found.cuts else 'labels'}{rare}"
+    rare = f", {proposal.labels.others:,} rare ones not" if proposal.labels.others else ""
+    return f"{len(proposal.labels.labels):,} {'ranges' if proposal.cuts else 'labels'}{rare}"
 
 
 def _few(labels: Sequence[Any]) -> str:
@@ -265,14 +259,14 @@ def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None,
         return _Found(labels_in(look, listed))
     cuts = proposed = proposed_cuts(look, least=way.least)
     try:
-        found = labels_in(look, least=way.least)
+        labels = labels_in(look, least=way.least)
     except DataError:
         if not cuts:
             raise
     else:
-        codes = found.others <= len(found.labels) and found.other_rows <= _MOST_OTHERS * found.rows
+        codes = labels.others <= len(labels.labels) and labels.other_rows <= _MOST_OTHERS * labels.rows
         if not cuts or codes:
-            return _Found(found)
+            return _Found(labels)
     if way.asking:
         said = ",".join(str(one) for one in cuts)
         cuts = _asked(f"{look.name} holds {look.kind}; ranges begin at", lambda text: _cuts_of(look, text), said)
@@ -315,9 +309,9 @@ def _by_column(option: str, texts: Sequence[str], columns: Sequence[str]) -> Ite
         yield name, next(csv.reader([rest]), [])
 
 
-def _asked_sensitive(found: Mapping[str, _Found]) -> list[tuple[str, list[str]]]:
+def _asked_sensitive(proposals: Mapping[str, _Found]) -> list[tuple[str, list[str]]]:
     """Return the sensitive labels by column, as a person says them."""
-    several = len(found) > 1
+    several = len(proposals) > 1
 
     def reader(name: str, labels: Sequence[Any]) -> Callable[[str], list[str]]:
         def read(text: str) -> list[str]:
@@ -332,18 +326,18 @@ def _asked_sensitive(found: Mapping[str, _Found]) -> list[tuple[str, list[str]]]
     how = f"with commas, or {_ALL}, or {_NONE} for none" if several else f"with commas, or {_ALL}"
     asked = [
         (name, _asked(f"sensitive labels of {name} ({how})", reader(name, one.labels.labels)))
-        for name, one in found.items()
+        for name, one in proposals.items()
     ]
     return [(name, said) for name, said in asked if said]
 
 
-def _domain(found: Mapping[str, _Found], marked: Sequence[tuple[str, list[str]]] | None) -> Domain:
+def _domain(proposals: Mapping[str, _Found], marked: Sequence[tuple[str, list[str]]] | None) -> Domain:
     """Return the domain; every value is sensitive if nothing is marked."""
-    labels = {name: one.labels.labels for name, one in found.items()}
+    labels = {name: one.labels.labels for name, one in proposals.items()}
     if marked is not None and not marked:
         raise ParameterError("some labels must be sensitive, and none were said to be.")
     patterns = None if marked is None else [{name: _known(name, said, labels[name])} for name, said in marked]
-    if len(found) > 1:
+    if len(proposals) > 1:
         return Domain.product(labels, sensitive=patterns)
     (values,) = labels.values()
     if len(values) == 1:
@@ -364,20 +358,20 @@ def _known(name: str, texts: Sequence[str], labels: Sequence[Any]) -> list[Any]:
     return [by_text[text] for text in texts]
 
 
-def _with_cuts(plan: Plan, found: Mapping[str, _Found]) -> Plan:
+def _with_cuts(plan: Plan, proposals: Mapping[str, _Found]) -> Plan:
     """Return a plan that says where ranges begin; its fingerprint is the same."""
-    cut = {name: one.cuts for name, one in found.items() if one.cuts is not None}
+    cut = {name: one.cuts for name, one in proposals.items() if one.cuts is not None}
     if not cut:
         return plan
-    said: Any = cut if len(found) > 1 else next(iter(cut.values()))
+    said: Any = cut if len(proposals) > 1 else next(iter(cut.values()))
     document = plan.document
     return replace(plan, document=structs.replace(document, domain=structs.replace(document.domain, cuts=said)))
 
 
-def _facts(plan: Plan, found: Mapping[str, _Found], output: Path | None) -> dict[str, Any]:
+def _facts(plan: Plan, proposals: Mapping[str, _Found], output: Path | None) -> dict[str, Any]:
     columns = [
         {"column": name, **{key: value for key, value in asdict(one.labels).items() if key != "labels"}}
-        for name, one in found.items()
+        for name, one in proposals.items()
     ]
     return {
         "plan": plan.fingerprint,
@@ -389,7 +383,7 @@ def _facts(plan: Plan, found: Mapping[str, _Found], output: Path | None) -> dict
     }
 
 
-def _sentences(plan: Plan, found: Mapping[str, _Found], least: int, output: Path | None) -> Iterator[str]:
+def _sentences(plan: Plan, proposals: Mapping[str, _Found], least: int, output: Path | None) -> Iterator[str]:
     domain, document = plan.domain, plan.document
     yield (
         f"{domain.size:,} values, {domain.sensitive_count:,} of them sensitive, under {plan.mechanism().name} at "
@@ -397,7 +391,7 @@ def _sentences(plan: Plan, found: Mapping[str, _Found], least: int, output: Path
     )
     if odds := in_odds(document.epsilon):
         yield odds
-    for column, one in found.items():
+    for column, one in proposals.items():
         labels = one.labels
         if one.cuts is not None:
             cuts = ", ".join(str(cut) for cut in one.cuts)
@@ -412,16 +406,16 @@ def _sentences(plan: Plan, found: Mapping[str, _Found], least: int, output: Path
                 f"Not in the plan: {labels.others:,} different values of {column}, in {labels.other_rows:,} of "
                 f"{labels.rows:,} rows; obfuscate --unknown drop leaves these rows out."
             )
-    read = [column for column, one in found.items() if one.labels.found]
+    read = [column for column, one in proposals.items() if one.labels.found]
     if read:
         yield _PUBLIC.format(columns=", ".join(read), least=least)
 
 
-def _next(tables: Sequence[str | Path], found: Mapping[str, _Found], output: Path | None) -> list[str]:
+def _next(tables: Sequence[str | Path], proposals: Mapping[str, _Found], output: Path | None) -> list[str]:
     """Return the commands that lead on from a plan to an estimate."""
-    column = f"--column {shlex.quote(next(iter(found)))} " if len(found) == 1 else ""
-    missing = "--missing drop " if any(one.labels.missing for one in found.values()) else ""
-    unknown = "--unknown drop " if any(one.labels.other_rows for one in found.values()) else ""
+    column = f"--column {shlex.quote(next(iter(proposals)))} " if len(proposals) == 1 else ""
+    missing = "--missing drop " if any(one.labels.missing for one in proposals.values()) else ""
+    unknown = "--unknown drop " if any(one.labels.other_rows for one in proposals.values()) else ""
     table = shlex.quote(str(tables[0])) if len(tables) == 1 else "TABLE"
     plan = shlex.quote(str(output))
     return [

@@ -14,6 +14,11 @@ from discreet.cli.values import secrets, value_columns, value_source
 from discreet.engines import LocalEngine
 from discreet.files.paths import REPORTS, spelled
 
+_KEPT = (
+    "Kept beside the reports in clear, protected by nothing: {}; many such columns together may make people "
+    "recognisable."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class _Columns(PeopleColumns):
@@ -55,10 +60,7 @@ class _Columns(PeopleColumns):
 @options.seed
 @options.force
 @allow_outside
-@options.as_json
-def obfuscate(
-    plan: Path, values: Path, table: _Columns, *, output: Path, seed: int | None, force: bool, as_json: bool
-) -> None:
+def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: int | None, force: bool) -> None:
     """Obfuscate a table of values under PLAN: one report per row, in order.
 
     VALUES is a table, here or at a URL, or - for CSV or JSON lines on standard input.
@@ -72,7 +74,7 @@ def obfuscate(
     mechanism = document.mechanism()
     columns = value_columns(document, table, missing=table.missing, keep=table.keep, unknown=table.unknown)
     with progress_bar("obfuscating") as progress, sent(output, ".jsonl") as target:
-        found = LocalEngine().obfuscate(
+        written = LocalEngine().obfuscate(
             mechanism,
             value_source(values),
             target,
@@ -81,21 +83,19 @@ def obfuscate(
             force=force,
             progress=partial(progress, "obfuscating"),
         )
-    result = {"reports": found.reports, "output": output, "plan": mechanism.fingerprint, "simulated": found.simulated}
+    result = {
+        "reports": written.reports,
+        "output": output,
+        "plan": mechanism.fingerprint,
+        "simulated": written.simulated,
+    }
     where = "standard output" if output == STANDARD else output
     result |= {"kept": list(table.keep)} if table.keep else {}
     sentences = [
-        *left_out_sentences(found.left_out),
-        f"{found.reports:,} reports of plan {mechanism.fingerprint[:12]} written to {where}.",
+        *left_out_sentences(written.left_out),
+        f"{written.reports:,} reports of plan {mechanism.fingerprint[:12]} written to {where}.",
         str((document.personalized() if document.is_personalized else mechanism).guarantee),
-        *([_kept_sentence(table.keep)] if table.keep else []),
-        *([SIMULATED_REPORTS] if found.simulated else []),
+        *([_KEPT.format(", ".join(map(repr, table.keep)))] if table.keep else []),
+        *([SIMULATED_REPORTS] if written.simulated else []),
     ]
-    show(result | ({"left_out": found.left_out} if found.left_out else {}), sentences, as_json=as_json)
-
-
-def _kept_sentence(keep: tuple[str, ...]) -> str:
-    return (
-        f"Kept beside the reports in clear, protected by nothing: {', '.join(map(repr, keep))}; many such columns "
-        "together may make people recognisable."
-    )
+    show(result | ({"left_out": written.left_out} if written.left_out else {}), sentences)

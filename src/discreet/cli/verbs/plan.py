@@ -10,7 +10,7 @@ import click
 
 from discreet.cli import options
 from discreet.cli.commands import Verb
-from discreet.cli.options import Count, OptionGroup, allow_outside, allows_outside, load_plan, option
+from discreet.cli.options import Count, OptionGroup, Writing, allow_outside, allows_outside, load_plan, option
 from discreet.cli.output import InputFile, OutputFile, save_picture, show, write_results, written
 from discreet.cli.views import planning as views
 from discreet.core.domain import Domain
@@ -125,13 +125,12 @@ class _Precision(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class _PlanFile(OptionGroup):
+class _PlanFile(Writing):
     """The plan to write."""
 
     output: Path | None = option(
         "-o", "--output", type=OutputFile("plans", PLANS), help=f"Plan with what is recommended: {spelled(PLANS)}."
     )
-    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
     def write(self, source: Path, mechanism: BlockMechanism) -> list[str]:
         """Write the plan, if it is named, and return sentences that say so."""
@@ -170,7 +169,6 @@ class _Outputs(_PlanFile):
 @click.option("--all", "everything", is_flag=True, help="Show all mechanisms, options and errors, and what they mean.")
 @_Outputs.options
 @allow_outside
-@options.as_json
 def plan(
     domain: Path,
     promise: _Promise,
@@ -180,14 +178,13 @@ def plan(
     out: _Outputs,
     *,
     everything: bool,
-    as_json: bool,
 ) -> None:
     """Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.
 
     discreet plan-central and discreet plan-identification turn the question round: which epsilon may it be?
     """
     values, choice = people.known(domain)
-    found = compare(
+    comparison = compare(
         values,
         _stated_epsilon(domain) if promise.epsilon is None else promise.epsilon,
         promise.users,
@@ -196,10 +193,10 @@ def plan(
         **choice,
         **limits.given(),
     )
-    sight = precision.sight(found.best.mechanism, choice.get("p"))
-    files = out.write_all(domain, found.best.mechanism, lambda: views.comparison_chart(found))
-    parts = chain(views.comparison_parts(found, brief=not everything), sight.values(), files)
-    show(views.comparison_record(found) | sight, parts, as_json=as_json)
+    sight = precision.sight(comparison.best.mechanism, choice.get("p"))
+    files = out.write_all(domain, comparison.best.mechanism, lambda: views.comparison_chart(comparison))
+    parts = chain(views.comparison_parts(comparison, brief=not everything), sight.values(), files)
+    show(views.comparison_record(comparison) | sight, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +226,8 @@ class _Central(OptionGroup):
 @_Limits.options
 @_PlanFile.options
 @allow_outside
-@options.as_json
 def plan_central(
-    domain: Path, wanted: _Central, people: _People, limits: _Limits, out: _PlanFile, *, users: int, as_json: bool
+    domain: Path, wanted: _Central, people: _People, limits: _Limits, out: _PlanFile, *, users: int
 ) -> None:
     """Compare mechanisms on DOMAIN by the largest epsilon that a promise for what is published allows.
 
@@ -243,9 +239,9 @@ def plan_central(
     local = wanted.local_at_most
     limit = _stated_epsilon(domain, "--local-at-most") if local is None else local
     asked = Requirements(values, limit, users, known, **choice, **limits.given())
-    found = central.plan_central(asked, central.CentralTarget(wanted.central, wanted.delta, wanted.towards))
-    files = out.write(domain, found.best.candidate.mechanism)
-    show(views.central_record(found), chain(views.central_parts(found), files), as_json=as_json)
+    options = central.plan_central(asked, central.CentralTarget(wanted.central, wanted.delta, wanted.towards))
+    files = out.write(domain, options.best.candidate.mechanism)
+    show(views.central_record(options), chain(views.central_parts(options), files))
 
 
 @click.command(cls=Verb)
@@ -258,7 +254,6 @@ def plan_central(
 @click.option("--reports-per-user", type=Count(), default=1, show_default=True, help="Reports of each user.")
 @_PlanFile.options
 @allow_outside
-@options.as_json
 def plan_identification(
     domain: Path,
     out: _PlanFile,
@@ -267,7 +262,6 @@ def plan_identification(
     users: int,
     epsilon: float | None,
     reports_per_user: int,
-    as_json: bool,
 ) -> None:
     """Compare mechanisms on DOMAIN by the largest epsilon that an identification risk allows.
 
@@ -278,9 +272,9 @@ def plan_identification(
         raise ParameterError("-o writes what is recommended, which needs a limit on epsilon; give --epsilon as well.")
     values, _ = _domain_of(domain)
     wanted = RiskTarget(users, error=identification_error, reports=reports_per_user)
-    found = identification.plan_identification(values, wanted, epsilon=epsilon)
-    files = out.write(domain, found.options[0].mechanism)
-    show(views.identification_record(found), chain(views.identification_parts(found), files), as_json=as_json)
+    options = identification.plan_identification(values, wanted, epsilon=epsilon)
+    files = out.write(domain, options.options[0].mechanism)
+    show(views.identification_record(options), chain(views.identification_parts(options), files))
 
 
 def _stated_epsilon(path: Path, name: str = "--epsilon") -> float:

@@ -1,15 +1,15 @@
 """The verb ``regress``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 
-from discreet.cli import options
 from discreet.cli.commands import Verb
-from discreet.cli.options import OptionGroup, allow_outside, load_plan, option
+from discreet.cli.options import OptionGroup, Trust, Writing, allow_outside, load_plan, option
 from discreet.cli.output import InputFile, OutputFile, Table, file_notes, save_table, show, write_results
 from discreet.cli.publications import Statement
 from discreet.core.result_table import rows_of
@@ -56,12 +56,14 @@ class _Model(OptionGroup):
         """Return the regression of reports."""
         if len(set(self.on)) < len(self.on):
             raise ParameterError("--on must name each column once.")
-        against = _references(self.reference)
+        against = dict(word.partition("=")[::2] for word in self.reference)
+        if len(against) < len(self.reference) or not all(against.values()):
+            raise ParameterError("--reference must be COLUMN=LABEL, once for a column.")
         names = [*self.on, *([] if self.weights is None or self.weights in self.on else [self.weights])]
-        found, public = read_public(mechanism, Sources(reports, trust_plan=trust_plan), names, memory=memory_limit())
+        evidence, public = read_public(mechanism, Sources(reports, trust_plan=trust_plan), names, memory=memory_limit())
         return regressed(
             mechanism,
-            found,
+            evidence,
             public.select(list(self.on)),
             values=list(self.value) or None,
             method=self.method,  # type: ignore[arg-type]
@@ -72,13 +74,12 @@ class _Model(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class _Outputs(OptionGroup):
+class _Outputs(Writing):
     """The file to write, and whether one that exists is replaced."""
 
     output: Path | None = option(
         "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Coefficients: {spelled(ESTIMATES)}."
     )
-    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
 
 @click.command(cls=Verb)
@@ -87,9 +88,8 @@ class _Outputs(OptionGroup):
 @_Model.options
 @click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
 @_Outputs.options
-@options.trust_plan
+@Trust.only("trust_plan")
 @allow_outside
-@options.as_json
 def regress(
     plan: Path,
     reports: tuple[Path, ...],
@@ -98,7 +98,6 @@ def regress(
     *,
     level: float,
     trust_plan: bool,
-    as_json: bool,
 ) -> None:
     """Regress what people reported under PLAN on public columns beside REPORTS.
 
@@ -112,34 +111,11 @@ def regress(
         fit = model.fit(mechanism, reports, trust_plan=trust_plan)
     publication = Publication(mechanism, (fit.n,), beside=REGRESSION, simulated=fit.simulated, shown="this regression")
     said = Statement(publication)
-    record = _record(fit, level, said, notes)
-    write_results(out.output, save_table(lambda: fit.to_arrow(level), lambda: record), {}, force=out.force)
-    show(record, _parts(fit, level, said, notes), as_json=as_json)
-
-
-def _record(fit: Regression, level: float, said: Statement, notes: Sequence[str]) -> dict[str, Any]:
-    columns = {name: column.tolist() for name, column in fit.columns(level).items()}
     facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
-    return {**facts, **said.record(), "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
-
-
-def _parts(fit: Regression, level: float, said: Statement, notes: Sequence[str]) -> Iterator[str | Table]:
-    yield _table(fit, level)
-    if fit.remark:
-        yield fit.remark
-    yield from said.closing(notes)
-
-
-def _references(words: tuple[str, ...]) -> dict[str, str]:
-    """Return the label that the others of a column are against, by column."""
-    against = dict(one.partition("=")[::2] for one in words)
-    if len(against) < len(words) or not all(against.values()):
-        raise ParameterError("--reference must be COLUMN=LABEL, once for a column.")
-    return against
-
-
-def _table(fit: Regression, level: float) -> Table:
-    """Return the coefficients as a table."""
+    columns = {name: column.tolist() for name, column in fit.columns(level).items()}
+    record = {**facts, **said.record(), "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
+    write_results(out.output, save_table(lambda: fit.to_arrow(level), lambda: record), {}, force=out.force)
     against = "" if fit.baseline is None else f"; odds against {fit.baseline}"
     headings, *cells = rows_of(fit.stated(level), "page")
-    return Table(f"{fit.method} regression, {fit.n:,} reports{against}", headings, cells, left=2)
+    table = Table(f"{fit.method} regression, {fit.n:,} reports{against}", headings, cells, left=2)
+    show(record, chain([table], filter(None, [fit.remark]), said.closing(notes)))

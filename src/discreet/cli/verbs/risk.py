@@ -12,7 +12,7 @@ import click
 
 from discreet.cli import options
 from discreet.cli.commands import VerbGroup
-from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, option, progress_bar
+from discreet.cli.options import Count, OptionGroup, Writing, allow_outside, load_plan, option, progress_bar
 from discreet.cli.output import Fact, InputFile, OutputFolder, Table, built_ins, record_of, show, table_of, written
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
@@ -24,7 +24,7 @@ from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResp
 from discreet.risk.assessment import Assessment, assess, sweep
 from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds, limit
 from discreet.risk.scores.biometric import Biometric, biometric
-from discreet.simulation.pages import check_page, measured, tried_in_words, write_page
+from discreet.simulation.pages import measured, tried_in_words, write_page
 from discreet.tables.columns import read_scores
 from discreet.tables.events import read_traces
 
@@ -145,13 +145,12 @@ class _Attack(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class _Pages(OptionGroup):
+class _Pages(Writing):
     """The folder of pages to write."""
 
     output: Path | None = option(
         "-o", "--output", type=OutputFolder("risk.html", "risk.json"), help="Folder for risk.html and risk.json."
     )
-    force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
 
 @risk.command(_TRACES)
@@ -162,7 +161,6 @@ class _Pages(OptionGroup):
 @_Pages.options
 @options.seed
 @options.outside(needs={"plan": "{} goes with --plan; leave it out."})
-@options.as_json
 def traces(
     tables: tuple[str | Path, ...],
     events: _Events,
@@ -171,15 +169,12 @@ def traces(
     *,
     fail_above: float | None,
     seed: int | None,
-    as_json: bool,
 ) -> None:
     """Attack traces as they are, or with --plan or --epsilon as reports, and bound what every attack finds.
 
     TABLE has a row per event: user, event and perhaps time; several files, and folders of them, here or at URLs, are
     one table. What the strongest attack finds is set beside what no attack exceeds.
     """
-    if out.output is not None:
-        check_page(out.output, force=out.force)
     mechanism, domain = how.of_plan()
     random = _random(seed)
     read = events.read(tables, domain)
@@ -187,21 +182,23 @@ def traces(
     mechanism = mechanism or how.of_epsilon(parts.target.event_count)
     chosen: dict[str, Any] = {"attack": how.attack, "reports": how.reports, "largest_list": how.largest_list}
     with progress_bar("comparing every trace with every user"):
-        found = assess(parts, mechanism=mechanism, random=random, **chosen)
-    record = _assessment_record(found, parts, knowledge, read)
+        assessment = assess(parts, mechanism=mechanism, random=random, **chosen)
+    record = _assessment_record(assessment, parts, knowledge, read)
     files: list[Path] = []
     if out.output is not None:
-        swept = _swept(parts, mechanism, how.reports)
-        files = write_page(found, knowledge, record, out.output, swept, force=out.force)
+        # Where one pass gives all other epsilons.
+        one_pass = mechanism is not None and mechanism.name == RandomizedResponse.name and how.reports == 1
+        swept = sweep(parts, mechanism) if one_pass and mechanism and not mechanism.domain.clear_count else ()
+        files = write_page(assessment, knowledge, record, out.output, swept, force=out.force)
     lines = chain(
-        _assessment_parts(found, parts, knowledge, read), written(*files), [] if seed is not None else [_VARIES]
+        _assessment_parts(assessment, parts, knowledge, read), written(*files), [] if seed is not None else [_VARIES]
     )
-    show(record | {"files": files}, lines, as_json=as_json)
-    if fail_above is not None and found.risk > fail_above:
-        known = "" if found.bounds is not None else " (upper limit of what the strongest attack tried achieves)"
-        if found.unlearned:
-            known = f" (with the {found.unlearned:.2%} of the traces of which nothing was learned)"
-        click.echo(f"The identification risk, {found.risk:.4g}{known}, is above {fail_above:g}.", err=True)
+    show(record | {"files": files}, lines)
+    if fail_above is not None and assessment.risk > fail_above:
+        known = "" if assessment.bounds is not None else " (upper limit of what the strongest attack tried achieves)"
+        if assessment.unlearned:
+            known = f" (with the {assessment.unlearned:.2%} of the traces of which nothing was learned)"
+        click.echo(f"The identification risk, {assessment.risk:.4g}{known}, is above {fail_above:g}.", err=True)
         raise click.exceptions.Exit(1)
 
 
@@ -232,15 +229,15 @@ _ASSESSMENT = (
 """The figures of an assessment, for programs."""
 
 
-def _assessment_record(found: Assessment, split: Split, knowledge: str, read: Traces) -> dict[str, Any]:
+def _assessment_record(assessment: Assessment, split: Split, knowledge: str, read: Traces) -> dict[str, Any]:
     target = split.target
     record: dict[str, Any] = built_ins(
         {
-            "users": found.users,
+            "users": assessment.users,
             "events": target.events.size,
             "different_events": target.event_count,
             "attacker_knows": knowledge,
-            **record_of(found, _ASSESSMENT),
+            **record_of(assessment, _ASSESSMENT),
             "rows_left_out": read.left_out,
             "users_left_out": read.users - target.users,
         }
@@ -248,31 +245,24 @@ def _assessment_record(found: Assessment, split: Split, knowledge: str, read: Tr
     return record
 
 
-def _assessment_parts(found: Assessment, split: Split, knowledge: str, read: Traces) -> Iterator[str | Table]:
+def _assessment_parts(assessment: Assessment, split: Split, knowledge: str, read: Traces) -> Iterator[str | Table]:
     """Yield the attack, the table of measured and bounding numbers, and the sentences."""
-    bounds = found.bounds
+    bounds = assessment.bounds
     if read.left_out:
         yield f"{read.left_out:,} rows are left out, since a user, an event or a time is missing in them."
     if users := read.users - split.target.users:
         yield f"{users:,} of {read.users:,} users are left out, who have too few events; nothing is said of them."
-    yield f"{split.target!r}; attack: {found.attack}; the attacker knows {knowledge}"
-    yield Table("Identification risk", *measured(found))
-    if len(found.tried) > 1:
-        yield "Right user named, by each attack: " + "; ".join(tried_in_words(found)) + "."
-    if found.pse.paper is not None:
-        yield str(found.pse.paper)
-    yield from found.sentences
+    yield f"{split.target!r}; attack: {assessment.attack}; the attacker knows {knowledge}"
+    yield Table("Identification risk", *measured(assessment))
+    if len(assessment.tried) > 1:
+        yield "Right user named, by each attack: " + "; ".join(tried_in_words(assessment)) + "."
+    if assessment.pse.paper is not None:
+        yield str(assessment.pse.paper)
+    yield from assessment.sentences
     if bounds is not None:
         yield from filter(None, (bounds.attribution_sentence, bounds.condition_sentence))
-    if not found.consistent:
+    if not assessment.consistent:
         yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
-
-
-def _swept(split: Any, mechanism: BlockMechanism | None, reports: int) -> Any:
-    """Return success and bound at other epsilons, where one pass gives all of them."""
-    if mechanism is None or mechanism.name != RandomizedResponse.name or reports != 1 or mechanism.domain.clear_count:
-        return ()
-    return sweep(split, mechanism)
 
 
 def _random(seed: int | None) -> RandomSource:
@@ -297,23 +287,22 @@ class _Scores(OptionGroup):
 @_Scores.options
 @options.fail_above
 @options.seed
-@options.as_json
-def scores(table: str | Path, columns: _Scores, *, fail_above: float | None, seed: int | None, as_json: bool) -> None:
+def scores(table: str | Path, columns: _Scores, *, fail_above: float | None, seed: int | None) -> None:
     """Measure a matcher by its scores: TABLE has a row for each pair of a probe and a template."""
     score, failed = columns.score, columns.failed
     matrix = read_scores(table, score, probe=columns.probe, template=columns.template, failed=failed)
-    found = biometric({score: matrix}, distances=columns.distance, failed=failed, random=_random(seed))[score]
-    show(_matcher_record(found), [str(found)], as_json=as_json)
-    if found.det.equal_error_rate > _WORSE_THAN_CHANCE:
+    matcher = biometric({score: matrix}, distances=columns.distance, failed=failed, random=_random(seed))[score]
+    show(_matcher_record(matcher), [str(matcher)])
+    if matcher.det.equal_error_rate > _WORSE_THAN_CHANCE:
         way = "leave out --distance" if columns.distance else "pass --distance"
         click.echo(
             f"Note: genuine pairs look less alike than impostors; if the scores go the other way, {way}.", err=True
         )
-    success = found.ranks.rates[0]
-    blind = success.low <= 1 / found.users
+    success = matcher.ranks.rates[0]
+    blind = success.low <= 1 / matcher.users
     if fail_above is not None and (blind or success.high > fail_above):
         click.echo(
-            f"Nothing was learned: these scores are not shown to name more of {found.users:,} users than guessing "
+            f"Nothing was learned: these scores are not shown to name more of {matcher.users:,} users than guessing "
             f"would, so that the risk may be above {fail_above:g}."
             if blind
             else f"The right user is named with probability {success.high:.4g} at most, by the upper limit of what was "
@@ -323,16 +312,16 @@ def scores(table: str | Path, columns: _Scores, *, fail_above: float | None, see
         raise click.exceptions.Exit(1)
 
 
-def _matcher_record(found: Biometric) -> dict[str, Any]:
-    bits = found.bse.certified, found.bse.info_nce, found.bse.paper
+def _matcher_record(matcher: Biometric) -> dict[str, Any]:
+    bits = matcher.bse.certified, matcher.bse.info_nce, matcher.bse.paper
     return {
-        "users": found.users,
-        "dropped": found.dropped,
-        "success": found.ranks.rates[0],
-        "bse_at_least_bits": found.bse.best.certified,
+        "users": matcher.users,
+        "dropped": matcher.dropped,
+        "success": matcher.ranks.rates[0],
+        "bse_at_least_bits": matcher.bse.best.certified,
         "bse": {figure.name: figure for figure in bits if figure},
-        "equal_error_rate": found.det.equal_error_rate,
-        "in_words": str(found),
+        "equal_error_rate": matcher.det.equal_error_rate,
+        "in_words": str(matcher),
     }
 
 
@@ -342,10 +331,7 @@ def _matcher_record(found: Biometric) -> dict[str, Any]:
 @click.option("--reports", type=Count(), default=1, show_default=True, help="Reports of each user.")
 @options.fail_above
 @allow_outside
-@options.as_json
-def compare(
-    plans: tuple[Path, ...], *, users: int | None, reports: int, fail_above: float | None, as_json: bool
-) -> None:
+def compare(plans: tuple[Path, ...], *, users: int | None, reports: int, fail_above: float | None) -> None:
     """Rank plans by identification risk, with their errors."""
     if not plans:
         raise ParameterError(
@@ -356,7 +342,7 @@ def compare(
     risks = [_PlanRisk.of(path, users, reports) for path in plans]
     risks.sort(key=lambda one: (one.bounds.identification.value, one.worst_case_mse))
     record = {"users": users, "reports": reports, "plans": [record_of(one, _plan_facts(users)) for one in risks]}
-    show(record, _plan_parts(risks, users, reports), as_json=as_json)
+    show(record, _plan_parts(risks, users, reports))
     identified = [one.bounds.identification.value for one in risks]
     above = [value for value in identified if fail_above is not None and value > fail_above]
     if above:
@@ -389,10 +375,8 @@ def _plan_facts(users: int) -> list[Fact]:
     return [
         Fact("plan", "plan", "plan"),
         Fact("mechanism", "mechanism.name", "mechanism"),
-        Fact("identification", "bounds.identification"),
-        Fact("", lambda one: limit(one.bounds.identification.value), "identified <="),
-        Fact("pie", "bounds.pie"),
-        Fact("", lambda one: limit(one.bounds.pie.value, log2(users)), "PIE <= (bits)"),
+        Fact("identification", "bounds.identification", "identified <=", lambda bound: limit(bound.value)),
+        Fact("pie", "bounds.pie", "PIE <= (bits)", lambda bound: limit(bound.value, log2(users))),
         Fact("epsilon", "bounds.total_epsilon", "epsilon, together", ".4g"),
         Fact("told_in_clear", "bounds.in_clear", "told in clear", ".3g"),
         Fact("worst_case_mse", "worst_case_mse", "worst MSE", ".3e"),

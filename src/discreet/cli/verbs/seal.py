@@ -1,6 +1,5 @@
 """The verbs ``seal``, ``stamp`` and ``manifest``, about files of reports."""
 
-from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,13 +18,10 @@ from discreet.cli.output import (
     notes_of,
     show,
 )
-from discreet.cli.publications import Publishing, Statement
-from discreet.engines.sealing import Sealed
-from discreet.engines.stamping import Stamped
+from discreet.cli.publications import Publishing
 from discreet.engines.stamping import stamp as stamped
 from discreet.files.paths import REPORTS, spelled
 from discreet.formats.manifest import NAME, write_manifest
-from discreet.formats.plan import Plan
 from discreet.formats.sources import Sources
 
 
@@ -43,7 +39,6 @@ from discreet.formats.sources import Sources
 @Reading.options
 @options.force
 @allow_outside
-@options.as_json
 def seal(
     plan: Path,
     reports: tuple[str | Path, ...],
@@ -52,7 +47,6 @@ def seal(
     output: Path,
     least: int,
     force: bool,
-    as_json: bool,
 ) -> None:
     """Write REPORTS made under PLAN into one file, sorted by what they say: nothing of ids, order or times is left.
 
@@ -63,28 +57,27 @@ def seal(
     document = load_plan(plan)
     mechanism = document.mechanism()
     with progress_bar("reading") as progress, read.running() as running, file_notes() as notes:
-        found = running.seal(
+        sealed = running.seal(
             mechanism, read.sources(reports, partial(progress, "reading")), output, least=least, force=force
         )
     publishing = Publishing(document, (), read.not_trusted, read.trust_plan)
-    said = publishing.of([found.n], "the sealed file, or anything made of it", simulated=found.simulated)
-    result = {"plan": mechanism.fingerprint, "output": output, "reports": found.n, "simulated": found.simulated}
-    details = {"dropped": found.dropped, "left_out": dict(found.left_out), "notes": notes}
-    show({**result, **details, **said.record()}, _parts(found, document, plan, notes, said), as_json=as_json)
-
-
-def _parts(found: Sealed, document: Plan, plan: Path, notes: Sequence[str], said: Statement) -> Iterator[str]:
-    yield f"{found.n:,} reports of plan {document.fingerprint[:12]} sealed in {found.path}, sorted by what they say."
-    if found.dropped:
-        yield f"Dropped, and not in the sealed file: the columns {', '.join(map(repr, found.dropped))}."
-    yield from left_out_sentences(found.left_out)
-    yield from notes_of(notes)
-    if found.simulated:
-        yield SIMULATED_REPORTS
-    yield from said.parts()
-    yield f"What it cannot show: that each person has one report in it. To check the rest: discreet verify {plan} " + (
-        f"--sealed {found.path}"
-    )
+    said = publishing.of([sealed.n], "the sealed file, or anything made of it", simulated=sealed.simulated)
+    result = {"plan": mechanism.fingerprint, "output": output, "reports": sealed.n, "simulated": sealed.simulated}
+    details = {"dropped": sealed.dropped, "left_out": dict(sealed.left_out), "notes": notes}
+    sentences = [
+        f"{sealed.n:,} reports of plan {document.fingerprint[:12]} sealed in {sealed.path}, sorted by what they say.",
+        *(
+            [f"Dropped, and not in the sealed file: the columns {', '.join(map(repr, sealed.dropped))}."]
+            * bool(sealed.dropped)
+        ),
+        *left_out_sentences(sealed.left_out),
+        *notes_of(notes),
+        *([SIMULATED_REPORTS] * sealed.simulated),
+        *said.parts(),
+        f"What it cannot show: that each person has one report in it. To check the rest: discreet verify {plan} "
+        f"--sealed {sealed.path}",
+    ]
+    show({**result, **details, **said.record()}, sentences)
 
 
 @click.command(cls=Verb)
@@ -97,13 +90,10 @@ def _parts(found: Sealed, document: Plan, plan: Path, notes: Sequence[str], said
     type=OutputPlace("stamped reports"),
     help=f"A file for all reports ({spelled(REPORTS)}), or a folder for a Parquet file of each.",
 )
-@options.bad_rows
+@Reading.only("bad_rows")
 @options.force
 @allow_outside
-@options.as_json
-def stamp(
-    plan: Path, reports: tuple[str | Path, ...], *, output: Path, bad_rows: float, force: bool, as_json: bool
-) -> None:
+def stamp(plan: Path, reports: tuple[str | Path, ...], *, output: Path, bad_rows: float, force: bool) -> None:
     """Write REPORTS that another tool rewrote anew, marked as reports of PLAN.
 
     You vouch that they are of this plan where they do not say so. Every row is checked before anything is written; what
@@ -112,37 +102,34 @@ def stamp(
     mechanism = load_plan(plan).mechanism()
     with progress_bar("checking") as progress, file_notes() as notes:
         read = Sources(reports, bad_share=bad_rows, progress=partial(progress, "checking"))
-        found = stamped(mechanism, read, output, force=force)
+        written = stamped(mechanism, read, output, force=force)
     files = [
-        {"output": path, "reports": count, "simulated": path in found.simulated} for path, count in found.files.items()
+        {"output": path, "reports": count, "simulated": path in written.simulated}
+        for path, count in written.files.items()
     ]
-    result = {"plan": mechanism.fingerprint, "reports": found.reports, "files": files}
-    show(
-        {**result, "left_out": found.left_out, "notes": notes},
-        _stamped_parts(found, output, mechanism.fingerprint, notes),
-        as_json=as_json,
-    )
-
-
-def _stamped_parts(found: Stamped, output: Path, plan: str, notes: Sequence[str]) -> Iterator[str]:
-    where = f"{output}" if list(found.files) == [output] else f"{len(found.files)} files in {output}"
-    yield f"{found.reports:,} reports of plan {plan[:12]} written to {where}."
-    yield from left_out_sentences(found.left_out)
-    yield from notes_of(notes)
-    if found.simulated:
-        yield f"Simulated with a known seed, so that they protect nobody: {len(found.simulated)} of the files."
+    result = {"plan": mechanism.fingerprint, "reports": written.reports, "files": files}
+    where = f"{output}" if list(written.files) == [output] else f"{len(written.files)} files in {output}"
+    sentences = [
+        f"{written.reports:,} reports of plan {mechanism.fingerprint[:12]} written to {where}.",
+        *left_out_sentences(written.left_out),
+        *notes_of(notes),
+    ]
+    if written.simulated:
+        sentences.append(
+            f"Simulated with a known seed, so that they protect nobody: {len(written.simulated)} of the files."
+        )
+    show({**result, "left_out": written.left_out, "notes": notes}, sentences)
 
 
 @click.command(cls=Verb)
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @options.force
-@options.as_json
-def manifest(folder: Path, *, force: bool, as_json: bool) -> None:
+def manifest(folder: Path, *, force: bool) -> None:
     """List the files of reports in FOLDER, with rows and digests, in FOLDER/_manifest.json.
 
     From then on the folder is refused if a file is missing, new or has other bytes; --force lists it anew.
     """
-    found = write_manifest(folder, force=force)
-    result = {"manifest": str(folder / NAME), "files": len(found.files), "rows": found.rows}
-    sentence = f"{found.rows:,} reports in {len(found.files):,} files, listed in {result['manifest']}."
-    show(result, [sentence], as_json=as_json)
+    listed = write_manifest(folder, force=force)
+    result = {"manifest": str(folder / NAME), "files": len(listed.files), "rows": listed.rows}
+    sentence = f"{listed.rows:,} reports in {len(listed.files):,} files, listed in {result['manifest']}."
+    show(result, [sentence])

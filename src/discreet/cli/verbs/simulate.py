@@ -30,8 +30,7 @@ def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path
 )
 @options.seed
 @options.force
-@options.as_json
-def simulate(study: Path, *, output: Path, seed: int | None, force: bool, as_json: bool) -> None:
+def simulate(study: Path, *, output: Path, seed: int | None, force: bool) -> None:
     """Obfuscate people whose values are known, estimate, and compare with the truth.
 
     STUDY is a TOML or JSON file such as examples/census.toml. Writes page.html, chart.png and results.json.
@@ -42,7 +41,7 @@ def simulate(study: Path, *, output: Path, seed: int | None, force: bool, as_jso
         findings = Findings(read, run_study(read, random=random, progress=progress))
         progress("drawing", 1, 1)
         written = save_findings(findings, output, force=force)
-    show(list(rows(read, findings.outcomes)), _parts(findings, written), as_json=as_json)
+    show(list(rows(read, findings.outcomes)), _parts(findings, written))
 
 
 def _parts(findings: Findings, written: Sequence[Path]) -> Iterator[str | Table]:
@@ -62,15 +61,14 @@ def _parts(findings: Findings, written: Sequence[Path]) -> Iterator[str | Table]
 @click.command(cls=Verb)
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @options.force
-@options.as_json
-def examples(folder: Path, *, force: bool, as_json: bool) -> None:
+def examples(folder: Path, *, force: bool) -> None:
     """Copy the examples of the documentation into FOLDER: plans, a study of real people, and small tables."""
     files = copy_examples(folder, force=force)
     sentences = [
         f"Copied {len(files)} files to {folder}: {', '.join(file.name for file in files)}.",
         f"For a start: discreet simulate {folder / 'census.toml'}",
     ]
-    show({"files": files}, sentences, as_json=as_json)
+    show({"files": files}, sentences)
 
 
 GROUP = "discreet.commands"

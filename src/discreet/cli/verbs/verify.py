@@ -120,8 +120,7 @@ class _Batches(OptionGroup):
     "--sealed", type=InputFile(urls=True), help="Check a sealed file of reports, or a folder of them, instead."
 )
 @allow_outside
-@options.as_json
-def verify(plan: Path, batches: _Batches, *, sealed: str | Path | None, as_json: bool) -> None:
+def verify(plan: Path, batches: _Batches, *, sealed: str | Path | None) -> None:
     """Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is broken.
 
     With --shuffled, also the central guarantee of a batch of so many reports without names and order.
@@ -129,18 +128,18 @@ def verify(plan: Path, batches: _Batches, *, sealed: str | Path | None, as_json:
     document = load_plan(plan)
     mechanism = document.mechanism()
     if sealed is not None:
-        _verify_sealed(mechanism, sealed, as_json=as_json)
+        _verify_sealed(mechanism, sealed)
         return
-    found = verified(mechanism)
+    verification = verified(mechanism)
     # A broken plan promises nothing of its batches either.
-    publication = batches.publication(document) if found.holds else None
+    publication = batches.publication(document) if verification.holds else None
     picture = None
     if publication is not None and publication.central is not None:
         picture = batches.plot
         write_results(None, None, {picture: save_picture(publication.central.plot)}, force=batches.force)
-    parts = chain(_verification_parts(found, mechanism, publication), written(picture))
-    show(_verification_record(found, mechanism, publication), parts, as_json=as_json)
-    if not found.holds:
+    parts = chain(_verification_parts(verification, mechanism, publication), written(picture))
+    show(_verification_record(verification, mechanism, publication), parts)
+    if not verification.holds:
         raise click.exceptions.Exit(1)
 
 
@@ -150,44 +149,43 @@ def verify(plan: Path, batches: _Batches, *, sealed: str | Path | None, as_json:
 @click.option("--confidence", type=float, default=0.999, show_default=True, help="Of the lower bound on epsilon.")
 @options.seed
 @allow_outside
-@options.as_json
-def audit(plan: Path, *, draws: int, confidence: float, seed: int | None, as_json: bool) -> None:
+def audit(plan: Path, *, draws: int, confidence: float, seed: int | None) -> None:
     """Draw reports under PLAN and bound epsilon from below by what they show; exit with 1 if the promise is broken."""
     # Which draws and counts, and verify does not.
     from discreet.privacy.audit import audit as audited
 
     mechanism = load_plan(plan).mechanism()
     random = None if seed is None else SeededRandom(seed)
-    found = audited(mechanism, draws=draws, confidence=confidence, random=random)
-    first, second = mechanism.domain.names(np.array([found.event.first.code, found.event.second.code]))
-    event = found.event.describe(first, second)
+    result = audited(mechanism, draws=draws, confidence=confidence, random=random)
+    first, second = mechanism.domain.names(np.array([result.event.first.code, result.event.second.code]))
+    event = result.event.describe(first, second)
     numbers = ("promised", "lower_bound", "confidence", "draws", "holds", "simulated")
-    tested = {"event": event, "values": (first, second), "counts": found.counts, "trials": found.trials}
-    record = {"plan": mechanism.fingerprint, **{name: getattr(found, name) for name in numbers}, "tested": tested}
-    what = "reports" if found.event.first.beside is None else "pairs of reports"
+    tested = {"event": event, "values": (first, second), "counts": result.counts, "trials": result.trials}
+    record = {"plan": mechanism.fingerprint, **{name: getattr(result, name) for name in numbers}, "tested": tested}
+    what = "reports" if result.event.first.beside is None else "pairs of reports"
     lines = [
         f"  from {value}: {count:,} of {trials:,} {what}"
-        for value, count, trials in zip((first, second), found.counts, found.trials, strict=True)
+        for value, count, trials in zip((first, second), result.counts, result.trials, strict=True)
     ]
-    show(record, [str(mechanism), f"Tested: {event}.", *lines, str(found)], as_json=as_json)
-    if not found.holds:
+    show(record, [str(mechanism), f"Tested: {event}.", *lines, str(result)])
+    if not result.holds:
         raise click.exceptions.Exit(1)
 
 
 def _verification_record(
-    found: Verification, mechanism: BlockMechanism, publication: Publication | None
+    verification: Verification, mechanism: BlockMechanism, publication: Publication | None
 ) -> dict[str, Any]:
     """Return a verification ready for JSON; what says nothing more than usual is left out."""
     renamed = {"e_to_epsilon": "ratio"}
     names = ("notion", "promised", "realised", "e_to_epsilon", "integers", "from_matrix", "holds")
-    record = {"plan": mechanism.fingerprint, **{name: getattr(found, renamed.get(name, name)) for name in names}}
+    record = {"plan": mechanism.fingerprint, **{name: getattr(verification, renamed.get(name, name)) for name in names}}
     more: dict[str, Any] = {
-        "reading": _reading(found) if found.groups else "",
-        "per_value": [record_of(group, _group_facts(mechanism.domain)) for group in found.groups],
+        "reading": _reading(verification) if verification.groups else "",
+        "per_value": [record_of(group, _group_facts(mechanism.domain)) for group in verification.groups],
         "shuffled": None if publication is None else publication.to_dict(),
-        "counted": "" if found.counted == "all" else found.counted,
-        "faults": found.faults,
-        "verdict": "" if found.notion == "none" else found.verdict,
+        "counted": "" if verification.counted == "all" else verification.counted,
+        "faults": verification.faults,
+        "verdict": "" if verification.notion == "none" else verification.verdict,
     }
     return record | {name: value for name, value in more.items() if value}
 
@@ -209,45 +207,45 @@ def _group_facts(domain: Domain) -> list[Fact]:
 
 
 def _verification_parts(
-    found: Verification, mechanism: BlockMechanism, publication: Publication | None
+    verification: Verification, mechanism: BlockMechanism, publication: Publication | None
 ) -> Iterator[str | Table]:
     """Yield the mechanism, the table of its integers, the groups of values, the verdict, and what is shuffled."""
     yield f"{mechanism}\n{mechanism.guarantee}"
-    if found.notion == "none" or found.ratio is None:
+    if verification.notion == "none" or verification.ratio is None:
         yield "Nothing is protected: every value is reported in clear."
         return
-    largest = "the largest " if found.groups else ""
+    largest = "the largest " if verification.groups else ""
     cells = [
-        *([name, number] for name, number in found.integers.items()),
-        [f"{largest}e^epsilon, exactly", f"{found.ratio.numerator} / {found.ratio.denominator}"],
-        [f"{largest}epsilon realised, its logarithm", f"{found.realised:.17g}"],
-        [f"{largest}epsilon from the spelled-out matrix", _from_matrix(found.from_matrix)],
-        [f"{largest}epsilon promised", f"{found.promised:.17g}"],
-        ["pi and rho of the law", _COUNTED[found.counted]],
+        *([name, number] for name, number in verification.integers.items()),
+        [f"{largest}e^epsilon, exactly", f"{verification.ratio.numerator} / {verification.ratio.denominator}"],
+        [f"{largest}epsilon realised, its logarithm", f"{verification.realised:.17g}"],
+        [f"{largest}epsilon from the spelled-out matrix", _from_matrix(verification.from_matrix)],
+        [f"{largest}epsilon promised", f"{verification.promised:.17g}"],
+        ["pi and rho of the law", _COUNTED[verification.counted]],
     ]
-    yield Table(f"{found.notion}: the sampler's own integers", ["what", "value"], cells)
-    if found.groups:
-        yield from _level_parts(mechanism.domain, found)
-    yield from (f"Broken: {fault}" for fault in found.faults)
-    yield found.verdict
+    yield Table(f"{verification.notion}: the sampler's own integers", ["what", "value"], cells)
+    if verification.groups:
+        yield from _level_parts(mechanism.domain, verification)
+    yield from (f"Broken: {fault}" for fault in verification.faults)
+    yield verification.verdict
     if publication is not None:
         person, conditions = publication.lines(status=True)
         yield person
         yield f"Conditions: {conditions}"
 
 
-def _reading(found: Verification) -> str:
-    return ONE_SIDED + (f"; {NOT_TWO_SIDED}" if len(found.groups) > 1 else "")
+def _reading(verification: Verification) -> str:
+    return ONE_SIDED + (f"; {NOT_TWO_SIDED}" if len(verification.groups) > 1 else "")
 
 
 def _from_matrix(epsilon: float | None) -> str:
     return "too large to be spelled out" if epsilon is None else f"{epsilon:.15g}"
 
 
-def _level_parts(domain: Domain, found: Verification) -> Iterator[str | Table]:
-    yield f"Per value, {_reading(found)}."
+def _level_parts(domain: Domain, verification: Verification) -> Iterator[str | Table]:
+    yield f"Per value, {_reading(verification)}."
     # A broken promise is always among those shown.
-    listed = sorted(found.groups, key=lambda group: (group.holds, group.promised))
+    listed = sorted(verification.groups, key=lambda group: (group.holds, group.promised))
     shown, rest = listed[:_MOST_LEVELS], listed[_MOST_LEVELS:]
     table = table_of("epsilon_x", shown, _group_facts(domain))
     if rest:
@@ -274,13 +272,12 @@ def _values(domain: Domain, codes: IntArray) -> str:
     return f"{named}; and {more} more" if more > 0 else named
 
 
-def _verify_sealed(mechanism: BlockMechanism, source: str | Path, *, as_json: bool) -> None:
+def _verify_sealed(mechanism: BlockMechanism, source: str | Path) -> None:
     """Check sealed files and print what was found; exit with 1 if one is not sealed.
 
     Args:
         mechanism: what made the reports.
         source: a file, or a folder of sealed files alone.
-        as_json: whether JSON is printed.
 
     Raises:
         DataError: if a file cannot be read.
@@ -299,7 +296,7 @@ def _verify_sealed(mechanism: BlockMechanism, source: str | Path, *, as_json: bo
     result = {"plan": mechanism.fingerprint, "sealed": not flaw, "flaw": flaw or None, "files": files}
     said = None if flaw else _statement(mechanism, files)
     record = {} if said is None else said.record()
-    show({**result, **record}, [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint, said), as_json=as_json)
+    show({**result, **record}, [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint, said))
     if flaw:
         raise click.exceptions.Exit(1)
 

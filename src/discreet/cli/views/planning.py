@@ -28,17 +28,17 @@ def _law(one: Any) -> Any:
     return one.mechanism.law.describe()
 
 
-def _central_facts(found: CentralPlan) -> list[Fact]:
+def _central_facts(plan: CentralPlan) -> list[Fact]:
     """Return the figures of a mechanism at its largest local epsilon."""
 
     def name(one: CentralOption) -> str:
-        return f"{one.candidate.name}{' *' if one is found.best else ''}"
-
-    def towards(one: CentralOption) -> float | None:
-        return None if one.central.towards is None else one.central.towards.upper
+        return f"{one.candidate.name}{' *' if one is plan.best else ''}"
 
     def floor(one: CentralOption) -> float | None:
         return None if one.central.towards is None else one.central.floor or 0.0
+
+    def upper(bound: Any) -> str:
+        return f"{bound.upper:.3g}"
 
     return [
         Fact("name", "candidate.name"),
@@ -47,10 +47,8 @@ def _central_facts(found: CentralPlan) -> list[Fact]:
         Fact("local_epsilon", "local"),
         Fact("", lambda one: f"{one.local:.4g}{'' if one.limit == 'local' else ' !'}", "local"),
         Fact("limit", "limit"),
-        Fact("", "central.among.upper", "among", ".3g"),
-        Fact("among", "central.among"),
-        Fact("", towards, "towards", ".3g"),
-        Fact("towards", "central.towards"),
+        Fact("among", "central.among", "among", upper),
+        Fact("towards", "central.towards", "towards", upper),
         Fact("", floor, "floor", ".3g"),
         Fact("floor", "central.floor"),
         Fact("mean_squared_error", lambda one: one.error**2),
@@ -60,9 +58,9 @@ def _central_facts(found: CentralPlan) -> list[Fact]:
     ]
 
 
-def central_record(found: CentralPlan) -> dict[str, Any]:
+def central_record(plan: CentralPlan) -> dict[str, Any]:
     """Return the options for a central promise, an object per mechanism."""
-    asked, wanted = found.requirements, found.wanted
+    asked, wanted = plan.requirements, plan.wanted
     return {
         "users": asked.reports,
         "central_epsilon": wanted.epsilon,
@@ -70,42 +68,42 @@ def central_record(found: CentralPlan) -> dict[str, Any]:
         "delta": wanted.delta,
         "local_at_most": asked.epsilon,
         "target": asked.target,
-        "mechanisms": [record_of(option, _central_facts(found)) for option in found.options],
-        "best": found.best.candidate.name,
-        "local_only_error": found.local_only,
-        "recommendation": found.recommendation,
-        "collector": found.collector,
+        "mechanisms": [record_of(option, _central_facts(plan)) for option in plan.options],
+        "best": plan.best.candidate.name,
+        "local_only_error": plan.local_only,
+        "recommendation": plan.recommendation,
+        "collector": plan.collector,
     }
 
 
-def central_parts(found: CentralPlan) -> Iterator[str | Table]:
+def central_parts(plan: CentralPlan) -> Iterator[str | Table]:
     """Yield the promise, the table of the options, the recommendation and the notes."""
-    asked, wanted = found.requirements, found.wanted
+    asked, wanted = plan.requirements, plan.wanted
     towards = f", at most {wanted.most_towards:g} towards values in clear" if asked.domain.clear_count else ""
     yield (
         f"{asked.domain!r}, {asked.crowd}; central epsilon at most {wanted.epsilon:g} among sensitive values"
         f"{towards}, delta = {wanted.delta:g}; local epsilon at most {asked.epsilon:g}"
     )
     title = "Largest local epsilon that keeps the central promise, and the error"
-    yield table_of(title, found.options, _central_facts(found))
-    yield found.recommendation
-    yield found.collector
-    yield from _central_notes(found)
+    yield table_of(title, plan.options, _central_facts(plan))
+    yield plan.recommendation
+    yield plan.collector
+    yield from _central_notes(plan)
 
 
-def _central_notes(found: CentralPlan) -> list[str]:
-    asked, worst = found.requirements, found.requirements.target == "worst-case"
+def _central_notes(plan: CentralPlan) -> list[str]:
+    asked, worst = plan.requirements, plan.requirements.target == "worst-case"
     people = "for the worst distribution" if worst else "for the people as they are assumed"
-    limits = sorted({_LIMITS[one.limit] for one in found.options} - {""})
+    limits = sorted({_LIMITS[one.limit] for one in plan.options} - {""})
     notes = [
         "local: for whoever sees reports with names or order. among, towards: for whoever sees the shuffled batch or "
         "what is computed from it, two-sided among sensitive values, one-sided from these towards values in clear, "
         "where no number of users gets below the floor. RMSE: root of the expected sum of squared errors, "
-        f"{people}. gain: how many times less than {found.local_only:.3g}, the least of all without shuffling.",
+        f"{people}. gain: how many times less than {plan.local_only:.3g}, the least of all without shuffling.",
     ]
     if limits:
         notes.append(f"!: the limit is the promise {' or '.join(limits)}; elsewhere it is that of the local epsilon.")
-    if found.wanted.delta * asked.reports >= 1:
+    if plan.wanted.delta * asked.reports >= 1:
         notes.append(
             f"delta should be well below 1/n = {1 / asked.reports:.1g}: at that, whole reports may be given away."
         )
@@ -161,38 +159,38 @@ _COMPARISON = (
 """The figures of a comparison: the requirements, an object per mechanism, and the recommendation."""
 
 
-def comparison_record(found: MechanismComparison) -> dict[str, Any]:
+def comparison_record(comparison: MechanismComparison) -> dict[str, Any]:
     """Return a comparison ready for JSON."""
-    record: dict[str, Any] = built_ins(record_of(found, _COMPARISON))
+    record: dict[str, Any] = built_ins(record_of(comparison, _COMPARISON))
     return record
 
 
-def comparison_parts(found: MechanismComparison, *, brief: bool = False) -> Iterator[str | Table]:
+def comparison_parts(comparison: MechanismComparison, *, brief: bool = False) -> Iterator[str | Table]:
     """Yield the requirements, the tables of losses, the recommendation and the notes; if brief, what fits a screen."""
-    requirements = found.requirements
+    requirements = comparison.requirements
     each = f", {requirements.reports_per_user} reports each" if requirements.reports_per_user > 1 else ""
     yield f"{requirements.domain!r}, epsilon = {requirements.epsilon:g}, {requirements.crowd}{each}"
     if brief:
-        yield _least_losses(found)
-        yield found.recommendation
-        yield from _brief_notes(found)
+        yield _least_losses(comparison)
+        yield comparison.recommendation
+        yield from _brief_notes(comparison)
         return
-    yield _worst_losses(found)
-    yield _assumed_losses(found)
-    yield found.recommendation
-    yield from _notes(found)
+    yield _worst_losses(comparison)
+    yield _assumed_losses(comparison)
+    yield comparison.recommendation
+    yield from _notes(comparison)
 
 
-def _brief_notes(found: MechanismComparison) -> Iterator[str]:
+def _brief_notes(comparison: MechanismComparison) -> Iterator[str]:
     yield (
         "*: recommended. MSE: expected sum of squared errors; / bound: over the least of any mechanism; max s.e.: "
         "largest standard error of a value; bytes: of a report, at most; time: of one collector. --all: all "
         "mechanisms, options and errors."
     )
-    yield from _cautions(found)
+    yield from _cautions(comparison)
 
 
-def _loss_facts(found: MechanismComparison, *, worst: bool) -> list[Fact]:
+def _loss_facts(comparison: MechanismComparison, *, worst: bool) -> list[Fact]:
     """Return the figures of a mechanism's losses, in the worst case or for the people as they are assumed."""
 
     def of(losses: str) -> str:
@@ -208,8 +206,8 @@ def _loss_facts(found: MechanismComparison, *, worst: bool) -> list[Fact]:
         Fact("", l1, "l1"),
         Fact("", of("standard_error"), "max s.e.", ".3e"),
     ]
-    wanted = found.requirements.standard_error
-    if wanted is not None and (found.requirements.target == "worst-case") == worst:
+    wanted = comparison.requirements.standard_error
+    if wanted is not None and (comparison.requirements.target == "worst-case") == worst:
         facts.append(Fact("", _needed, "users"))
     return facts
 
@@ -219,26 +217,29 @@ def _needed(one: Candidate) -> str:
     return "never" if needed is None else f"{needed:,}" if needed < 10**10 else f"{needed:.2e}"
 
 
-_BYTES, _TIME = Fact("", "largest_bytes", "bytes", ","), Fact("", lambda one: in_seconds(one.seconds), "time")
+_BYTES, _TIME = Fact("", "largest_bytes", "bytes", ","), Fact("", "seconds", "time", in_seconds)
 
 
-def _least_losses(found: MechanismComparison) -> Table:
+def _least_losses(comparison: MechanismComparison) -> Table:
     """Return the table of the mechanisms with the least errors for what was asked, the recommended one among them."""
-    worst = found.requirements.target == "worst-case"
-    rows = sorted((one for one in found.candidates if one.fits), key=lambda one: one.error(worst=worst))
-    shown = [one for place, one in enumerate(rows) if place < _MOST_ROWS or one is found.best]
-    losses = [fact for fact in _loss_facts(found, worst=worst) if fact.heading != "l1"]
-    mass, even = f"{found.sensitive_mass:.1%} of the people have a sensitive value", found.requirements.people.even
+    worst = comparison.requirements.target == "worst-case"
+    rows = sorted((one for one in comparison.candidates if one.fits), key=lambda one: one.error(worst=worst))
+    shown = [one for place, one in enumerate(rows) if place < _MOST_ROWS or one is comparison.best]
+    losses = [fact for fact in _loss_facts(comparison, worst=worst) if fact.heading != "l1"]
+    mass, even = (
+        f"{comparison.sensitive_mass:.1%} of the people have a sensitive value",
+        comparison.requirements.people.even,
+    )
     people = "worst case over all distributions" if worst else f"{mass}, {'spread evenly' if even else 'as given'}"
-    return table_of(f"Least errors first; {people}", shown, [_starred_name(found.best), *losses, _BYTES, _TIME])
+    return table_of(f"Least errors first; {people}", shown, [_starred_name(comparison.best), *losses, _BYTES, _TIME])
 
 
 def _starred_name(best: Candidate) -> Fact:
     return Fact("", lambda one: f"{one.name}{' *' if one is best else '' if one.fits else ' !'}", "mechanism")
 
 
-def _worst_losses(found: MechanismComparison) -> Table:
-    usual, starred = [*found.usual.values()], _starred_name(found.best_worst)
+def _worst_losses(comparison: MechanismComparison) -> Table:
+    usual, starred = [*comparison.usual.values()], _starred_name(comparison.best_worst)
 
     def name(one: Candidate) -> str:
         # Below the row of the one that it is the default of.
@@ -247,26 +248,28 @@ def _worst_losses(found: MechanismComparison) -> Table:
     facts = [
         Fact("", name, "mechanism"),
         Fact("", "options", "options"),
-        *_loss_facts(found, worst=True),
+        *_loss_facts(comparison, worst=True),
         Fact("", "bytes", "bytes", ".2f"),
         Fact("", "largest_bytes", "most", ","),
     ]
-    return table_of("Worst case over all distributions; size of a report", found.rows, facts, left=2)
+    return table_of("Worst case over all distributions; size of a report", comparison.rows, facts, left=2)
 
 
-def _assumed_losses(found: MechanismComparison) -> Table:
-    losses = _loss_facts(found, worst=False)
+def _assumed_losses(comparison: MechanismComparison) -> Table:
+    losses = _loss_facts(comparison, worst=False)
     errors = [
         Fact("", "sensitive_error", "s.e. sens.", ".3e"),
         Fact("", "clear_error", "s.e. clear", ".3e"),
     ]
-    facts = [_starred_name(found.best_assumed), *losses[:4], *errors, *losses[4:], _TIME]
-    how = "spread evenly" if found.requirements.people.even else "as given"
-    return table_of(f"{found.sensitive_mass:.1%} of the people have a sensitive value, {how}", found.candidates, facts)
+    facts = [_starred_name(comparison.best_assumed), *losses[:4], *errors, *losses[4:], _TIME]
+    how = "spread evenly" if comparison.requirements.people.even else "as given"
+    return table_of(
+        f"{comparison.sensitive_mass:.1%} of the people have a sensitive value, {how}", comparison.candidates, facts
+    )
 
 
-def _notes(found: MechanismComparison) -> list[str]:
-    requirements, large = found.requirements, not all(one.fits for one in found.candidates)
+def _notes(comparison: MechanismComparison) -> list[str]:
+    requirements, large = comparison.requirements, not all(one.fits for one in comparison.candidates)
     notes = [
         f"*: {_starred(requirements.within)}{'; !: its reports may be too large or too slow' if large else ''}. "
         "MSE: expected sum of squared errors of the linear estimate, exact.",
@@ -275,22 +278,22 @@ def _notes(found: MechanismComparison) -> list[str]:
         "s.e. clear: of one in clear at its even share. bytes: of a report, expected and at most. time: seconds of one "
         "core that counting and decoding take the collector, roughly.",
     ]
-    if found.usual:
+    if comparison.usual:
         notes.append(
             "digits: random bits of a noise bit. Few make obfuscating faster, under the same promise, for at most a "
             "thousandth more error; the default, of plans without the word, is shown and not recommended."
         )
-    notes += [_pool_bias_note(one, found.sensitive_mass) for one in found.candidates if one.worst.pool_bias]
+    notes += [_pool_bias_note(one, comparison.sensitive_mass) for one in comparison.candidates if one.worst.pool_bias]
     if requirements.standard_error is not None:
         notes.append(f"users: how many give every value a standard error of at most {requirements.standard_error:g}.")
-    if found.assumed and requirements.domain.clear_count:
+    if comparison.assumed and requirements.domain.clear_count:
         notes.append("The sensitive share is assumed; say --sensitive-mass or --distribution if you know better.")
-    return [*notes, *_cautions(found)]
+    return [*notes, *_cautions(comparison)]
 
 
-def _cautions(found: MechanismComparison) -> Iterator[str]:
+def _cautions(comparison: MechanismComparison) -> Iterator[str]:
     """Yield the cautions: for a promise that hardly protects, and for people who report more than once."""
-    requirements = found.requirements
+    requirements = comparison.requirements
     if odds := in_odds(requirements.epsilon):
         yield odds
     if requirements.reports_per_user > 1:
@@ -318,9 +321,9 @@ def _share(losses: Losses) -> str:
     return f"{losses.pool_bias:.2e} ({losses.pool_bias / losses.mse:.1%})" if losses.mse else "nothing"
 
 
-def comparison_chart(found: MechanismComparison) -> Any:
+def comparison_chart(comparison: MechanismComparison) -> Any:
     """Return the chart of the errors against epsilon and against the number of users."""
-    requirements, error = found.requirements, "root mean squared error (share of people)"
+    requirements, error = comparison.requirements, "root mean squared error (share of people)"
     each = f", {requirements.reports_per_user} reports each" if requirements.reports_per_user > 1 else ""
     epsilons = LossPanel(f"{requirements.crowd}{each}", _lines(against_epsilon(requirements)), requirements.epsilon)
     users = LossPanel(
@@ -328,19 +331,19 @@ def comparison_chart(found: MechanismComparison) -> Any:
     )
     panels = [(epsilons, "epsilon (nats)"), (users, "users (people)")]
     title = f"{requirements.domain.size:,} values, {requirements.domain.sensitive_count:,} sensitive"
-    heading = Heading(title, [*_about(found), "Grey: what was asked."])
+    heading = Heading(title, [*_about(comparison), "Grey: what was asked."])
     return loss_chart(panels, y_title=error, bound=LOWER_BOUND, heading=heading)
 
 
-def _about(found: MechanismComparison) -> list[str]:
-    if found.requirements.target == "distribution":
+def _about(comparison: MechanismComparison) -> list[str]:
+    if comparison.requirements.target == "distribution":
         return [
             "Error of the linear estimate, all values together, for the given distribution; no bound is known there."
         ]
     where = {
         "worst-case": "for the worst distribution",
-        "sensitive-mass": f"if {found.sensitive_mass:.1%} of the people have a sensitive value, spread evenly",
-    }[found.requirements.target]
+        "sensitive-mass": f"if {comparison.sensitive_mass:.1%} of the people have a sensitive value, spread evenly",
+    }[comparison.requirements.target]
     return [
         f"Error of the linear estimate, all values together, {where}.",
         "Dotted: no unbiased estimate under any mechanism has less.",
@@ -361,8 +364,7 @@ _IDENTIFICATION = (
     Fact("identification_limits_epsilon", "limited"),
     Fact("identification", "bounds.identification"),
     Fact("identification_error", "bounds.error", "error >=", ".6g"),
-    Fact("pie", "bounds.pie"),
-    Fact("", "bounds.pie.value", "PIE (bits)", ".4g"),
+    Fact("pie", "bounds.pie", "PIE (bits)", lambda pie: f"{pie.value:.4g}"),
     Fact("in_clear", "bounds.in_clear", "in clear", ".4g"),
     Fact("worst_case_mse", "worst_mse", "MSE", ".3e"),
     Fact("largest_standard_error", "standard_error", "max s.e.", ".3e"),
@@ -370,52 +372,52 @@ _IDENTIFICATION = (
 """The figures of a mechanism at its largest epsilon."""
 
 
-def identification_record(found: IdentificationPlan) -> dict[str, Any]:
+def identification_record(plan: IdentificationPlan) -> dict[str, Any]:
     """Return the options for a wanted identification risk, an object per mechanism."""
-    wanted = found.wanted
+    wanted = plan.wanted
     return {
         "users": wanted.users,
         "identification_error": wanted.error,
         "reports_per_user": wanted.reports,
-        "epsilon_limit": found.epsilon,
-        "mechanisms": [record_of(option, _IDENTIFICATION) for option in found.options],
-        "cannot": found.refused,
-        "recommendation": found.recommendation,
-        "without_noise": found.without_noise,
+        "epsilon_limit": plan.epsilon,
+        "mechanisms": [record_of(option, _IDENTIFICATION) for option in plan.options],
+        "cannot": plan.refused,
+        "recommendation": plan.recommendation,
+        "without_noise": plan.without_noise,
         "note": SIDE_BY_SIDE,
     }
 
 
-def identification_parts(found: IdentificationPlan) -> Iterator[str | Table]:
+def identification_parts(plan: IdentificationPlan) -> Iterator[str | Table]:
     """Yield the wanted risk, the table of the options, the recommendation and the notes."""
-    wanted = found.wanted
+    wanted = plan.wanted
     each = f", {wanted.reports} reports each" if wanted.reports > 1 else ""
-    limit = "no limit on epsilon" if found.epsilon is None else f"epsilon at most {found.epsilon:g}"
-    yield f"{found.domain!r}, {wanted.users:,} users{each}, identification error >= {wanted.error:g}, {limit}"
+    limit = "no limit on epsilon" if plan.epsilon is None else f"epsilon at most {plan.epsilon:g}"
+    yield f"{plan.domain!r}, {wanted.users:,} users{each}, identification error >= {wanted.error:g}, {limit}"
     title = "Attribute risk, identification risk, and error of the estimate"
-    yield table_of(title, found.options, _IDENTIFICATION)
-    yield found.recommendation
-    yield from _identification_notes(found)
+    yield table_of(title, plan.options, _IDENTIFICATION)
+    yield plan.recommendation
+    yield from _identification_notes(plan)
 
 
-def _identification_notes(found: IdentificationPlan) -> list[str]:
+def _identification_notes(plan: IdentificationPlan) -> list[str]:
     notes = [
         SIDE_BY_SIDE,
         "error >=: identification error of any adversary who guesses one user; in clear: how often a value that is not",
         "sensitive is told as it is, which names a user who alone has it. MSE: largest expected sum of squared errors.",
     ]
-    bounds = [one.bounds for one in found.options]
+    bounds = [one.bounds for one in plan.options]
     notes += [sentence for sentence in (conditions(bounds), _odds(bounds)) if sentence]
-    if not all(one.limited for one in found.options):
-        most = LARGEST_EPSILON if found.epsilon is None else found.epsilon
+    if not all(one.limited for one in plan.options):
+        most = LARGEST_EPSILON if plan.epsilon is None else plan.epsilon
         notes.append(
             f"!: the identification error is kept at any epsilon up to {most:g}; only this, and what the integers of a "
             "sampler can reach, limits it."
         )
-    if found.refused:
-        notes.append(f"Cannot keep it at any epsilon: {', '.join(found.refused)}.")
-    if found.without_noise is not None:
-        notes.append(found.without_noise)
+    if plan.refused:
+        notes.append(f"Cannot keep it at any epsilon: {', '.join(plan.refused)}.")
+    if plan.without_noise is not None:
+        notes.append(plan.without_noise)
     return notes
 
 
