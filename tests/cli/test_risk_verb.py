@@ -84,7 +84,7 @@ def test_a_plan_takes_a_folder_too(tmp_path: Path) -> None:
     assert told("risk", folder, *options) == told("risk", path, *options)
     (folder / "b.csv").write_text("user,event,when\nperson-1,nowhere,5\nperson-2,place 3,6\n")
     message = refusal("risk", folder, *options)
-    assert "b.csv: 1 of 2 values are not in the domain (first at row 0)" in message
+    assert "b.csv: 1 of 2 values are not in the domain (first at row 0, line 2)" in message
     assert "nowhere" not in message
 
 

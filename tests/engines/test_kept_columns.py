@@ -127,7 +127,8 @@ def test_missing_cells_are_counted(suffix: str, gap: Any, tmp_path: Path) -> Non
     source = write(tmp_path / f"v.{suffix}", pa.table({"x": VALUES, "g": pa.array(cells)}))
     for options in ({}, {"drop": True}):
         message = refused(DataError, lambda o=options: obfuscated(source, tmp_path / "r.parquet", "g", **o))
-        assert "2 of 300 cells of 'g' are missing (first at row 120); fill them in" in message
+        line = ", line 122" if suffix == "csv" else ""
+        assert f"2 of 300 cells of 'g' are missing (first at row 120{line}); fill them in" in message
         assert "secret" not in message
     assert not (tmp_path / "r.parquet").exists()
 
@@ -139,7 +140,7 @@ def test_a_spelling_of_nothing_that_is_a_label_elsewhere_is_missing(tmp_path: Pa
     message = refused(
         DataError, lambda: LocalEngine().obfuscate(mechanism, tmp_path / "v.csv", tmp_path / "r.parquet", asked)
     )
-    assert "1 of 2 cells of 'w' are missing (first at row 1)" in message
+    assert "1 of 2 cells of 'w' are missing (first at row 1, line 3)" in message
 
 
 @pytest.mark.parametrize(

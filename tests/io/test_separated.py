@@ -50,7 +50,8 @@ def test_integers_are_read_however_they_are_written(tmp_path: Path) -> None:
 def test_cells_that_are_no_integers(cell: str, tmp_path: Path) -> None:
     message = refusal(tmp_path, f"id,x\n1,10\n2,{cell}\n3,{SECRET}!\n", INTEGERS, "x")
     assert message.endswith(
-        "the column 'x' must hold integers, and 2 of its 3 cells do not (first at row 1); mend them or filter them out."
+        "the column 'x' must hold integers, and 2 of its 3 cells do not (first at row 1, line 3); mend them or filter "
+        "them out."
     )
 
 
@@ -60,7 +61,7 @@ def test_products_and_grids_are_read_by_their_attributes(tmp_path: Path) -> None
     grid = Domain.grid(lat=(0.0, 2.0), lon=(0.0, 3.0), rows=2, cols=3)
     assert codes(tmp_path, "lon\tlat\n2.5\t0.5\n.5\t1\n", grid) == [2, 3]
     message = refusal(tmp_path, "lon;lat\n2,5;0,5\n0,5;1,5\n", grid)
-    assert "2 of its 2 cells do not (first at row 0); write a decimal point, not a comma" in message
+    assert "2 of its 2 cells do not (first at row 0, line 2); write a decimal point, not a comma" in message
     with pytest.raises(ParameterError, match="leave --column out"):
         codes(tmp_path, "lon,lat\n1,1\n", grid, "lon")
 
@@ -190,7 +191,7 @@ def test_columns_are_listed_unless_they_may_be_somebodys(tmp_path: Path) -> None
 
 def test_rows_of_another_length_are_counted(tmp_path: Path) -> None:
     message = refusal(tmp_path, f"x,y\n10,20\n{SECRET}\n10,20,30\n20,20\n", INTEGERS, "y")
-    assert "2 of 4 rows have more or fewer cells than the first line, which has 2 (first at row 1)" in message
+    assert "2 of 4 rows have more or fewer cells than the first line, which has 2 (first at row 1, line 3)" in message
     # An empty line is one of missing cells, at the end as well.
     assert "1 of 2 values are missing (first at row 1)" in refusal(tmp_path, "x,y\n10,20\n\n", INTEGERS, "y")
 

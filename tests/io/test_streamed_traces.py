@@ -181,7 +181,7 @@ def test_names_in_a_text_file_are_integers_where_other_files_say_so(tmp_path: Pa
     assert (traces.offsets.tolist(), traces.events.tolist()) == ([0, 2, 5], [0, 1, 1, 0, 2])
     (tmp_path / "a.csv").write_text(f"who;what\n7;y\nx{SECRET};x\n")
     message = refused(DataError, lambda: read_traces(tmp_path, **UNTIMED), SECRET)
-    assert "a.csv: the column 'who' must hold integers, and 1 of its 2 cells do not (first at row 1)" in message
+    assert "a.csv: the column 'who' must hold integers, and 1 of its 2 cells do not (first at row 1, line 3)" in message
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_user_who_is_not_there_is_missing(text: str, count: int, tmp_path: Pat
     """And not one person with all such rows."""
     (tmp_path / "a.csv").write_text(text)
     message = refused(DataError, lambda: read_traces(tmp_path / "a.csv", **UNTIMED))
-    assert f"{count} of 3 users are missing (first at row 1)" in message
+    assert f"{count} of 3 users are missing (first at row 1, line 3)" in message
 
 
 def test_times_in_a_text_file_are_what_all_of_them_look_like(tmp_path: Path) -> None:
@@ -493,7 +493,10 @@ def gaps(folder: Path) -> list[Path]:
 @pytest.mark.parametrize("which", range(4))
 def test_rows_with_gaps_are_refused_or_left_out_and_counted(which: int, tmp_path: Path) -> None:
     path = gaps(tmp_path)[which]
-    assert "1 of 7 users are missing (first at row 1)" in refused(DataError, lambda: read_traces(path, **COLUMNS))
+    line = ", line 3" if path.suffix == ".csv" else ""
+    assert f"1 of 7 users are missing (first at row 1{line})" in refused(
+        DataError, lambda: read_traces(path, **COLUMNS)
+    )
     whole = [("a", "x", 1), ("b", "y", 5), ("b", "z", 6), ("a", "x", 7)]
     expected = Traces.of(*[[row[place] for row in whole] for place in range(3)])
     for rows in (1, 2, 100):
@@ -519,7 +522,7 @@ def test_rows_with_gaps_in_order_are_read_once(tmp_path: Path) -> None:
 def test_what_is_wrong_besides_gaps_is_still_refused(tmp_path: Path) -> None:
     path = gaps(tmp_path)[0]
     message = refused(DataError, lambda: read_traces(path, **UNTIMED, missing="drop", domain=Domain(["x", "y"])))
-    assert "1 of 7 values are not in the domain (first at row 5)" in message
+    assert "1 of 7 values are not in the domain (first at row 5, line 7)" in message
     refused(ParameterError, lambda: read_traces(path, **UNTIMED, missing="ignore"))
 
 

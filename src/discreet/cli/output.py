@@ -23,7 +23,7 @@ import click
 from click.core import ParameterSource
 
 from discreet.errors import DiscreetError, ParameterError, SourceWarning
-from discreet.files.paths import PICTURES, checked_output, ending, output_of
+from discreet.files.paths import PICTURES, checked_output, ending, matched, output_of
 from discreet.files.writing import check_folder, check_free, json_text, replacing_all
 
 
@@ -103,9 +103,14 @@ def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) 
         raise ParameterError("--force does nothing here: no output is named that it could replace; leave it out.")
     for one, path in outputs:
         check_output(one.type, path, force=given.get("force", False))
-    read = [(one, given) for one, given in values if isinstance(one.type, InputFile)]
-    several = [(one, given if isinstance(given, tuple) else (given,)) for one, given in read]
-    inputs = [(one, path) for one, paths in several for path in paths if isinstance(path, Path)]
+    inputs = [
+        (one, Path(str(file)))
+        for one, value in values
+        if isinstance(one.type, InputFile)
+        for path in (value if isinstance(value, tuple) else (value,))
+        if isinstance(path, Path)
+        for file in (matched(path) if one.type.urls else [path])
+    ]
     refuse_replacing([path for _, path in outputs], [path for _, path in inputs])
     for _, path in outputs:
         _refuse_inside(path, [folder for one, folder in inputs if one.nargs == -1])

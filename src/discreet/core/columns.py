@@ -330,12 +330,12 @@ def _described(column: AnyArray) -> str:
     return kinds.get(column.dtype.kind, str(column.dtype))
 
 
-def missing_message(count: int, total: int, row: int, wanted: str = "values") -> str:
+def missing_message(count: int, total: int, row: int | str, wanted: str = "values") -> str:
     """Return a message with the number of missing values and the place of the first one, without any value."""
     return f"{count} of {total} {wanted} are missing (first at row {row}); fill them in or filter them out."
 
 
-def outside_message(count: int, total: int, row: int) -> str:
+def outside_message(count: int, total: int, row: int | str) -> str:
     """Return a message with the number of values outside the domain and the place of the first one."""
     return (
         f"{count} of {total} values are not in the domain (first at row {row}); extend the domain or filter them out."

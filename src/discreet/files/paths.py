@@ -12,17 +12,19 @@ The one place that says what a name stands for: readers ask `ending`, and open l
 """
 
 import io
+import os
+import re
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib import import_module
-from os import fspath, stat_result
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any, BinaryIO, TextIO, TypeAlias, cast
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
 from discreet.errors import DataError, MissingExtraError, ParameterError
 from discreet.extras import optional
@@ -32,6 +34,11 @@ _NOWHERE = -1
 # Schemes that pyarrow opens itself; what it refuses of them is refused.
 _ARROWS = frozenset({"s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs"})
 _OF_ONE_PROCESS = frozenset({"memory"})
+HIDDEN = (".", "_")
+"""How the names of what is no data begin: what tools keep beside it, and what is half written."""
+_PATTERN = re.compile(r"[*?[]")
+# What stands for a missing cell in the name of a folder.
+_NO_CELL = "__HIVE_DEFAULT_PARTITION__"
 # Bytes of a file that is read at once: each request takes as long as some megabytes.
 _SMALL = 1 << 23
 
@@ -80,23 +87,24 @@ class RemoteFile:
         return self.url < other.url
 
     @property
-    def _path(self) -> PurePosixPath:
+    def path(self) -> PurePosixPath:
+        """The path, without all else."""
         return PurePosixPath(urlsplit(self.url).path)
 
     @property
     def name(self) -> str:
         """The last part of the path."""
-        return self._path.name
+        return self.path.name
 
     @property
     def stem(self) -> str:
         """The name without its ending."""
-        return self._path.stem
+        return self.path.stem
 
     @property
     def suffix(self) -> str:
         """The ending of the name."""
-        return self._path.suffix
+        return self.path.suffix
 
     def __truediv__(self, below: str | PurePosixPath) -> "RemoteFile":
         parts = urlsplit(self.url)
@@ -106,11 +114,11 @@ class RemoteFile:
         """Return true if this file is in a folder, or in a folder there."""
         here, there = urlsplit(self.url), urlsplit(folder.url)
         alike = here._replace(path="") == there._replace(path="")
-        return alike and self._path != folder._path and self._path.is_relative_to(folder._path)
+        return alike and self.path != folder.path and self.path.is_relative_to(folder.path)
 
     def relative_to(self, folder: "RemoteFile") -> PurePosixPath:
         """Return the path from a folder to this file; "." from the file itself."""
-        return self._path.relative_to(folder._path)
+        return self.path.relative_to(folder.path)
 
     def resolve(self) -> "RemoteFile":
         """Return the file itself: URLs have no links."""
@@ -124,7 +132,7 @@ class RemoteFile:
         """Return True if this is a folder; errors as for `opened`."""
         return bool(self._facts().type.name == "Directory")
 
-    def stat(self) -> stat_result:
+    def stat(self) -> os.stat_result:
         """Return size and time of the last change; the URL stands for device and inode.
 
         Raises:
@@ -135,7 +143,7 @@ class RemoteFile:
             raise FileNotFoundError
         modified, inode = facts.mtime_ns or 0, hash(self.url)
         plain = (stat.S_IFREG, inode, _NOWHERE, 1, 0, 0, facts.size, 0, modified // 10**9, 0)
-        return stat_result(plain, {"st_mtime_ns": modified})
+        return os.stat_result(plain, {"st_mtime_ns": modified})
 
     def _facts(self) -> Any:
         if "facts" not in self.known:
@@ -281,22 +289,90 @@ def shared_files(files: Iterable[File]) -> None:
 
 def arrow_source(file: File) -> Any:
     """Return a file in the form that Arrow's readers of whole files accept."""
-    return file.opened() if isinstance(file, RemoteFile) else fspath(file)
+    return file.opened() if isinstance(file, RemoteFile) else os.fspath(file)
+
+
+def listed(folder: RemoteFile, *, below: bool) -> Iterator[RemoteFile]:
+    """Yield the files and folders in a folder at a URL, in no order; errors as for `RemoteFile.opened`.
+
+    Args:
+        folder: the folder.
+        below: whether those in its folders are listed too.
+    """
+    from pyarrow import fs
+
+    def asked(system: Any, path: str) -> tuple[str, list[Any]]:
+        return path, system.get_file_info(fs.FileSelector(path, recursive=below))
+
+    base, found = _asked(folder.url, asked)
+    parts = urlsplit(folder.url)
+    for facts in found:
+        inside = facts.path.removeprefix(base.rstrip("/")).strip("/")
+        yield RemoteFile(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{inside}")), {"facts": facts})
 
 
 def files_below(folder: RemoteFile) -> Iterator[RemoteFile]:
     """Yield the files below a folder at a URL, in no order; errors as for `RemoteFile.opened`."""
-    from pyarrow import fs
+    return (file for file in listed(folder, below=True) if file.exists())
 
-    def listed(system: Any, path: str) -> tuple[str, list[Any]]:
-        return path, system.get_file_info(fs.FileSelector(path, recursive=True))
 
-    base, found = _asked(folder.url, listed)
-    parts = urlsplit(folder.url)
-    for facts in found:
-        if facts.type == fs.FileType.File:
-            below = facts.path.removeprefix(base.rstrip("/")).lstrip("/")
-            yield RemoteFile(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{below}")), {"facts": facts})
+def matched(source: str | File) -> list[File]:
+    """Return the files and folders that a path or a URL names, by name.
+
+    In the names of its parts, * stands for any letters, ? for one (not in URLs), and [..] for one of those in it; none
+    of them for a name that begins with a dot or an underscore. What exists under the very name is meant by it.
+
+    Raises:
+        DataError: if nothing matches, or a folder cannot be searched.
+    """
+    file = file_of(source)
+    names = path_of(file).parts
+    if not any(map(_PATTERN.search, names)):
+        return [file]
+    places: list[File] = [file if isinstance(file, RemoteFile) else Path()]
+    for name in names:
+        named = [place / name for place in places]
+        if _PATTERN.search(name) is None or any(map(_is_there, named)):
+            places = named
+            continue
+        there = list[File]()
+        for place in [place for place in places if place.is_dir()]:
+            there += listed(place, below=False) if isinstance(place, RemoteFile) else inside(place)
+        hidden = name.startswith(HIDDEN)
+        places = [one for one in there if fnmatchcase(one.name, name) and hidden >= one.name.startswith(HIDDEN)]
+    found = sorted(filter(_is_there, places))
+    if not found:
+        raise DataError(f"{file} names no file: nothing there matches it.")
+    return found
+
+
+def _is_there(place: File) -> bool:
+    return place.exists() or place.is_dir()
+
+
+def inside(folder: Path) -> list[Path]:
+    """Return the files and folders in a folder of this machine; a folder that cannot be searched is a DataError."""
+    try:
+        with os.scandir(folder) as entries:
+            return [folder / entry.name for entry in entries]
+    except OSError as error:
+        raise DataError(f"{folder} cannot be searched ({type(error).__name__}); see who may read it.") from None
+
+
+def path_of(file: File) -> PurePath:
+    """Return the path of a file; of a URL, without all else."""
+    return file.path if isinstance(file, RemoteFile) else file
+
+
+def folder_columns(file: File) -> dict[str, str | None]:
+    """Return the columns that a file's folders are named by, as ``date=2026-01-31``, with their one cell.
+
+    Example:
+        >>> folder_columns(Path("reports/date=2026-01-31/place=New%20York/part.parquet"))
+        {'date': '2026-01-31', 'place': 'New York'}
+    """
+    pairs = (name.split("=", 1) for name in path_of(file).parts[:-1] if name.find("=") > 0)
+    return {unquote(name): None if cell == _NO_CELL else unquote(cell) for name, cell in pairs}
 
 
 def _asked(url: str, question: Callable[[Any, str], Any]) -> Any:

@@ -19,15 +19,28 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import file_digest
-from io import RawIOBase
-from itertools import islice
+from io import BytesIO, RawIOBase, TextIOWrapper
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TextIO, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.files.paths import BROKEN, GZIP, File, RemoteFile, arrow_source, ending, file_of, files_below
+from discreet.files import paths
+from discreet.files.paths import (
+    BROKEN,
+    GZIP,
+    HIDDEN,
+    File,
+    RemoteFile,
+    arrow_source,
+    ending,
+    files_below,
+    folder_columns,
+    inside,
+    matched,
+)
 from discreet.kernels.parallel import thread_count
 
 
@@ -77,6 +90,16 @@ def opened(source: Source) -> Any:
     if source.suffix.lower() != GZIP:
         return arrow_source(source)
     return pa.PythonFile(_Unpacked(source), mode="r")
+
+
+@contextmanager
+def opened_text(source: Source, encoding: str = "utf-8") -> Iterator[TextIO]:
+    """Open a source as text, decompressed, with the ends of lines that it has."""
+    with (
+        BytesIO(source.content) if isinstance(source, Piped) else paths.opened(source) as file,
+        TextIOWrapper(file, encoding, errors="replace", newline="") as text,
+    ):
+        yield text
 
 
 def pieces(source: Source, size: int) -> Iterator[bytes]:
@@ -134,7 +157,8 @@ _LOGS = ("_delta_log", "_spark_metadata", ".hoodie")
 def files_in(sources: Iterable[str | File], suffixes: Sequence[str], wanted: str) -> list[File]:
     """Return the files named, and those in the folders named, in order of their names.
 
-    In a folder, names that begin with a dot or an underscore are passed over, and folders are searched too.
+    Paths may be patterns (`matched`). In a folder, names that begin with a dot or an underscore are passed over, and
+    folders are searched too; these may be named as columns (`folder_columns`), all of them or none.
 
     Args:
         sources: files and folders.
@@ -142,13 +166,14 @@ def files_in(sources: Iterable[str | File], suffixes: Sequence[str], wanted: str
         wanted: what they hold, for messages.
 
     Raises:
-        DataError: if a folder holds none of them, or anything else: other files, a link to a folder or to nothing, a
-            pipe, a folder that cannot be searched, a log that says which of its files hold.
+        DataError: if nothing matches a pattern; or a folder holds none of them, or anything else: other files, a link
+            to a folder or to nothing, a pipe, a folder that cannot be searched, a log that says which of its files
+            hold, folders that are named as other columns than those of other files.
         ParameterError: if a file is named that is none, or is meant twice: by its name, by its folder's, or by a link
             to either.
     """
     found: list[File] = []
-    for source in map(file_of, sources):
+    for source in chain.from_iterable(map(matched, sources)):
         if source.is_dir():
             found += _matching(source, _files_in(source), suffixes, wanted)
         elif source.exists() and not stat.S_ISREG(source.stat().st_mode):
@@ -185,7 +210,7 @@ def _remote_files(folder: RemoteFile) -> list[RemoteFile]:
     below = {file: file.url.removeprefix(folder.url.partition("?")[0]).split("/") for file in files}
     for names in below.values():
         _refuse_logs(folder, names)
-    return [file for file, names in below.items() if not any(name.startswith((".", "_")) for name in names)]
+    return [file for file, names in below.items() if not any(name.startswith(HIDDEN) for name in names)]
 
 
 def _matching(folder: File, files: Sequence[File], suffixes: Sequence[str], wanted: str) -> Sequence[File]:
@@ -197,6 +222,14 @@ def _matching(folder: File, files: Sequence[File], suffixes: Sequence[str], want
         kinds = ", ".join(suffixes)
         raise DataError(
             f"{folder} must hold {wanted} ({kinds}) only, got {len(others)} other files ({others[0].name} first)."
+        )
+    named = [folder_columns(path).keys() for path in files]
+    other = next((place for place, names in enumerate(named) if names != named[0]), 0)
+    if other:
+        shown = " and ".join(", ".join(names) or "no column" for names in (named[0], named[other]))
+        raise DataError(
+            f"the folders in {folder} must be named as the same columns, got {shown} ({files[other]} first); read them "
+            "one after the other."
         )
     return files
 
@@ -215,14 +248,8 @@ def _refuse_logs(folder: File, names: Iterable[str]) -> None:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            found = [entry for entry in entries if not entry.name.startswith((".", "_"))]
-    except OSError as error:
-        raise DataError(f"{folder} cannot be searched ({type(error).__name__}); see who may read it.") from None
-    for entry in found:
-        path = folder / entry.name
-        if entry.is_dir(follow_symlinks=False):
+    for path in (path for path in inside(folder) if not path.name.startswith(HIDDEN)):
+        if path.is_dir() and not path.is_symlink():
             _refuse_log(path)
             yield from _walk(path)
         elif _is_file(path):

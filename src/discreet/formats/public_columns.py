@@ -96,7 +96,7 @@ def cells_beside(mechanism: Mechanism, sources: Any, *, most: int, public: Seque
     for path in places:
         with held(path):
             parts += partitions_of(path, mechanism, trust_plan=read.trust_plan, public=public)
-    names = sorted({name for part in parts for name in (*part.kept, *part.unread, *public)})
+    names = sorted({name for part in parts for name in (*part.kept, *part.unread, *part.folders, *public)})
     counts: Counter[tuple[Any, ...]] = Counter()
     for part in parts if names else []:
         for key, count in _cells(part, names):
@@ -109,9 +109,9 @@ def cells_beside(mechanism: Mechanism, sources: Any, *, most: int, public: Seque
 def _cells(part: Partition, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], int]]:
     """Yield the cells of a part, some of them more than once, with the number of reports of each."""
     assert part.table is not None
-    there = [name for name in names if name in part.table.schema.names]
+    there, folders = [name for name in names if name in part.table.schema.names], part.folders
     if not there:
-        yield (None,) * len(names), part.rows or 0
+        yield tuple(folders.get(name) for name in names), part.rows or 0
         return
     with readable(part.path):
         for batch in read_groups(part.table, part.groups, _BATCH, there, labels=there):
@@ -119,7 +119,7 @@ def _cells(part: Partition, names: Sequence[str]) -> Iterator[tuple[tuple[Any, .
             counted = table.group_by(there).aggregate([([], "count_all")])
             columns = {name: counted[name].to_pylist() for name in (*there, "count_all")}
             for row, count in enumerate(columns["count_all"]):
-                yield tuple(columns[name][row] if name in columns else None for name in names), count
+                yield tuple(columns[name][row] if name in columns else folders.get(name) for name in names), count
 
 
 def _plain(batch: Any) -> Any:

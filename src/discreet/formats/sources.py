@@ -19,7 +19,18 @@ from discreet.core.checks import checked_share
 from discreet.core.reports import DIGEST, SEALED, Reports, SealedBatch, batch_name, spelled
 from discreet.core.tally import GROUPS, MODULUS, Tally, digesting, equal_by_chance
 from discreet.errors import DataError, EqualReportsWarning, ParameterError
-from discreet.files.paths import LINES, REPORTS, File, RemoteFile, checked, file_of, is_tally, lines_of, opened_text
+from discreet.files.paths import (
+    LINES,
+    REPORTS,
+    File,
+    RemoteFile,
+    checked,
+    folder_columns,
+    is_tally,
+    lines_of,
+    matched,
+    opened_text,
+)
 from discreet.files.reading import Progress, digest, files_in, readable
 from discreet.files.stored import FileState, HeldTable, StoredTable, look, no_rows, read_groups
 from discreet.formats import json_reports
@@ -45,7 +56,8 @@ class Sources:
     Whatever takes sources takes what ``of`` may be, too.
 
     Attributes:
-        of: files of reports or tallies (``.tally.parquet``, say), folders of such files, URLs of either; tables of
+        of: files of reports or tallies (``.tally.parquet``, say), folders of such files, URLs of either, patterns of
+            names (``2026-*.parquet``); tables of
             reports of pandas, polars, DuckDB, Arrow or anything else that has ``__arrow_c_stream__``; or several of
             these. A folder's manifest (``discreet manifest``) is compared, if it has one.
         bad_share: the share of rows, in 0..1, that may be nothing a device can have sent: they are left out and
@@ -95,8 +107,8 @@ class Sources:
 
     @property
     def named(self) -> list[File]:
-        """The files and folders, without tables."""
-        return [file_of(place) for place in self.of if not _is_table(place)]
+        """The files and folders, without tables; errors as for `matched`."""
+        return [found for place in self.of if not _is_table(place) for found in matched(place)]
 
     @property
     def tables(self) -> list[Any]:
@@ -254,17 +266,24 @@ class Partition:
         return min(max(_BATCH_BYTES // width, 1), _BATCH_ROWS)
 
     @property
-    def _names(self) -> list[str] | None:
-        """The columns of reports, as far as they are not all that there are; None for all."""
-        if self.form is not None:
-            return self.form.names(self.mechanism)
-        own = [column.name for column in self.mechanism.columns]
-        return None if self.table is not None and self.table.schema.names == own else own
+    def _names(self) -> list[str]:
+        """The columns of reports."""
+        return (
+            [column.name for column in self.mechanism.columns] if self.form is None else self.form.names(self.mechanism)
+        )
 
     @property
     def kept(self) -> list[str]:
         """The names of the public columns of which the stamp says that they are beside the reports."""
         return [] if self.table is None else stamped_public(self.table.schema)
+
+    @property
+    def folders(self) -> dict[str, str | None]:
+        """The columns by which the file's folders are named, and which it has not itself, with their one cell."""
+        if self.table is None or isinstance(self.path, HeldTable):
+            return {}
+        there = self.table.schema.names
+        return {name: cell for name, cell in folder_columns(self.path).items() if name not in there}
 
     @property
     def unread(self) -> list[str]:
@@ -277,14 +296,18 @@ class Partition:
     def public_rows(self) -> Iterator[tuple[Reports, pa.RecordBatch]]:
         """Yield the reports of the part, checked, with the public columns beside them; errors as for `reports`."""
         assert self.table is not None
-        names = self._names or []
+        names = self._names
         with readable(self.path):
             self._begin()
-            asked = [*names, *self.public]
-            for batch in read_groups(self.table, self.groups, self._batch_rows, asked, labels=self.public):
+            inside = [name for name in self.public if name not in self.folders]
+            for batch in read_groups(self.table, self.groups, self._batch_rows, [*names, *inside], labels=inside):
                 reports = self._checked(batch.select(names), False)[0]
                 self.seen.add(self.mechanism, reports)
-                yield reports, batch.select(list(self.public))
+                cells = {
+                    name: pa.repeat(pa.scalar(cell, pa.string()), reports.n) for name, cell in self.folders.items()
+                }
+                columns = [batch[name] if name in inside else cells[name] for name in self.public]
+                yield reports, pa.record_batch(columns, list(self.public))
         self._end()
 
     def _checked(self, batch: pa.RecordBatch, sift: bool) -> Checked:
@@ -358,8 +381,10 @@ def partitions_of(
             with opened_text(place) as text:
                 return [Partition(place, mechanism, (), None if text.read(1) else 0, state, None, form)]
         table = look(place)
-        form = form_of(mechanism, table.schema, trust_plan=trust_plan, public=public)
-        return _runs(Partition(place, mechanism, (), 0, table.state, table, form, tuple(public)))
+        whole = Partition(place, mechanism, (), 0, table.state, table, None, tuple(public))
+        inside = [name for name in public if name not in whole.folders]
+        form = form_of(mechanism, table.schema, trust_plan=trust_plan, public=inside)
+        return _runs(replace(whole, form=form))
 
 
 def refuse_public(public: Sequence[str]) -> None:
@@ -453,7 +478,7 @@ class Survey:
     @property
     def beside(self) -> tuple[str, ...]:
         """The names of the columns beside the reports, read or not."""
-        return tuple(dict.fromkeys(name for part in self.parts for name in (*part.kept, *part.unread)))
+        return tuple(dict.fromkeys(name for part in self.parts for name in (*part.kept, *part.unread, *part.folders)))
 
     def whole(self, reports: Tally) -> Tally:
         """Return the tally of everything, which knows what it counted; errors as for `batches`.

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray
-from discreet.core import columns
 from discreet.core.arrow import array_of, flags_of
 from discreet.core.checks import checked_choice
 from discreet.core.columns import OUTSIDE
@@ -236,21 +235,21 @@ def _examine(file: TableScan, column: TraceColumn, *, drop: bool) -> None:
         values = batch[column.name]
         gone = missing_rows(values)
         rows = np.delete(np.arange(len(values)), gone)
-        missing.add(gone if not drop else gone[:0], done)
+        missing.add(done + (gone if not drop else gone[:0]))
         if drop or not len(gone):
             try:
                 whole = values.take(array_of(rows))
                 column.read(whole)
-                outside.add(rows[column.outside(whole)], done)
+                outside.add(done + rows[column.outside(whole)])
             except DataError as error:
                 refused = refused or error
         done += batch.num_rows
     if missing.count:
-        raise DataError(missing.as_missing(done, column.wanted)) from None
+        raise DataError(missing.as_missing(file, done, column.wanted)) from None
     if refused is not None:
         raise refused from None
     if outside.count:
-        raise DataError(columns.outside_message(outside.count, done, outside.first)) from None
+        raise DataError(outside.as_outside(file, done)) from None
 
 
 def changed() -> DataError:

@@ -6,13 +6,14 @@ types; if it is small, its columns are kept from then on. JSON lines are read wh
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from discreet.files.paths import COLUMNS, GZIP, TABLES, File, checked
-from discreet.files.reading import Piped, Source, files_in, opened, readable
+from discreet.files.paths import COLUMNS, GZIP, TABLES, File, checked, folder_columns
+from discreet.files.reading import Piped, Source, files_in, opened, opened_text, readable
 from discreet.files.stored import FileState, StoredTable, look, read_groups
 from discreet.tables import text
 from discreet.tables.text import Cells, Kind, Separated, layout_of
@@ -39,6 +40,7 @@ class TableScan:
         table: an inspected Parquet or Arrow file.
         form: how a CSV file is to be read.
         kept: the columns, where they are in memory.
+        named: the one cell of the columns by which the file's folders are named, as far as they are to be read.
     """
 
     source: Source
@@ -50,6 +52,7 @@ class TableScan:
     table: StoredTable | None = None
     form: Separated | None = None
     kept: pa.Table | None = None
+    named: Mapping[str, pa.Scalar] = field(default_factory=dict)
 
     def batches(self, names: Sequence[str], rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield columns of all rows, a batch of at most ``rows`` (None: `_BATCH_ROWS`) at a time.
@@ -58,10 +61,17 @@ class TableScan:
         """
         self._check()
         rows = _BATCH_ROWS if rows is None else rows
-        for batch in self._read(list(names), rows):
+        inside = [name for name in names if name not in self.named]
+        for batch in self._read(inside, rows) if inside else [pa.record_batch([pa.nulls(self.rows)], [""])]:
             for start in range(0, batch.num_rows, rows):
-                yield batch.slice(start, rows)
+                yield self._with_named(batch.slice(start, rows), names)
         self._check()
+
+    def _with_named(self, batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+        if not self.named:
+            return batch
+        there = {name: pa.repeat(cell, batch.num_rows) for name, cell in self.named.items()}
+        return pa.record_batch([there[name] if name in there else batch[name] for name in names], list(names))
 
     def _read(self, names: list[str], rows: int) -> Iterator[pa.RecordBatch]:
         if self.kept is not None:
@@ -75,9 +85,19 @@ class TableScan:
         if self.state is not None and not isinstance(self.source, Piped):
             self.state.check(self.source)
 
+    def place(self, row: int) -> str:
+        """Return the number of a row for messages, and in a text its line, counted from 1 as editors do."""
+        if self.form is not None:
+            return self.form.place(row)
+        if self.table is not None:
+            return f"{row}"
+        with opened_text(self.source) as lines:
+            numbers = (number for number, line in enumerate(lines, start=1) if line.strip())
+            return f"{row}, line {next(islice(numbers, row, None), row + 1)}"
+
     def whole(self) -> pa.Table:
         """Return the columns to be read, in memory; errors as for `batches`."""
-        if self.kept is not None:
+        if self.kept is not None and not self.named:
             return self.kept
         schema = pa.schema([(name, self.types[name]) for name in self.asked])
         return pa.Table.from_batches([_bare(one) for one in self.batches(list(self.asked))], schema=schema)
@@ -129,13 +149,32 @@ def scan(source: Source, chosen: Chosen, wanted: Sequence[str] = ()) -> TableSca
     Args:
         source: the table.
         chosen: which columns are to be read, each of which is there once.
-        wanted: names that should be among the table's, as far as they are known.
+        wanted: names that should be among the table's, as far as they are known; of those that are not, its folders
+            may be named (`folder_columns`).
 
     Raises:
         DataError: if the table is missing or broken, or cells of a CSV file are not what they are to be read as; it
             names the source.
         ParameterError: if tables are not read from such files.
     """
+    folders = {} if isinstance(source, Piped) else folder_columns(source)
+    folders = {name: cell for name, cell in folders.items() if name in wanted}
+    if not folders:
+        return _inspected(source, chosen, wanted)
+    asked = dict[str, Cells]()
+
+    def inside(names: Sequence[str]) -> Mapping[str, Cells]:
+        asked.update(chosen([*names, *(name for name in folders if name not in names)]))
+        return {name: cells for name, cells in asked.items() if name in names} or {names[0]: Cells(Kind.TEXT)}
+
+    found = _inspected(source, inside, [name for name in wanted if name not in folders])
+    with readable(source):
+        cells = {name: text.typed_cell(name, folders[name], asked[name]) for name in asked if name not in found.columns}
+    types = {**found.types, **{name: cell.type for name, cell in cells.items()}}
+    return replace(found, asked=asked, types=types, columns=[*found.columns, *cells], named=cells)
+
+
+def _inspected(source: Source, chosen: Chosen, wanted: Sequence[str]) -> TableScan:
     kind = kind_of(source)
     with readable(source):
         if not isinstance(source, Piped) and kind in COLUMNS:
@@ -189,7 +228,7 @@ def _scan_text(form: Separated, state: FileState | None) -> TableScan:
     if size > _KEPT_BYTES:
         return TableScan(form.source, asked, types, rows, columns, state, form=form)
     whole = table or pa.Table.from_batches(kept, schema=pa.schema(list(types.items())))
-    return TableScan(form.source, asked, types, rows, columns, state, kept=whole)
+    return TableScan(form.source, asked, types, rows, columns, state, form=form, kept=whole)
 
 
 def _lines(source: Source, types: pa.Schema | None = None) -> pa.Table:

@@ -15,10 +15,12 @@ import csv as python_csv
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ from discreet.arrays import BoolArray
 from discreet.core.domain import Domain, WithBots
 from discreet.core.labels import Grid, LabelSpace, Product, Texts
 from discreet.errors import DataError
-from discreet.files.reading import Source, beginning, opened, pieces
+from discreet.files.reading import Piped, Source, beginning, opened, opened_text, pieces
 
 # What the CSV reader of Arrow takes for a missing number, and three more: Python's, pandas' and MySQL's.
 _NUMBERS_AWAY = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|N/A|NA|NULL|NaN|n/a|nan|null"
@@ -100,7 +102,9 @@ def columns_of(domain: Domain) -> Mapping[str, Cells] | None:
     return {"lat": NUMBERS, "lon": NUMBERS} if isinstance(space, Grid) else None
 
 
-def from_text(name: str, column: Any, cells: Cells, known: frozenset[str] = frozenset()) -> Any:
+def from_text(
+    name: str, column: Any, cells: Cells, known: frozenset[str] = frozenset(), place: Callable[[int], str] = str
+) -> Any:
     """Return a column of text in its type, with nulls for missing cells.
 
     Args:
@@ -108,6 +112,7 @@ def from_text(name: str, column: Any, cells: Cells, known: frozenset[str] = froz
         column: an Arrow array or chunked array.
         cells: what it is read as.
         known: spellings that have been read as text, so far.
+        place: what is said of the place of a row.
 
     Raises:
         DataError: if some cells are not of their kind; it says how many, and the row of the first.
@@ -121,7 +126,7 @@ def from_text(name: str, column: Any, cells: Cells, known: frozenset[str] = froz
         return column if "" in (cells.labels or ()) else without_empty(column)
     read, wrong = _whole_numbers(column) if cells.kind is Kind.INTEGER else _numbers(column)
     if wrong.any():
-        raise DataError(_refusal(name, column, cells, wrong))
+        raise DataError(_refusal(name, column, cells, wrong, place))
     return read
 
 
@@ -179,12 +184,12 @@ def _numbers(column: Any) -> tuple[Any, BoolArray]:
     return pc.if_else(fits, trimmed, None).cast(pa.float64()), wrong
 
 
-def _refusal(name: str, column: Any, cells: Cells, wrong: BoolArray) -> str:
+def _refusal(name: str, column: Any, cells: Cells, wrong: BoolArray, place: Callable[[int], str]) -> str:
     import pyarrow.compute as pc
 
     commas = pc.match_substring_regex(pc.utf8_trim_whitespace(column), _COMMA).fill_null(False)
     advice = "write a decimal point, not a comma" if pc.any(commas).as_py() else "mend them or filter them out"
-    count, first = np.count_nonzero(wrong), np.flatnonzero(wrong)[0]
+    count, first = np.count_nonzero(wrong), place(int(np.argmax(wrong)))
     return (
         f"the column {name!r} must hold {cells.kind.value}, and {count} of its {len(wrong)} cells do not "
         f"(first at row {first}); {advice}."
@@ -375,7 +380,7 @@ class Separated:
         ragged: list[int] = []
         found = csv.read_csv(opened(self.source), *self._options(ragged))
         if ragged:
-            total, first = found.num_rows + len(ragged), min(ragged) - 1 - self.layout.lines
+            total, first = found.num_rows + len(ragged), self.place(min(ragged) - 1 - self.layout.lines)
             raise DataError(
                 f"{len(ragged)} of {total} rows have more or fewer cells than the first line, which has "
                 f"{len(self.layout.columns)} (first at row {first}); cells were cut at {self.layout.separator!r}."
@@ -449,7 +454,20 @@ class Separated:
         if cells.kind is Kind.TEXT and not self.layout.quoted and not self._labels:
             # Every spelling of a missing cell is null already.
             return column
-        return from_text(name, column, cells, self._labels)
+        return from_text(name, column, cells, self._labels, self.place)
+
+    def place(self, row: int) -> str:
+        """Return a row and its line, counted from 1 as editors do, for messages; lines end within quotes too."""
+        line = self.layout.lines + row + 1
+        if self.layout.quoted:
+            with opened_text(self.source, self.layout.encoding) as text, suppress(python_csv.Error):
+                rows = python_csv.reader(text, delimiter=self.layout.separator)
+                while rows.line_num < self.layout.lines:
+                    next(rows)
+                for _ in islice(rows, row):
+                    pass
+                line = rows.line_num + 1
+        return f"{row}, line {line}"
 
 
 def _is_utf8(source: Source) -> bool:
@@ -469,3 +487,14 @@ def whole(source: Source) -> pa.Table:
     by_place = {f"{place}": ANYTHING for place in range(len(layout.columns))}
     numbered = replace(layout, columns=tuple(by_place))
     return Separated(source, numbered, by_place).table().rename_columns(list(layout.columns))
+
+
+def typed_cell(name: str, cell: str | None, cells: Cells) -> pa.Scalar:
+    """Return the cell of all rows of a column, as if it were in a table of text.
+
+    Raises:
+        DataError: if it is not of its kind.
+    """
+    quoted = "" if cell is None else '"{}"'.format(cell.replace('"', '""'))
+    layout = Layout((name,), ",", "utf-8", 0, empty=False, quoted=True)
+    return Separated(Piped(".csv", f"{quoted}\n".encode()), layout, {name: cells}).table()[name][0]

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
-from discreet.core.arrow import flags_of
+from discreet.core.arrow import array_of, arrow_numbers, flags_of
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
 from discreet.core.labels import Grid, LabelSpace, Product, Texts
@@ -343,12 +343,12 @@ class CodedValues:
             bots, users = self.columns.bots, rows.get("user")
             yield codes if bots is None else bots(codes, users), users, rows.get("kept")
 
-    def _whole(self, values: Any, users: Any, kept: Any) -> tuple[dict[str, Any], dict[str, int]]:
+    def _whole(self, values: Any, users: Any, kept: Any, **more: Any) -> tuple[dict[str, Any], dict[str, int]]:
         """Return columns by noun, without the rows to be left out, and the number of these by reason."""
         asked = self.columns
         read = filled(cut(values, asked.cuts, asked.domain), asked.stand)
         needed = {"value": read} | ({} if users is None else {"user": users})
-        rows, counts = needed | ({} if kept is None else {"kept": kept}), dict[str, int]()
+        rows, counts = needed | more | ({} if kept is None else {"kept": kept}), dict[str, int]()
         if asked.drop:
             rows, counts = left_out(rows, list(needed))
         if asked.known:
@@ -369,47 +369,53 @@ class CodedValues:
 
     def _refusal(self) -> DataError:
         """Return the error of the whole table, after reading all of it; its batches know their own rows only."""
-        done, ownerless, missing, outside = 0, Defect(), Defect(), Defect()
-        kept = {name: Defect() for name in self.columns.keep}
+        read, done, ownerless, missing, outside = 0, 0, Defect(), Defect(), Defect()
+        kept, table = {name: Defect() for name in self.columns.keep}, self.scan.table
         for found in self.scan.batches(BATCH_ROWS):
-            rows, _ = self._whole(*found)
+            here = np.arange(read, read + len(absent_rows(found[0])))
+            rows, _ = self._whole(*found, row=array_of(here))
+            places, gone = arrow_numbers(rows["row"]), absent_rows(rows["value"])
             for name, defect in kept.items():
-                defect.add(np.flatnonzero(absent_rows(rows["kept"][name])), done)
-            gone = absent_rows(rows["value"])
+                defect.add(places[absent_rows(rows["kept"][name])])
             if "user" in rows:
-                ownerless.add(np.flatnonzero(absent_rows(rows["user"])), done)
-            missing.add(np.flatnonzero(gone), done)
+                ownerless.add(places[absent_rows(rows["user"])])
+            missing.add(places[gone])
             if not missing.count:
                 # What is no value of this kind at all is refused here.
-                outside.add(
-                    np.flatnonzero(self.columns.domain.space.encode(without(rows["value"], gone)) == OUTSIDE), done
-                )
-            done += len(gone)
+                outside.add(places[self.columns.domain.space.encode(without(rows["value"], gone)) == OUTSIDE])
+            read, done = read + len(here), done + len(gone)
         if ownerless.count:
-            return DataError(f"{self.scan.source}: {ownerless.as_missing(done, 'users')}")
+            return self._named(ownerless.as_missing(table, done, "users"))
         if missing.count:
-            return DataError(f"{self.scan.source}: {missing.as_missing(done, 'values')}")
+            return self._named(missing.as_missing(table, done, "values"))
         if not outside.count and (lacking := next((name for name in kept if kept[name].count), None)) is not None:
-            return DataError(f"{self.scan.source}: {kept[lacking].as_missing(done, f'cells of {lacking!r}')}")
-        return DataError(f"{self.scan.source}: {columns.outside_message(outside.count, done, outside.first)}")
+            return self._named(kept[lacking].as_missing(table, done, f"cells of {lacking!r}"))
+        return self._named(outside.as_outside(table, done))
+
+    def _named(self, message: str) -> DataError:
+        return DataError(f"{self.scan.source}: {message}")
 
 
 @dataclass(slots=True, eq=False)
 class Defect:
-    """The number of rows with a defect, and the first one."""
+    """The number of rows with a defect, and the first one of the table."""
 
     count: int = 0
     first: int = 0
 
-    def add(self, rows: AnyArray, before: int) -> None:
-        """Add the rows of a batch that begins after ``before`` rows."""
+    def add(self, rows: AnyArray) -> None:
+        """Add rows of the table."""
         if len(rows) and not self.count:
-            self.first = before + int(rows[0])
+            self.first = int(rows[0])
         self.count += len(rows)
 
-    def as_missing(self, total: int, wanted: str) -> str:
-        """Return the message that these rows lack something."""
-        return columns.missing_message(self.count, total, self.first, wanted)
+    def as_missing(self, table: TableScan, total: int, wanted: str) -> str:
+        """Return the message that these rows, of so many, lack something."""
+        return columns.missing_message(self.count, total, table.place(self.first), wanted)
+
+    def as_outside(self, table: TableScan, total: int) -> str:
+        """Return the message that the values of these rows, of so many, are not in the domain."""
+        return columns.outside_message(self.count, total, table.place(self.first))
 
 
 def read_values(path: str | Source, domain: Domain, column: str | None = None) -> Any:
@@ -537,7 +543,9 @@ class ValueScan:
         """Return the types in which columns are kept; errors as for `kept_schema`, and name the table."""
         with readable(self.source):
             typed = not isinstance(self.source, Piped) and kind_of(self.source) in COLUMNS
-            return kept_schema({name: self.table.types[name] for name in self.keep}, is_text=not typed)
+            # Names of folders are text.
+            types = {**self.table.types, **dict.fromkeys(self.table.named, pa.string())}
+            return kept_schema({name: types[name] for name in self.keep}, is_text=not typed)
 
     def batches(self, rows: int) -> Iterator[tuple[Any, Any, Any]]:
         """Yield values, users and kept columns, a batch of at most ``rows`` at a time; errors name the table."""

@@ -1,0 +1,211 @@
+"""Patterns of names, folders named as columns, and the lines of text that refusals name."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from test_urls import behind_urls, s3
+
+import discreet as dc
+from discreet.engines import LocalEngine, obfuscate, read_traces
+from discreet.errors import DataError
+from discreet.files.paths import matched
+from discreet.formats.manifest import write_manifest
+from discreet.formats.reports import write_reports
+from discreet.tables.labels import look_at
+from discreet.tables.values import ValueColumns, read_values
+from object_store import Put
+from refusals import refused
+from running import refusal, told
+
+LABELS = ["a", "b", "c"]
+MECHANISM = dc.RandomizedResponse(dc.Domain(LABELS), 2.0)
+PLAN = 'epsilon = 2.0\n[domain]\nlabels = ["a", "b", "c"]\n[mechanism]\nname = "rr"\n'
+
+
+def keep(path: Path, n: int = 10) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_reports(path, MECHANISM, MECHANISM.obfuscate([LABELS[row % 3] for row in range(n)]))
+    return path
+
+
+@pytest.fixture(params=["here", "urls", "s3"])
+def root(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., str]]:
+    """Puts files of a folder where they are read, and returns what names them."""
+    stores: dict[str, Callable[[], Iterator[Put | None]]] = {
+        "here": lambda: iter([None]),
+        "urls": lambda: iter([behind_urls(tmp_path / "urls", monkeypatch)]),
+        "s3": lambda: s3(monkeypatch),
+    }
+    for put in stores[request.param]():
+
+        def named(folder: Path, put: Put | None = put) -> Callable[[str], str]:
+            if put is None:
+                return lambda below: f"{folder}/{below}"
+            urls = [put(path, f"top/{path.relative_to(folder)}") for path in folder.rglob("*") if path.is_file()]
+            start, _, rest = urls[0].partition("/top/")
+            return lambda below: f"{start}/top/{below}{rest[rest.find('?') :] if '?' in rest else ''}"
+
+        yield named
+
+
+def test_patterns_name_files_and_folders_by_name(root: Callable[..., Callable[[str], str]], tmp_path: Path) -> None:
+    folder = tmp_path / "reports"
+    names = ("2026-02.parquet", "2026-01.parquet", "2025-12.parquet", "more/x/2026-03.parquet", "_old/y/2026.parquet")
+    for count, name in enumerate(names, start=1):
+        keep(folder / name, count)
+    of = root(folder)
+    assert [file.name for file in matched(of("2026-*.parquet"))] == ["2026-01.parquet", "2026-02.parquet"]
+    assert [file.name for file in matched(of("*"))] == ["2025-12.parquet", "2026-01.parquet", "2026-02.parquet", "more"]
+    assert [file.name for file in matched(of("_*/*"))] == ["y"]
+    engine = LocalEngine(threads=1)
+    counts = {"2026-0[13].parquet": 2, "2026-*.parquet": 3, "m*/*/*.parquet": 4, "m*": 4, "_[o]*": 5}
+    assert {name: engine.tally(MECHANISM, of(name)).tally.n for name in counts} == counts
+    for name in ("2027-*.parquet", "none/*", "m*/*/*/*", "*/z"):
+        message = refused(DataError, lambda name=name: engine.tally(MECHANISM, of(name)))  # type: ignore[misc]
+        assert message == f"{of(name).partition('?')[0]} names no file: nothing there matches it."
+
+
+def test_a_name_that_is_there_is_no_pattern(tmp_path: Path) -> None:
+    keep(tmp_path / "[ab]" / "a.parquet", 3)
+    keep(tmp_path / "a" / "a.parquet", 5)
+    engine = LocalEngine(threads=1)
+    found = [engine.tally(MECHANISM, tmp_path / name).tally.n for name in ("[ab]", "[ab]/*.parquet", "[a]/*", "?/*")]
+    assert found == [3, 3, 5, 5]
+
+
+def test_manifests_of_matched_folders_are_compared_and_their_files_not_replaced(tmp_path: Path) -> None:
+    for day in ("day-1", "day-2"):
+        keep(tmp_path / day / "a.parquet", 100)
+        write_manifest(tmp_path / day)
+    engine = LocalEngine(threads=1)
+    assert engine.tally(MECHANISM, f"{tmp_path}/day-*").tally.n == 200
+    keep(tmp_path / "day-2" / "b.parquet")
+    message = refused(DataError, lambda: engine.tally(MECHANISM, f"{tmp_path}/day-*"))
+    assert "1 files are not in the manifest" in message
+    (tmp_path / "plan.toml").write_text(PLAN)
+    values = tmp_path / "values-1.csv"
+    values.write_text("x\na\nb\n")
+    given = tmp_path / "plan.toml", tmp_path / "values-*.csv", "-o"
+    assert "values-1.csv" in refusal("obfuscate", *given, tmp_path / "values-1.csv", "--force")
+    assert "names no file" in refusal("obfuscate", given[0], tmp_path / "v-*.csv", "-o", tmp_path / "r.parquet")
+
+
+def test_folders_named_as_columns_make_groups(root: Callable[..., Callable[[str], str]], tmp_path: Path) -> None:
+    folder = tmp_path / "reports"
+    counts = {"2026-01-02": 20, "2026-01-01": 30}
+    for day, count in counts.items():
+        keep(folder / f"date={day}" / "place=New%20York" / "part.parquet", count)
+    of, engine = root(folder), LocalEngine(threads=2)
+    for name in ("", "*", "date=2026-01-0[12]", "*/*/*.parquet"):
+        grouped = engine.tally_by(MECHANISM, of(name), "date")
+        assert {label: tally.n for label, tally in grouped.items()} == counts
+    both = engine.tally_by(MECHANISM, of(""), ("place", "date"))
+    assert {label: tally.n for label, tally in both.items()} == {("New York", day): n for day, n in counts.items()}
+    assert engine.tally(MECHANISM, of("")).tally.n == 50
+    assert "'day'" in refused(DataError, lambda: engine.tally_by(MECHANISM, of(""), "day"))
+
+
+def test_what_is_said_of_a_person_knows_of_columns_in_names(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(PLAN)
+    for day, count in {"1": 20, "2": 30}.items():
+        keep(tmp_path / "r" / f"day={day}" / "part.parquet", count)
+    facts = told("estimate", tmp_path / "plan.toml", tmp_path / "r")
+    assert "the columns beside the reports too (day)" in str(facts)
+
+
+def test_folders_that_disagree_are_refused(tmp_path: Path) -> None:
+    keep(tmp_path / "r" / "date=2026-01-01" / "a.parquet")
+    other = keep(tmp_path / "r" / "b.parquet")
+    message = refused(DataError, lambda: LocalEngine().tally(MECHANISM, tmp_path / "r"))
+    assert message == (
+        f"the folders in {tmp_path / 'r'} must be named as the same columns, got no column and date "
+        f"({tmp_path / 'r' / 'date=2026-01-01' / 'a.parquet'} first); read them one after the other."
+    )
+    other.unlink()
+    keep(tmp_path / "r" / "day=2026-01-02" / "a.parquet")
+    assert "got date and day" in refused(DataError, lambda: LocalEngine().tally(MECHANISM, tmp_path / "r"))
+
+
+def test_a_missing_cell_in_a_name_is_missing(tmp_path: Path) -> None:
+    keep(tmp_path / "r" / "date=__HIVE_DEFAULT_PARTITION__" / "a.parquet")
+    message = refused(DataError, lambda: LocalEngine().tally_by(MECHANISM, tmp_path / "r", "date"))
+    assert "10 of 10 labels of 'date' in a batch are missing" in message
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
+def test_folders_named_as_columns_are_columns_of_tables(suffix: str, tmp_path: Path) -> None:
+    for day, people in {"2026-01-02/hour=9": ["x", "y"], "2026-01-01/hour=10": ["y", "x"]}.items():
+        path = tmp_path / "t" / f"date={day}" / "n=007" / f"part.{suffix}"
+        path.parent.mkdir(parents=True)
+        if suffix == "parquet":
+            pq.write_table(pa.table({"who": people, "event": ["a", "b"]}), path)
+        elif suffix == "csv":
+            path.write_text("who;event\n" + "".join(f"{who};{what}\n" for who, what in zip(people, "ab", strict=True)))
+        else:
+            rows = zip(people, "ab", strict=True)
+            path.write_text("".join(f'{{"who": "{who}", "event": "{what}"}}\n' for who, what in rows))
+    traces = read_traces(tmp_path / "t", user="who", event="event", time="hour")
+    # Of y, then of x, by the hour: 9 is before 10.
+    assert traces.events.tolist() == [1, 0, 0, 1]
+    by_day = read_traces(tmp_path / "t", user="date", event="event")
+    assert by_day.users == 2
+    look = look_at(tmp_path / "t", {"date": None, "n": None})
+    assert {name: (one.kind, dict(one.counts)) for name, one in look.items()} == {
+        "date": ("dates", {"2026-01-01": 2, "2026-01-02": 2}),
+        "n": ("text", {"007": 4}),
+    }
+    path = next((tmp_path / "t").rglob("part.*"))
+    assert read_values(path, dc.Domain(["2026-01-01", "2026-01-02"]), "date").to_pylist() == [path.parts[-4][5:]] * 2
+    columns = ValueColumns(MECHANISM.domain, "event", keep=("date",))
+    obfuscate(MECHANISM, tmp_path / "t", tmp_path / "out.parquet", columns)
+    assert (
+        sorted(pq.read_table(tmp_path / "out.parquet")["date"].to_pylist()) == ["2026-01-01"] * 2 + ["2026-01-02"] * 2
+    )
+    assert "there is no column 'day'" in refused(DataError, lambda: read_values(path, MECHANISM.domain, "day"))
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("x,y\n1,a\n2,\n3,z\n", "row 1, line 3"),
+        ('x,y\n1,"a"\n"2\n2\n\n2",a\n3,z\n4,b\n', "row 2, line 7"),
+        ('"x\nx",y\r\n1,a\r\n"2\r\n",b\r\n3,z\r\n', "row 2, line 6"),
+        ('sep=;\n"a;""\n";y\n1;a\n5" x 7";b\n6";z\n', "row 2, line 6"),
+        ('x,y\n1,a\n\n2,"b"\n', "row 1, line 3"),
+    ],
+)
+def test_refusals_name_the_line_as_editors_count_them(text: str, place: str, tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text(text, newline="")
+    found = ValueColumns(MECHANISM.domain, "y").of(path)
+    assert f"(first at {place})" in refused(DataError, lambda: list(found.batches()))
+
+
+def test_lines_of_other_refusals(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text('x,y\n"1\n",a\n2\n3,b\n')
+    assert "(first at row 1, line 4)" in refused(DataError, lambda: read_values(path, MECHANISM.domain, "y"))
+    path.write_text('x,y\n"1\n",1\n2,n\n')
+    assert "(first at row 1, line 4)" in refused(DataError, lambda: read_values(path, dc.Domain(range(3)), "y"))
+    path.write_text('who,what\n"u\n1",a\nu2,\n')
+    assert "(first at row 1, line 4)" in refused(DataError, lambda: read_traces(path, user="who", event="what"))
+    lines = tmp_path / "v.jsonl"
+    lines.write_text('{"y": "a"}\n\n{"y": "z"}\n')
+    columns = ValueColumns(MECHANISM.domain, "y")
+    assert "(first at row 1, line 3)" in refused(DataError, lambda: list(columns.of(lines).batches()))
+    typed = tmp_path / "v.parquet"
+    pq.write_table(pa.table({"y": ["a", "z"]}), typed)
+    assert "(first at row 1);" in refused(DataError, lambda: list(columns.of(typed).batches()))
+
+
+def test_rows_that_are_left_out_count_as_rows(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text("y\na\n\nb\n\nz\n")
+    columns = ValueColumns(MECHANISM.domain, "y", drop=True)
+    assert "1 of 3 values" in (message := refused(DataError, lambda: list(columns.of(path).batches())))
+    assert "(first at row 4, line 6)" in message
