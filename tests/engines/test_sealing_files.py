@@ -145,7 +145,7 @@ def test_an_interrupted_sealing_leaves_nothing(tmp_path: Path, monkeypatch: pyte
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("discreet.files.stored.SealedTable.close", interrupted)
+    monkeypatch.setattr("discreet.files.stored.TableFile.close", interrupted)
     with pytest.raises(KeyboardInterrupt):
         seal(SORTED, tmp_path / "in.parquet", tmp_path / "sealed.parquet")
     assert names(tmp_path) == ["in.parquet"]

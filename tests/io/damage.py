@@ -10,13 +10,13 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.engines import tally
 from discreet.errors import DataError
-from discreet.files.stored import footer_of, read_seal
+from discreet.files.stored import footer_of, read_checksums
 from discreet.formats.reports import write_reports
 from discreet.mechanisms import RandomizedResponse
 
 MECHANISM = RandomizedResponse(Domain(range(100), sensitive=list(range(50))), 1.0)
 EACH, BATCHES = 700, 3
-SEALED = ["parquet", "arrow"]
+CHECKED = ["parquet", "arrow"]
 
 
 def written(path: Path, seed: int = 0) -> tuple[bytes, Tally]:
@@ -27,14 +27,14 @@ def written(path: Path, seed: int = 0) -> tuple[bytes, Tally]:
     return path.read_bytes(), sum((MECHANISM.tally(each) for each in reports), start=MECHANISM.empty_tally())
 
 
-def unsealed(path: Path) -> bytes:
-    """Return a file's bytes as a writer without seals would have left them."""
+def bare_bytes(path: Path) -> bytes:
+    """Return a file's bytes as a writer without checksums would have left them."""
     with path.open("rb") as file:
-        seal, _ = read_seal(file)
+        checksums, _ = read_checksums(file)
         _, footer = footer_of(file)
         file.seek(0)
-        assert seal is not None
-        return file.read(seal.ends[-1]) + footer
+        assert checksums is not None
+        return file.read(checksums.ends[-1]) + footer
 
 
 def flipped(whole: bytes, bit: int) -> bytes:

@@ -9,46 +9,46 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from damage import BATCHES, EACH, MECHANISM, SEALED, flipped, unsealed, verdicts, written
+from damage import BATCHES, CHECKED, EACH, MECHANISM, bare_bytes, flipped, verdicts, written
 
 from discreet.engines import tally
 from discreet.errors import DataError
-from discreet.files.stored import look, read_seal
+from discreet.files.stored import look, read_checksums
 from discreet.formats.reports import read_reports
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.mechanisms import report_tables
 from refusals import refused
 
 FLIPS = 160
-sealed = pytest.mark.parametrize("suffix", SEALED)
+checked = pytest.mark.parametrize("suffix", CHECKED)
 
 
-@sealed
+@checked
 def test_any_flipped_bit_is_noticed(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
     whole, right = written(path)
     bits = np.random.default_rng(6).choice(8 * len(whole), FLIPS, replace=False).tolist()
     found = Counter(verdicts(path, (flipped(whole, bit) for bit in bits), right))
-    # Only the letters by which a seal is known may change and leave the counts as they are.
+    # Only the letters by which checksums are known may change and leave the counts as they are.
     assert found["other"] == 0
     assert found["refused"] >= 0.98 * FLIPS
 
 
-@sealed
-def test_a_lost_seal_leaves_the_file_readable(suffix: str, tmp_path: Path) -> None:
+@checked
+def test_lost_checksums_leave_the_file_readable(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
     whole, right = written(path)
     place = whole.rindex(b"DSCRSEAL")
     assert verdicts(path, (flipped(whole, 8 * place + bit) for bit in range(64)), right) == ["same"] * 64
     path.write_bytes(whole)
-    path.write_bytes(unsealed(path))
+    path.write_bytes(bare_bytes(path))
     assert read_reports(path, MECHANISM).n == EACH * BATCHES
 
 
-def test_pages_without_a_seal_keep_their_own_checksums(tmp_path: Path) -> None:
+def test_pages_of_files_without_checksums_keep_their_own_checksums(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     _, right = written(path)
-    bare = unsealed(path)
+    bare = bare_bytes(path)
     column = pq.read_metadata(path).row_group(1).column(1)
     start, end = column.data_page_offset + 60, column.dictionary_page_offset + column.total_compressed_size
     bits = range(8 * start, 8 * end, 61)
@@ -60,7 +60,7 @@ def test_a_row_group_that_comes_to_nothing_is_missed(tmp_path: Path) -> None:
     """Where a page header says that a page is of another kind, Arrow passes the page over and says nothing."""
     path = tmp_path / "a.parquet"
     written(path)
-    bare, facts = unsealed(path), pq.read_metadata(path)
+    bare, facts = bare_bytes(path), pq.read_metadata(path)
     starts = [facts.row_group(1).column(0).dictionary_page_offset, facts.row_group(1).column(0).data_page_offset]
     heads = [flipped(bare, 8 * (start + place) + bit) for start in starts for place in range(8) for bit in range(8)]
     vanished = []
@@ -82,7 +82,7 @@ def test_a_row_group_that_comes_to_nothing_is_missed(tmp_path: Path) -> None:
 def test_the_footer_promises_what_its_row_groups_hold(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     _, right = written(path)
-    bare = unsealed(path)
+    bare = bare_bytes(path)
     total = bare.rindex(b"\x16\xe8\x20")  # 2100 rows, as Thrift writes them: 4200 in steps of seven bits
     path.write_bytes(bare[: total + 1] + b"\xea\x20" + bare[total + 3 :])
     message = refused(DataError, lambda: tally(MECHANISM, path))
@@ -118,18 +118,18 @@ def test_any_flipped_bit_of_a_tally_is_noticed(tmp_path: Path) -> None:
     assert found["refused"] > 50 * found["same"]
 
 
-@sealed
-def test_seals_of_another_form_are_refused(suffix: str, tmp_path: Path) -> None:
+@checked
+def test_checksums_of_another_form_are_refused(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
     whole, _ = written(path)
     with path.open("rb") as file:
-        seal, _ = read_seal(file)
-    assert seal is not None
-    start, end = seal.ends[-1], whole.rindex(b"DSCRSEAL") - 8
+        checksums, _ = read_checksums(file)
+    assert checksums is not None
+    start, end = checksums.ends[-1], whole.rindex(b"DSCRSEAL") - 8
     for text in (b"[]", b"{", b'{"rows":[],"ends":[1],"sums":[],"footer":0}', b'{"rows":1}', b"[" * 50_000):
-        seal_bytes = text + struct.pack("<II", len(text), zlib.crc32(text))
-        path.write_bytes(whole[:start] + seal_bytes + whole[end + 8 :])
-        assert "seal" in refused(DataError, lambda: read_reports(path, MECHANISM))
+        damaged = text + struct.pack("<II", len(text), zlib.crc32(text))
+        path.write_bytes(whole[:start] + damaged + whole[end + 8 :])
+        assert "checksums" in refused(DataError, lambda: read_reports(path, MECHANISM))
 
 
 def test_a_batch_that_is_too_large_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

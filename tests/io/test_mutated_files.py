@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from damage import MECHANISM, SEALED, unsealed, written
+from damage import CHECKED, MECHANISM, bare_bytes, written
 
 from discreet.engines import tally
 from discreet.errors import DataError, ParameterError
@@ -96,7 +96,7 @@ def outcomes(path: Path, whole: bytes, right: object, count: int, seed: int) -> 
     return found
 
 
-@pytest.mark.parametrize("suffix", SEALED)
+@pytest.mark.parametrize("suffix", CHECKED)
 def test_mutated_files_never_give_other_counts(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
     whole, right = written(path)
@@ -107,9 +107,9 @@ def test_mutated_files_never_give_other_counts(suffix: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("suffix", ["arrow", "jsonl", "jsonl.gz", "parquet"])
 def test_mutated_files_never_end_the_process(suffix: str, tmp_path: Path) -> None:
-    """Without a seal counts may be others, which is said of the formats; all errors are refusals."""
+    """Without checksums counts may be others, which is said of the formats; all errors are refusals."""
     path = tmp_path / f"a.{suffix}"
     whole, right = written(path)
-    whole = unsealed(path) if suffix in SEALED else whole
+    whole = bare_bytes(path) if suffix in CHECKED else whole
     found = outcomes(path, whole, right, MUTATIONS, seed=4)
     assert found["refused"] > 0.3 * MUTATIONS

@@ -191,7 +191,7 @@ def test_metadata_have_one_form_to_the_letter(compared: bool, tmp_path: Path, mo
 
     def sealed(schema: pa.Schema, beside: dict[bytes, bytes]) -> None:
         path.unlink(missing_ok=True)
-        table = stored.SealedTable(path, schema, COUNTED.columns)
+        table = stored.TableFile(path, schema, COUNTED.columns)
         table.write(COUNTED, reports)
         table.close(beside)
 
@@ -230,9 +230,9 @@ def test_metadata_have_one_form_to_the_letter(compared: bool, tmp_path: Path, mo
     sealed(noted, {b"discreet digest": digest})
     assert "in the schema, columns" in flaw()
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.files.stored.asdict", lambda seal: {**asdict(seal), "note": "alice"})
+        patch.setattr("discreet.files.stored.asdict", lambda checksums: {**asdict(checksums), "note": "alice"})
         sealed(of_all, {b"discreet digest": digest})
-    assert "a seal of another form" in flaw()
+    assert "checksums of another form" in flaw()
 
 
 def test_another_writer_is_none_of_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

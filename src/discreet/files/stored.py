@@ -1,18 +1,18 @@
 """Stored files: looked at first, read later, with checksums of every stretch.
 
-Seals: checksums of every stretch of a Parquet or Arrow file, just before its footer.
+Checksums of every stretch of a Parquet or Arrow file, just before its footer.
 
 A stretch is a unit of reading: a row group, or a batch. In both formats the footer holds all offsets, so that bytes
-between the last stretch and the footer disturb no reader; and a tool that rewrites the table drops them, so that a seal
-never belongs to another file than its own. The seal consists of JSON, filled up with spaces; its length and its CRC-32,
-32 bits each, the lowest byte first; and the 8 letters of `_MAGIC`. All checksums are the CRC-32 of zip, gzip and PNG,
-which detects every single damaged run of up to 32 bits, and any other damage with probability 1 - 2^-32.
+between the last stretch and the footer disturb no reader; and a tool that rewrites the table drops them, so that they
+never belong to another file than their own. They are JSON, filled up with spaces; its length and its CRC-32, 32 bits
+each, the lowest byte first; and the 8 letters of `_MAGIC`. All are the CRC-32 of zip, gzip and PNG, which detects every
+single damaged run of up to 32 bits, and any other damage with probability 1 - 2^-32.
 
 Parquet and Arrow files, read with checks for damage and change.
 
 A file is inspected first and read later, perhaps by another thread. The read checks that it is the same file, unchanged
-since, with the announced number of rows in every row group or batch, and with the bytes of its seal, if it has one
-(below). Files are not mapped into memory: the system kills a reader of a mapped file that another process
+since, with the announced number of rows in every row group or batch, and with the bytes of its checksums, if it
+has some. Files are not mapped into memory: the system kills a reader of a mapped file that another process
 truncates.
 """
 
@@ -48,14 +48,14 @@ _AGAIN = "take the file once more from where it came"
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
-    """The seal of a file: checksums of its stretches.
+class Checksums:
+    """The checksums of a file's stretches.
 
     Attributes:
         rows: how many rows every stretch holds.
-        ends: where every stretch ends, in bytes, and where the seal begins; the first one begins at 0.
-        sums: CRC-32 of the bytes of every stretch, and of those between the last one and the seal.
-        footer: CRC-32 of all bytes behind the seal.
+        ends: where every stretch ends, in bytes, and where the checksums begin; the first one begins at 0.
+        sums: CRC-32 of the bytes of every stretch, and of those between the last one and the checksums.
+        footer: CRC-32 of all bytes behind the checksums.
     """
 
     rows: tuple[int, ...]
@@ -98,11 +98,11 @@ def footer_of(file: IO[bytes]) -> tuple[int, bytes]:
     raise DataError("the file has no footer; it may be truncated or of another format.")
 
 
-def read_seal(file: IO[bytes]) -> tuple[Seal | None, int]:
-    """Return a file's seal, or None if it has none, and the CRC-32 of its footer.
+def read_checksums(file: IO[bytes]) -> tuple[Checksums | None, int]:
+    """Return a file's checksums, or None if it has none, and the CRC-32 of its footer.
 
     Raises:
-        DataError: if the footer or the seal is damaged.
+        DataError: if the footer or the checksums are damaged.
     """
     start, footer = footer_of(file)
     found = zlib.crc32(footer)
@@ -114,28 +114,31 @@ def read_seal(file: IO[bytes]) -> tuple[Seal | None, int]:
     file.seek(max(begin, 0))
     text = file.read(length)
     if begin < 0 or zlib.crc32(text) != checksum:
-        raise DataError(f"the seal of the file is damaged; {_AGAIN}.")
-    seal = _decoded(text)
-    if seal.footer != found or seal.ends[-1] != begin:
+        raise DataError(f"the checksums of the file are damaged; {_AGAIN}.")
+    checksums = _decoded(text)
+    if checksums.footer != found or checksums.ends[-1] != begin:
         raise DataError(f"the footer of the file is damaged (its checksum is another); {_AGAIN}.")
-    return seal, found
+    return checksums, found
 
 
-def _decoded(text: bytes) -> Seal:
+def _decoded(text: bytes) -> Checksums:
     try:
-        seal = msgspec.json.decode(text, type=Seal)
-        known = msgspec.json.encode(asdict(seal)) == text.rstrip(b" ")
+        checksums = msgspec.json.decode(text, type=Checksums)
+        known = msgspec.json.encode(asdict(checksums)) == text.rstrip(b" ")
     except (msgspec.DecodeError, RecursionError):
         known = False
     if not known:
-        raise DataError("the file has a seal of another form; read it with the discreet that wrote it.")
-    if not len(seal.rows) + 1 == len(seal.ends) == len(seal.sums) or [*seal.ends] != sorted(seal.ends):
-        raise DataError("the parts of the file's seal do not fit together; read it with the discreet that wrote it.")
-    return seal
+        raise DataError("the file has checksums of another form; read it with the discreet that wrote it.")
+    ends = checksums.ends
+    if not len(checksums.rows) + 1 == len(ends) == len(checksums.sums) or [*ends] != sorted(ends):
+        raise DataError(
+            "the parts of the file's checksums do not fit together; read it with the discreet that wrote it."
+        )
+    return checksums
 
 
-class SealingFile:
-    """A new file that ends with a seal; Arrow's writers accept it as any file.
+class ChecksummedFile:
+    """A new file that ends with checksums, and a footer; Arrow's writers accept it as any file.
 
     Args:
         file: open for writing, and empty.
@@ -172,7 +175,7 @@ class SealingFile:
         """Do nothing: all is on its way when the file is released."""
 
     def close(self) -> None:
-        """Do nothing: Arrow closes what it writes to before the seal is there."""
+        """Do nothing: Arrow closes what it writes to before the checksums are there."""
 
     def mark(self, rows: int) -> None:
         """End a stretch of so many rows."""
@@ -188,21 +191,21 @@ class SealingFile:
         """Hold back what is written from now on: the footer, and what stands before it."""
         self._held = BytesIO()
 
-    def seal(self) -> None:
-        """Write the seal and what was held back."""
+    def finish(self) -> None:
+        """Write the checksums and what was held back."""
         held = BytesIO() if self._held is None else self._held
         start, footer = footer_of(held)
         between = held.getvalue()[:start]
         self._held, self._place = None, self._place - len(between) - len(footer)
         self.write(between)
         self._end()
-        seal = Seal(tuple(self._rows), tuple(self._ends), tuple(self._sums), zlib.crc32(footer))
-        text = msgspec.json.encode(asdict(seal))
+        checksums = Checksums(tuple(self._rows), tuple(self._ends), tuple(self._sums), zlib.crc32(footer))
+        text = msgspec.json.encode(asdict(checksums))
         text += b" " * (-(self._place + len(text) + _END.size) % _ALIGNED)
         self._file.write(text + _END.pack(len(text), zlib.crc32(text), _MAGIC) + footer)
 
     def release(self) -> None:
-        """Close the file, sealed or not."""
+        """Close the file, finished or not."""
         self._file.close()
 
 
@@ -227,8 +230,8 @@ def _packing(columns: Sequence[Column], public: Sequence[str]) -> dict[str, Any]
     }
 
 
-class SealedTable:
-    """A new Parquet or Arrow file, sealed when it is closed.
+class TableFile:
+    """A new Parquet or Arrow file with checksums.
 
     Args:
         path: the file, which exists.
@@ -240,7 +243,7 @@ class SealedTable:
     def __init__(
         self, path: Path, schema: pa.Schema, columns: Sequence[Column] = (), *, into: IO[bytes] | None = None
     ) -> None:
-        self._file = SealingFile(path.open("wb") if into is None else into)
+        self._file = ChecksummedFile(path.open("wb") if into is None else into)
         if ending(path) == ".parquet":
             public = [name for name in schema.names if name not in {column.name for column in columns}]
             self._writer = pq.ParquetWriter(self._file, schema, write_page_checksum=True, **_packing(columns, public))
@@ -268,12 +271,12 @@ class SealedTable:
             self._file.mark(group.num_rows)
 
     def close(self, said: Mapping[bytes, bytes] = MappingProxyType({})) -> None:
-        """Write the footer and the seal; ``said`` is what the metadata of a Parquet file say besides."""
+        """Write the footer and the checksums; ``said`` is what the metadata of a Parquet file say besides."""
         self._file.hold()
         if said:
             self._writer.add_key_value_metadata(said)
         self._writer.close()
-        self._file.seal()
+        self._file.finish()
         self._file.release()
 
     def drop(self) -> None:
@@ -345,7 +348,7 @@ class StoredTable:
         schema: its columns, and what else the file says.
         rows: how many rows each of its row groups or batches holds.
         footer: CRC-32 of its footer.
-        seal: what it says of its own bytes; None if it does not.
+        checksums: what it says of its own bytes; None if it does not.
         metadata: of a Parquet file.
     """
 
@@ -354,7 +357,7 @@ class StoredTable:
     schema: pa.Schema
     rows: tuple[int, ...]
     footer: int
-    seal: Seal | None
+    checksums: Checksums | None
     metadata: Any = None
 
     @property
@@ -372,13 +375,13 @@ class StoredTable:
         return None if said is None else said.decode(errors="replace")
 
     def check(self, group: int) -> None:
-        """Compare the bytes of a row group or batch with the seal, if there is one.
+        """Compare the bytes of a row group or batch with its checksum, if there is one.
 
         Raises:
             DataError: if they are damaged.
         """
-        if self.seal is not None:
-            self.seal.check(self.path, group)
+        if self.checksums is not None:
+            self.checksums.check(self.path, group)
 
     def bytes_of(self, group: int) -> int:
         """Return the approximate size in memory of a row group; 0 for a batch."""
@@ -431,18 +434,20 @@ def look(path: File) -> StoredTable:
     """
     state = FileState.of(path)
     with path.open("rb") as file:
-        seal, footer = read_seal(file)
+        checksums, footer = read_checksums(file)
     found = _look_at_arrow if ending(path) in ARROW else _look_at_parquet
-    schema, rows, metadata = found(path, seal)
-    if seal is not None:
-        if seal.rows != rows:
-            raise DataError("the file has other stretches than its seal; take it once more from where it came.")
-        seal.check(path, len(rows))
+    schema, rows, metadata = found(path, checksums)
+    if checksums is not None:
+        if checksums.rows != rows:
+            raise DataError(
+                "the file has other stretches than its checksums say; take it once more from where it came."
+            )
+        checksums.check(path, len(rows))
     state.check(path)
-    return StoredTable(path, state, schema, rows, footer, seal, metadata)
+    return StoredTable(path, state, schema, rows, footer, checksums, metadata)
 
 
-def _look_at_parquet(path: File, _: Seal | None) -> tuple[pa.Schema, tuple[int, ...], Any]:
+def _look_at_parquet(path: File, _: Checksums | None) -> tuple[pa.Schema, tuple[int, ...], Any]:
     with pq.ParquetFile(arrow_source(path), pre_buffer=False) as source:
         facts = source.metadata
         rows = tuple(facts.row_group(place).num_rows for place in range(facts.num_row_groups))
@@ -451,14 +456,14 @@ def _look_at_parquet(path: File, _: Seal | None) -> tuple[pa.Schema, tuple[int, 
         return source.schema_arrow, rows, facts
 
 
-def _look_at_arrow(path: File, seal: Seal | None) -> tuple[pa.Schema, tuple[int, ...], None]:
+def _look_at_arrow(path: File, checksums: Checksums | None) -> tuple[pa.Schema, tuple[int, ...], None]:
     with _opened(path) as file:
         with pa.ipc.open_file(file) as source:
             schema, count = source.schema, source.num_record_batches
-        if seal is not None and len(seal.rows) == count:
-            return schema, seal.rows, None
+        if checksums is not None and len(checksums.rows) == count:
+            return schema, checksums.rows, None
         _check_sizes(path)
-        # Without a seal only the batches themselves say how long they are, and one column of theirs is enough.
+        # Without checksums only the batches themselves say how long they are, and one column of theirs is enough.
         with pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=[0])) as source:
             return schema, tuple(source.get_batch(place).num_rows for place in range(count)), None
 
@@ -550,8 +555,8 @@ def _parquet_batches(
 ) -> Iterator[_Batches]:
     # Read ahead, a column would be in memory as a whole, buffer or not.
     given: dict[str, Any] = {"buffer_size": _BUFFER_BYTES if largest > _LARGE_GROUP else 0, "pre_buffer": False}
-    # A seal covers more than the pages' own checksums do.
-    given["page_checksum_verification"] = table.seal is None
+    # Checksums of the file cover more than the pages' own checksums do.
+    given["page_checksum_verification"] = table.checksums is None
     given["read_dictionary"] = list(labels)
     with pq.ParquetFile(arrow_source(table.path), metadata=table.metadata, **given) as source:
 

@@ -15,7 +15,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.files import paths
 from discreet.files.paths import output_of, written_text
 from discreet.files.reading import Progress
-from discreet.files.stored import SealedTable
+from discreet.files.stored import TableFile
 from discreet.files.writing import replacing
 from discreet.formats import json_reports
 from discreet.formats.sources import Survey, rows_in, sources_of, surveyed
@@ -157,10 +157,10 @@ class _LineSink:
             self._open.close()
 
 
-def _open(path: Path, kind: str, mechanism: Mechanism, schema: pa.Schema) -> SealedTable | _LineSink:
+def _open(path: Path, kind: str, mechanism: Mechanism, schema: pa.Schema) -> TableFile | _LineSink:
     if kind in paths.LINES:
         return _LineSink(path, compressed=kind != paths.LINES[0])
-    return SealedTable(path, schema, mechanism.columns)
+    return TableFile(path, schema, mechanism.columns)
 
 
 def _mechanism_of(given: "Mechanism | Plan") -> Mechanism:

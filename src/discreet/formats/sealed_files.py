@@ -25,7 +25,7 @@ from discreet.core.tally import MODULUS, digesting
 from discreet.errors import DataError
 from discreet.files.paths import File, checked, checked_output, file_of, output_of
 from discreet.files.reading import readable
-from discreet.files.stored import DIGEST_KEY, SCHEMA_KEY, SealedTable, StoredTable, look
+from discreet.files.stored import DIGEST_KEY, SCHEMA_KEY, StoredTable, TableFile, look
 from discreet.files.writing import check_free
 from discreet.formats.reports import NO_FACTS, write_batches
 from discreet.formats.sealing import CanonicalOrder, OrderCheck, batch_rows
@@ -236,7 +236,7 @@ def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
         raise UnsealedError(f"a sealed file must hold nothing beside the reports, got the columns {shown}; {_AGAIN}.")
     if facts.get(SEALED) is not True:
         raise UnsealedError(f"its metadata do not say that it is sealed; {_AGAIN}.")
-    if table.seal is None:
+    if table.checksums is None:
         raise UnsealedError(f"it has no checksums, as another tool rewrote it; {_AGAIN}.")
     n = sum(table.rows)
     if type(facts.get(NUMBER)) is not int or facts[NUMBER] != n:
@@ -298,7 +298,7 @@ def _rewrite(whole: Partition, facts: Mapping[str, Any], sink: "_Comparing") -> 
     """Write a file's reports as they are sealed, after checks of their order."""
     mechanism, check, found = whole.mechanism, OrderCheck(whole.mechanism), 0
     schema, said = _schema(mechanism, facts), whole.table.beside if isinstance(whole.table, StoredTable) else {}
-    made = SealedTable(Path("sealed.parquet"), schema, mechanism.columns, into=cast(IO[bytes], sink))
+    made = TableFile(Path("sealed.parquet"), schema, mechanism.columns, into=cast(IO[bytes], sink))
     try:
         for reports in _groups(whole):
             check.add(reports)

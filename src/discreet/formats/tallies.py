@@ -21,7 +21,7 @@ from discreet.errors import DataError
 from discreet.files import paths
 from discreet.files.paths import File, ending, file_of, output_of
 from discreet.files.reading import readable
-from discreet.files.stored import SealedTable, look, read_groups
+from discreet.files.stored import TableFile, look, read_groups
 from discreet.files.writing import replacing
 from discreet.mechanisms import Mechanism, report_tables
 from discreet.results.estimate import Estimate
@@ -65,7 +65,7 @@ def put_tally(path: Path, tally: Tally, *, facts: Mapping[str, Any] = _NO_FACTS)
     said = {**facts, "n": tally.n, "support": len(tally.support), "simulated": tally.simulated, **_known(tally, facts)}
     counts = array_of(np.concatenate([tally.support, tally.clear]))
     schema = pa.schema([pa.field("count", pa.int64())], metadata=stamp("tally", tally.fingerprint, **said))
-    sink = SealedTable(path, schema)
+    sink = TableFile(path, schema)
     try:
         sink.write_table(pa.Table.from_arrays([counts], schema=schema))
         sink.close()
