@@ -55,14 +55,11 @@ def assert_agrees(found: Scores, users: np.ndarray, matrix: np.ndarray) -> None:
     own = matrix[np.arange(len(users)), users]
     others = [np.delete(row, user) for row, user in zip(matrix, users, strict=True)]
     impostors = np.concatenate(others)
-    assert found.candidates == matrix.shape[1]
-    assert found.users is not None
-    assert found.users.tolist() == users.tolist()
+    assert found.ranks.candidates == matrix.shape[1]
+    assert found.ranks.users.tolist() == users.tolist()
     assert found.genuine.tolist() == own.tolist()
-    assert found.greater is not None
-    assert found.ties is not None
-    assert found.greater.tolist() == [int((row > s).sum()) for row, s in zip(others, own, strict=True)]
-    assert found.ties.tolist() == [1 + int((row == s).sum()) for row, s in zip(others, own, strict=True)]
+    assert found.ranks.greater.tolist() == [int((row > s).sum()) for row, s in zip(others, own, strict=True)]
+    assert found.ranks.ties.tolist() == [1 + int((row == s).sum()) for row, s in zip(others, own, strict=True)]
     assert found.thresholds.tolist() == sorted(set(own.tolist()))
     assert found.m == len(impostors)
     edges = [-np.inf, *found.thresholds.tolist(), np.inf]

@@ -6,8 +6,10 @@ The left sides are what the strongest of some attacks achieves on these data: ot
 least" and never "less than". The right sides hold for every attack and all data.
 """
 
-from dataclasses import dataclass, replace
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from math import exp, expm1, inf, log2
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from discreet.risk.bounds.identification import NO_LIMIT, Bound, Bounds, at_most
 from discreet.risk.scores.biometric import pse_of_ranks
 from discreet.risk.scores.pse import PSE, Information, pse_of_scores
 from discreet.risk.scores.rates import DET, RankCurve, Rate, det, rank_curve, rate
-from discreet.risk.scores.scores import Scores
+from discreet.risk.scores.scores import Ranks, Scores
 
 REPORTS = "likelihood of reports"
 
@@ -41,63 +43,58 @@ YARDSTICKS = (
 finger), measured by `discreet.risk.scores.biometric`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Assessment:
-    """An assessment: the result of the strongest attack, and the bounds on every attack.
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class Assessment(ABC):
+    """An assessment: the result of an attack, beside what no attack exceeds.
 
     Attributes:
-        attack: name of the strongest attack tried.
-        reports: t, reports per user; None where traces were published without obfuscation.
-        epsilon: of one report, in nats; None where traces were published without obfuscation.
-        scores: of the attack.
+        attack: name of the attack.
+        scores: of the attack, with ranks.
         ranks: rates at which the right user is among the best.
         pse: lower bounds on the PIE by the scores, and the paper's figure.
         rank_pse: a lower bound on the PIE by the ranks.
         det: the DET curve of genuine and impostor pairs.
-        bounds: bounds on every attack; None where nothing was obfuscated.
-        list_bound: bound on every attack with the longest list; None where nothing was obfuscated.
         largest_list: k, the length of the longest list of guesses.
-        level: confidence of the strongest attack's interval; each interval has a higher level if several attacks were
-            tried.
-        tried: the attacks with their rates of success, the strongest first; the intervals of all of them hold at once.
-            Empty where reports were attacked by their likelihood.
-        unlearned: share of the traces of which nothing was learned: they share no event with what is known of their own
-            user, or more than half of the other users resemble them more; all of them if the strongest attack is not
-            shown to name more than guessing would, unless the attacker knows the traces themselves. 0 where reports
-            were attacked, whose risk is the bound.
-
-    Example:
-        >>> from discreet.core.traces import Traces, by_half
-        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
-        >>> assessment = assess(split, attack="visits")
-        >>> assessment.users, assessment.success.value, assessment.singled_out
-        (2, 1.0, 2)
+        level: confidence of the attack's interval; each interval has a higher level if several attacks were tried.
     """
 
     attack: str
-    reports: int | None
-    epsilon: float | None
     scores: Scores
     ranks: RankCurve
     pse: PSE
     rank_pse: Information
     det: DET
-    bounds: Bounds | None
-    list_bound: Bound | None
     largest_list: int
     level: float
-    tried: tuple[Attempt, ...] = ()
-    unlearned: float = 0.0
 
     def __repr__(self) -> str:
-        nothing = f", nothing learned of {self.unlearned:.2%}" if self.unlearned else ""
-        return f"Assessment({self.users} users, {self.attack}, success {self.success.value:.4g}{nothing})"
+        return f"{type(self).__name__}({self.users} users, {self.attack}, success {self.success.value:.4g})"
 
     def _repr_html_(self) -> str:
         facts = {"users": f"{self.users:,}", "attack": self.attack, "identification risk": limit(self.risk)}
         bits = f"at least {self.certified:.3g} of {log2(self.users):.3g} bits"
-        facts |= {"named right": f"{self.success.value:.2%} ({self._ends})", "information certified": bits}
+        facts |= {"named right": f"{self.success.value:.2%} ({self.ends})", "information certified": bits}
         return facts_as_html("Assessment", facts, " ".join(self.sentences))
+
+    @property
+    @abstractmethod
+    def risk(self) -> float:
+        """The identification risk, which a limit is compared with."""
+
+    @property
+    @abstractmethod
+    def alpha(self) -> float:
+        """Upper bound on the PIE, in bits."""
+
+    @property
+    @abstractmethod
+    def consistent(self) -> bool:
+        """True if no measured figure is above its bound, except by chance."""
+
+    @property
+    @abstractmethod
+    def sentences(self) -> tuple[str, ...]:
+        """The assessment in sentences for a report."""
 
     @property
     def users(self) -> int:
@@ -120,31 +117,19 @@ class Assessment:
         return max(self.pse.best.certified or 0.0, self.rank_pse.certified or 0.0)
 
     @property
-    def alpha(self) -> float:
-        """Upper bound on the PIE, in bits."""
-        return log2(self.users) if self.bounds is None else self.bounds.pie.value
-
-    @property
-    def risk(self) -> float:
-        """The identification risk: the bound on every attack for reports, else the upper limit of this attack.
-
-        Where nothing was obfuscated a better attack may exceed it, and traces of which nothing was learned count as
-        named, so that an attack that has nothing to go by supports no limit.
-        """
-        return min(self.success.high + self.unlearned, 1.0) if self.bounds is None else self.bounds.identification.value
-
-    @property
     def singled_out(self) -> int:
         """Number of probes whose best score is their own user's alone."""
-        above, same = self.scores.greater, self.scores.ties
-        assert above is not None
-        assert same is not None
-        return int(np.count_nonzero((above == 0) & (same == 1)))
+        ranks = self.scores.ranks
+        return int(np.count_nonzero((ranks.greater == 0) & (ranks.ties == 1)))
 
     @property
-    def consistent(self) -> bool:
-        """True if no measured figure is above its bound, except by chance."""
-        return self.certified <= self.alpha and (self.bounds is None or self.success.low <= self.risk)
+    def ends(self) -> str:
+        """The interval of `success` in words."""
+        return f"{self.level:.0%} interval {self.success.low:.2%} {self.upper(f'{self.success.high:.2%}')}"
+
+    def upper(self, limit: str) -> str:
+        """Return the upper end of an interval in words."""
+        return f"to {limit}"
 
     def success_among(self, users: int) -> Rate:
         """Return the rate at which the right user scores best among fewer users, drawn at random around that one.
@@ -155,11 +140,67 @@ class Assessment:
         users = checked_whole("users", users, 1)
         if users > self.users:
             raise ParameterError(f"users must be at most the {self.users} that there are, got users={users}.")
-        above, same = self.scores.greater, self.scores.ties
-        assert above is not None
-        assert same is not None
-        chances = [_best_among(users, self.users, int(g), int(t)) for g, t in zip(above, same, strict=True)]
+        places = zip(self.scores.ranks.greater, self.scores.ranks.ties, strict=True)
+        chances = [_best_among(users, self.users, int(above), int(same)) for above, same in places]
         return rate(float(np.sum(chances)), len(chances), level=self.success.level)
+
+    def _named(self, what: str, how: str) -> str:
+        """Return the sentence that says how often the right user is named."""
+        return (
+            f"Of {self.users:,} users known to an attacker, the right one is named for {self.success.value:.2%} of "
+            f"{what} {how}; guessing: {100 / self.users:.2g}%), and is among the {self.largest_list} best for "
+            f"{self.listed.value:.2%}."
+        )
+
+    @property
+    def _bits(self) -> str:
+        takes = f"of the {log2(self.users):.3g} bits that it takes to name somebody"
+        return f"They tell at least {self.certified:.3g} {takes}" if self.certified else f"None {takes} is certified"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class TraceAssessment(Assessment):
+    """An assessment of traces that are published as they are, which nothing bounds.
+
+    Attributes:
+        tried: the attacks with their rates of success, the strongest first; the intervals of all of them hold at once.
+        unlearned: share of the traces of which nothing was learned: they share no event with what is known of their own
+            user, or more than half of the other users resemble them more; all of them if the strongest attack is not
+            shown to name more than guessing would, unless the attacker knows the traces themselves.
+
+    Example:
+        >>> from discreet.core.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> assessment = assess(split, attack="visits")
+        >>> assessment.users, assessment.success.value, assessment.singled_out
+        (2, 1.0, 2)
+    """
+
+    tried: tuple[Attempt, ...]
+    unlearned: float
+
+    def __repr__(self) -> str:
+        nothing = f", nothing learned of {self.unlearned:.2%})" if self.unlearned else ")"
+        return Assessment.__repr__(self)[:-1] + nothing
+
+    @property
+    def risk(self) -> float:
+        """The identification risk: the upper limit of this attack, which a better one may exceed.
+
+        Traces of which nothing was learned count as named, so that an attack that has nothing to go by supports no
+        limit.
+        """
+        return min(self.success.high + self.unlearned, 1.0)
+
+    @property
+    def alpha(self) -> float:
+        """Upper bound on the PIE, in bits: all of them."""
+        return log2(self.users)
+
+    @property
+    def consistent(self) -> bool:
+        """True if no measured figure is above its bound, except by chance."""
+        return self.certified <= self.alpha
 
     @property
     def yardstick(self) -> str:
@@ -180,22 +221,13 @@ class Assessment:
         )
 
     @property
-    def _how(self) -> str:
-        if not self.tried:
-            return "by their likelihood"
-        if len(self.tried) == 1:
-            return f"by one attack ({self.attack}), others not tried"
-        return f"by the strongest of {len(self.tried)} attacks ({self.attack})"
-
-    @property
     def is_mostly_blind(self) -> bool:
         """True if of more traces nothing was learned than are named: upper limits of success then say nothing."""
         return self.unlearned > self.success.value
 
-    @property
-    def _ends(self) -> str:
-        upper = "" if self.is_mostly_blind else f" to {self.success.high:.2%}"
-        return f"{self.level:.0%} interval {self.success.low:.2%}{upper or ' and more'}"
+    def upper(self, limit: str) -> str:
+        """Return the upper end of an interval in words; none if that says nothing."""
+        return "and more" if self.is_mostly_blind else f"to {limit}"
 
     @property
     def unlearned_sentence(self) -> str:
@@ -216,24 +248,67 @@ class Assessment:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The assessment in sentences for a report."""
-        what = "traces without names" if self.reports is None else _reports(self.reports, self.epsilon)
-        first = (
-            f"Of {self.users:,} users known to an attacker, the right one is named for {self.success.value:.2%} of "
-            f"{what} {self._how} ({self._ends}{'' if len(self.tried) < 2 else ', the choice accounted for'}; guessing: "
-            f"{100 / self.users:.2g}%), and is among the {self.largest_list} best for {self.listed.value:.2%}."
-        )
-        takes = f"of the {log2(self.users):.3g} bits that it takes to name somebody"
-        bits = f"They tell at least {self.certified:.3g} {takes}" if self.certified else f"None {takes} is certified"
-        if self.bounds is None:
-            bits += "; nothing limits what a better attack finds."
-            answer = (self.unlearned_sentence, first) if self.is_mostly_blind else (first, self.unlearned_sentence)
-            return tuple(filter(None, (*answer, bits, self.yardstick)))
-        alpha, chance = at_most(self.alpha, log2(self.users)), limit(self.bounds.identification.value)
-        bits += "" if alpha == NO_LIMIT else f", and {alpha}"
+        several = len(self.tried) > 1
+        how = f"by the strongest of {len(self.tried)} attacks ({self.attack})"
+        how = how if several else f"by one attack ({self.attack}), others not tried"
+        ends = self.ends + (", the choice accounted for" if several else "")
+        first = self._named("traces without names", f"{how} ({ends}")
+        answer = (self.unlearned_sentence, first) if self.is_mostly_blind else (first, self.unlearned_sentence)
+        bits = f"{self._bits}; nothing limits what a better attack finds."
+        return tuple(filter(None, (*answer, bits, self.yardstick)))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
+class ReportAssessment(Assessment):
+    """An assessment of reports: attacked by their likelihood, bounded for every attack.
+
+    Attributes:
+        reports: t, reports per user.
+        epsilon: of one report, in nats.
+        bounds: bounds on every attack.
+        list_bound: bound on every attack with the longest list.
+
+    Example:
+        >>> import discreet as dc
+        >>> from discreet.core.traces import Traces, by_half
+        >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(50)), epsilon=3.0)
+        >>> assess(split, mechanism=mechanism, random=dc.SeededRandom(1)).bounds.identification.value <= 0.3
+        True
+    """
+
+    reports: int
+    epsilon: float
+    bounds: Bounds
+    list_bound: Bound
+
+    @property
+    def risk(self) -> float:
+        """The identification risk: the bound on every attack."""
+        return self.bounds.identification.value
+
+    @property
+    def alpha(self) -> float:
+        """Upper bound on the PIE, in bits."""
+        return self.bounds.pie.value
+
+    @property
+    def consistent(self) -> bool:
+        """True if no measured figure is above its bound, except by chance."""
+        return self.certified <= self.alpha and self.success.low <= self.risk
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The assessment in sentences for a report."""
+        each = f" at epsilon = {self.epsilon:.3g}"
+        what = f"the reports{each}" if self.reports == 1 else f"the sets of {self.reports} reports{each} each"
+        alpha, chance = at_most(self.alpha, log2(self.users)), limit(self.risk)
+        bits = self._bits + ("" if alpha == NO_LIMIT else f", and {alpha}")
         above = "nothing limits how often a better attack names the right one."
         if chance != NO_LIMIT:
             often = f"more often than with probability {chance} on average over users"
             above = f"no attack, whatever it knows, names the right one {often}."
+        first = self._named(what, f"by their likelihood ({self.ends}")
         return (first, f"{bits}: {above}", self.bounds.attribute_sentence, self.bounds.per_user_sentence)
 
 
@@ -246,7 +321,7 @@ def assess(
     largest_list: int = 10,
     level: float = 0.95,
     random: RandomSource | None = None,
-) -> Assessment:
+) -> TraceAssessment | ReportAssessment:
     """Return the assessment of traces, or of reports made from them.
 
     Args:
@@ -281,32 +356,29 @@ def assess(
     scores, tried, blind = _attacked(split, attack, mechanism, reports, level=level, random=source)
     each = level_of_each(level, max(len(tried), 1))
     users = split.training.users
-    lists = sorted({1, min(listed, users)})
-    bounds = [
-        None if mechanism is None else identification_bounds(mechanism, users, reports=reports, largest_list=k)
-        for k in (lists[0], lists[-1])
-    ]
-    found = Assessment(
-        tried[0].attack if tried else REPORTS,
-        None if mechanism is None else reports,
-        None if mechanism is None else mechanism.guarantee.realised,
-        scores,
-        rank_curve(scores.greater, scores.ties, ks=lists, users=users, level=each),
-        pse_of_scores(scores, users=users, level=each, random=source),
-        pse_of_ranks(scores.greater, scores.ties, users=users, level=each, random=source),
-        det(scores),
-        bounds[0],
-        None if bounds[1] is None else bounds[1].identification,
-        lists[-1],
-        level,
-        tried,
-    )
+    lists, ranks = sorted({1, min(listed, users)}), scores.ranks
+    shared: dict[str, Any] = {
+        "attack": tried[0].attack if tried else REPORTS,
+        "scores": scores,
+        "ranks": rank_curve(ranks.greater, ranks.ties, ks=lists, users=users, level=each),
+        "pse": pse_of_scores(scores, users=users, level=each, random=source),
+        "rank_pse": pse_of_ranks(ranks.greater, ranks.ties, users=users, level=each, random=source),
+        "det": det(scores),
+        "largest_list": lists[-1],
+        "level": level,
+    }
     if mechanism is not None:
-        return found
+        one, several = (
+            identification_bounds(mechanism, users, reports=reports, largest_list=k) for k in (lists[0], lists[-1])
+        )
+        epsilon, list_bound = mechanism.guarantee.realised, several.identification
+        return ReportAssessment(**shared, reports=reports, epsilon=epsilon, bounds=one, list_bound=list_bound)
     # Nobody knows more than an attacker who has the traces themselves, and those that are the same stay together. Of
     # few users all may be named without showing more than guessing would; the interval then limits nothing itself.
-    guessed = split.training is not split.target and found.success.low <= 1 / users and found.success.high < 1
-    return replace(found, unlearned=1.0 if guessed else _share_unlearned(scores, blind))
+    success: Rate = shared["ranks"].rates[0]
+    guessed = split.training is not split.target and success.low <= 1 / users and success.high < 1
+    unlearned = 1.0 if guessed else _share_unlearned(ranks, blind)
+    return TraceAssessment(**shared, tried=tried, unlearned=unlearned)
 
 
 def _refuse_unknown(split: Split) -> None:
@@ -319,11 +391,9 @@ def _refuse_unknown(split: Split) -> None:
         )
 
 
-def _share_unlearned(scores: Scores, blind: BoolArray) -> float:
+def _share_unlearned(ranks: Ranks, blind: BoolArray) -> float:
     """Return the share of probes that share nothing with their own user, or less than with most others."""
-    assert scores.greater is not None
-    assert scores.candidates is not None
-    return float(np.mean(blind | (2 * scores.greater > scores.candidates - 1)))
+    return float(np.mean(blind | (2 * ranks.greater > ranks.candidates - 1)))
 
 
 def _attacked(
@@ -376,11 +446,6 @@ def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, f
         bound = identification_bounds(other, split.training.users).identification.value
         figures.append((epsilon, truth.success(other.numbers.truth), bound))
     return figures
-
-
-def _reports(reports: int, epsilon: float | None) -> str:
-    each = "" if epsilon is None else f" at epsilon = {epsilon:.3g}"
-    return f"the reports{each}" if reports == 1 else f"the sets of {reports} reports{each} each"
 
 
 def _best_among(chosen: int, users: int, above: int, same: int) -> float:

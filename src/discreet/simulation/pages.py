@@ -19,7 +19,7 @@ from discreet.pictures.charts import DRAWN, Panel
 from discreet.pictures.curves import Curves, curve_chart
 from discreet.pictures.det import det_chart, rank_chart
 from discreet.pictures.pages import PageFigure, PageTable, render
-from discreet.risk.assessment import Assessment
+from discreet.risk.assessment import Assessment, ReportAssessment, TraceAssessment
 from discreet.risk.bounds.identification import NO_LIMIT, limit
 from discreet.risk.scores.rates import Rate, rank_curve
 from discreet.simulation.study import Findings, make_folder, rows, table
@@ -153,27 +153,28 @@ def risk_page(assessment: Assessment, knowledge: str, sweep: Sweep = ()) -> str:
 
 
 def tried_in_words(assessment: Assessment) -> list[str]:
-    """Return each attack that was tried with its success and interval, the strongest first."""
-    return [f"{one.attack} {_with_interval(one.success, assessment)}" for one in assessment.tried]
+    """Return each attack that was tried on traces with its success and interval, the strongest first."""
+    tried = assessment.tried if isinstance(assessment, TraceAssessment) else ()
+    return [f"{one.attack} {_with_interval(one.success, assessment)}" for one in tried]
 
 
 def _with_interval(rate: Rate, assessment: Assessment) -> str:
     # As few digits as leave room for the bound beside it on a phone.
-    upper = "and more" if assessment.is_mostly_blind else f"to {rate.high:.3g}"
-    return f"{rate.value:.3g} ({rate.low:.3g} {upper})"
+    return f"{rate.value:.3g} ({rate.low:.3g} {assessment.upper(f'{rate.high:.3g}')})"
 
 
 def measured(assessment: Assessment) -> tuple[list[str], list[list[str]]]:
     """Return headings and cells of what was measured, beside what bounds every attack."""
     users, bits = assessment.users, log2(assessment.users)
-    chances = (None if assessment.bounds is None else assessment.bounds.identification, assessment.list_bound)
-    named, listed = (NO_LIMIT if one is None else limit(one.value) for one in chances)
+    named = listed = NO_LIMIT
+    if isinstance(assessment, ReportAssessment):
+        named, listed = limit(assessment.risk), limit(assessment.list_bound.value)
     rows = [
         ["right user named", _with_interval(assessment.success, assessment), named],
         [f"right user among {assessment.largest_list}", _with_interval(assessment.listed, assessment), listed],
         ["information on the user (bits)", f"{assessment.certified:.4g} of {bits:.4g}", limit(assessment.alpha, bits)],
     ]
-    if assessment.unlearned:
+    if isinstance(assessment, TraceAssessment) and assessment.unlearned:
         rows += [["nothing learned of (traces)", f"{assessment.unlearned:.2%}", ""]]
         rows += [["identification risk, these counted as named", limit(assessment.risk), ""]]
     rows += [["singled out (users)", f"{assessment.singled_out:,} of {users:,}", ""]]
@@ -191,7 +192,8 @@ def _measured(assessment: Assessment) -> PageTable:
 def _ranks(assessment: Assessment) -> PageFigure:
     # As sure as the table beside it, where the attack was chosen among several.
     level = assessment.success.level
-    ranks = rank_curve(assessment.scores.greater, assessment.scores.ties, users=assessment.users, level=level)
+    places = assessment.scores.ranks
+    ranks = rank_curve(places.greater, places.ties, users=assessment.users, level=level)
     return PageFigure.of(
         rank_chart([ranks.line(assessment.attack)], users=assessment.users),
         "How often the right user is among the k best, with what guessing finds.",
@@ -233,7 +235,7 @@ def _swept(sweep: Sweep) -> PageFigure | None:
 
 
 def _bounds(assessment: Assessment) -> list[str]:
-    if assessment.bounds is None:
+    if not isinstance(assessment, ReportAssessment):
         return []
     bounds = assessment.bounds
     printed = (one for one in (bounds.paper_pie, bounds.paper_error) if one is not None)

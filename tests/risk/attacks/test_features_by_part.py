@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -70,5 +71,5 @@ def test_similarities_of_parts_are_those_of_the_whole(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(features, "_EVENTS_PER_PART", most)
         found = match(model(split))
-    for name in ("genuine", "greater", "ties", "thresholds", "impostor_counts", "impostor_ties"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+    for name in ("genuine", "ranks.greater", "ranks.ties", "thresholds", "impostor_counts", "impostor_ties"):
+        np.testing.assert_array_equal(attrgetter(name)(found), attrgetter(name)(whole))

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from fractions import Fraction
 from math import exp, log, prod
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -76,10 +77,8 @@ def test_users_without_a_shared_feature_tie_at_the_floor() -> None:
     scores = match(markov(by_half(traces)))
     floors = round(log(SMALLEST) / UNIT)
     assert scores.genuine.tolist() == [0, 0, floors, floors]
-    assert scores.ties is not None
-    assert scores.greater is not None
-    assert scores.ties.tolist() == [1, 1, 4, 4]
-    assert scores.greater.tolist() == [0, 0, 0, 0]
+    assert scores.ranks.ties.tolist() == [1, 1, 4, 4]
+    assert scores.ranks.greater.tolist() == [0, 0, 0, 0]
     assert scores.success() == (1 + 1 + 1 / 4 + 1 / 4) / 4
     assert scores.impostor_counts.tolist() == [0, 12, 0]
     assert scores.impostor_ties.tolist() == [12, 0]
@@ -111,15 +110,13 @@ def test_cosines(split: Callable[[Traces], Split]) -> None:
         # Beyond rounding, ranks are those of the exact cosines, and proportional users tie.
         rounded = np.round(matrix, 4)
         greater = [(row > s).sum() for row, s in zip(rounded, rounded[np.arange(len(users)), users], strict=True)]
-        assert found.greater is not None
-        assert np.abs(found.greater - greater).max() <= 1
+        assert np.abs(found.ranks.greater - greater).max() <= 1
 
 
 def test_proportional_users_tie() -> None:
     traces = Traces.of([0] * 4 + [1] * 8, [0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1])
     scores = match(cosine(Split(traces, traces)))
-    assert scores.ties is not None
-    assert scores.ties.tolist() == [2, 2]
+    assert scores.ranks.ties.tolist() == [2, 2]
     assert scores.success() == 0.5
 
 
@@ -129,8 +126,8 @@ def test_nothing_depends_on_the_threads(threads: int) -> None:
     for model in (markov, visits, cosine, tf_idf):
         first = match(model(whole), threads=1)
         found = match(model(whole), threads=threads)
-        for name in ("genuine", "greater", "ties", "thresholds", "impostor_counts", "impostor_ties"):
-            assert getattr(found, name).tolist() == getattr(first, name).tolist()
+        for name in ("genuine", "ranks.greater", "ranks.ties", "thresholds", "impostor_counts", "impostor_ties"):
+            assert attrgetter(name)(found).tolist() == attrgetter(name)(first).tolist()
 
 
 def test_a_function_of_ones_own() -> None:

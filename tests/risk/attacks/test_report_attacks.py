@@ -147,8 +147,7 @@ def test_values_with_promises_of_their_own(kind: Any, sensitive: tuple[int, ...]
     np.testing.assert_allclose(found.genuine * UNIT, np.diag(matrix), atol=1e-8)
     np.testing.assert_allclose(scored(matcher) * UNIT, matrix, atol=1e-8)
     rounded = np.round(matrix, 6)
-    assert found.ties is not None
-    assert found.ties.tolist() == (rounded == np.diag(rounded)[:, None]).sum(axis=1).tolist()
+    assert found.ranks.ties.tolist() == (rounded == np.diag(rounded)[:, None]).sum(axis=1).tolist()
 
 
 @pytest.mark.parametrize(
@@ -171,12 +170,8 @@ def test_a_mechanism_and_its_matrix_find_the_same_users(mechanism: BlockMechanis
             return Reports(self.fingerprint, 60, None, nothing, {"output": reports.blocks["symbol"]})
 
     spelled = match_reports(whole, Fixed(channel.matrix, channel.domain))
-    assert found.greater is not None
-    assert spelled.greater is not None
-    assert found.ties is not None
-    assert spelled.ties is not None
-    assert found.greater.tolist() == spelled.greater.tolist()
-    assert found.ties.tolist() == spelled.ties.tolist()
+    assert found.ranks.greater.tolist() == spelled.ranks.greater.tolist()
+    assert found.ranks.ties.tolist() == spelled.ranks.ties.tolist()
 
 
 def expected_success(training: list[list[int]], truth: list[int], theta: float, k: int) -> float:

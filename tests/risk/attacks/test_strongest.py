@@ -89,11 +89,10 @@ def test_smoothed_visits_rank_by_the_smoothed_likelihood() -> None:
     shares = np.bincount(split.training.events, minlength=split.training.event_count) / len(split.training)
     known = [np.bincount(row, minlength=len(shares)) / len(row) for row in events_of(split.training)]
     found = match(smoothed(split, share=share))
-    assert found.greater is not None
     for user, trace in enumerate(events_of(split.target)):
         seen = [x for x in trace if shares[x] > 0]
         logs = np.array([np.log((1 - share) * one[seen] + share * shares[seen]).sum() for one in known])
-        assert abs(int((logs > logs[user] + 1e-4).sum()) - found.greater[user]) == 0
+        assert abs(int((logs > logs[user] + 1e-4).sum()) - found.ranks.greater[user]) == 0
 
 
 def foretold(rows: list[list[int]], share: float) -> float:
@@ -163,7 +162,7 @@ def test_chances_are_those_of_all_pairs(model, split, places) -> None:  # type: 
     genuine = scores_of_pairs(matcher.problem, np.arange(matcher.probes), matcher.problem.users)
     for threads in (1, 3):
         chances = matching.chances_of_own(matcher.problem, genuine, threads=threads)
-        assert chances.tolist() == found.hits().tolist()
+        assert chances.tolist() == found.ranks.hits().tolist()
 
 
 @given(ROWS, ROWS)
@@ -174,7 +173,7 @@ def test_chances_of_small_traces(known: list[list[int]], target: list[list[int]]
     for model in ATTACKS.values():
         matcher = model(split)
         genuine = scores_of_pairs(matcher.problem, np.arange(matcher.probes), matcher.problem.users)
-        assert matching.chances_of_own(matcher.problem, genuine).tolist() == match(matcher).hits().tolist()
+        assert matching.chances_of_own(matcher.problem, genuine).tolist() == match(matcher).ranks.hits().tolist()
 
 
 # The strongest
@@ -189,7 +188,7 @@ def test_the_strongest_is_first_and_its_scores_are_its_own() -> None:
     alone = match(ATTACKS[attempts[0].attack](split))
     assert match(matcher).genuine.tolist() == alone.genuine.tolist()
     for one in attempts:
-        exact = match(ATTACKS[one.attack](split)).hits().sum()
+        exact = match(ATTACKS[one.attack](split)).ranks.hits().sum()
         assert one.success == rate(float(exact), 200, level=0.99)
 
 

@@ -31,7 +31,7 @@ def test_success_is_that_of_breaking_ties_at_random(matrix: np.ndarray) -> None:
     scores = Scores.from_matrix(matrix)
     for k in (1, 2, 3, 4, 5):
         expected = [found_by_luck(row, own, k) for own, row in enumerate(matrix)]
-        np.testing.assert_allclose(scores.hits(k), expected, atol=1e-15)
+        np.testing.assert_allclose(scores.ranks.hits(k), expected, atol=1e-15)
         assert scores.success(k) == pytest.approx(np.mean(expected), abs=1e-15)
 
 
@@ -65,7 +65,7 @@ def test_constant_scores_find_nobody_better_than_chance() -> None:
 
 def test_one_candidate() -> None:
     scores = Scores.from_matrix([[4]])
-    assert (scores.success(), scores.m, scores.candidates) == (1.0, 0, 1)
+    assert (scores.success(), scores.m, scores.ranks.candidates) == (1.0, 0, 1)
 
 
 def test_many_rows_in_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,8 +87,7 @@ def test_plain_scores_have_no_ranks(kind: Callable[[list[float]], Any]) -> None:
 
 def test_nobody_writes() -> None:
     scores = Scores.from_matrix(np.eye(3))
-    for column in (scores.genuine, scores.greater, scores.impostor_counts):
-        assert column is not None
+    for column in (scores.genuine, scores.ranks.greater, scores.impostor_counts):
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 0
 

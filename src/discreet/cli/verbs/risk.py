@@ -21,7 +21,7 @@ from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.traces import Split, Traces, split_of
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
-from discreet.risk.assessment import Assessment, assess, sweep
+from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, sweep
 from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds, limit
 from discreet.risk.scores.biometric import Biometric, biometric
 from discreet.simulation.pages import measured, tried_in_words, write_page
@@ -195,42 +195,50 @@ def traces(
     )
     show(record | {"files": files}, lines)
     if fail_above is not None and assessment.risk > fail_above:
-        known = "" if assessment.bounds is not None else " (upper limit of what the strongest attack tried achieves)"
-        if assessment.unlearned:
-            known = f" (with the {assessment.unlearned:.2%} of the traces of which nothing was learned)"
+        known = ""
+        if isinstance(assessment, TraceAssessment):
+            known = " (upper limit of what the strongest attack tried achieves)"
+            if assessment.unlearned:
+                known = f" (with the {assessment.unlearned:.2%} of the traces of which nothing was learned)"
         click.echo(f"The identification risk, {assessment.risk:.4g}{known}, is above {fail_above:g}.", err=True)
         raise click.exceptions.Exit(1)
 
 
 _ASSESSMENT = (
     Fact("attack", "attack"),
-    Fact("attacks_tried", "tried"),
     Fact("level", "level"),
-    Fact("reports", "reports"),
     Fact("success", "success"),
     Fact("risk", "risk"),
     Fact("list", "largest_list"),
     Fact("success_of_list", "listed"),
     Fact("singled_out", "singled_out"),
     Fact("pie_at_least_bits", "certified"),
-    Fact("pie_at_most_bits", lambda found: None if found.bounds is None else found.alpha),
     Fact("lower_bounds", lambda found: (found.pse.certified, found.rank_pse)),
     Fact("divergence_of_the_paper", "pse.paper"),
     Fact("equal_error_rate", "det.equal_error_rate"),
-    Fact("list_at_most", "list_bound"),
-    Fact("identification_at_most", lambda found: found.bounds and found.bounds.identification),
-    Fact("all_bounds", lambda found: (*found.bounds.pies, *found.bounds.identifications) if found.bounds else ()),
-    Fact("epsilon_together", lambda found: found.bounds and found.bounds.total_epsilon),
-    Fact("attribution_in_a_sealed_batch", lambda found: found.bounds and found.bounds.attribution),
     Fact("consistent", "consistent"),
     Fact("in_words", "sentences"),
-    Fact("traces_of_which_nothing_was_learned", "unlearned"),
 )
 """The figures of an assessment, for programs."""
 
+_OF_TRACES = (Fact("attacks_tried", "tried"), Fact("traces_of_which_nothing_was_learned", "unlearned"))
+_OF_REPORTS = (
+    Fact("reports", "reports"),
+    Fact("pie_at_most_bits", "alpha"),
+    Fact("list_at_most", "list_bound"),
+    Fact("identification_at_most", "bounds.identification"),
+    Fact("all_bounds", lambda found: (*found.bounds.pies, *found.bounds.identifications)),
+    Fact("epsilon_together", "bounds.total_epsilon"),
+    Fact("attribution_in_a_sealed_batch", "bounds.attribution"),
+)
 
-def _assessment_record(assessment: Assessment, split: Split, knowledge: str, read: Traces) -> dict[str, Any]:
-    target = split.target
+
+_Found = TraceAssessment | ReportAssessment
+
+
+def _assessment_record(assessment: _Found, split: Split, knowledge: str, read: Traces) -> dict[str, Any]:
+    target, kinds = split.target, (_OF_TRACES, _OF_REPORTS)
+    facts, others = kinds if isinstance(assessment, TraceAssessment) else kinds[::-1]
     record: dict[str, Any] = built_ins(
         {
             "users": assessment.users,
@@ -238,6 +246,8 @@ def _assessment_record(assessment: Assessment, split: Split, knowledge: str, rea
             "different_events": target.event_count,
             "attacker_knows": knowledge,
             **record_of(assessment, _ASSESSMENT),
+            **record_of(assessment, facts),
+            **dict.fromkeys(fact.name for fact in others),
             "rows_left_out": read.left_out,
             "users_left_out": read.users - target.users,
         }
@@ -245,22 +255,21 @@ def _assessment_record(assessment: Assessment, split: Split, knowledge: str, rea
     return record
 
 
-def _assessment_parts(assessment: Assessment, split: Split, knowledge: str, read: Traces) -> Iterator[str | Table]:
+def _assessment_parts(assessment: _Found, split: Split, knowledge: str, read: Traces) -> Iterator[str | Table]:
     """Yield the attack, the table of measured and bounding numbers, and the sentences."""
-    bounds = assessment.bounds
     if read.left_out:
         yield f"{read.left_out:,} rows are left out, since a user, an event or a time is missing in them."
     if users := read.users - split.target.users:
         yield f"{users:,} of {read.users:,} users are left out, who have too few events; nothing is said of them."
     yield f"{split.target!r}; attack: {assessment.attack}; the attacker knows {knowledge}"
     yield Table("Identification risk", *measured(assessment))
-    if len(assessment.tried) > 1:
+    if isinstance(assessment, TraceAssessment) and len(assessment.tried) > 1:
         yield "Right user named, by each attack: " + "; ".join(tried_in_words(assessment)) + "."
     if assessment.pse.paper is not None:
         yield str(assessment.pse.paper)
     yield from assessment.sentences
-    if bounds is not None:
-        yield from filter(None, (bounds.attribution_sentence, bounds.condition_sentence))
+    if isinstance(assessment, ReportAssessment):
+        yield from filter(None, (assessment.bounds.attribution_sentence, assessment.bounds.condition_sentence))
     if not assessment.consistent:
         yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
 

@@ -56,9 +56,9 @@ class OneReport:
         Raises:
             DataError: if some candidate has no probe: noise would find that one more or less often than anybody else.
         """
-        if self.truth.n != self.truth.candidates:
+        if self.truth.n != self.truth.ranks.candidates:
             raise DataError(
-                f"every candidate must send a report, got {self.truth.n} probes for {self.truth.candidates}; "
+                f"every candidate must send a report, got {self.truth.n} probes for {self.truth.ranks.candidates}; "
                 "select the users that have an event in the target."
             )
 

@@ -40,7 +40,7 @@ from discreet.core.traces import Split, Traces
 from discreet.errors import ParameterError
 from discreet.risk.attacks.features import UNIT, KeyCounts, Known, Probes, Visited, events_of, first_and_steps, steps
 from discreet.risk.scores.rates import Rate, rate
-from discreet.risk.scores.scores import Rows, Scores, checked_owners, folded
+from discreet.risk.scores.scores import Ranks, Rows, Scores, checked_owners, folded
 
 if TYPE_CHECKING:
     from discreet.kernels.matching import Problem
@@ -368,8 +368,8 @@ def match(matcher: Matcher, *, threads: int | None = None) -> Scores:
     genuine = kernels.genuine_scores(problem, threads=threads)
     thresholds = np.unique(genuine)
     greater, ties, counts = kernels.rank(problem, genuine, thresholds, threads=threads)
-    ranks = greater, ties, matcher.users
-    return Scores(genuine, thresholds, *folded(counts), None, *ranks, matcher.candidates, matcher.unit)
+    ranks = Ranks(greater, ties, matcher.users, matcher.candidates)
+    return Scores(genuine, thresholds, *folded(counts), places=ranks, unit=matcher.unit)
 
 
 def match_rows(rows: Rows, users: IntArray, candidates: int) -> Scores:

@@ -175,7 +175,7 @@ def biometric(
         matrix, dropped = _kept(raw, failed)
         matrix = -matrix if distances else matrix
         bse, scores = pse_of_matrix(matrix, halves=halves, level=level, random=source), Scores.from_matrix(matrix)
-        ranks = rank_curve(scores.greater, scores.ties, users=len(matrix), level=level)
+        ranks = rank_curve(scores.ranks.greater, scores.ranks.ties, users=len(matrix), level=level)
         figures[name] = Biometric(name, bse, det(scores), ranks, len(matrix), dropped)
     return figures
 

@@ -106,7 +106,7 @@ Rows = Callable[[int, int], AnyArray]
 
 FEWEST_GENUINE = 2
 _ENTRIES_PER_BLOCK = 1 << 22
-_COLUMNS = ("genuine", "thresholds", "impostor_counts", "impostor_ties", "impostors", "greater", "ties", "users")
+_COLUMNS = ("genuine", "thresholds", "impostor_counts", "impostor_ties", "impostors")
 _ENDS: tuple[tuple[int, Literal["left", "right"]], ...] = ((0, "left"), (-1, "right"))
 
 
@@ -124,6 +124,48 @@ class Overlap:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ranks:
+    """The places of the right users among all candidates.
+
+    Attributes:
+        greater: ``(n,)`` numbers of other candidates that score more than the probe's user.
+        ties: ``(n,)`` numbers of candidates with the same score, the probe's user included.
+        users: ``(n,)`` users of the probes, as indices of candidates.
+        candidates: number of candidates.
+
+    Example:
+        >>> ranks = Scores.from_matrix([[9, 1, 2], [3, 7, 4], [8, 2, 6]]).ranks
+        >>> ranks.greater.tolist(), ranks.hits(k=1).tolist()
+        ([0, 0, 1], [1.0, 1.0, 0.0])
+    """
+
+    greater: IntArray
+    ties: IntArray
+    users: IntArray
+    candidates: int
+
+    def __post_init__(self) -> None:
+        """Make the columns read-only."""
+        for name in ("greater", "ties", "users"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def __repr__(self) -> str:
+        return f"Ranks({len(self.greater)} probes among {self.candidates} candidates)"
+
+    def hits(self, k: int = 1) -> FloatArray:
+        """Return the ``(n,)`` probabilities that a probe's own user is among the k best, ties broken at random.
+
+        Raises:
+            ParameterError: if k is no integer of at least 1.
+            DataError: if there are no probes.
+        """
+        k = checked_whole("k", k)
+        if not len(self.greater):
+            raise DataError("there is no probe, so nobody can be found.")
+        return listed(self.greater, self.ties, k)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scores:
     """Genuine scores, with the impostor scores counted between them.
 
@@ -134,10 +176,7 @@ class Scores:
             from the first on and below the second, ..., from the last on.
         impostor_ties: ``(k,)`` numbers of these that score exactly a threshold.
         impostors: ``(m,)`` impostor scores, ascending; None where they were counted only.
-        greater: ``(n,)`` numbers of other candidates that score more than the probe's user; None for scores of pairs.
-        ties: ``(n,)`` numbers of candidates with the same score, the probe's user included; None for scores of pairs.
-        users: ``(n,)`` users of the probes, as indices of candidates; None if not known.
-        candidates: number of candidates; None if not known.
+        places: of the right users among all candidates; None for scores of pairs.
         unit: size of one unit of the scores (in nats, where they are likelihoods).
 
     Example:
@@ -153,10 +192,7 @@ class Scores:
     impostor_counts: IntArray
     impostor_ties: IntArray
     impostors: AnyArray | None = None
-    greater: IntArray | None = None
-    ties: IntArray | None = None
-    users: IntArray | None = None
-    candidates: int | None = None
+    places: Ranks | None = None
     unit: float = 1.0
 
     def __post_init__(self) -> None:
@@ -167,7 +203,7 @@ class Scores:
                 object.__setattr__(self, name, frozen(column))
 
     def __repr__(self) -> str:
-        among = "" if self.candidates is None else f" among {self.candidates} candidates"
+        among = "" if self.places is None else f" among {self.places.candidates} candidates"
         return f"Scores({self.n} probes{among}, {self.m} impostor pairs)"
 
     @property
@@ -246,26 +282,23 @@ class Scores:
             block, of_own = rows(a, b), genuine[a:b, None]
             greater[a:b], ties[a:b] = (block > of_own).sum(axis=1), (block == of_own).sum(axis=1)
             counts += _binned(block[np.arange(candidates) != users[a:b, None]], thresholds)
-        ranks = greater[known], ties[known], users[known]
-        return cls(genuine[known], thresholds, *folded(counts), None, *ranks, candidates)
+        ranks = Ranks(greater[known], ties[known], users[known], candidates)
+        return cls(genuine[known], thresholds, *folded(counts), places=ranks)
 
-    def hits(self, k: int = 1) -> FloatArray:
-        """Return the ``(n,)`` probabilities that a probe's own user is among the k best, ties broken at random.
+    @property
+    def ranks(self) -> Ranks:
+        """The ranks of the right users.
 
         Raises:
-            ParameterError: if k is no integer of at least 1.
-            DataError: if there are no ranks, or no probes.
+            DataError: if there are none, as of scores of pairs.
         """
-        k = checked_whole("k", k)
-        if self.greater is None or self.ties is None:
+        if self.places is None:
             raise DataError("these scores were not compared candidate by candidate, so there are no ranks.")
-        if not self.n:
-            raise DataError("there is no probe, so nobody can be found.")
-        return listed(self.greater, self.ties, k)
+        return self.places
 
     def success(self, k: int = 1) -> float:
-        """Return the share of probes whose own user is among the k best, as `hits`; k = 1 is identification."""
-        return float(self.hits(k).mean())
+        """Return the share of probes whose own user is among the k best, as `Ranks.hits`; k = 1 is identification."""
+        return float(self.ranks.hits(k).mean())
 
     def bins(self) -> IntArray:
         """Return ``(2, b)`` numbers of genuine and of impostor scores in consecutive intervals.
