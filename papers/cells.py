@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 # Of what generators depend on, and of the files of finished cells.
-_FORMAT, _FILES = 2, 3
+_FORMAT, _FILES = 2, 4
 ESTIMATE, STOPPING, TIMED = "estimate", "stopping", "time"
 TAGS, CELLS, MAPS, WORST = "tags", "cells", "maps", "worst case"
 """What can be measured: losses; where EM stops and where it ends; how long all of that takes; losses of a personalized
 mechanism with tags and with coarse cells; how far guesses are from what is behind tags; losses in the worst case."""
 
 BOUNDS, ATTACKED, MATCHERS = "bounds", "attack", "matchers"
-REPORTS, UTILITY, BUCKETS = "reports", "utility", "buckets"
+REPORTS, UTILITY = "reports", "utility"
 """The same for [PIE]: bounds on the identification risk; attacks on traces; biometric matchers; attacks on reports;
-what protection costs; what hashing to so many buckets costs."""
+what protection costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Cell:
         runs: how many.
         seed: of the experiment.
         task: what is measured; one of `tasks.TASKS`.
-        users: how many people report; None for half of them, rounded up.
+        users: how many people report, or are attacked; None for half of them, rounded up, or for all.
     """
 
     population: str

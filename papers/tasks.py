@@ -8,7 +8,6 @@ from discreet.errors import ParameterError
 from papers.cells import (
     ATTACKED,
     BOUNDS,
-    BUCKETS,
     CELLS,
     ESTIMATE,
     MAPS,
@@ -22,7 +21,7 @@ from papers.cells import (
     Cell,
 )
 from papers.data import sources
-from papers.pie import attacks, bounds, fig12, utility
+from papers.pie import attacks, bounds, utility
 from papers.results import Measurement, Row
 from papers.uldp.fig9 import measure_maps
 from papers.uldp.losses import ENDS, ESTIMATORS, STOPPED, losses
@@ -44,7 +43,6 @@ TASKS: dict[str, Task] = {
     MATCHERS: attacks.measure_matchers,
     REPORTS: attacks.measure_reports,
     UTILITY: utility.measure_utility,
-    BUCKETS: fig12.measure_buckets,
 }
 """Every task by name: from a cell, its population and the number of a run to that run's rows."""
 

@@ -9,6 +9,7 @@ from typing import Any
 from discreet.errors import DataError, ParameterError
 from discreet.simulation.study import shipped
 from papers.data import biometrics, censuses, places, traces
+from papers.data.made_up import TOWN, WORLD
 from papers.data.population import VARIABLE, Population, data_folder
 
 Loader = Callable[[Path], Any]
@@ -54,6 +55,8 @@ _LOADERS: dict[str, tuple[tuple[str, ...], Loader]] = {
         )
     },
     "sizes": ((), lambda _: traces.Sizes()),
+    TOWN.name: ((), lambda _: TOWN),
+    WORLD.name: ((), lambda _: WORLD),
     "lbsn-world": ((traces.WWW_FILE,), lambda folder: traces.load_www(folder / traces.WWW_FILE)),
     "movielens-1m": ((traces.MOVIELENS_FILE,), lambda folder: traces.load_ratings(folder / traces.MOVIELENS_FILE)),
     "movielens": ((traces.RATINGS_CSV,), lambda folder: traces.load_ratings(folder / traces.RATINGS_CSV)),

@@ -20,6 +20,7 @@ KL_FILE, NYC_FILE, FOURSQUARE_FILE = "lbsn_kuala_lumpur.parquet", "lbsn_nyc.parq
 MOVIELENS_FILE = "movielens_1m_ratings.parquet"
 WWW_FILE, RATINGS_CSV, RATINGS_DAT = "dataset_WWW_Checkins_anonymized.txt", "ratings.csv", "ratings.dat"
 
+PAPER_USERS, PAPER_PLACES = 1_370_637, 10_500_393
 LEAST_EVENTS = 10
 LEAST_STARS = 4.0
 
@@ -28,7 +29,7 @@ _WWW = (
     "Embedding Approach (WWW 2019)"
 )
 _MOVIELENS = "Harper and Konstan, The MovieLens Datasets: History and Context (ACM TiiS 2015)"
-_FEWER = "{users:,} users instead of 1,370,637, and {events:,} places instead of 10,500,393"
+_FEWER = f"{{users:,}} users instead of {PAPER_USERS:,}, and {{events:,}} places instead of {PAPER_PLACES:,}"
 _FEWER_RATERS = "{users:,} users instead of 185,107, and {events:,} movies instead of 58,098"
 
 
@@ -185,8 +186,8 @@ class Sizes:
         values: |X|.
     """
 
-    users: int = 1_370_637
-    values: int = 10_500_393
+    users: int = PAPER_USERS
+    values: int = PAPER_PLACES
     name: str = "sizes"
     title: str = "No data: the paper's number of users and of places"
     credit: str = ""

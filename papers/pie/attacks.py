@@ -18,15 +18,16 @@ from papers.data.biometrics import FAILED, Biometrics
 from papers.data.traces import TraceData
 from papers.drawing import Bars, bar_chart, curves, interval, record
 from papers.figure import Table
-from papers.pie.bounds import bounds_of
+from papers.pie.bounds import BY_PSE, ErrorBound, bounds_of, error_by
 from papers.pie.settings import MATCHERS, mechanism_over
 from papers.results import Point, Results, Row
 
-MAXIMUM, HALF, PARTIAL, RATED = "maximum knowledge", "half", "part of the first half", "first ratings"
+MAXIMUM, HALF, PARTIAL, RATED = "maximum knowledge", "first halves", "part of the first half", "first ratings"
 LONG_TRACE, LONG_HISTORY = 200, 100
 """Users with fewer events than this are left out where the attacker learns from a part (places, movies)."""
 
 ATTACK = "markov"
+FACE = "face, matcher G"
 _CURVE_POINTS = 160
 
 
@@ -35,7 +36,7 @@ class Attack(Row):
     """An attack. In the place of a mechanism stands the attacker's knowledge, or a matcher, where there is none.
 
     Attributes:
-        attack: its name.
+        attack: its name, or the attacker's knowledge.
         paper_bits: D(f_G || f_I), the paper's PSE.
         certified_bits: a lower bound on the information about the user.
         success: the share of users who are identified.
@@ -96,8 +97,11 @@ def split_of(traces: Traces, knowledge: str, events: int | None) -> Split:
 
 
 def measure_attack(cell: Cell, data: TraceData, run: int) -> Iterator[Row]:
-    """Attack traces that are published as they are."""
-    found = assess(split_of(data.traces, cell.mechanism, cell.drawn), attack=ATTACK, random=_source(cell, run))
+    """Attack traces that are published as they are; of so many users, if the cell says how many."""
+    traces = data.traces
+    if cell.users is not None:
+        traces = traces.select(cell.people(run).permutation(traces.users)[: cell.users])
+    found = assess(split_of(traces, cell.mechanism, cell.drawn), attack=ATTACK, random=_source(cell, run))
     at = Row(mechanism=cell.mechanism, values=data.traces.event_count, sensitive=0, n=found.users)
     yield _attack(found, ATTACK, at)
     yield from _curve(found.det, at)
@@ -142,15 +146,18 @@ def measure_matchers(cell: Cell, data: Biometrics, run: int) -> Iterator[Row]:
         yield from _curve(found.det, at)
 
 
-def measure_reports(cell: Cell, data: TraceData, run: int) -> Iterator[Row]:
-    """Let each user report one place, and attack the reports knowing the places."""
+def measure_reports(cell: Cell, data: Any, run: int) -> Iterator[Row]:
+    """Let each user report one place, and attack the reports: knowing the first halves, and knowing the places."""
     assert cell.epsilon is not None
-    split = maximum_knowledge(data.traces.first(1))
-    mechanism = mechanism_over(cell.mechanism, data.traces.event_count, cell.epsilon, cell.drawn)
-    found = assess(split, mechanism=mechanism, random=_source(cell, run))
-    at = Row(mechanism=cell.mechanism, values=data.traces.event_count, sensitive=0, n=found.users)
-    yield _attack(found, "attack", at)
-    yield from bounds_of(mechanism, Prior.of(found.users), cell.mechanism)
+    traces, halves = data.traces, by_half(data.traces)
+    first = halves.target.first(1)
+    mechanism = mechanism_over(cell.mechanism, traces.event_count, cell.epsilon, cell.drawn)
+    at = Row(mechanism=cell.mechanism, values=traces.event_count, sensitive=0, n=traces.users)
+    for knowledge, split in ((HALF, Split(halves.training, first)), (MAXIMUM, maximum_knowledge(first))):
+        found = _attack(assess(split, mechanism=mechanism, random=_source(cell, run)), knowledge, at)
+        yield found
+        yield ErrorBound(**asdict(at), source=f"{BY_PSE}, {knowledge}", error=error_by(found.paper_bits, found.n))
+    yield from bounds_of(mechanism, Prior.of(traces.users), cell.mechanism)
 
 
 def _source(cell: Cell, run: int) -> SeededRandom:

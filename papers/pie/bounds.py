@@ -7,12 +7,15 @@ from discreet.mechanisms import BlockMechanism
 from discreet.risk.bounds import identification_bounds
 from discreet.risk.bounds.identification import information_bounds, paper_information
 from discreet.risk.bounds.leakage import Prior, report_leakage
+from discreet.theory.capacity import BITS
+from discreet.theory.fano import corollary_8
 from papers.cells import Cell
 from papers.data.traces import Sizes
 from papers.pie.settings import mechanism_over
 from papers.results import Row
 
 ANY_LDP, PAPER_BOUND, EXACT = "Prop. 10", "Thm 11 or 13", "exact"
+BY_PSE = "by the PSE"
 _NAMES = {
     "Prop. 10 of [PIE]": ANY_LDP,
     "Thms 11 and 13 of [PIE], theta = s": PAPER_BOUND,
@@ -59,12 +62,18 @@ def bounds_of(mechanism: BlockMechanism, prior: Prior, name: str) -> Iterator[Ro
     """Yield every bound for a prior."""
     found = report_leakage(mechanism, prior, 1)
     at = asdict(Row(mechanism=name, values=mechanism.domain.size, sensitive=0, n=prior.users))
-    for figure in (*paper_information(found, prior, 1), *information_bounds(found, prior, 1)):
+    papers = paper_information(found, prior, 1)
+    for figure in (*papers, *information_bounds(found, prior, 1)):
         yield InformationBound(**at, source=_NAMES[figure.source], bits=figure.value)
+    for figure in papers:
+        yield ErrorBound(**at, source=_NAMES[figure.source], error=error_by(figure.value, prior.users))
     bounds = identification_bounds(mechanism, prior.users)
     yield ErrorBound(**at, source=EXACT, error=bounds.error)
-    if bounds.paper_error is not None:
-        yield ErrorBound(**at, source="Cor. 8", error=max(bounds.paper_error.value, 0.0))
     for figure in bounds.identifications:
         if figure.source == "Fano, tight":
             yield ErrorBound(**at, source="Fano, tight", error=1 - figure.value)
+
+
+def error_by(bits: float, users: int) -> float:
+    """Return the least identification error that so much information on the user allows by (10) and Cor. 8."""
+    return max(corollary_8(bits / BITS, 1 / users), 0.0)

@@ -5,8 +5,8 @@ from typing import Any
 
 from papers.drawing import curves, interval, record
 from papers.figure import Figure, Finding, Table
-from papers.pie.settings import FEW_RUNS, PLACES, PLACES_HERE, PRINTED_EPSILON, RR
-from papers.pie.utility import BETA, LISTED, MOST_EPSILON, PlaceShare, Protected, UtilityLoss, plan_utility
+from papers.pie.settings import FEW_RUNS, ON_ONE_REPORT, PLACES, PRINTED_EPSILON, REPORTED_HERE, RR
+from papers.pie.utility import ALL, BETA, EMP, LISTED, THRESHOLD, PlaceShare, Protected, UtilityLoss, plan_utility
 from papers.results import Results
 
 USABLE = 0.25
@@ -17,15 +17,18 @@ def charts_of_top(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
     charts = {}
     for name in results.populations:
         chosen, records = chosen_epsilons(results, name), []
-        for place in range(1, LISTED + 1):
-            points = results.of(PlaceShare, population=name, mechanism=RR, place=place)
-            at = {p.epsilon: (p.mean.estimate, p.error.estimate) for p in points}
-            records.append(record(interval(place, points[0].mean.truth, points[0].error.truth), line="truth"))
+        points = results.of(PlaceShare, population=name, mechanism=RR)
+        for p in points:
+            place, column = p.mean.place, p.mean.estimator
+            if p.epsilon == PRINTED_EPSILON:
+                records.append(record(interval(place, p.mean.truth, p.error.truth), line="truth", column=column))
             records += [
-                record(interval(place, *at[epsilon]), line=line) for line, epsilon in chosen.items() if epsilon in at
+                record(interval(place, p.mean.estimate, p.error.estimate), line=line, column=column)
+                for line, epsilon in chosen.items()
+                if epsilon == p.epsilon
             ]
-        subtitle = f"RR, emp; {points[0].mean.n:,} check-ins of {name}, each taken as a user's"
-        charts[name] = curves(f"The {LISTED} most visited places", subtitle, ("place", "share of check-ins"), records)
+        subtitle = f"RR; {points[0].mean.n:,} users of {name}, one report each"
+        charts[name] = curves(f"The {LISTED} most visited places", subtitle, ("place", "share of users"), records)
     return charts
 
 
@@ -38,50 +41,43 @@ def chosen_epsilons(results: Results, name: str) -> dict[str, float]:
         "exactly": lambda row: row.error,
     }
     for way, error in ways.items():
-        epsilon = max((p.epsilon or 0.0 for p in points if error(p.mean) >= BETA), default=0.0)
-        any_ = epsilon > MOST_EPSILON - 1
-        found[f"beta >= {BETA:g} {way}: {'any epsilon' if any_ else f'epsilon = {epsilon:.3g}'}"] = epsilon
+        if kept := [p.epsilon or 0.0 for p in points if error(p.mean) >= BETA]:
+            found[f"beta >= {BETA:g} {way}: epsilon = {max(kept):.4g}"] = max(kept)
     return found
 
 
 def findings_on_top(results: Results) -> list[Finding]:
     """Check that PIE privacy at beta > 0.92 keeps the most visited places usable where epsilon = 10 does not."""
-    found = []
-    for name in results.populations:
-        for choice, epsilon in chosen_epsilons(results, name).items():
-            where = {"population": name, "mechanism": RR, "estimator": "emp", "among": "all"}
-            points = results.of(UtilityLoss, **where, epsilon=epsilon)
-            if not points:
-                continue
-            row = points[0].mean
-            printed = epsilon == PRINTED_EPSILON
-            found.append(
-                Finding(
-                    f"{choice} {'does not keep' if printed else 'keeps'} the {LISTED} most visited places usable (RR)",
-                    name,
-                    "mean relative error",
-                    row.relative,
-                    ">=" if printed else "<=",
-                    USABLE,
-                    f"exact beta {row.error:.4g}; by Cor. 8 {row.paper_error:.4g}",
-                )
-            )
-    return found
+    return [
+        Finding(
+            f"{choice} {'does not keep' if epsilon == PRINTED_EPSILON else 'keeps'} the {LISTED} most visited places "
+            f"usable (RR, {p.mean.estimator})",
+            name,
+            "mean relative error",
+            p.mean.relative,
+            ">=" if epsilon == PRINTED_EPSILON else "<=",
+            USABLE,
+            f"exact beta {p.mean.error:.4g}; by Cor. 8 {p.mean.paper_error:.4g}",
+        )
+        for name in results.populations
+        for choice, epsilon in chosen_epsilons(results, name).items()
+        for p in results.of(UtilityLoss, population=name, mechanism=RR, among=ALL, epsilon=epsilon)
+    ]
 
 
 def tables_of_top(results: Results) -> list[Table]:
     """Return the most visited places: the truth, and estimates at chosen epsilons."""
-    tables = []
-    for name in results.populations:
-        chosen, rows = chosen_epsilons(results, name), []
-        for place in range(1, LISTED + 1):
-            points = results.of(PlaceShare, population=name, mechanism=RR, place=place)
-            at = {p.epsilon: p.mean.estimate for p in points}
-            cells = [f"{at[epsilon]:.5f}" if epsilon in at else "" for epsilon in chosen.values()]
-            rows.append((str(place), f"{points[0].mean.truth:.5f}", *cells))
-        heads = ("place", "truth", *chosen)
-        tables.append(Table(f"RR, emp: the {LISTED} most visited places of {name}", heads, rows))
-    return tables
+    return [_table(results, name, estimator) for name in results.populations for estimator in (THRESHOLD, EMP)]
+
+
+def _table(results: Results, name: str, estimator: str) -> Table:
+    chosen, rows = chosen_epsilons(results, name), []
+    for place in range(1, LISTED + 1):
+        points = results.of(PlaceShare, population=name, mechanism=RR, estimator=estimator, place=place)
+        at = {p.epsilon: p.mean.estimate for p in points}
+        cells = [f"{at[epsilon]:.5f}" if epsilon in at else "" for epsilon in chosen.values()]
+        rows.append((str(place), f"{points[0].mean.truth:.5f}", *cells))
+    return Table(f"RR, {estimator}: the {LISTED} most visited places of {name}", ("place", "truth", *chosen), rows)
 
 
 FIGURE = Figure(
@@ -89,11 +85,11 @@ FIGURE = Figure(
     "[PIE, Fig. 11] the most visited places",
     f"How often the {LISTED} most visited places are visited: the truth, and estimates.",
     PLACES,
-    PLACES_HERE,
+    REPORTED_HERE,
     plan_utility,
     charts_of_top,
     findings_on_top,
     tables_of_top,
     runs=FEW_RUNS,
-    settings=("each check-in is taken as a user's one report",),
+    settings=ON_ONE_REPORT,
 )

@@ -1,48 +1,31 @@
-"""[PIE, Fig. 12]: the loss of hashing at theta = 1/2 against the number of buckets."""
+"""[PIE, Fig. 12]: the loss of hashing at theta = 1/2 against the number of buckets, beside randomized response."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from itertools import pairwise
-from math import exp, log
+from math import log
 from typing import Any
 
-import numpy as np
-
-from discreet.arrays import FloatArray
-from discreet.core.domain import Domain
-from discreet.mechanisms import LocalHashing
-from discreet.simulation.devices import draw_tally
-from papers.cells import BUCKETS, Cell
-from papers.data.traces import TraceData
+from papers.cells import UTILITY, Cell
 from papers.drawing import curves, interval, record
 from papers.figure import Figure, Finding, Settings
-from papers.pie.settings import FEW_RUNS, GLH, PLACES, PLACES_HERE, cells_of, those_of
-from papers.pie.utility import TOP
-from papers.results import Results, Row
+from papers.pie.settings import FEW_RUNS, GLH, ON_ONE_REPORT, PLACES, REPORTED_HERE, RR, cells_of, reporting
+from papers.pie.utility import ALL, AMONG_TOP, EMP, THRESHOLD, UtilityLoss
+from papers.results import Results
 
 THETA = 0.5
 BUCKET_COUNTS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 2_000_000_000)
-PRINTED = "Eq. 23"
-
-
-@dataclass(frozen=True, kw_only=True)
-class BucketLoss(Row):
-    """The loss over the most visited places; the number of buckets is the cell's.
-
-    Attributes:
-        source: a formula of the paper, or the simulation.
-        mse: summed squared error.
-    """
-
-    source: str
-    mse: float
+EQUAL = 2.25
 
 
 def plan_buckets(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:
-    """Plan hashing to increasing numbers of buckets."""
+    """Plan hashing to increasing numbers of buckets, and randomized response at the same theta."""
     counts = BUCKET_COUNTS[::3] if settings.quick else BUCKET_COUNTS
-    asked = [(GLH, None, buckets) for buckets in counts]
-    return cells_of(those_of("places", datasets), settings, BUCKETS, asked, settings.chosen(*FEW_RUNS))
+    found = []
+    for name, data, runs, _ in reporting(datasets, settings, ()):
+        hashing = [(GLH, epsilon_of(THETA, g), g) for g in counts]
+        asked = [*hashing, (RR, epsilon_of(THETA, data.traces.event_count), None)]
+        found += cells_of({name: data}, settings, UTILITY, asked, runs)
+    return found
 
 
 def epsilon_of(theta: float, symbols: int) -> float:
@@ -50,76 +33,67 @@ def epsilon_of(theta: float, symbols: int) -> float:
     return log(1 + symbols * theta / (1 - theta))
 
 
-def measure_buckets(cell: Cell, data: TraceData, run: int) -> Iterator[BucketLoss]:
-    """Yield the loss of hashing to a number of buckets at theta = 1/2, by the paper's formula and simulated."""
-    assert cell.drawn is not None
-    g = cell.drawn
-    epsilon = epsilon_of(THETA, g)
-    counts = np.bincount(data.traces.events, minlength=data.traces.event_count).astype(np.int64)
-    n, p = int(counts.sum()), counts / counts.sum()
-    top = np.argsort(-counts, kind="stable")[:TOP]
-    at = asdict(Row(mechanism=GLH, values=len(p), sensitive=0, n=n))
-    printed = float(hashing_loss(p[top], n, g, epsilon).sum())
-    yield BucketLoss(**at, source=PRINTED, mse=printed)
-    limit = float((p[top] * (1 - THETA) / (n * THETA)).sum())
-    yield BucketLoss(**at, source="limit of Thm 17", mse=limit)
-    mechanism = LocalHashing(Domain(range(len(p))), epsilon, g=g)
-    tally = draw_tally(mechanism, counts, cell.generator(run))
-    loss = float(((mechanism.decoder.estimate(tally) - p)[top] ** 2).sum())
-    yield BucketLoss(**at, source="simulated", mse=loss)
-
-
-def hashing_loss(p: FloatArray, n: int, g: int, epsilon: float) -> FloatArray:
-    """Return the ``(k,)`` squared losses of values, given the data [PIE, (23)]."""
-    e = exp(epsilon)
-    constant = (g + e - 1) ** 2 / (n * (e - 1) ** 2 * (g - 1))
-    slope = (g * g - 2 * g - e + 1) / (n * (e - 1) * (g - 1))
-    return constant + p * slope
-
-
 def charts_of_buckets(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
-    """Draw the squared loss against the number of buckets."""
+    """Draw the squared loss against the number of buckets; randomized response has none, and the same everywhere."""
     charts = {}
     for name in results.populations:
-        points = results.of(BucketLoss, population=name)
-        records = [record(interval(p.drawn or 0, p.mean.mse, p.error.mse), line=p.mean.source) for p in points]
-        subtitle = f"theta = {THETA:g}; the {TOP} most visited places of {name}, {points[0].mean.n:,} check-ins"
+        points = results.of(UtilityLoss, population=name)
+        counts = [p.drawn for p in points if p.drawn is not None]
+        records = []
+        for p in points:
+            for g in (p.drawn,) if p.drawn is not None else (min(counts), max(counts)):
+                at = interval(g, p.mean.mse, p.error.mse)
+                records.append(record(at, line=p.mean.mechanism, column=p.mean.estimator, row=p.mean.among))
+        subtitle = f"theta = {THETA:g}; {points[0].mean.n:,} users of {name}, one report each"
         charts[name] = curves("Hashing to more buckets", subtitle, ("g", "summed squared error"), records)
     return charts
 
 
 def findings_on_buckets(results: Results) -> list[Finding]:
-    """Check Theorem 17: at fixed theta, the more buckets the less loss."""
-    found = []
-    for name in results.populations:
-        course = {p.drawn or 0: p.mean.mse for p in results.of(BucketLoss, population=name, source=PRINTED)}
-        steps = sorted(course)
-        rises = max(course[b] / course[a] for a, b in pairwise(steps))
-        found.append(
-            Finding(
-                "larger g is better for a fixed PIE guarantee (theta = 1/2)",
-                name,
-                "largest ratio of the loss from one g to the next (Eq. 23)",
-                rises,
-                "<=",
-                1.0,
-                "; ".join(f"{g:g}: {course[g]:.3g}" for g in steps),
-            )
+    """Check Theorem 17, and the comparison with randomized response."""
+    return [one for name in results.populations for one in _on_data(results, name)]
+
+
+def _on_data(results: Results, name: str) -> Iterator[Finding]:
+    where = {"population": name, "among": AMONG_TOP, "estimator": EMP, "mechanism": GLH}
+    course = {p.drawn or 0: p.mean.printed for p in results.of(UtilityLoss, **where)}
+    steps = sorted(course)
+    yield Finding(
+        "larger g is better for a fixed PIE guarantee (theta = 1/2)",
+        name,
+        "largest ratio of the loss from one g to the next, by (23)",
+        max(course[b] / course[a] for a, b in pairwise(steps)),
+        "<=",
+        1.0,
+        "; ".join(f"{g:g}: {course[g]:.3g}" for g in steps),
+    )
+    for estimator, among, equal in ((EMP, AMONG_TOP, True), (EMP, ALL, False), (THRESHOLD, ALL, True)):
+        at = {"population": name, "among": among, "estimator": estimator}
+        response = results.one(UtilityLoss, **at, mechanism=RR).mean.mse
+        hashing = results.one(UtilityLoss, **at, mechanism=GLH, drawn=steps[-1]).mean.mse
+        ratio = hashing / response
+        yield Finding(
+            f"GLH with the largest g is {'as good as' if equal else 'better than'} RR ({among}, {estimator})",
+            name,
+            "loss of GLH over that of RR at the same theta" + (", or the other way round" if equal else ""),
+            max(ratio, 1 / ratio) if equal else ratio,
+            "<=",
+            EQUAL if equal else 1.0,
         )
-    return found
 
 
 FIGURE = Figure(
     "pie/fig12",
     "[PIE, Fig. 12] hashing to more buckets",
-    "The squared loss at theta = 1/2 against the number of buckets.",
+    "The squared loss at theta = 1/2 against the number of buckets, beside randomized response.",
     PLACES,
-    PLACES_HERE,
+    REPORTED_HERE,
     plan_buckets,
     charts_of_buckets,
     findings_on_buckets,
     runs=FEW_RUNS,
     settings=(
+        *ON_ONE_REPORT,
         "larger g is better at a fixed theta only: hashing to about V n buckets without noise has far less loss at "
         "the same identification probability V, and no attribute privacy at all",
     ),

@@ -1,6 +1,6 @@
 """[PIE, Fig. 5]: the information in traces that the attacker knows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from papers.cells import ATTACKED, Cell
@@ -20,6 +20,7 @@ from papers.pie.settings import (
 )
 from papers.results import Results
 
+ENOUGH, NEAR = 3, 1.5
 _FINGERS = ("left index finger", "right index finger")
 
 
@@ -33,26 +34,46 @@ def plan_maximum(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:
 
 
 def findings_on_maximum(results: Results) -> list[Finding]:
-    """Check that a handful of events identifies as well as a fingerprint when the attacker knows them."""
+    """Check how many events identify as well as a fingerprint when the attacker knows them, and whole traces."""
     fingers = [p.mean.paper_bits for p in results.of(Attack) if p.mean.mechanism in _FINGERS]
     if not fingers:
         return []
-    found = []
-    for name in dict.fromkeys(p.population for p in results.of(Attack, mechanism=MAXIMUM)):
-        at = {p.drawn: p.mean.paper_bits for p in results.of(Attack, population=name, mechanism=MAXIMUM)}
-        best = max(at[events] for events in EVENTS if events in at)
-        found.append(
-            Finding(
-                "a handful of events (at most 5) identifies as well as a fingerprint, if the attacker knows them",
-                name,
-                "D(f_G || f_I) of the most telling number of events over that of the less telling finger",
-                best / min(fingers),
-                ">=",
-                1.0,
-                "; ".join(f"{events}: {at[events]:.3g} bits" for events in EVENTS if events in at),
-            )
-        )
-    return found
+    names = dict.fromkeys(p.population for p in results.of(Attack, mechanism=MAXIMUM))
+    return [one for name in names for one in _on_data(results, name, min(fingers))]
+
+
+def _on_data(results: Results, name: str, finger: float) -> Iterator[Finding]:
+    at = {p.drawn: p.mean.paper_bits for p in results.of(Attack, population=name, mechanism=MAXIMUM)}
+    detail = "; ".join(f"{events}: {at[events]:.3g} bits" for events in EVENTS if events in at) + f"; {finger:.3g}"
+    yield Finding(
+        "a handful of events (at most 5) identifies as well as a fingerprint, if the attacker knows them",
+        name,
+        "D(f_G || f_I) of the most telling number of events over that of the less telling finger",
+        max(at[events] for events in EVENTS if events in at) / finger,
+        ">=",
+        1.0,
+        detail,
+    )
+    rated = name in (*MOVIES, *MOVIES_HERE)
+    yield Finding(
+        f"{ENOUGH} ratings are not enough for that" if rated else f"{ENOUGH} locations are enough for that",
+        name,
+        f"D(f_G || f_I) of the first {ENOUGH} over that of the less telling finger",
+        at[ENOUGH] / finger,
+        "<=" if rated else ">=",
+        1.0,
+        detail,
+    )
+    ratio = at[None] / finger
+    yield Finding(
+        "whole traces are about as identifiable as a fingerprint",
+        name,
+        "the larger one of both D(f_G || f_I) over the smaller one",
+        max(ratio, 1 / ratio),
+        "<=",
+        NEAR,
+        f"{at[None]:.3g} bits against {finger:.3g}",
+    )
 
 
 FIGURE = Figure(

@@ -1,6 +1,8 @@
 """[ULDP, Fig. 5]: epsilon against total variation distance."""
 
 from collections.abc import Iterator, Mapping
+from math import exp, log
+from statistics import fmean
 from typing import Any
 
 from discreet.pictures.curves import Curves, curve_chart
@@ -96,6 +98,34 @@ def findings_on_epsilons(losses: Losses) -> Iterator[Finding]:
     )
     yield _is_best(losses, "uRAP", LOW, "0.1")
     yield _is_best(losses, "uRR", line, "ln|X|")
+    yield from _on_estimators(losses)
+
+
+def _on_estimators(losses: Losses) -> Iterator[Finding]:
+    threshold, em = losses.smart
+    ratios = {
+        (mechanism, epsilon): losses.at(mechanism, threshold, epsilon) / losses.at(mechanism, em, epsilon)
+        for mechanism in PAPER
+        for epsilon in losses.epsilons
+    }
+    yield Finding(
+        "emp+thr and EM are very close as a whole",
+        losses.name,
+        "geometric mean, over mechanisms and epsilons, of the larger loss of the two over the smaller one",
+        exp(fmean(abs(log(ratio)) for ratio in ratios.values())),
+        "<=",
+        NEAR if losses.measure is TV else NEAR**2,
+    )
+    largest = {mechanism: ratios[mechanism, max(losses.epsilons)] for mechanism in ("RAPPOR", "uRAP")}
+    yield Finding(
+        "EM is better than emp+thr for RAPPOR and uRAP where epsilon is large",
+        losses.name,
+        f"smaller ratio of the loss of emp+thr to that of EM at epsilon = {max(losses.epsilons):g}",
+        min(largest.values()),
+        ">=",
+        1.0,
+        "; ".join(f"{mechanism}: {ratio:.3g}" for mechanism, ratio in largest.items()),
+    )
 
 
 def _on_gains(losses: Losses) -> Iterator[Finding]:

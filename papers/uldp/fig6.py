@@ -33,6 +33,9 @@ TITLE = "|X_S| against {}"
 SHOWS = (
     "How much every mechanism and estimator loses ({}) as more values are made sensitive, at epsilon = 0.1 and ln|X|."
 )
+FEW = {"uRR": 100, "uRAP": 20}
+"""Fewer sensitive values than these, and it is about as good as no privacy."""
+
 ON_SIZES = ("X_S is drawn at random, anew in every run, the same for all mechanisms",)
 
 
@@ -118,12 +121,12 @@ def findings_on_sizes(losses: Losses) -> Iterator[Finding]:
                 FAR**power,
                 " ".join(f"{size}: {loss:.3g}" for size, loss in zip(sizes, course, strict=True)),
             )
-    few = max(size for size in sizes if size <= losses.values**0.75 / 4)
-    for mechanism in OPTIMIZED:
+    for mechanism, most in FEW.items():
+        few = max(size for size in sizes if size < most)
         yield Finding(
-            f"{mechanism} at epsilon = ln|X| is about as good as no privacy where few values are sensitive",
+            f"{mechanism} at epsilon = ln|X| is about as good as no privacy for |X_S| < {most}",
             losses.name,
-            f"loss, best estimator, over that of no privacy at |X_S| = {few} (at most |X|^(3/4) / 4)",
+            f"loss, best estimator, over that of no privacy at |X_S| = {few}",
             losses.best(mechanism, line, few) / losses.base,
             "<=",
             NEAR**power,

@@ -6,13 +6,14 @@ from papers.cells import TIMED, Cell
 from papers.data.population import Population
 from papers.figure import Figure, Finding, Settings, Table
 from papers.results import Results
-from papers.uldp.comparisons import Losses, on_largest
+from papers.uldp.comparisons import NEAR, Losses, on_largest
 from papers.uldp.fig7 import CENSUSES, QUICK_SIZE, SURVEYS, USERS, charts_of_growth
 from papers.uldp.losses import ESTIMATORS, SECONDS, STOPPED, Loss
 from papers.uldp.mechanisms import OPTIMIZED, PAPER, PLAIN
 from papers.uldp.sweep import CellMaker, Comparison
 
 PAPER_SIZE = 12_800
+_FEWEST = 4
 PAPER_SECONDS = {"RR": 3121, "uRR": 1258, "RAPPOR": 5225, "uRAP": 1073}
 TIMES = Comparison(PAPER, (1, 1), TIMED, (*ESTIMATORS, STOPPED))
 
@@ -60,6 +61,35 @@ def findings_on_times(losses: Losses) -> Iterator[Finding]:
         )
 
 
+def findings_on_more(results: Results) -> list[Finding]:
+    """Return the growth of seconds as attributes are added, over that of the number of attributes."""
+    found = []
+    for family in dict.fromkeys(name.split("+")[0] for name in results.populations):
+        first, *_, last = sorted(name for name in results.populations if name.split("+")[0] == family) * 2
+        if first == last:
+            continue
+        most = _FEWEST + int(last.split("+")[1])
+        ratios = {}
+        for mechanism in PAPER:
+            less, more = (
+                results.one(Loss, population=name, mechanism=mechanism, estimator=STOPPED).mean.seconds
+                for name in (first, last)
+            )
+            ratios[mechanism] = more / max(less, 1e-9) / (most / _FEWEST)
+        found.append(
+            Finding(
+                "running time grows roughly linearly with the number of attributes",
+                family,
+                f"largest growth of the seconds of plain EM, from {_FEWEST} to {most} attributes, over theirs",
+                max(ratios.values()),
+                "<=",
+                NEAR,
+                "; ".join(f"{mechanism}: {ratio:.3g}" for mechanism, ratio in ratios.items()),
+            )
+        )
+    return found
+
+
 def _sooner(name: str, mechanism: str, plain: float, maximum: float) -> Finding:
     return Finding(
         f"maximum likelihood is found sooner than plain EM stops, for {mechanism}",
@@ -96,7 +126,7 @@ FIGURE = Figure(
     SURVEYS,
     plan_times,
     charts_of_growth(SECONDS, TIMES),
-    on_largest(findings_on_times, SECONDS),
+    lambda results: [*on_largest(findings_on_times, SECONDS)(results), *findings_on_more(results)],
     tables_of_times,
     runs=TIMES.runs,
     settings=(

@@ -56,9 +56,9 @@ def verdicts(findings: Any) -> list[bool]:
 
 def test_what_the_paper_found_holds_where_it_holds() -> None:
     for module in (fig5, fig10):
-        assert verdicts(module.FIGURE.findings(swept(GOOD))) == [True] * 6
+        assert verdicts(module.FIGURE.findings(swept(GOOD))) == [True] * 8
     numbers = [finding.number for finding in fig5.FIGURE.findings(swept(GOOD))]
-    assert numbers == pytest.approx([18, 50 / 12, 1.2, 5, 1.6, 20 / 12])
+    assert numbers == pytest.approx([18, 50 / 12, 1.2, 5, 1.6, 20 / 12, 1, 1])
 
 
 @pytest.mark.parametrize(
@@ -77,17 +77,25 @@ def test_what_does_not_hold_is_said_not_to(changed: dict[tuple[str, float], floa
     assert verdicts(fig5.FIGURE.findings(swept(GOOD, rough=1.5)))[3] is False
 
 
+def test_estimators_are_compared() -> None:
+    """EM loses half of what emp+thr loses, and then twice as much."""
+    for factor, wanted in ((0.5, [False, True]), (2.0, [False, False]), (0.8, [True, True])):
+        rows = swept(GOOD).measurements
+        halved = [altered(one, tv=one.row.tv * factor) if one.row.estimator == "EM" else one for one in rows]
+        assert verdicts(fig5.FIGURE.findings(Results(halved)))[-2:] == wanted
+
+
 def test_findings_on_sizes() -> None:
     rows = [row(NO_PRIVACY, EMPIRICAL, None, 0.01)]
     for epsilon in (0.1, LINE):
         for estimator in ESTIMATORS:
             rows += [row(name, estimator, epsilon, 0.4) for name in ("RR", "RAPPOR")]
             for name in ("uRR", "uRAP"):
-                rows += [row(name, estimator, epsilon, tv, drawn=k) for k, tv in ((1, 0.012), (20, 0.014), (400, 0.41))]
+                rows += [row(name, estimator, epsilon, tv, drawn=k) for k, tv in ((1, 0.012), (19, 0.014), (400, 0.41))]
     found = fig6.FIGURE.findings(Results(rows))
     assert verdicts(found) == [True] * 6
     assert [finding.number for finding in found][-1] == pytest.approx(1.4)
-    worse = [altered(each, tv=0.3) if each.drawn in (1, 20) else each for each in rows]
+    worse = [altered(each, tv=0.3) if each.drawn in (1, 19) else each for each in rows]
     assert verdicts(fig6.FIGURE.findings(Results(worse))) == [False] * 6
 
 
@@ -112,6 +120,10 @@ def test_findings_on_times() -> None:
     assert verdicts(TIMES.findings(results)) == [True, True, True, False, True, True, False]
     (table,) = TIMES.tables(results)
     assert table.rows[0] == ("people", "RR", "1,000", "400", "76", "0.1", "0.1", "2", "3", "")
+    longer = [replace(altered(each, seconds=each.row.seconds * 3), population="people+2") for each in rows]
+    growth = TIMES.findings(Results([*rows, *longer]))[-1]
+    assert (growth.number, growth.holds) == (pytest.approx(2.0), False)
+    assert growth.measured.startswith("largest growth of the seconds of plain EM, from 4 to 6 attributes")
     (largest,) = TIMES.tables(Results([altered(each, values=12_800) for each in rows]))
     assert [line[-1] for line in largest.rows] == ["3,121", "5,225", "1,258", "1,073"]
 
@@ -124,7 +136,7 @@ def test_findings_on_where_em_stops() -> None:
     found = findings_on_stopping(Results(rows))
     assert verdicts(found)[:2] == [True, False]
     assert [finding.number for finding in found[:2]] == pytest.approx([1.4, 1 / 0.6])
-    assert len(found) == 8
+    assert len(found) == 10
     assert all(finding.claim.endswith("(EM stopped early)") for finding in found[2:])
 
 

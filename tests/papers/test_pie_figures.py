@@ -13,7 +13,8 @@ from papers.data import biometrics, sources, traces
 from papers.figure import Figure, Settings
 from papers.making import Environment, Made, make
 from papers.pie.attacks import HALF, MAXIMUM, split_of
-from papers.pie.fig12 import epsilon_of, hashing_loss
+from papers.pie.fig12 import epsilon_of
+from papers.pie.utility import hashing_loss
 from papers.registry import family, figure
 
 GENERATOR = np.random.default_rng(20261120)

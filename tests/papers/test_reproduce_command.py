@@ -46,7 +46,7 @@ def test_a_figure_is_made_and_made_again(tmp_path: Path) -> None:
     (facts,) = told(*arguments)
     assert facts["figure"] == "uldp/fig5"
     assert all(Path(file).is_file() for file in facts["files"])
-    assert len(facts["findings"]) == 6
+    assert len(facts["findings"]) == 8
 
 
 def test_what_is_asked_for_must_be_clear(tmp_path: Path) -> None:
