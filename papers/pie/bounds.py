@@ -76,4 +76,4 @@ def bounds_of(mechanism: BlockMechanism, prior: Prior, name: str) -> Iterator[Ro
 
 def error_by(bits: float, users: int) -> float:
     """Return the least identification error that so much information on the user allows by (10) and Cor. 8."""
-    return max(corollary_8(bits / BITS, 1 / users), 0.0)
+    return corollary_8(bits / BITS, 1 / users)

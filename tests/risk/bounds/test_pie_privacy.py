@@ -1,0 +1,87 @@
+"""What bounds on identification do under post-processing, random choice and for data alone [PIE, Thms 5 and 6]."""
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.arrays import FloatArray
+from discreet.risk.bounds import Bounds, identification_bounds
+from discreet.risk.bounds.leakage import Prior, report_leakage
+
+SIZE, ROUNDING = 4, 1e-6
+GENERATOR = np.random.default_rng(20261126)
+CASES = [tuple(GENERATOR.dirichlet(np.full(SIZE, 0.5), (3, SIZE))) for _ in range(8)]
+
+
+def bounds(matrix: FloatArray, users: int) -> Bounds:
+    return identification_bounds(dc.Channel(matrix, dc.Domain(range(SIZE))), users)
+
+
+@pytest.mark.parametrize("users", [2, 3, 50])
+@pytest.mark.parametrize("case", CASES)
+def test_processing_never_tells_more(case: tuple[FloatArray, FloatArray, FloatArray], users: int) -> None:
+    first, _, processing = case
+    before, after = bounds(first, users), bounds(first @ processing, users)
+    assert after.pie.value <= before.pie.value + ROUNDING
+    assert after.identification.value <= before.identification.value + ROUNDING
+
+
+@pytest.mark.parametrize("users", [2, 3, 50])
+@pytest.mark.parametrize("case", CASES)
+def test_a_random_choice_of_two_tells_no_more_than_their_mean(
+    case: tuple[FloatArray, FloatArray, FloatArray], users: int
+) -> None:
+    first, second, _ = case
+    one, other, mixed = (bounds(matrix, users) for matrix in (first, second, (first + second) / 2))
+    assert mixed.pie.value <= (one.pie.value + other.pie.value) / 2 + ROUNDING
+    assert mixed.identification.value <= (one.identification.value + other.identification.value) / 2 + ROUNDING
+
+
+def test_as_many_users_as_values_are_mi_ldp() -> None:
+    """With n = |X| the bound on the user is the largest I(X; Y), of a symmetric channel at once; more tell no more."""
+    response = dc.RandomizedResponse(dc.Domain(range(SIZE)), 2.0)
+    row = response.channel().matrix[0]
+    largest = np.log2(SIZE) + float(row @ np.log2(row))
+    for users in (SIZE, 1000):
+        assert identification_bounds(response, users).pie.value == pytest.approx(largest, rel=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_distribution_of_values_tells_more(case: tuple[FloatArray, FloatArray, FloatArray]) -> None:
+    first, second, _ = case
+    most, seen = bounds(first, SIZE).pie.value, []
+    for p in (*second, np.full(SIZE, 1 / SIZE)):
+        seen.append(float((p[:, None] * first * np.log2(first / (p @ first))).sum()))
+    assert most / 4 < max(seen) <= most + ROUNDING
+
+
+def test_few_values_hide_many_users_without_noise() -> None:
+    """Prop. 9: with five incomes and 1e8 users nobody is found, by (10) and exactly."""
+    incomes = dc.Domain(range(5), sensitive=[], allow_unprotected=True)
+    found = identification_bounds(dc.RandomizedResponse(incomes, 1.0), 10**8)
+    assert found.pie.value == pytest.approx(np.log2(5))
+    assert found.paper_error is not None
+    assert found.paper_error.value == pytest.approx(0.875, abs=5e-4)
+    assert found.error == pytest.approx(1 - 5e-8)
+    assert found.total_epsilon == np.inf
+
+
+def of_order(order: float, p: FloatArray, matrix: FloatArray) -> float:
+    """Sibson's mutual information of an order, in nats."""
+    return float(order / (order - 1) * np.log(((p[:, None] * matrix**order).sum(axis=0) ** (1 / order)).sum()))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_information_of_an_order_keeps_its_properties(case: tuple[FloatArray, FloatArray, FloatArray]) -> None:
+    """Processing on either side tells no more; a random choice no more than the larger one; hiding counts as theta."""
+    first, second, processing = case
+    p = np.full(SIZE, 1 / SIZE)
+    for order, largest in report_leakage(dc.RandomizedResponse(dc.Domain(range(SIZE)), 2.0), Prior.of(9), 1).orders:
+        one, other = of_order(order, p, first), of_order(order, p, second)
+        assert of_order(order, p, first @ processing) <= one
+        assert of_order(order, p, processing @ first) <= of_order(order, p @ processing, first)
+        assert of_order(order, p, processing @ first) <= of_order(order, p, processing)
+        assert of_order(order, p, (first + second) / 2) <= max(one, other)
+        theta = np.expm1(2) / (SIZE + np.expm1(2))
+        hidden = order / (order - 1) * np.log(theta * SIZE ** ((order - 1) / order) + 1 - theta)
+        assert hidden / 4 < largest <= hidden
