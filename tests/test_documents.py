@@ -108,11 +108,12 @@ def test_the_device_of_the_page_on_devices_answers(tmp_path: Path) -> None:
         assert [entry.state for entry in device.log()] == ["waiting"]
 
 
-def test_the_numbers_of_the_introduction_are_what_the_software_says() -> None:
-    page = ROOT / "docs" / "uldp.md"
+@pytest.mark.parametrize(("name", "examples"), [("uldp.md", 12), ("properties.md", 6)])
+def test_the_numbers_of_a_page_are_what_the_software_says(name: str, examples: int) -> None:
+    page = ROOT / "docs" / name
     shown = "".join(blocks(page, "pycon"))
     found = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(shown, {}, page.name, None, None))
-    assert (found.failed, found.attempted >= 12) == (0, True)
+    assert (found.failed, found.attempted >= examples) == (0, True)
 
 
 def test_coverage_is_told_of_every_mechanism_and_met() -> None:

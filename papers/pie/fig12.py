@@ -6,6 +6,7 @@ from math import log
 from typing import Any
 
 from papers.cells import UTILITY, Cell
+from papers.data.traces import PAPER_USERS
 from papers.drawing import curves, interval, record
 from papers.figure import Figure, Finding, Settings
 from papers.pie.settings import FEW_RUNS, GLH, ON_ONE_REPORT, PLACES, REPORTED_HERE, RR, cells_of, reporting
@@ -13,6 +14,9 @@ from papers.pie.utility import ALL, AMONG_TOP, EMP, THRESHOLD, UtilityLoss
 from papers.results import Results
 
 THETA = 0.5
+LEAST_OF_MANY = 10_000
+"""Fewer buckets are not counted where there are as many users as in the paper: each report has |X|/g values."""
+
 BUCKET_COUNTS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 2_000_000_000)
 EQUAL = 2.25
 
@@ -22,7 +26,8 @@ def plan_buckets(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:
     counts = BUCKET_COUNTS[::3] if settings.quick else BUCKET_COUNTS
     found = []
     for name, data, runs, _ in reporting(datasets, settings, ()):
-        hashing = [(GLH, epsilon_of(THETA, g), g) for g in counts]
+        least = LEAST_OF_MANY if data.traces.users >= PAPER_USERS else 0
+        hashing = [(GLH, epsilon_of(THETA, g), g) for g in counts if g >= least]
         asked = [*hashing, (RR, epsilon_of(THETA, data.traces.event_count), None)]
         found += cells_of({name: data}, settings, UTILITY, asked, runs)
     return found

@@ -508,7 +508,8 @@ class Personalized(Mechanism):
 def candidates_left(domain: Domain, seen_in_clear: int) -> int:
     """Return the number of values that may still be a user's secret place: |X| - t_I.
 
-    A value that a user told in clear is none of their secrets; no report rules anything else out [ULDP, section 5].
+    A value that a user told in clear is none of their secrets; no report rules anything else out [ULDP, section 5]. So
+    never fewer are left than |X| less the number of different values that the user ever has.
 
     Args:
         domain: the values, without bots.
