@@ -35,7 +35,7 @@ def list_figures(data: Path | None) -> None:
     for one in FIGURES.values():
         names = (*one.paper, *one.instead)
         ready, absent = ([name for name in names if bool(lacking[name]) == gone] for gone in (False, True))
-        cells.append([one.name, one.title, ", ".join(ready), ", ".join(absent)])
+        cells.append([one.name, one.title, _listed(ready), _listed(absent)])
     parts: list[str | Table] = [
         Table("Figures and tables", ["name", "what it is", "data at hand", "data not at hand"], cells, left=4)
     ]
@@ -43,6 +43,17 @@ def list_figures(data: Path | None) -> None:
     if files:
         parts.append(f"Files not at hand: {', '.join(files)}. --data or DISCREET_DATA names their folder.")
     show([_told(one, lacking) for one in FIGURES.values()], parts)
+
+
+def _listed(names: list[str]) -> str:
+    """Return names in a line; those with attributes added one by one once, with the numbers of these."""
+    added: dict[str, list[str]] = {}
+    for name in names:
+        base, *numbers = name.split("+")
+        added.setdefault(base, []).extend(numbers)
+    return ", ".join(
+        f"{base} (+{numbers[0]} to +{numbers[-1]})" if numbers else base for base, numbers in added.items()
+    )
 
 
 def _told(one: Figure, lacking: dict[str, list[str]]) -> dict[str, object]:

@@ -63,7 +63,7 @@ def test_a_family_is_made_as_far_as_there_are_data(tmp_path: Path) -> None:
     for more in ([], ["--all"]):
         result = run("reproduce", "pie", *more, "--quick", "--only", "sizes", "-o", tmp_path / "out", "--json")
         assert result.exit_code == 0, result.output
-        assert result.stderr.startswith("Note: no data at hand for pie/fig5, pie/fig6,")
+        assert result.stderr.startswith("Note: no data at hand for pie/fig5, pie/users, pie/fig6,")
         assert (tmp_path / "out" / "pie-fig4.csv").is_file()
     assert "figures are" in refusal("reproduce", "vldp", "-o", tmp_path / "out")
 

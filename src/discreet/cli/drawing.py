@@ -9,8 +9,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
-# Beside each column of a table; and how narrow text may be folded.
-_BORDERS, _FOLDED = 3, 12
+# Beside each column of a table; how narrow text may be folded, and up to which length no word of it is broken.
+_BORDERS, _FOLDED, _WHOLE = 3, 12, 20
 
 
 class _PlainConsole(Console):
@@ -75,7 +75,10 @@ def _least_widths(headings: Sequence[str], cells: Sequence[Sequence[str]], left:
     for place, heading in enumerate(headings):
         words = max(cell_len(word) for word in heading.split() or [""])
         widest = max((cell_len(row[place]) for row in cells), default=0)
-        widths.append(max(words, min(widest, _FOLDED) if place < left else widest))
+        if place < left:
+            longest = max((cell_len(word) for row in cells for word in row[place].split()), default=0)
+            widest = min(widest, max(_FOLDED, min(longest, _WHOLE)))
+        widths.append(max(words, widest))
     return widths
 
 

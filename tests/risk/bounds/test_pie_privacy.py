@@ -49,9 +49,8 @@ def test_as_many_users_as_values_are_mi_ldp() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_no_distribution_of_values_tells_more(case: tuple[FloatArray, FloatArray, FloatArray]) -> None:
     first, second, _ = case
-    most, seen = bounds(first, SIZE).pie.value, []
-    for p in (*second, np.full(SIZE, 1 / SIZE)):
-        seen.append(float((p[:, None] * first * np.log2(first / (p @ first))).sum()))
+    most, values = bounds(first, SIZE).pie.value, (*second, np.full(SIZE, 1 / SIZE))
+    seen = [float((p[:, None] * first * np.log2(first / (p @ first))).sum()) for p in values]
     assert most / 4 < max(seen) <= most + ROUNDING
 
 
