@@ -83,6 +83,7 @@ VALUES: dict[str, list[object]] = {
     "distance": [],
     "failed": [-1],
     "users": [7],
+    "prior": ["zipf:1"],
     "fail_above": [0.0],
     "output": ["FOLDER"],
     "force": [],

@@ -135,6 +135,43 @@ def test_plans_are_ranked_by_their_risk(tmp_path: Path) -> None:
     assert "identification and PIE for 3 reports of a user hold if noise is fresh in each report" in several
 
 
+def test_some_users_are_likelier_than_others(tmp_path: Path) -> None:
+    """The likeliest of three users is named blindly with probability 6/11 under Zipf's law, 1/2 by the table."""
+    plan, table, few = write_plan(tmp_path, "rr", 5.0), tmp_path / "who.csv", tmp_path / "few.csv"
+    table.write_text("user,weight\nu,1\nv,2\nw,1\n")
+    few.write_text("weight\n1\n0\n")
+    words = ("risk", "compare", plan, "--users", 3)
+    for prior, guessed in (("zipf:0", 1 / 3), ("zipf:1", 6 / 11), (table, 0.5)):
+        facts = told(*words, "--prior", prior)
+        assert facts["guessed"] == pytest.approx(guessed)
+        assert facts["plans"][0]["identification"]["value"] > guessed
+    assert "0.5455 without any report" in done(*words, "--prior", "zipf:1")
+    even = told(*words)
+    assert {**told(*words, "--prior", "zipf:0"), "prior": None} == even
+    assert even["entropy_bits"] == pytest.approx(1.584963)
+    for wrong in ("zipf:", "zipf:-1", "zipf:nan"):
+        assert "--prior zipf:S needs a number S of at least 0" in refusal(*words, "--prior", wrong)
+    assert "one probability for each of 3 users" in refusal(*words, "--prior", few)
+    few.write_text("weight\n1\n-1\n2\n")
+    assert "weights must be finite numbers of at least 0" in refusal(*words, "--prior", few)
+    few.write_text("share\n1\n")
+    assert "no column 'weight'" in refusal(*words, "--prior", few)
+
+
+def test_a_plan_without_noise_is_compared(tmp_path: Path) -> None:
+    """Few values hide many users as they are [PIE, Prop. 9], and the table says that epsilon has no limit."""
+    open_plan = tmp_path / "open.toml"
+    open_plan.write_text(
+        'epsilon = 1.0\n[domain]\nlabels = ["a", "b", "c", "d", "e"]\nsensitive = []\nallow_unprotected = true\n'
+        '[mechanism]\nname = "rr"\n'
+    )
+    facts = told("risk", "compare", write_plan(tmp_path, "rr", 0.5), open_plan, "--users", 100_000_000)
+    bare = facts["plans"][-1]
+    assert bare["identification"]["value"] == pytest.approx(5e-8)
+    assert bare["told_in_clear"] == 1
+    assert "inf" in done("risk", "compare", open_plan, "--users", 100_000_000)
+
+
 def test_what_cannot_be_assessed_is_refused(tmp_path: Path) -> None:
     table = write_table(tmp_path)
     assert "no column 'who'" in refusal("risk", table, "--user", "who")

@@ -4,17 +4,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from math import log2
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
+from discreet.arrays import FloatArray
 from discreet.cli import options
 from discreet.cli.commands import VerbGroup
 from discreet.cli.options import Count, OptionGroup, Writing, allow_outside, load_plan, option, progress_bar
 from discreet.cli.output import Fact, InputFile, OutputFolder, Table, built_ins, record_of, show, table_of, written
 from discreet.core.checks import checked_choice
+from discreet.core.columns import reals
 from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
@@ -25,8 +28,9 @@ from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, 
 from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds, limit
 from discreet.risk.scores.biometric import Biometric, biometric
 from discreet.simulation.pages import measured, tried_in_words, write_page
-from discreet.tables.columns import read_scores
+from discreet.tables.columns import read_columns, read_scores
 from discreet.tables.events import read_traces
+from discreet.tables.text import NUMBERS
 
 _TRACES = "traces"
 _WORSE_THAN_CHANCE = 0.5
@@ -338,9 +342,17 @@ def _matcher_record(matcher: Biometric) -> dict[str, Any]:
 @click.argument("plans", type=InputFile(), nargs=-1, metavar="PLAN...")
 @click.option("--users", type=Count(), help="Among how many people.  [required]")
 @click.option("--reports", type=Count(), default=1, show_default=True, help="Reports of each user.")
+@click.option(
+    "--prior",
+    metavar="zipf:S|TABLE",
+    help="How likely each user is to be the sender: the r-th like r^-S, or as the column weight of a table, a row per "
+    "user. [all alike]",
+)
 @options.fail_above
 @allow_outside
-def compare(plans: tuple[Path, ...], *, users: int | None, reports: int, fail_above: float | None) -> None:
+def compare(
+    plans: tuple[Path, ...], *, users: int | None, reports: int, prior: str | None, fail_above: float | None
+) -> None:
     """Rank plans by identification risk, with their errors."""
     if not plans:
         raise ParameterError(
@@ -348,10 +360,13 @@ def compare(plans: tuple[Path, ...], *, users: int | None, reports: int, fail_ab
         )
     if users is None:
         raise ParameterError("--users must say among how many people a report's sender is to be found.")
-    risks = [_PlanRisk.of(path, users, reports) for path in plans]
+    likely = None if prior is None else _prior(prior, users)
+    risks = [_PlanRisk.of(path, users, reports, likely) for path in plans]
     risks.sort(key=lambda one: (one.bounds.identification.value, one.worst_case_mse))
-    record = {"users": users, "reports": reports, "plans": [record_of(one, _plan_facts(users)) for one in risks]}
-    show(record, _plan_parts(risks, users, reports))
+    first = risks[0].bounds
+    beforehand = {"prior": prior, "guessed": first.guessed, "entropy_bits": first.entropy}
+    plan_records = [record_of(one, _plan_facts(first.entropy)) for one in risks]
+    show({"users": users, "reports": reports, **beforehand, "plans": plan_records}, _plan_parts(risks))
     identified = [one.bounds.identification.value for one in risks]
     above = [value for value in identified if fail_above is not None and value > fail_above]
     if above:
@@ -361,6 +376,25 @@ def compare(plans: tuple[Path, ...], *, users: int | None, reports: int, fail_ab
             err=True,
         )
         raise click.exceptions.Exit(1)
+
+
+def _prior(said: str, users: int) -> FloatArray:
+    """Return how likely each user is beforehand, ``(n,)`` probabilities."""
+    kind, _, exponent = said.partition(":")
+    if kind == "zipf":
+        try:
+            slope = float(exponent)
+        except ValueError:
+            slope = -1.0
+        if not 0 <= slope < inf:
+            raise ParameterError(f"--prior zipf:S needs a number S of at least 0, got {said!r}.")
+        weights = np.arange(1.0, users + 1) ** -slope
+    else:
+        weights = reals(read_columns(said, lambda _: {"weight": NUMBERS}, ["weight"])["weight"], "weights")
+        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+            raise ParameterError(f"{said}: weights must be finite numbers of at least 0, not all of them 0.")
+    prior: FloatArray = weights / weights.sum()
+    return prior
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,19 +407,19 @@ class _PlanRisk:
     worst_case_mse: float
 
     @classmethod
-    def of(cls, path: Path, users: int, reports: int) -> "_PlanRisk":
+    def of(cls, path: Path, users: int, reports: int, prior: FloatArray | None) -> "_PlanRisk":
         """Return the risks of a plan in a file."""
         mechanism = load_plan(path).mechanism()
-        bounds = identification_bounds(mechanism, users, reports=reports)
+        bounds = identification_bounds(mechanism, users, reports=reports, prior=prior)
         return cls(path, mechanism, bounds, mechanism.decoder.worst_case_mse(users))
 
 
-def _plan_facts(users: int) -> list[Fact]:
+def _plan_facts(entropy: float) -> list[Fact]:
     return [
         Fact("plan", "plan", "plan"),
         Fact("mechanism", "mechanism.name", "mechanism"),
         Fact("identification", "bounds.identification", "identified <=", lambda bound: limit(bound.value)),
-        Fact("pie", "bounds.pie", "PIE <= (bits)", lambda bound: limit(bound.value, log2(users))),
+        Fact("pie", "bounds.pie", "PIE <= (bits)", lambda bound: limit(bound.value, entropy)),
         Fact("epsilon", "bounds.total_epsilon", "epsilon, together", ".4g"),
         Fact("told_in_clear", "bounds.in_clear", "told in clear", ".3g"),
         Fact("worst_case_mse", "worst_case_mse", "worst MSE", ".3e"),
@@ -393,12 +427,15 @@ def _plan_facts(users: int) -> list[Fact]:
     ]
 
 
-def _plan_parts(risks: Sequence[_PlanRisk], users: int, reports: int) -> Iterator[str | Table]:
+def _plan_parts(risks: Sequence[_PlanRisk]) -> Iterator[str | Table]:
     """Yield the table of plans, the least identification risk first, and the conditions of its figures."""
-    each = f", {reports} reports each" if reports > 1 else ""
-    yield table_of(f"Least identification risk first; {users:,} users{each}", risks, _plan_facts(users), left=2)
+    first = risks[0].bounds
+    each = f", {first.reports} reports each" if first.reports > 1 else ""
+    title = f"Least identification risk first; {first.users:,} users{each}"
+    yield table_of(title, risks, _plan_facts(first.entropy), left=2)
     yield (
-        "identified <=: probability that the right user is named, on average over users, whoever guesses.\n"
+        "identified <=: probability that the right user is named, on average over users, whoever guesses; "
+        f"{first.guessed:.4g} without any report.\n"
         "The two risks are different things: epsilon is about values, identification about users."
     )
     yield from (f"{one.plan}: {one.bounds.attribution}." for one in risks if one.bounds.attribution is not None)
