@@ -1,0 +1,114 @@
+"""Made-up check-ins, and the reports and losses that the figures of [PIE] make of them."""
+
+from dataclasses import replace
+from statistics import fmean
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from discreet.core.traces import by_half
+from papers.cells import REPORTS, UTILITY, Cell
+from papers.data import made_up, sources
+from papers.data.made_up import EXPONENT, SHIFT, TOWN, WORLD, MadeUp
+from papers.figure import Settings
+from papers.pie import fig12
+from papers.pie.attacks import HALF, MAXIMUM, Attack
+from papers.pie.bounds import BY_PSE, ErrorBound
+from papers.pie.settings import GLH, RR, reported, reporting
+from papers.pie.utility import EMP, THRESHOLD, UtilityLoss, largest_protecting_epsilon
+from papers.tasks import TASKS
+
+VILLAGE = MadeUp("village", "Made up for tests", 400, 300)
+
+
+def cell(task: str, mechanism: str, epsilon: float, drawn: int | None = None) -> Cell:
+    return Cell(VILLAGE.name, VILLAGE.fingerprint, mechanism, epsilon, drawn, task=task)
+
+
+def test_the_same_seed_makes_the_same_people() -> None:
+    again, other = replace(VILLAGE).traces, replace(VILLAGE, seed=1).traces
+    assert (again.events == VILLAGE.traces.events).all()
+    assert not np.array_equal(other.events[:4000], again.events[:4000])
+    assert VILLAGE.fingerprint != replace(VILLAGE, seed=1).fingerprint
+    assert VILLAGE.facts == "400 users, 300 places, seed 2010"
+
+
+def test_people_return_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shares that docs/reproduction.md compares with two cities, here of a smaller world of few cities."""
+    monkeypatch.setattr(made_up, "CITIES", 10)
+    traces = replace(VILLAGE, users=4000, values=30_000).traces
+    assert (traces.users, traces.event_count) == (4000, 30_000)
+    assert traces.lengths.min() >= 10
+    assert traces.lengths.mean() == pytest.approx(61, rel=0.1)
+    places = [traces.events[a:b] for a, b in zip(traces.offsets[:-1], traces.offsets[1:], strict=True)]
+    assert 0.45 < fmean(len(np.unique(one)) / len(one) for one in places) < 0.6
+    assert 0.4 < fmean(float(one[len(one) // 2] in one[: len(one) // 2]) for one in places) < 0.6
+
+
+def test_new_places_come_by_their_popularity() -> None:
+    generator = np.random.default_rng(20261126)
+    world = made_up._World.of(200, generator)
+    popularity = np.diff(world.reached)
+    wanted = (np.arange(200) + 1 + SHIFT) ** -EXPONENT
+    assert np.sort(popularity)[::-1] == pytest.approx(wanted / wanted.sum())
+    visited = world.visited(world.cities(100_000, generator), generator)
+    counts = np.bincount(visited, minlength=200)
+    assert chisquare(counts, popularity * 100_000).pvalue > 1e-9
+    assert chisquare(counts, np.full(200, 500.0)).pvalue < 1e-9
+
+
+def test_users_report_the_first_place_of_the_second_half() -> None:
+    traces = VILLAGE.traces
+    assert (reported(traces) == by_half(traces).target.first(1).events).all()
+
+
+def test_the_world_is_left_out_of_what_is_quick_unless_it_is_asked_for() -> None:
+    quick, epsilons = Settings(quick=True), (1.0, 12.0)
+    both = {TOWN.name: TOWN, WORLD.name: WORLD, "sizes": sources.load("sizes")}
+    assert [name for name, *_ in reporting(both, quick, epsilons)] == [TOWN.name]
+    assert [(name, runs) for name, _, runs, _ in reporting(both, Settings(), epsilons)] == [
+        (TOWN.name, 5),
+        (WORLD.name, 1),
+    ]
+    assert [chosen for *_, chosen in reporting({WORLD.name: WORLD}, quick, epsilons)] == [[12.0]]
+
+
+@pytest.mark.parametrize(("mechanism", "drawn"), [(RR, None), (GLH, 50), (GLH, 5000)])
+def test_losses_are_those_of_the_papers_formulas(mechanism: str, drawn: int | None) -> None:
+    """(22) and (23), by 40 runs: means within four standard errors, and not of an epsilon that is a tenth larger."""
+    asked = cell(UTILITY, mechanism, 2.0, drawn)
+    rows = [row for run in range(40) for row in TASKS[UTILITY](asked, VILLAGE, run)]
+    losses = [row for row in rows if isinstance(row, UtilityLoss) and (row.estimator, row.among) == (EMP, "all")]
+    found, printed = np.array([row.mse for row in losses]), losses[0].printed
+    chance = found.std(ddof=1) / len(found) ** 0.5
+    assert abs(found.mean() - printed) < 4 * chance
+    other = next(iter(TASKS[UTILITY](replace(asked, epsilon=2.2), VILLAGE, 0)))
+    assert isinstance(other, UtilityLoss)
+    assert abs(found.mean() - other.printed) > 4 * chance
+    cut = [row for row in rows if isinstance(row, UtilityLoss) and row.estimator == THRESHOLD and row.among == "all"]
+    assert fmean(row.mse for row in cut) < printed / 2
+
+
+def test_reports_are_attacked_by_both_attackers() -> None:
+    rows = list(TASKS[REPORTS](cell(REPORTS, RR, 8.0), VILLAGE, 0))
+    halves, places = (row for row in rows if isinstance(row, Attack))
+    assert (halves.attack, places.attack) == (HALF, MAXIMUM)
+    errors = {row.source: row.error for row in rows if isinstance(row, ErrorBound)}
+    assert {f"{BY_PSE}, {HALF}", f"{BY_PSE}, {MAXIMUM}", "Prop. 10", "Thm 11 or 13", "exact"} < set(errors)
+    assert errors["exact"] < places.error < halves.error < 1
+    assert errors["Prop. 10"] < errors["exact"]
+
+
+def test_no_epsilon_protects_few_users_by_the_corollary() -> None:
+    assert largest_protecting_epsilon(5_000, 10_000, by_paper=True) is None
+    exact, paper = (largest_protecting_epsilon(20_000, 153_217, by_paper=way) for way in (False, True))
+    assert exact is not None
+    assert paper is not None
+    assert paper + 1 < exact < 10
+
+
+def test_the_same_theta_is_another_epsilon_for_each_number_of_symbols() -> None:
+    for symbols in (10, 1000):
+        grown = np.exp(fig12.epsilon_of(0.5, symbols)) - 1
+        assert grown / (symbols + grown) == pytest.approx(0.5)
