@@ -20,7 +20,7 @@ from papers.pie import fig9 as pie_fig9
 from papers.pie import fig10 as pie_fig10
 from papers.pie import fig11 as pie_fig11
 from papers.pie import fig12 as pie_fig12
-from papers.pie import users as pie_users
+from papers.pie import growth as pie_growth
 from papers.uldp import (
     fig5,
     fig6,
@@ -40,7 +40,7 @@ from papers.uldp import (
 _ULDP = (fig5, fig6, fig7, fig8, fig9, fig10, fig11, fig12, fig13, table1, table3, table4, running_time)
 _SWEEPS = (beyond_fig5, beyond_fig6, beyond_fig7, beyond_fig10, beyond_fig11, beyond_fig12)
 _BEYOND = (*_SWEEPS, beyond_fig8, beyond_fig13, stopping)
-_PIE = (pie_fig4, pie_fig5, pie_users, pie_fig6, pie_fig7, pie_fig8, pie_fig9, pie_fig10, pie_fig11, pie_fig12)
+_PIE = (pie_fig4, pie_fig5, pie_growth, pie_fig6, pie_fig7, pie_fig8, pie_fig9, pie_fig10, pie_fig11, pie_fig12)
 
 FIGURES: dict[str, Figure] = {
     module.FIGURE.name: module.FIGURE for family in (_ULDP, _BEYOND, _PIE) for module in family

@@ -379,7 +379,7 @@ def compare(
 
 
 def _prior(said: str, users: int) -> FloatArray:
-    """Return how likely each user is beforehand, ``(n,)`` probabilities."""
+    """Return the ``(n,)`` probabilities that each user is the sender, before any report is seen."""
     kind, _, exponent = said.partition(":")
     if kind == "zipf":
         try:
