@@ -21,8 +21,9 @@ from test_sealing import seal
 
 from discreet.collector import releases
 from discreet.collector.inboxes import DataFolder
+from discreet.collector.intake import Refused
 from discreet.collector.keeper import Entry
-from discreet.collector.releases import MOST_WAITING, EarlyError, EstimateQuery, covering, estimate_files
+from discreet.collector.releases import MOST_WAITING, EstimateQuery, covering, estimate_files
 from discreet.collector.sealing import seal_batch, sealed_folder, write_batch
 from discreet.collector.store import SealRow
 from discreet.collector.working import JobError, Workers
@@ -186,7 +187,7 @@ def test_epochs_that_were_sealed_together_are_estimated_together(tmp_path: Path)
     assert covering(rows, None) == rows
     assert covering(rows, (2,)) == covering(rows, (1, 3)) == [rows[1]]
     assert covering(rows, (4, 2)) == rows[1:]
-    with pytest.raises(EarlyError, match="epoch 5 is not sealed"):
+    with pytest.raises(Refused, match="epoch 5 is not sealed"):
         covering(rows, (1, 5))
     entry = added(tmp_path)
     for epoch, n in ((0, 20), (1, 40)):

@@ -123,7 +123,6 @@ def test_duplicates_are_found_wherever_they_are(tmp_path: Path, memory: int, mon
 
     monkeypatch.setattr(canonical, "_LEAST_ROWS", 7)
     monkeypatch.setattr(canonical, "_LEAST_BLOCK", 3)
-    monkeypatch.setattr(sealing, "_ROWS", 13)
     entry = added(tmp_path)
     rng = np.random.default_rng(5)
     # Few ids, and in them few different bytes, so that halves of ids agree too.

@@ -346,8 +346,8 @@ FAULTS = [
     Fault(
         "a clock that went back asks again",
         "device/answers.py",
-        "if moment.now < moment.latest - collection.epochs.seconds:",
-        "if moment.now < 0:",
+        "is_back = moment.now < moment.latest - collection.epochs.seconds",
+        "is_back = moment.now < 0",
         ("tests/client/test_events.py",),
     ),
     Fault(

@@ -38,7 +38,7 @@ from discreet.collector.intake import ANY_ORIGIN, Intake, Receive, Refusal, Refu
 from discreet.collector.keeper import ANALYST, OPERATOR, Entry, Keeper, Rates, TooManyTriesError
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.operations import Control
-from discreet.collector.releases import EarlyError, EstimateQuery, Releases, TakesLongError, facts_of, spelled
+from discreet.collector.releases import EstimateQuery, Releases, facts_of, spelled
 from discreet.collector.sealing import due_batches, forget_few, forget_reports, seal_batch
 from discreet.collector.settings import Settings
 from discreet.collector.working import Workers
@@ -293,10 +293,6 @@ class _Endpoints:
         try:
             query = EstimateQuery.of(request.query_params.multi_items())
             body, kind = await self._of.releases.aside(estimate)
-        except EarlyError as error:
-            raise Refused(Refusal(409, error.code, str(error), error.facts)) from None
-        except TakesLongError as error:
-            raise Refused(Refusal(503, "time", str(error), retry=60)) from None
         except DiscreetError as error:
             raise Refused(Refusal(400, "request", str(error))) from None
         return Response(body, headers={**_PRIVATE, **_SAFE}, media_type=kind)

@@ -28,7 +28,6 @@ import numpy as np
 from discreet.collector.logs import log
 from discreet.errors import DataError, ParameterError
 
-_DATABASE, _SEALED, _INBOX, _SOCKET = "collector.db", "sealed", "inbox", "collector.sock"
 _SERVING, _SEALING = ".serving.lock", ".sealing.lock"
 
 
@@ -43,38 +42,25 @@ class DataFolder:
         path: made if it is not there, unless it must be.
         make: whether it may be made.
 
+    Attributes:
+        database: of all that is no report.
+        inbox: the folder of reports that are not sealed yet.
+        sealed: the folder of sealed files.
+        socket: at which whoever holds the folder is asked.
+
     Raises:
         ParameterError: if it cannot be made or written to, or is not there.
     """
 
     def __init__(self, path: Path, *, make: bool = True) -> None:
-        self.path = path
+        self.path, self.database, self.socket = path, path / "collector.db", path / "collector.sock"
+        self.inbox, self.sealed = path / "inbox", path / "sealed"
         if not make and not path.is_dir():
             raise ParameterError(f"{path} is no folder of a collector; name one with --data.")
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise ParameterError(f"{path} cannot be made ({error.strerror}); choose another folder.") from None
-
-    @property
-    def database(self) -> Path:
-        """The database of all that is no report."""
-        return self.path / _DATABASE
-
-    @property
-    def inbox(self) -> Path:
-        """The folder of reports that are not sealed yet."""
-        return self.path / _INBOX
-
-    @property
-    def sealed(self) -> Path:
-        """The folder of sealed files."""
-        return self.path / _SEALED
-
-    @property
-    def socket(self) -> Path:
-        """The socket at which whoever holds the folder is asked."""
-        return self.path / _SOCKET
 
     @contextmanager
     def serving(self) -> Iterator[None]:

@@ -375,7 +375,7 @@ class Refused(Exception):  # noqa: N818
     """A request that is not accepted; it carries the answer."""
 
     def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.code)
+        super().__init__(refusal.message)
         self.refusal = refusal
 
 

@@ -539,6 +539,21 @@ class Keeper:
         """Return the number of reports of each epoch that is not sealed, those that were sent again among them."""
         return {at: n for at, n in self.inboxes.waiting().items() if n}
 
+    def waiting(self, entry: Entry) -> dict[int, int]:
+        """Return the number of reports of each epoch of a collection that is not sealed, in order; see `pending`."""
+        return {epoch: n for (key, epoch), n in sorted(self.pending().items()) if key == entry.key}
+
+    def seals(self, entry: Entry) -> list[SealRow]:
+        """Return the seals of a collection, by epoch."""
+        return [seal for seal in self.store.seals() if seal.collection == entry.key]
+
+    def reasons(self, entry: Entry | None = None) -> dict[str, int]:
+        """Return the counts of refusals by reason, of a collection or of all."""
+        counts = Counter[str]()
+        for (key, _, reason), count in self.refusals().items():
+            counts[reason] += count if entry is None or key == entry.key else 0
+        return dict(+counts)
+
     def work(self, job: Callable[..., Any], *given: Any) -> Any:
         """Do long work, in a process of its own where there are any.
 

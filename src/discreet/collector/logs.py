@@ -17,21 +17,8 @@ from typing import Any
 _LOGGER = logging.getLogger("discreet.collector")
 # A verb has its own words; only a server writes events.
 _LOGGER.addHandler(logging.NullHandler())
-FACTS = frozenset(
-    (
-        "collection",
-        "collections",
-        "conflicts",
-        "duplicates",
-        "epoch",
-        "frames",
-        "listen",
-        "n",
-        "place",
-        "reason",
-        "seconds",
-    )
-)
+_COUNTS = {"collections", "conflicts", "duplicates", "frames", "n", "seconds"}
+FACTS = frozenset({"collection", "epoch", "listen", "place", "reason", *_COUNTS})
 """What an event may say of itself."""
 
 

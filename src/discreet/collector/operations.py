@@ -299,10 +299,7 @@ def _status(keeper: Keeper) -> dict[str, Any]:
     for one in keeper.store.seals():
         counts = {"sealed": one.n, "duplicates": one.duplicates, "conflicts": one.conflicts}
         epochs.append({**_epoch(names, one.collection, one.epoch, one.last), **none, **counts})
-    refusals: dict[str, int] = {}
-    for (_, _, reason), count in keeper.refusals().items():
-        refusals[reason] = refusals.get(reason, 0) + count
-    return {"epochs": epochs, "refusals": refusals}
+    return {"epochs": epochs, "refusals": keeper.reasons()}
 
 
 def _epoch(names: Mapping[int, tuple[str, int]], key: int, first: int, last: int) -> dict[str, Any]:
@@ -313,8 +310,8 @@ def _epoch(names: Mapping[int, tuple[str, int]], key: int, first: int, last: int
 def _seal(keeper: Keeper, *, name: str, epochs: list[int], version: int | None) -> dict[str, Any]:
     with keeper.upkeep:
         entry = keeper.entry(name, version)
-        waiting = {epoch: n for (key, epoch), n in keeper.pending().items() if key == entry.key}
-        sealed = {one for seal in keeper.store.seals() if seal.collection == entry.key for one in epochs_of(seal)}
+        waiting = keeper.waiting(entry)
+        sealed = {epoch for seal in keeper.seals(entry) for epoch in epochs_of(seal)}
         if missing := [epoch for epoch in epochs if epoch not in waiting]:
             why = "is sealed already" if missing[0] in sealed else "has no reports; there is nothing to seal"
             raise ParameterError(f"epoch {missing[0]} of {name} {why}.")

@@ -21,11 +21,12 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from discreet.collector.intake import Refusal, Refused
 from discreet.collector.keeper import Entry, Keeper, epochs_of
 from discreet.collector.sealing import sealed_folder, tally_of
 from discreet.collector.store import SealRow
 from discreet.collector.working import JobError, Workers
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import ParameterError
 from discreet.estimators import METHODS, Method, estimate
 from discreet.estimators.linear import LinearStart, thresholded
 from discreet.files.writing import json_text
@@ -120,19 +121,6 @@ _Key = tuple[int, tuple[int, ...], str]
 _T = TypeVar("_T")
 
 
-class EarlyError(DiscreetError):
-    """An estimate of too few reports, or of an epoch that is not sealed; its code is a word for programs."""
-
-    def __init__(self, message: str, code: str, **facts: int) -> None:
-        super().__init__(message)
-        self.code = code
-        self.facts: dict[str, Any] = facts
-
-
-class TakesLongError(DiscreetError):
-    """An estimate that takes longer than it may, or that too many others wait for."""
-
-
 @dataclass(frozen=True, eq=False)
 class Release:
     """An estimate that was released.
@@ -189,10 +177,10 @@ class Releases:
         """Return the result of work in a thread of this class, so that neither the loop nor other pages wait for it.
 
         Raises:
-            TakesLongError: if too many wait already.
+            Refused: if too many wait already.
         """
         if self._waiting >= MOST_WAITING:
-            raise TakesLongError(f"{self._waiting} requests for estimates are waiting already; ask again later.")
+            raise _late(f"{self._waiting} requests for estimates are waiting already; ask again later.")
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)
@@ -203,15 +191,14 @@ class Releases:
         """Return the estimate that is asked for, and write down who saw it.
 
         Raises:
-            EarlyError: if there are too few reports, or an epoch is not sealed.
-            TakesLongError: if it takes longer than it may.
+            Refused: if there are too few reports, an epoch is not sealed, or it takes longer than it may.
             ParameterError: if reports are needed that have been deleted.
         """
-        rows = [seal for seal in self._store.seals() if seal.collection == entry.key]
-        seals = covering(rows, query.epochs)
+        seals = covering(self._keeper.seals(entry), query.epochs)
         n, least = sum(seal.n for seal in seals), entry.collection.least
         if n < least:
-            raise EarlyError(f"there are {n} reports, and estimates need {least}.", "least", n=n, least=least)
+            why = f"there are {n} reports, and estimates need {least}."
+            raise Refused(Refusal(409, "least", why, {"n": n, "least": least}))
         release = self._once(entry, seals, query.method)
         detail = f"{entry.row.name} version {entry.row.version} epochs {spelled_epochs(release.epochs)}"
         with self._store.transaction():
@@ -258,25 +245,28 @@ class Releases:
             try:
                 result: Estimate = self._workers.run(estimate_files, *given, seconds=self._seconds)
             except JobError as error:
-                raise TakesLongError(str(error)) from None
+                raise _late(str(error)) from None
         return result
 
     def counts(self, entry: Entry) -> Counts:
         """Return the numbers of reports of a collection, and of refusals by reason."""
-        seals = [seal for seal in self._store.seals() if seal.collection == entry.key]
-        waiting = {epoch: n for (key, epoch), n in self._keeper.pending().items() if key == entry.key}
-        refused = self._keeper.refusals()
-        counts = Counts(
+        seals = self._keeper.seals(entry)
+        return Counts(
             sum(seal.n for seal in seals),
             sum(seal.duplicates for seal in seals),
             sum(seal.conflicts for seal in seals),
-            sum(waiting.values()),
+            sum(self._keeper.waiting(entry).values()),
             [{"epoch": seal.epoch, "last": seal.last, "n": seal.n} for seal in seals],
+            self._keeper.reasons(entry),
         )
-        for (key, _, reason), count in refused.items():
-            if key == entry.key:
-                counts.refusals[reason] = counts.refusals.get(reason, 0) + count
-        return counts
+
+
+def _open(why: str) -> Refused:
+    return Refused(Refusal(409, "open", f"estimates are made of sealed epochs, and {why}."))
+
+
+def _late(why: str) -> Refused:
+    return Refused(Refusal(503, "time", why, retry=60))
 
 
 def covering(seals: Sequence[SealRow], epochs: Sequence[int] | None) -> list[SealRow]:
@@ -287,15 +277,15 @@ def covering(seals: Sequence[SealRow], epochs: Sequence[int] | None) -> list[Sea
         epochs: those that are asked for; None for all that are sealed.
 
     Raises:
-        EarlyError: if one of the epochs is not sealed, or none is.
+        Refused: if one of the epochs is not sealed, or none is.
     """
     batches = {epoch: seal for seal in seals for epoch in epochs_of(seal)}
     for epoch in batches if epochs is None else epochs:
         if epoch not in batches:
-            raise EarlyError(f"estimates are made of sealed epochs, and epoch {epoch} is not sealed.", "open")
+            raise _open(f"epoch {epoch} is not sealed")
     chosen = {batches[epoch].epoch: batches[epoch] for epoch in (batches if epochs is None else epochs)}
     if not chosen:
-        raise EarlyError("estimates are made of sealed epochs, and none is sealed yet.", "open")
+        raise _open("none is sealed yet")
     return [chosen[first] for first in sorted(chosen)]
 
 

@@ -2,10 +2,6 @@
 
 Reports by their ids: of each id the report that came first, however many there are.
 
-Ids are random, so that nearly every one is there once. A table of cells, by a hash of the id, tells which can be there
-twice: those alone are sorted and compared, the others pass. Whoever chooses ids to meet in a cell makes work for
-their own reports.
-
 Sealing: the reports of epochs that are over, each once, in canonical order, into a file that says nothing else.
 
 Nothing is published of fewer reports than the collection's ``least``: an epoch that has fewer waits, and is sealed
@@ -13,19 +9,15 @@ together with the next one as one batch.
 """
 
 import hashlib
-import os
-import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import msgspec
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, WordArray
+from discreet.arrays import AnyArray, BoolArray
 from discreet.collector.inboxes import DataFolder, rows_of, synchronize
 from discreet.collector.keeper import LATE, Entry, Keeper, covers
 from discreet.collector.store import CollectionRow, SealRow
@@ -38,88 +30,31 @@ from discreet.formats.tallies import write_tally
 from discreet.protocol.frames import ID_BYTES
 
 _ARRIVAL = 8
-_WORD = 8
-_ROWS = 1 << 16
-_ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], dtype=np.uint64)
 
 
-class FirstReports:
-    """Reports that are taken as they came and handed out each id once, in no order.
+def first_reports(batches: Iterable[AnyArray], rows: RowSort, counts: Counter[str]) -> Iterator[AnyArray]:
+    """Yield reports without their ids, ``(m, W)`` at a time: of each id the one that came first, in no order.
 
     Args:
-        width: bytes of a report without its id.
-        memory: how many bytes may be held at once, roughly.
-        folder: where the rest goes, in files without names.
-
-    Attributes:
-        duplicates: reports that came more than once, counted when all are handed out.
-        conflicts: reports under an id that another one had before.
+        batches: ``(n, 16 + W)`` rows, ids and what is reported under them, in order of their arrival.
+        rows: a sorter of such rows with the number of their arrival, 8 bytes more.
+        counts: to which ``duplicates`` are added, reports that came more than once, and ``conflicts``, reports under an
+            id that another one had before.
     """
-
-    def __init__(self, width: int, *, memory: int, folder: Path) -> None:
-        self._width, self._memory, self._folder = ID_BYTES + width, memory, folder
-        self._bits = max(memory, 2).bit_length() - 1
-        # 0: no report has its id here, 1: one has, above: more. Pages that nobody touches take no memory.
-        self._cells = np.zeros(1 << self._bits, dtype=np.uint8)
-        self._files = ExitStack()
-        # As they came, until it is known which ids are there twice.
-        self._file = self._files.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115
-        self.duplicates = self.conflicts = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._files.close()
-
-    def add(self, rows: AnyArray) -> None:
-        """Take ``(n, width)`` rows, each an id and what is reported under it, in order of their arrival."""
-        for start in range(0, len(rows), _ROWS):
-            part = rows[start : start + _ROWS]
-            cells = np.sort(self._cells_of(part))
-            within = cells[1:][cells[1:] == cells[:-1]]
-            self._cells[cells] = (self._cells[cells] << 1) | 1
-            self._cells[within] |= 2
-            self._file.write(part.tobytes())
-
-    def _cells_of(self, rows: AnyArray) -> WordArray:
-        # Halves of ids, where they lie: to copy ids together first took five times as long.
-        low, high = (rows[:, at : at + _WORD].view("<u8")[:, 0] for at in (0, _WORD))
-        hashes: WordArray = (low * _ODD[0] + high * _ODD[1]) >> np.uint64(64 - self._bits)
-        return hashes
-
-    def batches(self) -> Iterator[AnyArray]:
-        """Yield the first report of each id, ``(m, width)`` at a time; to be called once."""
-        with RowSort(self._width + _ARRIVAL, memory=self._memory, folder=self._folder) as doubtful:
-            for arrived, rows in self._again():
-                shared = self._cells[self._cells_of(rows)] > 1
-                yield rows[~shared][:, ID_BYTES:]
-                numbers = (arrived + np.flatnonzero(shared)).astype(">u8").view(np.uint8).reshape(-1, _ARRIVAL)
-                some = rows[shared]
-                doubtful.add(np.hstack([some[:, :ID_BYTES], numbers, some[:, ID_BYTES:]]))
-            yield from self._firsts(doubtful)
-
-    def _again(self) -> Iterator[tuple[int, AnyArray]]:
-        """Yield all rows as they came, with the number of those before."""
-        self._file.flush()
-        arrived = 0
-        while data := os.pread(self._file.fileno(), _ROWS * self._width, arrived * self._width):
-            rows = np.frombuffer(data, dtype=np.uint8).reshape(-1, self._width)
-            yield arrived, rows
-            arrived += len(rows)
-
-    def _firsts(self, doubtful: RowSort) -> Iterator[AnyArray]:
-        last = np.empty((0, self._width + _ARRIVAL), dtype=np.uint8)
-        for batch in doubtful.batches():
-            joined = np.concatenate([last, batch])
-            first, same = _compared(joined)
-            fresh = first.copy()
-            fresh[: len(last)] = False
-            self.duplicates += int(np.count_nonzero(~first & same))
-            self.conflicts += int(np.count_nonzero(~first & ~same))
-            yield joined[fresh][:, ID_BYTES + _ARRIVAL :]
-            # The first report of the last id: more of that id may follow.
-            last = joined[np.flatnonzero(first)[-1:]]
+    for batch in batches:
+        numbers = (rows.taken + np.arange(len(batch))).astype(">u8").view(np.uint8).reshape(-1, _ARRIVAL)
+        rows.add(np.hstack([batch[:, :ID_BYTES], numbers, batch[:, ID_BYTES:]]))
+    last: AnyArray | None = None
+    for batch in rows.batches():
+        joined = batch if last is None else np.concatenate([last, batch])
+        first, same = _compared(joined)
+        fresh = first.copy()
+        fresh[: 0 if last is None else len(last)] = False
+        counts["duplicates"] += int(np.count_nonzero(~first & same))
+        counts["conflicts"] += int(np.count_nonzero(~first & ~same))
+        yield joined[fresh][:, ID_BYTES + _ARRIVAL :]
+        # The first report of the last id: more of that id may follow.
+        last = joined[np.flatnonzero(first)[-1:]]
 
 
 def _compared(rows: AnyArray) -> tuple[BoolArray, BoolArray]:
@@ -145,7 +80,7 @@ def due_batches(keeper: Keeper, entry: Entry, named: Sequence[int] = ()) -> list
     An epoch of too few reports is joined with the next, unless one that is still open lies between them.
     """
     now, least = keeper.clock.now(), entry.collection.least
-    waiting = {epoch: n for (key, epoch), n in sorted(keeper.pending().items()) if key == entry.key}
+    waiting = keeper.waiting(entry)
     batches: list[tuple[int, ...]] = []
     batch: tuple[int, ...] = ()
     for epoch in waiting:
@@ -181,7 +116,7 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
     """
     key, epochs = entry.key, range(batch[0], batch[-1] + 1)
     with keeper.upkeep:
-        if any(covers(seal, (key, epoch)) for seal in keeper.store.seals() for epoch in batch):
+        if any(covers(seal, (key, epoch)) for seal in keeper.seals(entry) for epoch in batch):
             raise ParameterError(f"{_said(entry, batch)} is sealed already.")
         now = keeper.clock.now()
         opened = [one for one in epochs if not (keeper.catalogue.is_closed(entry, one) or entry.when(one, now) == LATE)]
@@ -247,7 +182,7 @@ def write_batch(
     folder, entry = DataFolder(place, make=False), Entry.of(row)
     which = {"epoch": epochs[0]} if len(epochs) == 1 else {"epochs": [epochs[0], epochs[-1]]}
     mechanism, facts = entry.mechanism, {"collection": row.id.hex(), **which}
-    tallies = [mechanism.empty_tally()]
+    tallies, counts = [mechanism.empty_tally()], Counter[str]()
 
     def counted(batches: Iterable[Reports]) -> Iterator[Reports]:
         for batch in batches:
@@ -258,11 +193,13 @@ def write_batch(
         folder.sealing(),
         CanonicalOrder(mechanism, simulated=entry.collection.simulated, memory=MEMORY, folder=folder.path) as order,
     ):
-        with FirstReports(order.width, memory=MEMORY, folder=folder.path) as firsts:
-            for path, end in parts:
-                for rows in rows_of(path, end, entry.width):
-                    firsts.add(np.frombuffer(rows, dtype=np.uint8).reshape(-1, entry.width))
-            for records in firsts.batches():
+        batches = (
+            np.frombuffer(rows, dtype=np.uint8).reshape(-1, entry.width)
+            for path, end in parts
+            for rows in rows_of(path, end, entry.width)
+        )
+        with RowSort(entry.width + _ARRIVAL, memory=MEMORY, folder=folder.path) as arrived:
+            for records in first_reports(batches, arrived, counts):
                 order.add_records(records)
         if order.n < entry.collection.least:
             return None
@@ -276,8 +213,8 @@ def write_batch(
         write_tally(tally_of(file), tallies[0], force=True, facts=facts)
     for path in (file, tally_of(file)):
         path.chmod(_FILE)
-    name, counts = str(file.relative_to(folder.sealed)), (n, firsts.duplicates, firsts.conflicts)
-    return SealRow(row.key, epochs[0], epochs[-1], name, sha256_of(file), *counts, int(time.time()))
+    name, numbers = str(file.relative_to(folder.sealed)), (n, counts["duplicates"], counts["conflicts"])
+    return SealRow(row.key, epochs[0], epochs[-1], name, sha256_of(file), *numbers, int(time.time()))
 
 
 def batch_name(first: int, last: int) -> str:

@@ -251,20 +251,13 @@ def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -
 
 def _show_collection(collection: Collection, *, trusted: bool, output: Path | None = None) -> None:
     keys = [spelled_key(one) for one in signers(collection.envelope)]
-    facts: dict[str, Any] = {
-        "name": collection.name,
-        "version": collection.version,
-        "state": collection.state,
+    names = ("name", "version", "state", "listed", "answers", "epsilon", "lifetime", "fingerprint")
+    facts: dict[str, Any] = {name: getattr(collection, name) for name in names} | {
         "id": collection.id.hex(),
         "keys": keys,
         "trusted": trusted,
-        "listed": collection.listed,
-        "answers": collection.answers,
-        "epsilon": collection.epsilon,
         "realised": collection.sampler.realised,
-        "lifetime": collection.lifetime,
         "record_bytes": collection.sampler.codec.width,
-        "fingerprint": collection.fingerprint,
         "notice": list(notice(collection)),
     }
     lines = [

@@ -194,17 +194,15 @@ def _recommended(proposals: Mapping[str, _Found], promise: _Promise) -> BlockMec
 
 def _refuse_unsaid(columns: Sequence[str], promise: _Promise, *, asking: bool) -> None:
     """Refuse in one sentence all that is not said, where nobody can be asked."""
-    unsaid = [
-        *([] if columns else ["--column must name the column of values, or several of them"]),
-        *(
-            []
-            if promise.sensitive or promise.all_sensitive
-            else ["--sensitive A,B or --all-sensitive must say which values are sensitive: it is never guessed"]
+    unsaid = {
+        "--column must name the column of values, or several of them": not columns,
+        "--sensitive A,B or --all-sensitive must say which values are sensitive: it is never guessed": not (
+            promise.sensitive or promise.all_sensitive
         ),
-        *([] if promise.epsilon is not None else ["--epsilon must be given: the privacy promise, in nats"]),
-    ]
-    if unsaid and not asking:
-        raise ParameterError(f"{'; '.join(unsaid)}.")
+        "--epsilon must be given: the privacy promise, in nats": promise.epsilon is None,
+    }
+    if any(unsaid.values()) and not asking:
+        raise ParameterError(f"{'; '.join(why for why, holds in unsaid.items() if holds)}.")
 
 
 def _listing(looks: Mapping[str, ColumnLook], least: int) -> str:

@@ -284,6 +284,7 @@ def _verify_sealed(mechanism: BlockMechanism, source: str | Path) -> None:
         MismatchError: if one belongs to another plan.
     """
     # Arrow, which plans do without.
+    from discreet.cli.publications import Statement
     from discreet.formats.sealed_files import UnsealedError, check_sealed
     from discreet.formats.sources import report_files
 
@@ -294,21 +295,14 @@ def _verify_sealed(mechanism: BlockMechanism, source: str | Path) -> None:
     except UnsealedError as error:
         flaw = str(error)
     result = {"plan": mechanism.fingerprint, "sealed": not flaw, "flaw": flaw or None, "files": files}
-    said = None if flaw else _statement(mechanism, files)
-    record = {} if said is None else said.record()
-    show({**result, **record}, [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint, said))
+    batches, said = tuple(file.n for file in files if file.n), None
+    if batches and not flaw:
+        simulated, shown = any(file.simulated for file in files), "these files, or anything made of them"
+        said = Statement(Publication(mechanism, batches, simulated=simulated, shown=shown))
+        result |= said.record()
+    show(result, [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint, said))
     if flaw:
         raise click.exceptions.Exit(1)
-
-
-def _statement(mechanism: BlockMechanism, files: Sequence["SealedFile"]) -> "Statement | None":
-    """Return the statement on a person in the files; None of files without reports."""
-    from discreet.cli.publications import Statement
-
-    batches = tuple(file.n for file in files if file.n)
-    simulated = any(file.simulated for file in files)
-    shown = "these files, or anything made of them"
-    return Statement(Publication(mechanism, batches, simulated=simulated, shown=shown)) if batches else None
 
 
 def _sealed_parts(files: Sequence["SealedFile"], plan: str, said: "Statement | None") -> Iterator[str]:

@@ -403,7 +403,7 @@ def identification_parts(plan: IdentificationPlan) -> Iterator[str | Table]:
 def _identification_notes(plan: IdentificationPlan) -> list[str]:
     notes = [
         SIDE_BY_SIDE,
-        "error >=: identification error of any adversary who guesses one user; in clear: how often a value that is not",
+        "error >=: identification error of any adversary who guesses one user; in clear: how often a value that is not "
         "sensitive is told as it is, which names a user who alone has it. MSE: largest expected sum of squared errors.",
     ]
     bounds = [one.bounds for one in plan.options]
