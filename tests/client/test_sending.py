@@ -14,7 +14,8 @@ from sender import Sender
 
 from collector_double import Double, collector
 from discreet.device import Device, Limits, Sent, sending
-from discreet.device.sending import Answer, FetchError, fetch, pause, post, seconds_of
+from discreet.device.outbox import pause
+from discreet.device.sending import Answer, FetchError, fetch, post, seconds_of
 from discreet.errors import ParameterError
 from discreet.protocol.envelope import MOST_ENVELOPE_BYTES
 from refusals import refused

@@ -134,14 +134,14 @@ FAULTS = [
     ),
     Fault(
         "a redirect is taken for a refusal",
-        "device/sending.py",
+        "device/outbox.py",
         "return 400 <= self.status < 500",
         "return 300 <= self.status < 500",
         ("tests/client/test_sending.py",),
     ),
     Fault(
         "whatever is no error is taken for safe",
-        "device/sending.py",
+        "device/outbox.py",
         "return self.status == _ACCEPTED",
         "return 200 <= self.status < 300",
         ("tests/client/test_sending.py",),

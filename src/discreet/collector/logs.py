@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from discreet.extras import optional
+
 _LOGGER = logging.getLogger("discreet.collector")
 # A verb has its own words; only a server writes events.
 _LOGGER.addHandler(logging.NullHandler())
@@ -84,29 +86,28 @@ class Measures:
 
     def __init__(self) -> None:
         # Only a server counts.
-        from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
-
-        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._client = client = optional("prometheus_client")
+        client.disable_created_metrics()
         self.store_ok = True
-        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry = client.CollectorRegistry(auto_describe=False)
         kept: Any = {"registry": self._registry}
-        self.reports = Counter("discreet_reports", "Reports acknowledged.", **kept)
-        self.frames = Counter("discreet_frames", "Frames acknowledged.", **kept)
-        self.sealed = Counter("discreet_sealed_epochs", "Epochs sealed.", **kept)
-        self.connections_refused = Counter("discreet_connections_refused", "Connections beyond the limit.", **kept)
-        self.connections_ended = Counter("discreet_connections_ended", "Connections ended by a deadline.", **kept)
-        self.requests = Counter("discreet_requests", "Requests by status.", ["status"], **kept)
+        self.reports = client.Counter("discreet_reports", "Reports acknowledged.", **kept)
+        self.frames = client.Counter("discreet_frames", "Frames acknowledged.", **kept)
+        self.sealed = client.Counter("discreet_sealed_epochs", "Epochs sealed.", **kept)
+        self.connections_refused = client.Counter(
+            "discreet_connections_refused", "Connections beyond the limit.", **kept
+        )
+        self.connections_ended = client.Counter(
+            "discreet_connections_ended", "Connections ended by a deadline.", **kept
+        )
+        self.requests = client.Counter("discreet_requests", "Requests by status.", ["status"], **kept)
         what = "Checking and storing of a group."
-        self.groups = Histogram("discreet_group_seconds", what, buckets=_BUCKETS, **kept)
+        self.groups = client.Histogram("discreet_group_seconds", what, buckets=_BUCKETS, **kept)
 
     def show(self, name: str, what: str, number: Callable[[], float]) -> None:
         """Show a number of the moment too, by a function that returns it."""
-        from prometheus_client import Gauge
-
-        Gauge(name, what, registry=self._registry).set_function(number)
+        self._client.Gauge(name, what, registry=self._registry).set_function(number)
 
     def exposition(self) -> tuple[bytes, str]:
         """Return the text for Prometheus, and its media type."""
-        from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-
-        return generate_latest(self._registry), CONTENT_TYPE_PLAIN_0_0_4
+        return self._client.generate_latest(self._registry), self._client.exposition.CONTENT_TYPE_PLAIN_0_0_4

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.core.checks import checked_flag
 from discreet.core.random import RandomSource, checked_source
@@ -32,7 +32,7 @@ from discreet.device.memory import (
     spent_in_all,
     within,
 )
-from discreet.device.outbox import Keys, LogEntry, Sent, deliver, log_entries
+from discreet.device.outbox import Answer, Keys, LogEntry, Post, Sent, deliver, log_entries
 from discreet.errors import ParameterError
 from discreet.protocol.collection import OPEN, Collection, open_envelope, promised, read_document
 from discreet.protocol.collection import rebuild as rebuilt
@@ -44,9 +44,6 @@ from discreet.protocol.envelope import (
     SimulatedError,
     checked_trust,
 )
-
-if TYPE_CHECKING:
-    from discreet.device.sending import Answer, Post
 
 
 def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes) -> None:
@@ -148,7 +145,7 @@ class Device:
         random: RandomSource | None = None,
         clock: Callable[[], float] = time.time,
         proxy: str | None = None,
-        post: "Post | None" = None,
+        post: Post | None = None,
     ) -> None:
         if not isinstance(limits, Limits):
             raise ParameterError(f"limits must be Limits(report, epoch, lifetime), got {type(limits).__name__}.")
@@ -403,7 +400,7 @@ def _seconds(clock: Callable[[], float]) -> float:
     return now
 
 
-def _network(proxy: str | None, origin: str, frame: bytes) -> "Answer":
+def _network(proxy: str | None, origin: str, frame: bytes) -> Answer:
     # TLS is dear to import, and a device that has nothing to send needs none.
     from discreet.device.sending import post
 

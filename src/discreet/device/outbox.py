@@ -13,7 +13,8 @@ import os
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from math import isfinite
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,9 +23,6 @@ from discreet.device.memory import Memory, one_row
 from discreet.errors import DiscreetError, ParameterError
 from discreet.protocol.collection import Collection
 from discreet.protocol.frames import Frame
-
-if TYPE_CHECKING:
-    from discreet.device.sending import Answer, Post
 
 ID_BYTES = 16
 """Bytes of the id under which a report travels."""
@@ -80,9 +78,52 @@ class Keys:
 LATE = "late"
 """The status of a report that could not be sent until its epoch took no more."""
 
-_ACCEPTED = "202"
+LONGEST_PAUSE = 3600.0
+"""Between two tries, in seconds."""
+
+_ACCEPTED = 202
+_TAKEN = str(_ACCEPTED)
+_AGAIN = frozenset({408, 425, 429})
 # In which no other process sends the same report, in seconds.
 _LEASE = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A collector's answer.
+
+    Attributes:
+        status: of HTTP; 0 if there was no answer.
+        retry_after: seconds to wait at least; 0 if nothing is said.
+        reason: why there was none, a sentence for people that names no address; empty if there was one.
+
+    Raises:
+        ParameterError: if a status is no number below 1,000, or a wait is not one of 0 s or more.
+    """
+
+    status: int
+    retry_after: float = 0.0
+    reason: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse what another author's delivery cannot have been told."""
+        waits = isinstance(self.retry_after, int | float) and isfinite(self.retry_after) and self.retry_after >= 0
+        if type(self.status) is not int or not 0 <= self.status < 1000 or not waits:
+            raise ParameterError("an answer must have a status in 0..999 and seconds to wait, at least 0.")
+
+    @property
+    def is_taken(self) -> bool:
+        """True if the report is safe there."""
+        return self.status == _ACCEPTED
+
+    @property
+    def is_final(self) -> bool:
+        """True if the report was refused for good; whatever is no collector's word is none."""
+        return 400 <= self.status < 500 and self.status not in _AGAIN
+
+
+Post: TypeAlias = Callable[[str, bytes], Answer]
+"""A function of an origin and a frame that delivers it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +188,7 @@ def put(
     database.execute("INSERT INTO reports (version, epoch, id, record, due, until) VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
-def deliver(memory: Memory, clock: Callable[[], float], post: "Post", keys: Keys) -> Sent:
+def deliver(memory: Memory, clock: Callable[[], float], post: Post, keys: Keys) -> Sent:
     """Send what is due, each report once; see `discreet.device.device.Device.send`."""
     sent, dropped, reason, started = 0, 0, None, clock()
 
@@ -163,7 +204,7 @@ def deliver(memory: Memory, clock: Callable[[], float], post: "Post", keys: Keys
                 reason = _postponed(memory, leased, answer, now(), keys.share())
                 continue
             status = str(answer.status)
-        sent, dropped = sent + (status == _ACCEPTED), dropped + (status != _ACCEPTED)
+        sent, dropped = sent + (status == _TAKEN), dropped + (status != _TAKEN)
         _finish(memory, version, epoch, status, int(clock()))
     with memory.transaction() as database:
         (waiting,) = database.execute("SELECT count(*) FROM reports WHERE status IS NULL").fetchone()
@@ -187,9 +228,7 @@ def _leased(memory: Memory, now: float, *, until: float) -> sqlite3.Row | None:
     return row
 
 
-def _posted(post: "Post", row: sqlite3.Row) -> "Answer":
-    from discreet.device.sending import Answer
-
+def _posted(post: Post, row: sqlite3.Row) -> Answer:
     ids, record = (np.frombuffer(row[name], dtype=np.uint8)[None, :] for name in ("id", "record"))
     # Those of the document in turn.
     origins = json.loads(row["origins"])
@@ -200,10 +239,8 @@ def _posted(post: "Post", row: sqlite3.Row) -> "Answer":
     return answer
 
 
-def _postponed(memory: Memory, row: sqlite3.Row, answer: "Answer", now: float, share: float) -> str:
+def _postponed(memory: Memory, row: sqlite3.Row, answer: Answer, now: float, share: float) -> str:
     """Let a report wait; return why."""
-    from discreet.device.sending import pause
-
     wait = pause(row["tries"] + 1, answer.retry_after, share)
     with memory.transaction() as database:
         database.execute(
@@ -223,13 +260,25 @@ def _finish(memory: Memory, version: int, epoch: int, status: str, now: int) -> 
         )
 
 
+def pause(tries: int, retry_after: float, share: float) -> float:
+    """Return the seconds until the next try: exponential back-off with full jitter, from one second to an hour.
+
+    Args:
+        tries: made so far, at least 1.
+        retry_after: what the collector asks for, in seconds.
+        share: a fresh number in 0..1.
+    """
+    longest = min(2.0 ** min(tries, 12), LONGEST_PAUSE)
+    return max(retry_after, 1 + share * (longest - 1))
+
+
 def log_entries(database: sqlite3.Connection) -> list[LogEntry]:
     """Return the log, oldest epoch first."""
     rows = database.execute(
         "SELECT versions.name, versions.version, epoch, record, at, status FROM reports JOIN versions "
         "ON key = reports.version ORDER BY reports.version, epoch"
     )
-    states = {None: "waiting", _ACCEPTED: "sent"}
+    states = {None: "waiting", _TAKEN: "sent"}
     return [
         LogEntry(name, version, epoch, record, states.get(status, "dropped"), at, status)
         for name, version, epoch, record, at, status in rows

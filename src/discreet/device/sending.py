@@ -1,4 +1,4 @@
-"""Sending frames: connections, proxies, and when to try again.
+"""Sending frames: connections and proxies.
 
 Proxies: which one stands between this device and a collector.
 
@@ -17,16 +17,15 @@ import socket
 import ssl
 import threading
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from math import isfinite
 from ssl import SSLCertVerificationError
-from typing import TypeAlias
 from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
 
+from discreet.device.outbox import LONGEST_PAUSE, Answer
 from discreet.errors import DiscreetError, ParameterError
 from discreet.protocol.collection import LOOPBACK, USUAL_PORTS, is_origin
 from discreet.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
@@ -206,51 +205,8 @@ def _ask_for_tunnel(dialled: socket.socket, target: str, proxy: Proxy) -> None:
         raise ProxyError(f"the proxy must connect to the collector, and answers {status}.")
 
 
-LONGEST_PAUSE = 3600.0
-"""Between two tries, in seconds."""
-
-_ACCEPTED = 202
-_AGAIN = frozenset({408, 425, 429})
 # A host that can be no name is a UnicodeError.
 _FAILURES = (OSError, HTTPException, UnicodeError, ProxyError)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A collector's answer.
-
-    Attributes:
-        status: of HTTP; 0 if there was no answer.
-        retry_after: seconds to wait at least; 0 if nothing is said.
-        reason: why there was none, a sentence for people that names no address; empty if there was one.
-
-    Raises:
-        ParameterError: if a status is no number below 1,000, or a wait is not one of 0 s or more.
-    """
-
-    status: int
-    retry_after: float = 0.0
-    reason: str = field(default="", compare=False)
-
-    def __post_init__(self) -> None:
-        """Refuse what another author's delivery cannot have been told."""
-        waits = isinstance(self.retry_after, int | float) and isfinite(self.retry_after) and self.retry_after >= 0
-        if type(self.status) is not int or not 0 <= self.status < 1000 or not waits:
-            raise ParameterError("an answer must have a status in 0..999 and seconds to wait, at least 0.")
-
-    @property
-    def is_taken(self) -> bool:
-        """True if the report is safe there."""
-        return self.status == _ACCEPTED
-
-    @property
-    def is_final(self) -> bool:
-        """True if the report was refused for good; whatever is no collector's word is none."""
-        return 400 <= self.status < 500 and self.status not in _AGAIN
-
-
-Post: TypeAlias = Callable[[str, bytes], Answer]
-"""A function of an origin and a frame that delivers it."""
 
 
 class FetchError(DiscreetError, RuntimeError):
@@ -331,15 +287,3 @@ def seconds_of(retry_after: str | None, date: str | None = None) -> float:
         wait = (parsedate_to_datetime(text) - parsedate_to_datetime(date or "")).total_seconds()
         return min(max(wait, 0.0), LONGEST_PAUSE)
     return 0.0
-
-
-def pause(tries: int, retry_after: float, share: float) -> float:
-    """Return the seconds until the next try: exponential back-off with full jitter, from one second to an hour.
-
-    Args:
-        tries: made so far, at least 1.
-        retry_after: what the collector asks for, in seconds.
-        share: a fresh number in 0..1.
-    """
-    longest = min(2.0 ** min(tries, 12), LONGEST_PAUSE)
-    return max(retry_after, 1 + share * (longest - 1))
