@@ -133,17 +133,10 @@ _CANDIDATE = (
 )
 """The figures of a mechanism in a comparison, for programs."""
 
+_REQUIRED = "target epsilon users reports_per_user reports largest_report most_seconds standard_error within"
 _COMPARISON = (
-    Fact("target", "requirements.target"),
-    Fact("epsilon", "requirements.epsilon"),
-    Fact("users", "requirements.users"),
-    Fact("reports_per_user", "requirements.reports_per_user"),
+    *(Fact(name, f"requirements.{name}") for name in _REQUIRED.split()),
     Fact("epsilon_per_report", "requirements.epsilon_each"),
-    Fact("reports", "requirements.reports"),
-    Fact("largest_report", "requirements.largest_report"),
-    Fact("most_seconds", "requirements.most_seconds"),
-    Fact("standard_error", "requirements.standard_error"),
-    Fact("within", "requirements.within"),
     Fact("sensitive_mass", "sensitive_mass"),
     Fact("sensitive_mass_assumed", "assumed"),
     Fact("distribution_given", lambda found: not found.requirements.people.even),
