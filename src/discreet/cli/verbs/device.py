@@ -310,8 +310,8 @@ def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, 
     VALUES is a table with a row per person. Seeded and marked: such reports protect nobody.
     """
     # A person's device needs none of this.
-    from discreet.cli.values import secrets, value_columns, value_source
     from discreet.cli.verbs.collection import opened_file
+    from discreet.cli.verbs.obfuscate import secrets, value_columns, value_source
     from discreet.core.random import SeededRandom
     from discreet.engines.obfuscation import codes_of
     from discreet.formats.signing import plan_of
