@@ -344,6 +344,11 @@ def load_plan(path: Path) -> "Plan":
     return Plan.load(path, allow_outside=allows_outside())
 
 
+def at_a_terminal() -> bool:
+    """Return true if somebody can be asked."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
 @contextmanager
 def progress_bar(text: str) -> Iterator[Any]:
     """Show a progress bar on the error stream during the body; nothing if that is not a terminal.

@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from discreet.cli.commands import VerbGroup
-from discreet.cli.options import Count, OptionGroup, PeopleColumns, PublicKey, option, spelled_key
+from discreet.cli.options import Count, OptionGroup, PeopleColumns, PublicKey, at_a_terminal, option, spelled_key
 from discreet.cli.output import InputFile, OutputFolder, notes_on_errors, prints_json, say, show
 from discreet.core.labels import Grid, LabelSpace, Product, Texts, names
 from discreet.device import Device, Limits
@@ -169,7 +169,7 @@ def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store
 
 
 def _asked() -> bool:
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not at_a_terminal():
         raise ParameterError("somebody must be there to agree; pass --agree if the person has.")
     return click.confirm("Do you agree?", default=False)
 

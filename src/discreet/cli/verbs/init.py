@@ -2,7 +2,6 @@
 
 import csv
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from msgspec import structs
 
 from discreet.cli import options
 from discreet.cli.commands import Verb
-from discreet.cli.options import Count, OptionGroup, option
+from discreet.cli.options import Count, OptionGroup, at_a_terminal, option
 from discreet.cli.output import InputFile, OutputFile, prints_json, say, show
 from discreet.core.checks import meant
 from discreet.core.domain import Domain
@@ -129,7 +128,7 @@ def init(
     values, such as names, are refused. With --labels or --cuts nothing of the table gets into the plan.
     """
     listed, cut = of.said()
-    asking = not prints_json() and sys.stdin is not None and sys.stdin.isatty()
+    asking = not prints_json() and at_a_terminal()
     enough = LEAST if of.least is None else of.least
     looks = look_at(tables, {name: listed.get(name) for name in of.columns} if of.columns else None)
     if not of.columns:
