@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chi2, norm
+from scipy.stats import binom, chi2, multinomial, norm
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
@@ -111,17 +111,17 @@ def test_over_all_pools_the_estimate_is_unbiased_and_its_errors_are_exact(bucket
 
 @pytest.mark.parametrize("buckets", [2, 3])
 def test_stated_variances_are_those_over_all_pools(buckets: int) -> None:
-    """Three reports, every pool and every triple of outputs: stated never too little, and near what it is."""
+    """Three reports, every pool and all that they can be: stated never too little, and near what it is."""
     n, p = 3, np.array([0.4, 0.35, 0.0, 0.25])
     stated, true, mechanism = np.zeros(4), 0.0, every_pool(buckets)[0][0]
     for mechanism, matrix, _ in every_pool(buckets):
         chances = p @ matrix
-        for drawn in product(range(len(chances)), repeat=n):
+        for drawn in combinations_with_replacement(range(len(chances)), n):
             counts = np.bincount(drawn, minlength=len(chances))
             tally = Tally(mechanism.fingerprint, n, counts[:buckets], counts[buckets:])
             evidence = LinearStart.of(mechanism, tally)
             # Without what is stated more where all reports agree.
-            stated += np.prod(chances[list(drawn)]) * evidence.variance(evidence.linear) * n / (n - 1)
+            stated += multinomial.pmf(counts, n, chances) * evidence.variance(evidence.linear) * n / (n - 1)
     stated /= len(every_pool(buckets))
     true = mechanism.decoder.standard_errors(n, p) ** 2
     chosen = mechanism.domain.sensitive
@@ -269,7 +269,7 @@ def test_linear_keeps_its_error_where_maximum_likelihood_loses_it() -> None:
 def test_errors_of_maximum_likelihood_know_of_the_collisions() -> None:
     """20 unknowns, 48 numbers: with the others known, errors would be stated at less than half of these."""
     p, lost, stated, n = np.arange(1, 21) / 210, [], [], 300_000
-    for seed in range(60):
+    for seed in range(30):
         mechanism = PooledHashing(Domain(range(20)), 1.0, g=4, functions=16, seed=seed)
         chances, random = p @ mechanism.channel().matrix, np.random.default_rng(seed)
         tally = Tally(mechanism.fingerprint, n, random.multinomial(n, chances), np.zeros(0, int))

@@ -31,7 +31,7 @@ from discreet.privacy.events import Sample, Values, best_candidate
 from laws import BUILDERS, PER_VALUE, SIZES, Case, cases, over
 from refusals import refused
 
-DRAWS = 200_000
+DRAWS = 100_000
 
 
 def seeded(mechanism: Any, draws: int = DRAWS, **options: Any) -> Audit:
@@ -52,35 +52,45 @@ def wired(mechanism: Any, obfuscate: Callable[..., Reports]) -> Any:
 # What keeps its promise passes, and what is seen is nearly the promise
 
 
-@over(cases(SIZES, (0.1, 3.0)))
-def test_every_mechanism_passes(case: Case) -> None:
-    found = seeded(case.mechanism, 10_000)
+def kept(case: Case, draws: int) -> Audit:
+    """Return an audit, which finds nothing wrong."""
+    found = seeded(case.mechanism, draws)
     assert found.holds
     assert (
         0 <= found.lower_bound <= found.promised == case.mechanism.promised_to(found.event.first.code) <= case.epsilon
     )
     assert found.per_value == (case.builder in PER_VALUE and case.domain.sensitive_count > 1)
     assert found.simulated
+    return found
+
+
+FEW = {size: SIZES[size] for size in ("3of7", "5of5", "12of40")}
+OTHERS = {size: SIZES[size] for size in SIZES if size not in FEW}
+
+
+@over(cases(FEW, (1.0, 3.0)))
+def test_most_of_every_promise_is_seen(case: Case) -> None:
+    found = kept(case, 60_000)
+    assert found.lower_bound > 0.8 * found.promised
+
+
+@over([*cases(OTHERS, (3.0,)), *cases({"3of7": SIZES["3of7"]}, (0.1,))])
+def test_every_mechanism_passes(case: Case) -> None:
+    kept(case, 10_000)
 
 
 @pytest.mark.parametrize("size", [2, 3, 5, 8])
 def test_power_for_rr(size: int) -> None:
-    """A million reports at epsilon = 1 show at least 0.95 of it."""
+    """Half a million reports at epsilon = 1 show at least 0.95 of it."""
     for domain in (Domain(range(size)), Domain(range(size), sensitive=[0])):
-        found = seeded(RandomizedResponse(domain, 1.0), 1_000_000)
+        found = seeded(RandomizedResponse(domain, 1.0), 500_000)
         assert 0.95 < found.lower_bound <= 1.0
-
-
-@pytest.mark.parametrize("case", cases({size: SIZES[size] for size in ("3of7", "5of5", "12of40")}, (1.0, 3.0)), ids=str)
-def test_power_for_all(case: Case) -> None:
-    found = seeded(case.mechanism, 300_000)
-    assert found.lower_bound > found.promised * 0.85
 
 
 @pytest.mark.parametrize("law", [UnaryEncoding, LocalHashing, HadamardResponse])
 def test_power_where_there_are_many_values(law: Any) -> None:
-    for domain in (Domain(range(1000)), Domain(range(3000), sensitive=range(500))):
-        assert 0.85 < seeded(law(domain, 1.0)).lower_bound <= 1.0
+    for domain in (Domain(range(300)), Domain(range(900), sensitive=range(150))):
+        assert 0.8 < seeded(law(domain, 1.0), 100_000).lower_bound <= 1.0
 
 
 def test_real_randomness_unless_told_otherwise() -> None:
@@ -123,11 +133,11 @@ def test_the_bound_itself() -> None:
 # What is broken is seen
 
 
-@pytest.mark.parametrize("case", cases({size: SIZES[size] for size in ("3of7", "5of5", "12of40")}, (1.0,)), ids=str)
+@pytest.mark.parametrize("case", cases(FEW, (1.0,)), ids=str)
 def test_twice_the_truth_is_flagged(case: Case) -> None:
     mechanism = fresh(case)
     mechanism.__dict__["threshold"] = min(2 * mechanism.threshold, (1 << 64) - 1)
-    found = seeded(mechanism)
+    found = seeded(mechanism, 40_000)
     assert not found.holds
     assert found.lower_bound > found.promised == mechanism.promised_to(found.event.first.code)
     assert "THE PROMISE IS BROKEN" in str(found)
@@ -138,7 +148,7 @@ def test_a_mechanism_that_promises_less_than_it_does_is_flagged(case: Case) -> N
     mechanism = fresh(case)
     object.__setattr__(mechanism, "epsilon", 0.7)
     object.__setattr__(mechanism, "epsilons", tuple(0.7 * epsilon for epsilon in mechanism.epsilons))
-    assert not seeded(mechanism).holds
+    assert not seeded(mechanism, 80_000).holds
 
 
 @pytest.mark.parametrize("case", cases({"3of7": SIZES["3of7"]}, (1.0,)), ids=str)
@@ -174,7 +184,7 @@ def test_truth_without_noise_for_one_value_is_flagged(law: Any) -> None:
         reports: Reports = used.obfuscate_codes(codes, random=random)
         return reports
 
-    found = seeded(wired(broken, obfuscate))
+    found = seeded(wired(broken, obfuscate), 20_000)
     assert not found.holds
     assert 5 in (found.event.first.code, found.event.second.code)
 

@@ -20,7 +20,7 @@ from discreet.privacy.shuffling_rounds import CentralCurve
 def test_chances_are_of_both_directions_and_within_the_local_epsilon() -> None:
     domain = dc.Domain(range(30), sensitive=range(20))
     for rounds in (1, 2):
-        central = shuffled(dc.RandomizedResponse(domain, 2.0), n=1000, rounds=rounds)
+        central = shuffled(dc.RandomizedResponse(domain, 2.0), n=100, rounds=rounds)
         told = [central.at_most(chance) for chance in (1e-2, 1e-6, 1e-30)]
         assert rounds > 1 or central.at_most(1e-280).among > told[-1].among
         for less, more in pairwise(told):
@@ -131,15 +131,13 @@ CASES = [
     for towards in (False, True)
 ]
 CHANCES = (1e-2, 1e-4, 1e-6)
-# The first law is that of the survey page: 2 of 6 values sensitive.
-MANY = 1
 
 
 @pytest.mark.parametrize("case", range(len(CASES)))
 def test_nobody_gets_further_more_often_than_they_are_told(case: int) -> None:
-    """10^7 batches of the first case and 10^6 of the others; exact binomial tails at 1e-9."""
+    """Exact binomial tails at 1e-9, over 200,000 batches: of the rival below, whose chance is 27 times 1e-4 or more."""
     law, n, towards = CASES[case]
-    draws, random = 10**7 if case < MANY else 10**6, np.random.default_rng(case)
+    draws, random = 200_000, np.random.default_rng(case)
     found = losses(law, n, draws, random, towards=towards)
     for chance in CHANCES:
         beyond = int((found > law.told(n, chance, towards=towards) * (1 + 1e-12)).sum())
@@ -192,7 +190,7 @@ def exact_losses(law: Law, n: int, *, towards: bool) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("towards", [False, True])
-@pytest.mark.parametrize("n", [100, 1_000, 5_000])
+@pytest.mark.parametrize("n", [100, 5_000])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
 def test_what_is_told_is_hardly_more_than_the_least_exact_epsilon(epsilon: float, n: int, towards: bool) -> None:
     law = Law(epsilon, 1 / 2 if not towards else 1 / 10, never=True)

@@ -13,37 +13,32 @@ def information(joint: Any) -> float:
     return float((joint[seen] * np.log(joint[seen] / product_law[seen])).sum())
 
 
-def capacity(matrix: Any, steps: int = 400) -> tuple[float, float]:
-    """The plain iteration of Blahut and Arimoto, with its bounds."""
-    p = np.full(len(matrix), 1 / len(matrix))
-    matrix = matrix[:, matrix.any(axis=0)]
-    own = (matrix * np.log(np.where(matrix > 0, matrix, 1.0))).sum(axis=1)
-    low = high = 0.0
+def capacities(matrices: Any, steps: int = 400) -> tuple[Any, Any]:
+    """The plain iteration of Blahut and Arimoto for ``(c, inputs, outputs)`` channels, with its ``(c,)`` bounds."""
+    p = np.full(matrices.shape[:2], 1 / matrices.shape[1])
+    own = (matrices * np.log(np.where(matrices > 0, matrices, 1.0))).sum(axis=2)
     for _ in range(steps):
-        mixed = p @ matrix
-        d = own - matrix @ np.log(mixed)
-        low, high = float(p @ d), float(d.max())
-        if high - low < 1e-9:
+        mixed = np.einsum("ck,cky->cy", p, matrices)
+        d = own - np.einsum("cky,cy->ck", matrices, np.log(np.where(mixed > 0, mixed, 1.0)))
+        low, high = (p * d).sum(axis=1), d.max(axis=1)
+        if (high - low < 1e-9).all():
             break
-        p = p * np.exp(d - d.max())
-        p /= p.sum()
+        p *= np.exp(d - high[:, None])
+        p /= p.sum(axis=1, keepdims=True)
     return low, high
 
 
 def largest_capacity(matrix: Any, users: int) -> tuple[float, float]:
     """The largest capacity of any set of at most n inputs."""
-    sets = combinations(range(len(matrix)), min(users, len(matrix)))
-    found = [capacity(matrix[list(rows)]) for rows in sets]
-    return max(low for low, _ in found), max(high for _, high in found)
+    low, high = capacities(matrix[list(combinations(range(len(matrix)), min(users, len(matrix))))])
+    return low.max(), high.max()
 
 
 def best_success(matrix: Any, prior: Any, listed: int = 1) -> float:
     """The largest V_k over all maps from users to values."""
-    best = 0.0
-    for rows in product(range(len(matrix)), repeat=len(prior)):
-        joint = np.asarray(prior)[:, None] * matrix[list(rows)]
-        best = max(best, float(np.sort(joint, axis=0)[-listed:].sum()))
-    return best
+    maps = list(product(range(len(matrix)), repeat=len(prior)))
+    joints = np.asarray(prior)[:, None] * matrix[maps]
+    return float(np.sort(joints, axis=1)[:, -listed:].sum(axis=(1, 2)).max())
 
 
 def success(joint: Any, listed: int = 1) -> float:

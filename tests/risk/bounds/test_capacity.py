@@ -149,10 +149,10 @@ def test_no_source_tells_more(case: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("builder", ["rr", "unary", "hadamard"])
-def test_no_source_of_a_thousand_tells_more(builder: str) -> None:
+def test_no_source_of_many_tells_more(builder: str) -> None:
     case = Case(builder, "5of5", 1.0)
     matrix, found = matrix_of(case), told(case, 5)
-    for number, (prior, values_of) in enumerate(brute_force.sources(1000, 5, 5, seed=4)):
+    for number, (prior, values_of) in enumerate(brute_force.sources(300, 5, 5, seed=4)):
         joint = prior[:, None] * (values_of @ matrix)
         tells = brute_force.information(joint)
         assert tells <= found.information.value + 1e-12
@@ -189,7 +189,7 @@ def test_capacities_of_matrices() -> None:
         matrix = random.dirichlet(np.full(6, 0.4), size=5)
         found = channel_capacity(matrix)
         assert found.low <= found.high <= found.low + 1e-6
-        low, high = brute_force.capacity(matrix, 400)
+        low, high = brute_force.capacities(matrix[None])
         assert found.high >= low - 1e-12
         assert found.low <= high + 1e-12
 
@@ -326,7 +326,7 @@ def test_extremes(build: Any, size: int) -> None:
 def test_a_larger_epsilon_tells_more(build: Any, clear: int) -> None:
     domain = Domain(range(10_000), sensitive=range(10_000 - clear))
     for users in (2, 200, 10**6):
-        found = [identification_bounds(build(domain, epsilon), users) for epsilon in np.geomspace(1e-6, 50, 8)]
+        found = [identification_bounds(build(domain, epsilon), users) for epsilon in np.geomspace(1e-6, 50, 5)]
         for figure in ("pie", "identification", "eta_kl", "eta_tv"):
             numbers = np.array([getattr(one, figure).value for one in found])
             assert np.isfinite(numbers).all()
