@@ -46,7 +46,7 @@ BANNED = frozenset(_NAMES.split())
 """Names of modules that say nothing, or say what is done instead of what is there."""
 
 
-CIRCLES: tuple[str, ...] = ("discreet.kernels.bits .kernels.counting",)
+CIRCLES: tuple[str, ...] = ()
 """Modules that import each other today, within functions and for types too; the list may only become shorter."""
 
 

@@ -20,7 +20,7 @@ from discreet.estimators.linear import LinearStart
 from discreet.formats.reports import write_reports
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import Channel, HadamardResponse, UnaryEncoding
-from discreet.mechanisms.evidence import StoredBlocks
+from discreet.mechanisms.block_law import StoredBlocks
 from json_rows import columns
 from laws import MEDIUM, cases, sampled
 from refusals import refused

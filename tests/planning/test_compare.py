@@ -10,7 +10,7 @@ from itertools import product
 from math import sqrt
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.planning.best import best
-from discreet.planning.candidates import Candidate, People, Requirements, collector_seconds
+from discreet.planning.candidates import Candidate, People, Requirements, Wishes, collector_seconds
 from discreet.planning.central import CentralTarget
 from discreet.planning.compare import alternative, compare, recommended
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
@@ -599,7 +599,15 @@ def test_both_take_the_same_arguments() -> None:
     ours, theirs = (signature(one).parameters for one in (best, compare))
     assert {*theirs} - {*ours} == {"standard_error"}
     assert {*ours} - {*theirs} == {"central"}
-    assert all(ours[name].default == theirs[name].default for name in {*ours} & {*theirs})
+    assert ours["wishes"].annotation == theirs["wishes"].annotation == Unpack[Wishes]
+    for name in Wishes.__annotations__:
+        assert f"``{name}``" in (best.__doc__ or "")
+        assert f"``{name}``" in (compare.__doc__ or "")
+    for ask in (best, compare):
+        with pytest.raises(TypeError, match="largest"):
+            ask(Domain(range(3)), 1.0, largest=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="standard_error"):
+        best(Domain(range(3)), 1.0, standard_error=0.1)  # type: ignore[call-arg]
 
 
 def test_what_costs_the_collector_long_is_said_or_not_recommended() -> None:

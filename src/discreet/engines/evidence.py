@@ -34,8 +34,7 @@ from discreet.files.reading import prefetched, readable
 from discreet.files.stored import HeldTable
 from discreet.formats.sources import Partition, Sources, Survey, rows_in, sources_of, surveyed
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.block_law import Membership
-from discreet.mechanisms.evidence import StoredBlocks
+from discreet.mechanisms.block_law import Membership, StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.row_checks import Checked
 

@@ -38,7 +38,7 @@ from discreet.core.domain import Domain
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators.strata import Strata
-from discreet.mechanisms.evidence import Data, Evidence
+from discreet.mechanisms.block_law import Data, Evidence
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits

@@ -19,7 +19,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import Method, estimate
-from discreet.mechanisms.evidence import Data
+from discreet.mechanisms.block_law import Data
 from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.row_checks import ArrowTable
 from discreet.results.estimate import Estimate

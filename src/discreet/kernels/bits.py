@@ -26,8 +26,8 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from discreet.kernels.compiling import REASSOCIATE, compiled
-from discreet.kernels.counting import checked_rows
 from discreet.kernels.parallel import forget, map_blocks
+from discreet.kernels.row_order import checked_rows
 
 _Words: TypeAlias = NDArray[np.uint64]
 

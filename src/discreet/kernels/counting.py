@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.kernels.row_order import checked_rows
 from discreet.kernels.startup import pays
 
 # What NumPy takes longer than a compiled kernel, per byte of bits, and per report of bits in groups.
@@ -97,20 +98,6 @@ def count_columns(rows: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
     for start in range(0, len(rows), step):
         counts += _column_sums(rows[start : start + step])
     return counts[:size]
-
-
-def checked_rows(rows: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
-    """Return packed reports of ``size`` bits, rows one after the other.
-
-    Raises:
-        ValueError: If the rows do not have ceil(v/8) bytes.
-    """
-    width = -(-size // 8)
-    if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != width:
-        raise ValueError(
-            f"rows of {size} bits must be uint8 with shape (m, {width}), got {rows.dtype} with shape {rows.shape}."
-        )
-    return np.ascontiguousarray(rows)
 
 
 def _column_sums(rows: NDArray[np.uint8]) -> NDArray[np.int64]:

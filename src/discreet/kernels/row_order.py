@@ -1,4 +1,4 @@
-"""The order of rows of bytes, compared as strings of bytes: the first byte first."""
+"""Rows of bytes: their width, and their order, compared as strings of bytes: the first byte first."""
 
 from itertools import pairwise
 
@@ -7,6 +7,20 @@ import numpy as np
 from discreet.arrays import AnyArray, IntArray, WordArray
 
 _WORD = 8
+
+
+def checked_rows(rows: AnyArray, size: int) -> AnyArray:
+    """Return packed reports of ``size`` bits, rows one after the other.
+
+    Raises:
+        ValueError: If the rows do not have ceil(v/8) bytes.
+    """
+    width = -(-size // 8)
+    if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != width:
+        raise ValueError(
+            f"rows of {size} bits must be uint8 with shape (m, {width}), got {rows.dtype} with shape {rows.shape}."
+        )
+    return np.ascontiguousarray(rows)
 
 
 def sorted_rows(rows: AnyArray) -> AnyArray:

@@ -22,10 +22,9 @@ from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_so
 from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.block_law import MatrixRows, PlaceCounts
+from discreet.mechanisms.block_law import Data, Evidence, MatrixRows, PlaceCounts
 from discreet.mechanisms.count_laws import CodedLaw
 from discreet.mechanisms.covariances import OutputRatios, output_covariance
-from discreet.mechanisms.evidence import Data, Evidence
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.theory.binomial import MeanWorths, WorthMoment
 from discreet.theory.covariance import Covariance

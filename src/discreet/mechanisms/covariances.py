@@ -34,8 +34,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Blocks, block_count
 from discreet.core.tally import Tally
-from discreet.mechanisms.block_law import BlockLaw, Membership
-from discreet.mechanisms.evidence import Evidence
+from discreet.mechanisms.block_law import BlockLaw, Evidence, Membership
 from discreet.theory.covariance import (
     Contributions,
     Covariance,

@@ -12,7 +12,7 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, Counting
+from discreet.mechanisms.block_law import BlockLaw, Counting, Evidence
 from discreet.mechanisms.count_laws import CodedLaw, SumLaw, clear_counts, worth_moments
 from discreet.mechanisms.covariances import (
     BlockRatios,
@@ -21,7 +21,6 @@ from discreet.mechanisms.covariances import (
     covariance_at,
     pool_covariance,
 )
-from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.theory.binomial import BinomialCounts, MeanWorths
 from discreet.theory.covariance import Covariance

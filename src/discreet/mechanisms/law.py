@@ -27,10 +27,18 @@ from discreet.core.random import WORD_RANGE, RandomSource, checked_source, likel
 from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import total
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, Counting, Membership, by_group, group_counts
+from discreet.mechanisms.block_law import (
+    BlockLaw,
+    Counting,
+    Data,
+    Evidence,
+    Membership,
+    StoredBlocks,
+    by_group,
+    group_counts,
+)
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.decoders import BlockDecoder
-from discreet.mechanisms.evidence import Data, Evidence, StoredBlocks
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.obfuscation import Sampling, obfuscated
 from discreet.theory.linear_decoder import DecoderBesideClear, LinearDecoder, PerValue, PoolBias

@@ -24,10 +24,9 @@ from discreet.core.reports import Column, Reports, check_same_plan, is_plain, re
 from discreet.core.tally import Tally, known_of
 from discreet.errors import DataError, ParameterError
 from discreet.kernels import counting
-from discreet.mechanisms.block_law import Counting
+from discreet.mechanisms.block_law import Counting, Data, Evidence, StoredBlocks
 from discreet.mechanisms.count_laws import CodedLaw, SumLaw
 from discreet.mechanisms.covariances import LikelihoodRatios
-from discreet.mechanisms.evidence import Data, Evidence, StoredBlocks
 from discreet.mechanisms.row_checks import ArrowTable, ReportMaker
 from discreet.theory.covariance import Covariance
 

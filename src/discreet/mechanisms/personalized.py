@@ -35,9 +35,8 @@ from discreet.core.labels import Grid, LabelSpace, flat
 from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, Reports, check_same_plan
 from discreet.errors import DataError, ParameterError, SecretError
-from discreet.mechanisms.block_law import Counting
+from discreet.mechanisms.block_law import Counting, Data
 from discreet.mechanisms.decoders import BlockDecoder
-from discreet.mechanisms.evidence import Data
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.mechanism import Mechanism
 

@@ -1,13 +1,13 @@
 """The best mechanism for a domain: the one that the comparison recommends."""
 
 import warnings
-from typing import Any
+from typing import Unpack
 
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism
-from discreet.planning.candidates import People, Requirements, Target
+from discreet.planning.candidates import Requirements, Wishes
 from discreet.planning.central import CentralPlan, CentralTarget, plan_central
-from discreet.planning.compare import LONG, WITHIN, compared
+from discreet.planning.compare import LONG, compared
 
 
 def best(
@@ -15,14 +15,8 @@ def best(
     epsilon: float,
     users: int | None = None,
     *,
-    target: Target | None = None,
-    sensitive_mass: float | None = None,
-    p: Any = None,
-    largest_report: float | None = None,
-    most_seconds: float | None = None,
-    reports_per_user: int = 1,
-    within: float = WITHIN,
     central: CentralTarget | None = None,
+    **wishes: Unpack[Wishes],
 ) -> BlockMechanism:
     """Return the mechanism with the smallest reports among those with nearly the least error.
 
@@ -32,18 +26,22 @@ def best(
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise to each user, in nats; with ``central`` the most that a report may say.
         users: their number; None for any number. With ``central``, the reports in a batch.
-        target: what the error should be least for: ``"worst-case"``, ``"sensitive-mass"`` or ``"distribution"``; None
-            for what is known of the people, else the worst case.
-        sensitive_mass: p(X_S), the share of people whose value is sensitive, if it is roughly known.
-        p: ``(|X|,)`` the distribution, if that is roughly known.
-        largest_report: most bytes that a report may take.
-        most_seconds: that counting all reports (100,000 of any number) and decoding their tally may take the collector,
-            on one core.
-        reports_per_user: t; each report then has epsilon/t.
-        within: how much more mean squared error than the least is little, as a share of it; 0 for the least error,
-            whatever a report weighs.
         central: a promise for what is published of shuffled reports: of each mechanism the largest epsilon is taken
             that keeps it (see `plan_central`).
+        wishes: by name:
+
+            - ``target``: what the mean squared error should be least for: ``"worst-case"``, ``"sensitive-mass"``
+              (spread evenly, and the rest too) or ``"distribution"`` (p); None for what is known of the people, else
+              the worst case.
+            - ``sensitive_mass``: p(X_S), the share of people whose value is sensitive, if it is roughly known.
+            - ``p``: ``(|X|,)`` the distribution, if that is roughly known, instead of a mass.
+            - ``largest_report``: most bytes that a report may take.
+            - ``most_seconds``: that counting all reports (100,000 of any number) and decoding their tally may take the
+              collector, on one core.
+            - ``reports_per_user``: t (1); each report then has epsilon/t, and n t of them count as independent (see
+              `discreet.planning.candidates.Requirements`).
+            - ``within``: how much more error than the least is little (0.05), as a share of it: the smallest report
+              with no more is recommended; 0 for the least error, whatever a report weighs.
 
     Raises:
         ParameterError: if a number is out of range, no mechanism is small and quick enough, or ``central`` has no
@@ -63,19 +61,11 @@ def best(
         >>> shuffled.name, round(shuffled.epsilon, 2)
         ('rr', 3.93)
     """
-    asked = Requirements.of(
-        domain,
-        epsilon,
-        users,
-        target=target,
-        people=People.of(domain, sensitive_mass, p),
-        largest_report=largest_report,
-        most_seconds=most_seconds,
-        reports_per_user=reports_per_user,
-        within=within,
-    )
+    if "standard_error" in wishes:
+        raise TypeError("best() has no argument 'standard_error'; discreet.planning.compare.compare has.")
+    asked = Requirements.of(domain, epsilon, users, **wishes)
     found = compared(asked) if central is None else plan_central(asked, central)
     chosen = found.best.candidate if isinstance(found, CentralPlan) else found.best
-    if most_seconds is None and chosen.seconds > LONG:
+    if asked.most_seconds is None and chosen.seconds > LONG:
         warnings.warn(f"{found.recommendation} Say most_seconds to bound it.", UserWarning, stacklevel=2)
     return chosen.mechanism

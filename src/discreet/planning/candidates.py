@@ -10,7 +10,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, sqrt
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 import numpy as np
 
@@ -45,6 +45,22 @@ ASSUMED_SENSITIVE_MASS = 0.05
 
 COUNTED = 100_000
 """Reports whose cost is reckoned where their number is not known."""
+
+WITHIN = 0.05
+"""The default of ``within``: the additional error, as a share of the least, that a smaller report may cost."""
+
+
+class Wishes(TypedDict, total=False):
+    """Wishes for a mechanism, beside domain, epsilon and users; `discreet.best` says what each is."""
+
+    target: Target | None
+    sensitive_mass: float | None
+    p: Any
+    largest_report: float | None
+    most_seconds: float | None
+    reports_per_user: int
+    within: float
+
 
 # So many that what lasts in an error counts in full; the others only scale.
 _VERY_MANY = 1 << 40
@@ -150,7 +166,15 @@ class Requirements:
 
     @classmethod
     def of(
-        cls, domain: Domain, epsilon: float, users: int | None, *, people: People, target: Target | None, **limits: Any
+        cls,
+        domain: Domain,
+        epsilon: float,
+        users: int | None,
+        *,
+        target: Target | None = None,
+        sensitive_mass: float | None = None,
+        p: Any = None,
+        **limits: Any,
     ) -> "Requirements":
         """Return requirements; without a target the error should be least for what is known of the people.
 
@@ -158,10 +182,12 @@ class Requirements:
             domain: as in the attributes.
             epsilon: in nats.
             users: or None.
-            people: what is assumed of them.
             target: or None: for their distribution or mass if that is known, else the worst case.
+            sensitive_mass: p(X_S) of the people, if that is known.
+            p: their distribution, if that is known.
             limits: the other attributes.
         """
+        people, limits = People.of(domain, sensitive_mass, p), {"within": WITHIN, **limits}
         known: dict[str, Target] = {"assumed": "worst-case", "mass": "sensitive-mass", "distribution": "distribution"}
         return cls(domain, epsilon, users, people, known[people.source] if target is None else target, **limits)
 

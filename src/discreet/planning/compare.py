@@ -12,7 +12,7 @@ Comparison of all mechanisms: losses, report sizes, users needed, and the best o
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -22,11 +22,11 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.candidates import (
     COUNTED,
+    WITHIN,
     Candidate,
     LeastErrors,
-    People,
     Requirements,
-    Target,
+    Wishes,
     bounds,
     candidate,
     compared_mechanisms,
@@ -121,9 +121,6 @@ def _curves(found: Iterable[tuple[str, float, float]]) -> tuple[Curve, ...]:
 
 SAME = 1 + 1e-9
 """Errors whose ratio is below this are the same but for rounding."""
-
-WITHIN = 0.05
-"""The default of ``within``: the additional error, as a share of the least, that a smaller report may cost."""
 
 _BETTER = 0.9
 
@@ -399,14 +396,8 @@ def compare(
     epsilon: float,
     users: int | None = None,
     *,
-    target: Target | None = None,
-    sensitive_mass: float | None = None,
-    p: Any = None,
-    largest_report: float | None = None,
-    most_seconds: float | None = None,
-    reports_per_user: int = 1,
     standard_error: float | None = None,
-    within: float = WITHIN,
+    **wishes: Unpack[Wishes],
 ) -> MechanismComparison:
     """Return the comparison of all mechanisms on a domain.
 
@@ -414,17 +405,9 @@ def compare(
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise to each user, in nats.
         users: n, their number; None for any number, and then the collector's seconds are those of 100,000 reports.
-        target: what the mean squared error should be least for: ``"worst-case"``, ``"sensitive-mass"`` (spread evenly,
-            and the rest too) or ``"distribution"`` (p); None for what is known of the people, else the worst case.
-        sensitive_mass: p(X_S), the share of people whose value is sensitive; None to assume 5% (1 if every value is
-            sensitive).
-        p: ``(|X|,)`` the distribution that is known or assumed, instead of a mass.
-        largest_report: most bytes that a report may take.
-        most_seconds: that counting all reports and decoding their tally may take the collector, on one core.
-        reports_per_user: t; each report then has epsilon/t, and n t of them count as independent (see `Requirements`).
         standard_error: wanted for every value, under the target: how many users does that take?
-        within: the smallest report is recommended whose error is at most this much, as a share, above the least; 0 for
-            the least error.
+        wishes: those of `discreet.best`, by name: ``target``, ``sensitive_mass`` (None to assume 5%, or 1 if every
+            value is sensitive), ``p``, ``largest_report``, ``most_seconds``, ``reports_per_user``, ``within``.
 
     Raises:
         ParameterError: if a number is out of range, the target lacks what it is about, or no mechanism is small
@@ -437,20 +420,7 @@ def compare(
         >>> comparison.best.name, comparison.least.name
         ('design, known mass', 'design, known mass')
     """
-    return compared(
-        Requirements.of(
-            domain,
-            epsilon,
-            users,
-            target=target,
-            people=People.of(domain, sensitive_mass, p),
-            largest_report=largest_report,
-            most_seconds=most_seconds,
-            reports_per_user=reports_per_user,
-            standard_error=standard_error,
-            within=within,
-        )
-    )
+    return compared(Requirements.of(domain, epsilon, users, standard_error=standard_error, **wishes))
 
 
 def compared(requirements: Requirements) -> MechanismComparison:
@@ -462,7 +432,7 @@ def compared(requirements: Requirements) -> MechanismComparison:
     Example:
         >>> import discreet as dc
         >>> domain = dc.Domain(range(4))
-        >>> asked = Requirements.of(domain, 1.0, 1000, people=People.of(domain, None, None), target=None)
+        >>> asked = Requirements.of(domain, 1.0, 1000)
         >>> compared(asked).best.name == compare(domain, 1.0, 1000).best.name
         True
     """

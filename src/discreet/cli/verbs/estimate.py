@@ -57,7 +57,7 @@ from discreet.formats.public_columns import read_margins, read_public, read_shar
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import estimate_facts, objects, put_tally
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.evidence import StoredBlocks
+from discreet.mechanisms.block_law import StoredBlocks
 from discreet.mechanisms.personalized import Personalized
 from discreet.privacy.publication import batches_of, cells_of, two_digits
 from discreet.results.estimate import Estimate

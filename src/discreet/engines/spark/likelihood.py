@@ -24,8 +24,7 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, Rows, RowSums
 from discreet.files.reading import Progress
 from discreet.formats.sources import Seen
-from discreet.mechanisms.block_law import BlockLaw, Membership
-from discreet.mechanisms.evidence import StoredBlocks
+from discreet.mechanisms.block_law import BlockLaw, Membership, StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
 
 # Reports that are laid out together: a multiple of what any law lays out together, small enough for what Spark keeps.
