@@ -22,7 +22,7 @@ from discreet.estimators import METHODS, estimate
 from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism, PerValueEncoding, PerValueResponse, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.law import LawMechanism
-from discreet.mechanisms.per_value import EpsilonGroups, best_odds
+from discreet.mechanisms.per_value import GroupEpsilons, best_odds
 from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.singletons import Singletons
 from discreet.privacy.audit import audit
@@ -193,7 +193,7 @@ def test_randomized_response_has_its_closed_forms(case: Case) -> None:
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0, 12.0])
 @pytest.mark.parametrize("v", [1, 7])
 def test_one_epsilon_takes_theta_one_half(v: int, epsilon: float) -> None:
-    odds = float(best_odds(EpsilonGroups((epsilon,), np.zeros(v, dtype=np.int64))))
+    odds = float(best_odds(GroupEpsilons.over(np.zeros(v, dtype=np.int64), (epsilon,))))
     assert odds == pytest.approx(1 / (1 + 2 * float(beta(epsilon))), rel=2e-6)
     domain = Domain(range(9), sensitive=range(v))
     mechanism = PerValueEncoding(domain, epsilon, epsilons=[{"values": range(v), "epsilon": epsilon}])
@@ -205,7 +205,7 @@ def test_one_epsilon_takes_theta_one_half(v: int, epsilon: float) -> None:
 @pytest.mark.parametrize("epsilons", [(0.5, 1.0, 2.0), (0.05, 3.0), (1.0, 1.1), (0.3, 20.0), (150.0, 200.0)])
 def test_the_odds_have_the_least_summed_variance_of_noise(epsilons: tuple[float, ...]) -> None:
     groups = np.repeat(np.arange(len(epsilons)), [3, 5, 2][: len(epsilons)])
-    found = float(best_odds(EpsilonGroups(epsilons, groups)))
+    found = float(best_odds(GroupEpsilons.over(groups, epsilons)))
     b = beta(np.array(epsilons)[groups])
 
     def loss(r: Any) -> Any:

@@ -11,7 +11,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import PerValueEncoding
 from discreet.mechanisms.block_law import tallied
-from discreet.mechanisms.per_value import EpsilonGroups, WeightedBits, picked
+from discreet.mechanisms.per_value import GroupEpsilons, WeightedBits, picked
 
 MANY = 8_000_000
 
@@ -82,8 +82,8 @@ def test_levels_are_read_the_same_from_groups_and_from_labels() -> None:
     domain = Domain(range(100), sensitive=range(90))
     epsilons = {code: [0.5, 1.0, 1.0, 2.0][code % 4] for code in range(90)}
     groups = [{"values": [c for c in range(90) if c % 4 == rest], "epsilon": epsilons[rest]} for rest in range(4)]
-    by_label, by_group = EpsilonGroups.of(domain, 2.0, epsilons), EpsilonGroups.of(domain, 2.0, groups)
-    assert by_label.epsilons == by_group.epsilons == (0.5, 1.0, 2.0)
+    by_label, by_group = GroupEpsilons.of(domain, 2.0, epsilons), GroupEpsilons.of(domain, 2.0, groups)
+    assert by_label == by_group == (0.5, 1.0, 2.0)
     assert by_label.groups.tolist() == by_group.groups.tolist() == [(code % 4 + 1) // 2 for code in range(90)]
     assert by_label.counts == by_group.counts == [23, 45, 22]
 
@@ -91,7 +91,7 @@ def test_levels_are_read_the_same_from_groups_and_from_labels() -> None:
 def test_ranges_are_groups_too() -> None:
     domain = Domain(range(5, 25))
     groups = [{"values": range(5, 12), "epsilon": 1.0}, {"values": range(12, 25), "epsilon": 2.0}]
-    assert EpsilonGroups.of(domain, 2.0, groups).counts == [7, 13]
+    assert GroupEpsilons.of(domain, 2.0, groups).counts == [7, 13]
     assert Domain(range(5, 25), sensitive=range(20, 25)).sensitive_codes.tolist() == [15, 16, 17, 18, 19]
     assert Domain(range(5, 25), sensitive=range(20, 4, -5)).sensitive_codes.tolist() == [0, 5, 10, 15]
 

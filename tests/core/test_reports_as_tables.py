@@ -15,7 +15,7 @@ import pytest
 import discreet as dc
 from discreet.core.reports import Reports
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.mechanisms.report_tables import from_arrow, to_arrow
+from discreet.mechanisms.report_tables import taken_reports, to_arrow
 from laws import MEDIUM, Case, cases, over, sampled
 from refusals import refused
 
@@ -108,7 +108,7 @@ def test_a_table_of_arrow_is_a_table_of_a_file(case: Case, tmp_path: Path) -> No
     mechanism, reports = case.mechanism, sampled(case, 60)
     table = pa.table(reports)
     assert table.equals(to_arrow(mechanism, reports), check_metadata=True)
-    assert same(from_arrow(mechanism, table), reports, mechanism)
+    assert same(taken_reports(mechanism, table), reports, mechanism)
     pq.write_table(table, tmp_path / "arrow.parquet")
     assert same(dc.read_reports(tmp_path / "arrow.parquet", mechanism), reports, mechanism)
     again = pickle.loads(pickle.dumps(reports))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from discreet.kernels import hashing
-from discreet.kernels.hashing import count_preimages, preimages_dot, preimages_dot_transposed
+from discreet.kernels.hashing import add_preimages, preimages_dot, preimages_dot_transposed
 
 _Columns = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 _PARAMETERS = [
@@ -44,6 +44,15 @@ def _blocks(columns: _Columns, prime: int, buckets: int, size: int) -> list[list
     rows = zip(*(column.tolist() for column in columns), strict=True)
     blocks = [[(alpha * z + beta) % prime for z in range(bucket, prime, buckets)] for alpha, beta, bucket in rows]
     return [[x for x in block if x < size] for block in blocks]
+
+
+def count_preimages(
+    *columns: NDArray[np.unsignedinteger[Any]], prime: int, buckets: int, size: int
+) -> NDArray[np.int64]:
+    counts = np.zeros((1, size), np.int64)
+    groups = np.zeros(len(columns[0]), np.int32)
+    add_preimages((columns[0], columns[1], columns[2]), groups, counts, prime=prime, buckets=buckets)
+    return counts[0]
 
 
 def _check(columns: _Columns, prime: int, buckets: int, size: int) -> None:
@@ -136,8 +145,10 @@ def test_what_does_not_fit_is_refused() -> None:
         count_preimages(a, a, a[:2], **law)
     with pytest.raises(ValueError, match="uint32 with one shape"):
         count_preimages(a, a, a.astype(np.int64), **law)
-    for wrong in ({"prime": 4}, {"prime": 2**32}, {"buckets": 0}, {"size": -1}):
+    for wrong in ({"prime": 4}, {"prime": 2**32}, {"buckets": 0}):
         with pytest.raises(ValueError, match="must hold, got size="):
             count_preimages(a, a, a, **(law | wrong))
+    with pytest.raises(ValueError, match="must hold, got size="):
+        preimages_dot_transposed(a, a, a, np.zeros(3), **(law | {"size": -1}))
     with pytest.raises(ValueError, match="weights must have shape"):
         preimages_dot_transposed(a, a, a, np.zeros(4), **law)

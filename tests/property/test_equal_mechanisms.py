@@ -25,7 +25,7 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.law import LawMechanism
-from discreet.mechanisms.per_value import EpsilonGroups
+from discreet.mechanisms.per_value import GroupEpsilons
 from laws import BUILDERS
 from refusals import refused
 
@@ -113,7 +113,7 @@ def test_promises_to_each_value_may_be_said_again() -> None:
     assert [again.promised_to(code) for code in range(8)] == [1.0, 2.0] * 4
     assert "said anew" in refused(ParameterError, lambda: replace(made, domain=PLAIN))
     assert "said anew" in refused(ParameterError, lambda: replace(made, epsilon=1.5))
-    assert EpsilonGroups.of(DOMAIN, 2.0, made.epsilons).counts == [4, 4]  # type: ignore[arg-type]
+    assert GroupEpsilons.of(DOMAIN, 2.0, made.epsilons).counts == [4, 4]  # type: ignore[arg-type]
 
 
 def test_a_law_of_ones_own_is_kept_as_it_is() -> None:

@@ -6,8 +6,8 @@ FAULTS = [
     Fault(
         "values are promised what their neighbours are",
         "mechanisms/per_value.py",
-        "return cls(tuple(different), sealed(groups))",
-        "return cls(tuple(different), sealed(np.roll(groups, 1)))",
+        "return cls.over(sealed(groups), different)",
+        "return cls.over(sealed(np.roll(groups, 1)), different)",
         ("tests/contract/test_golden.py",),
     ),
     Fault(
@@ -386,8 +386,8 @@ FAULTS = [
     Fault(
         "bad rows are left out where none may be",
         "mechanisms/report_tables.py",
-        "sift_arrow(mechanism, table) if sift else",
-        "sift_arrow(mechanism, table) if True else",
+        "    if sift:\n        return sift_untyped",
+        "    if True:\n        return sift_untyped",
         ("tests/engines/test_local_engine.py",),
     ),
     Fault(

@@ -42,32 +42,6 @@ _MOST_TASKS = 64
 _NOWHERE = 0xFFFFFFFF
 
 
-def count_preimages(
-    alpha: _Column, beta: _Column, bucket: _Column, *, prime: int, buckets: int, size: int
-) -> NDArray[np.int64]:
-    """Return, for every value, the number of blocks that contain it.
-
-    Args:
-        alpha: shape ``(m,)``.
-        beta: shape ``(m,)``.
-        bucket: shape ``(m,)``.
-        prime: the modulus, at least size and below 2^32.
-        buckets: g, at least 1 and below 2^32.
-        size: the number of values.
-
-    Returns:
-        Counts, shape ``(size,)``.
-
-    Raises:
-        ValueError: If the columns, the prime, g or the size do not fit together.
-    """
-    columns = _checked_columns(alpha, beta, bucket)
-    _check_parameters(prime, buckets, size)
-    counts = np.zeros(size, np.int64)
-    _count(columns, prime, buckets, counts)
-    return counts
-
-
 def add_preimages(
     columns: _Columns, groups: NDArray[np.int32], counts: NDArray[np.int64], *, prime: int, buckets: int
 ) -> None:
@@ -77,8 +51,8 @@ def add_preimages(
         columns: alpha, beta and bucket, each of shape ``(m,)``.
         groups: shape ``(m,)``, rows of the counts, all of them there.
         counts: shape ``(groups, size)``, contiguous; changed in place.
-        prime: as for `count_preimages`.
-        buckets: as there.
+        prime: the modulus, at least size and below 2^32.
+        buckets: g, at least 1 and below 2^32.
 
     Raises:
         ValueError: If the columns, the prime, g or the size do not fit together.
@@ -206,20 +180,6 @@ def _part(columns: _Columns, start: int, stop: int) -> _Columns:
 
 def _reports_per_task(prime: int, buckets: int) -> int:
     return max(_STEPS_PER_TASK // -(-prime // buckets), _LANES)
-
-
-@compiled()
-def _count(columns: _Columns, prime: int, buckets: int, counts: NDArray[np.int64]) -> None:
-    for start in range(0, columns[0].size, _LANES):
-        x, step, visits = _begin(columns, start, prime, buckets)
-        common = visits.min()
-        for visit in range(visits.max()):
-            if visit >= common:
-                _retire(x, visits, visit)
-            for lane in range(x.size):
-                if x[lane] < counts.size:
-                    counts[x[lane]] += 1
-            _advance(x, step, prime)
 
 
 @compiled()

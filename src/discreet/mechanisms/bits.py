@@ -377,8 +377,22 @@ class UnaryEncoding(BlockMechanism):
         if self.theta is None:
             return 1 / (1 + exp(self.epsilon / 2))
         if isinstance(self.theta, str) and self.theta == "optimal":
-            return _best_noise(size, self.domain.size, self.epsilon, self.clear_bits)
-        return _noise(_checked_theta(self.theta), self.epsilon)
+            if self.domain.size < 2:
+                raise ParameterError("theta='optimal' has nothing to choose in a domain of one value; leave it out.")
+            # Of the best theta, or the nearest that bits can have.
+            best = optimal_theta(size, self.domain.size, self.epsilon, clear_bits=self.clear_bits)
+            return _inclusion(best.theta, best.complement, self.epsilon)
+        theta = real_number(self.theta)
+        if not 0 < theta < 1:
+            raise ParameterError(
+                f"theta must be a number between 0 and 1, both excluded, or 'optimal', got theta={shown(self.theta)}."
+            )
+        noise = _inclusion(theta, 1 - theta, self.epsilon)
+        if not 2.0**-GREATEST_DEPTH < noise < 1 - 2.0**-GREATEST_DEPTH:
+            raise ParameterError(
+                f"theta={theta!r} needs bits too rare or too frequent at this epsilon; choose another one."
+            )
+        return noise
 
     def _error(self, law: IndependentBits) -> float:
         """Return the worst-case error of one report under a law."""
@@ -399,34 +413,7 @@ class UnaryEncoding(BlockMechanism):
         return {"theta": theta, "digits": self.law.depth}
 
 
-def _best_noise(size: int, total: int, epsilon: float, clear_bits: bool) -> float:
-    """Return d1 of the best theta, or the nearest that bits can have."""
-    if total < 2:
-        raise ParameterError("theta='optimal' has nothing to choose in a domain of one value; leave it out.")
-    best = optimal_theta(size, total, epsilon, clear_bits=clear_bits)
-    return _inclusion(best.theta, best.complement, epsilon)
-
-
 def _inclusion(theta: float, complement: float, epsilon: float) -> float:
     """Return d1. With e^-eps, not e^eps: no overflow."""
     weight = theta * exp(-epsilon)
     return weight / (complement + weight)
-
-
-def _noise(theta: float, epsilon: float) -> float:
-    """Return d1 of a theta that was asked for."""
-    noise = _inclusion(theta, 1 - theta, epsilon)
-    if not 2.0**-GREATEST_DEPTH < noise < 1 - 2.0**-GREATEST_DEPTH:
-        raise ParameterError(
-            f"theta={theta!r} needs bits too rare or too frequent at this epsilon; choose another one."
-        )
-    return noise
-
-
-def _checked_theta(theta: object) -> float:
-    number = real_number(theta)
-    if not 0 < number < 1:
-        raise ParameterError(
-            f"theta must be a number between 0 and 1, both excluded, or 'optimal', got theta={shown(theta)}."
-        )
-    return number

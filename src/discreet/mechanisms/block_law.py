@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.checks import checked_whole
 from discreet.core.random import Coins, RandomSource, chosen, half_toss, or_noise
 from discreet.core.reports import Blocks, Column, Reports, block_count, smallest_unsigned
 from discreet.core.tally import Tally, total
@@ -96,10 +97,7 @@ class EachValue(Membership):
         """Return v."""
         return len(self.multiplicity)
 
-    @property
-    def size(self) -> int:
-        """Return v."""
-        return len(self.multiplicity)
+    size = rows
 
     def dot(self, values: Any) -> Any:
         """Return ``values``."""
@@ -559,6 +557,14 @@ class EvenLaw(BlockLaw):
     """A block law with one group: every value is in a noise block with the same probability."""
 
     __slots__ = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a size that is none, of laws that are data classes and say no more of it.
+
+        Raises:
+            ParameterError: if there is no value.
+        """
+        checked_whole("size", self.size)
 
     @property
     @abstractmethod

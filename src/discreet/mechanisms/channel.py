@@ -6,7 +6,7 @@ Their decoder is a right inverse of the matrix.
 import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from operator import itemgetter
 from typing import Any, ClassVar
@@ -24,10 +24,10 @@ from discreet.core.tally import Tally, total
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.block_law import Data, Evidence, MatrixRows, PlaceCounts
 from discreet.mechanisms.count_laws import CodedLaw
-from discreet.mechanisms.covariances import OutputRatios, output_covariance
+from discreet.mechanisms.covariances import OutputRatios
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.theory.binomial import MeanWorths, WorthMoment
-from discreet.theory.covariance import Covariance
+from discreet.theory.covariance import Contributions, SampleCovariance
 from discreet.theory.linear_decoder import worst_distribution
 
 
@@ -64,8 +64,7 @@ class MatrixDecoder(Decoder):
 
     def decode(self, tally: Tally) -> FloatArray:
         """Return `estimate` of a tally that was checked before."""
-        estimate: FloatArray = (tally.support / tally.n) @ self.inverse
-        return estimate
+        return (tally.support / tally.n) @ self.inverse
 
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ``(A, B)`` such that n Var(p_hat_x) is about A + B p - p^2, the others' shares being as estimated."""
@@ -84,8 +83,7 @@ class MatrixDecoder(Decoder):
     def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` mean squared contributions of the reports to the estimates."""
         del linear
-        squares: FloatArray = (tally.support / tally.n) @ self.inverse**2
-        return squares
+        return (tally.support / tally.n) @ self.inverse**2
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
         """Return the means of the worths of outputs, with their moments as far as the tally tells."""
@@ -105,14 +103,15 @@ class MatrixDecoder(Decoder):
         covariance: FloatArray = ((share * totals) @ self.inverse - frequencies * (share @ totals)) / tally.n
         return covariance
 
-    def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance:
+    def covariance(self, evidence: Evidence, linear: FloatArray) -> SampleCovariance:
         """Return the covariance of the linear estimate."""
-        return output_covariance(self.inverse, evidence.tally, linear)
+        tally = evidence.tally
+        outputs = Contributions(tally.support.astype(np.float64), partial(np.matmul, self.inverse))
+        return SampleCovariance(linear, tally.n, [outputs])
 
     def covariances_at(self, p: FloatArray) -> FloatArray:
         """Return n times the ``(|X|, |X|)`` covariances of the estimate, exactly, for a true ``p``."""
-        covariances: FloatArray = (self.inverse.T * (p @ self.matrix)) @ self.inverse - np.outer(p, p)
-        return covariances
+        return (self.inverse.T * (p @ self.matrix)) @ self.inverse - np.outer(p, p)
 
     def variances(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` variances of the estimate, exactly, for a true ``p``."""
@@ -134,8 +133,7 @@ class MatrixDecoder(Decoder):
     def worth(self, reports: Reports) -> FloatArray:
         """Return the ``(n, |X|)`` contributions of reports to the estimates: the row of the output of each."""
         self.maker.checked_tally_of(reports)
-        worth: FloatArray = self.inverse[reports.blocks["output"].astype(np.int64)]
-        return worth
+        return self.inverse[reports.blocks["output"].astype(np.int64)]
 
     @cached_property
     def worth_range(self) -> tuple[FloatArray, FloatArray]:

@@ -31,7 +31,7 @@ from discreet.theory.binomial import (
     sum_moment,
 )
 from discreet.theory.design import Design
-from discreet.theory.linear_decoder import JointInclusion, LinearDecoder, PerValue
+from discreet.theory.linear_decoder import LinearDecoder, PerValue
 
 CodedLaw: TypeAlias = tuple[IntArray, CountLaw]
 """Codes, and what is known of the counts of these values."""
@@ -117,7 +117,13 @@ class SumLaw:
             linear,
             likely,
         )
-        parts = () if multinomial or not v else _alike_blocks(law, numbers)
+        parts: tuple[AlikeBlocks, ...] = ()
+        if v and not multinomial and law.joint_inclusion(1) is not None:
+            kinds = numbers.alike_worths(law.joint_inclusion)
+            parts = tuple(
+                AlikeBlocks(own, noisy, tuple(float(joint(count) or 0) for count in range(1, 5)), worth, share)
+                for own, noisy, joint, worth, share in kinds
+            )
         whole = values.mapped(lambda each: each.sum(keepdims=True))
         return cls(values, whole, n, s, max(1 - seen, 0.0) if v else 0.0, parts, multinomial)
 
@@ -206,19 +212,6 @@ class SumLaw:
         # At most what there are.
         told = sets.told / (self.n * self.truth * max(seen, 1.0))
         return ValueSets(sets.covered, told, control, int(self.whole.covered[0]), self.mass)
-
-
-def _alike_blocks(law: BlockLaw, numbers: LinearDecoder | Design) -> tuple[AlikeBlocks, ...]:
-    """Return the worths of reports to values that are alike, by block size for a design; nothing for other laws."""
-    if law.joint_inclusion(1) is None:
-        return ()
-    kinds = numbers.alike_worths(law.joint_inclusion)
-    return tuple(AlikeBlocks(truth, noisy, _joint(joint), worth, share) for truth, noisy, joint, worth, share in kinds)
-
-
-def _joint(inclusion: JointInclusion) -> tuple[float, float, float, float]:
-    one, two, three, four = (float(inclusion(count) or 0) for count in range(1, 5))
-    return one, two, three, four
 
 
 def clear_counts(domain: Domain, tally: Tally, truth: float) -> list[CodedLaw]:

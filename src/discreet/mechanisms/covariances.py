@@ -110,18 +110,14 @@ def block_covariance(
     if evidence.noise is not None:
         shares = domain.arrange(tally.support / tally.n, tally.clear / tally.n)
         return _single_values(shares, numbers, linear).scaled(each)
-    if _is_alike(domain, law) or _taken_as_alike(law, numbers, evidence):
+    # Where reports are needed and not at hand, but inclusions are nearly independent, values are taken as alike.
+    nearly = not (numbers.clear_blocks or numbers.pool_bias) and law.joint_inclusion(3) is not None
+    if _is_alike(domain, law) or (evidence.blocks is None and nearly):
         return _alike_values(domain, law, numbers, linear).scaled(each)
     if numbers.clear_blocks or evidence.membership is None or not evidence.membership.is_here:
         return None
     # The numbers are none of a design, whose values are alike.
     return _of_blocks(domain, cast("LinearDecoder", numbers), evidence.membership, tally, linear)
-
-
-def output_covariance(inverse: FloatArray, tally: Tally, linear: FloatArray) -> Covariance:
-    """Return the covariance of the linear estimate of an explicit channel, given its ``(|Y|, |X|)`` decoder."""
-    outputs = Contributions(tally.support.astype(np.float64), partial(np.matmul, inverse))
-    return SampleCovariance(linear, tally.n, [outputs])
 
 
 def covariance_at(
@@ -141,12 +137,6 @@ def covariance_at(
 
 def _is_alike(domain: Domain, law: BlockLaw) -> bool:
     return law.triple_covariance is not None or not domain.sensitive_count
-
-
-def _taken_as_alike(law: BlockLaw, numbers: LinearDecoder | Design, evidence: Evidence) -> bool:
-    """Return true if reports are needed and not at hand, but inclusions are nearly independent."""
-    nearly = not (numbers.clear_blocks or numbers.pool_bias) and law.joint_inclusion(3) is not None
-    return evidence.blocks is None and nearly
 
 
 def _single_values(shares: FloatArray, numbers: LinearDecoder | Design, linear: FloatArray) -> LowRankCovariance:
@@ -170,15 +160,12 @@ def _alike_values(
     both = np.array([0.0, 1.0, 0.0, 1.0])
     core = products - np.outer(both, both)
     used = [at for at in range(4) if core[at].any() and len(classes[at // 2])]
-    factors = np.array([_factor(domain, linear, at) for at in used])
+    # The vectors 1 and p on X_S, and 1 and p on the others.
+    classes_of = [mask.astype(np.float64) for mask in (domain.sensitive, ~domain.sensitive)]
+    vectors = [vector for mask in classes_of for vector in (mask, np.where(mask, linear, 0.0))]
+    factors = np.array([vectors[at] for at in used])
     diagonal = domain.arrange(*apart) if domain.sensitive_count else apart[1]
     return LowRankCovariance(linear, diagonal, factors, core[np.ix_(used, used)])
-
-
-def _factor(domain: Domain, linear: FloatArray, at: int) -> FloatArray:
-    """Return one of the ``(|X|,)`` vectors 1 and p on X_S, and 1 and p on the others."""
-    chosen = domain.sensitive if at < 2 else ~domain.sensitive
-    return np.where(chosen, linear, 0.0) if at % 2 else chosen.astype(np.float64)
 
 
 def _products(law: BlockLaw, numbers: LinearDecoder | Design, mass: float) -> FloatArray:

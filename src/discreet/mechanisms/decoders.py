@@ -102,8 +102,7 @@ class BlockDecoder(Decoder):
         clear = self.domain.clear_count
         mass = 1 - tally.clear_total / (tally.n * self.numbers.truth) if clear else 1.0
         constant, slope = self.variance_of(mass if self.domain.sensitive_count else 0.0)
-        squares: FloatArray = constant + slope * linear
-        return squares
+        return constant + slope * linear
 
     @property
     def is_one_number(self) -> bool:
@@ -186,8 +185,7 @@ class BlockDecoder(Decoder):
             worth = self.worth(self.maker.obfuscate_codes(one, random=random))
             total += worth.sum(axis=0)
             squares += worth.T @ worth
-        covariances: FloatArray = squares / n - np.outer(total, total) / n**2
-        return covariances
+        return squares / n - np.outer(total, total) / n**2
 
     def pool_covariances(self, p: FloatArray) -> FloatArray | None:
         """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None where nothing is pooled."""

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.checks import checked_whole
 from discreet.core.random import Coins, RandomSource, fresh_lanes, fresh_words, half_toss, or_noise
 from discreet.core.reports import Blocks, smallest_unsigned
 from discreet.kernels import counting
@@ -33,14 +32,6 @@ class HadamardColumns(IndexedLaw):
 
     size: int
 
-    def __post_init__(self) -> None:
-        """Refuse parameters that define no law.
-
-        Raises:
-            ParameterError: if there is no value.
-        """
-        checked_whole("size", self.size)
-
     @property
     def inclusion(self) -> Fraction:
         """Return pi = 1/2."""
@@ -58,8 +49,7 @@ class HadamardColumns(IndexedLaw):
 
     def hits(self, m: FloatArray) -> FloatArray:
         """Return 1/2, 3/4 and then 1: of two rows and their product, an odd number is +1 in every column."""
-        found: FloatArray = np.array([0.0, 0.5, 0.75, 1.0])[np.minimum(m, 3).astype(np.int64)]
-        return found
+        return np.array([0.0, 0.5, 0.75, 1.0])[np.minimum(m, 3).astype(np.int64)]
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`."""

@@ -52,7 +52,7 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.core.arithmetic import is_prime, next_prime
 from discreet.core.checks import checked_whole
 from discreet.core.random import WORD_RANGE, Coins, RandomSource, chosen, joint, uniform_below
-from discreet.core.reports import Blocks, Column, smallest_unsigned
+from discreet.core.reports import Blocks, Column, block_count, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import CutMembership, EvenLaw, ListedLaw, ValueCounts, WholeAlphabet, uniform
 from discreet.mechanisms.law import BlockMechanism, least_worst, sensitive_size
@@ -199,9 +199,8 @@ class HashBuckets(HashedBlocks):
         return ValueCounts(self, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
-        from discreet.kernels.hashing import count_preimages
-
-        counts += count_preimages(*_three(blocks), prime=self.prime, buckets=self.buckets, size=self.size)
+        # All of one group, which takes no longer.
+        self._add_by_group(blocks, np.zeros(block_count(blocks), np.int32), counts.reshape(1, -1))
 
     def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
         from discreet.kernels.hashing import add_preimages
@@ -495,9 +494,13 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return the ``(v,)`` support T: for each value the sum of the counts of its bucket under every function."""
+        return self.gathered(counts)
+
+    def gathered(self, each: AnyArray) -> AnyArray:
+        """Return for each value the sum, over all functions, of ``(m g,)`` numbers of its buckets, in their type."""
         from discreet.kernels.hashing import gather_buckets
 
-        tables = counts.reshape(self.functions, self.buckets)
+        tables = each.reshape(self.functions, self.buckets)
         return gather_buckets(self.pool, tables, prime=self.prime, size=self.size)
 
     def membership_of(self, counts: IntArray) -> "DistinctBuckets":
@@ -561,10 +564,7 @@ class DistinctBuckets(WholeAlphabet):
 
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(v,)`` B.T @ weights."""
-        from discreet.kernels.hashing import gather_buckets
-
-        tables = np.asarray(weights, dtype=np.float64).reshape(self.law.functions, self.law.buckets)
-        return gather_buckets(self.law.pool, tables, prime=self.law.prime, size=self.law.size)
+        return self.law.gathered(np.asarray(weights, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

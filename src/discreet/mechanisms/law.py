@@ -20,7 +20,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.checks import checked_epsilon, shown
+from discreet.core.checks import checked_epsilon, checked_flag
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.guarantee import GroupPromise, Guarantee
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, likelihood_ratio, logarithm, truth_threshold
@@ -83,7 +83,14 @@ def spelled(domain: Domain, law: BlockLaw, numbers: LinearDecoder) -> FloatArray
     """
     if numbers.clear_blocks:
         raise ParameterError("a mechanism with clear_bits has reports of two parts; spell out the one without.")
-    weights, contained = _alphabet(domain, law)
+    if not is_small(domain, law):
+        # The number itself may be too large even for a float.
+        raise ParameterError(
+            f"only matrices of up to {MOST_ENTRIES:g} entries are spelled out; this mechanism's has more, "
+            f"for {domain.size} values."
+        )
+    listed, chances = law.alphabet()
+    weights, contained = chances.astype(np.float64), law.contains(listed)
     blocks = np.broadcast_to(numbers.noisy * weights, (domain.size, len(weights))).copy()
     told = np.where(contained.T, numbers.truth * weights / np.reshape(numbers.inclusion, (-1, 1)), 0.0)
     blocks[domain.sensitive_codes] += told[: domain.sensitive_count]
@@ -95,17 +102,6 @@ def spelled(domain: Domain, law: BlockLaw, numbers: LinearDecoder) -> FloatArray
 def is_small(domain: Domain, law: BlockLaw) -> bool:
     """Return true if the matrix is small enough to be spelled out."""
     return (law.alphabet_size + domain.clear_count) * domain.size <= MOST_ENTRIES
-
-
-def _alphabet(domain: Domain, law: BlockLaw) -> tuple[FloatArray, BoolArray]:
-    if not is_small(domain, law):
-        # The number itself may be too large even for a float.
-        raise ParameterError(
-            f"only matrices of up to {MOST_ENTRIES:g} entries are spelled out; this mechanism's has more, "
-            f"for {domain.size} values."
-        )
-    blocks, weights = law.alphabet()
-    return weights.astype(np.float64), law.contains(blocks)
 
 
 _FORMAT = 2
@@ -277,12 +273,9 @@ class BlockMechanism(Mechanism):
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
         """Obfuscate values that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
-        return obfuscated(self._sampling, self.domain.check_codes(codes), checked_source(random))
-
-    @property
-    def _sampling(self) -> Sampling:
         numbers = self.threshold, self.clear_blocks, self.fingerprint
-        return Sampling(self.domain.size, self.domain.slots, self.law, self.block_columns, *numbers)
+        sampling = Sampling(self.domain.size, self.domain.slots, self.law, self.block_columns, *numbers)
+        return obfuscated(sampling, self.domain.check_codes(codes), checked_source(random))
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return true if nonnegative counts could be those of n reports."""
@@ -384,8 +377,7 @@ class LawMechanism(BlockMechanism):
         """
         if not isinstance(self.law, BlockLaw):
             raise ParameterError(f"law must be a block law, got {type(self.law).__name__}.")
-        if not isinstance(self.clear_blocks, bool):
-            raise ParameterError(f"clear_blocks must be True or False, got {shown(self.clear_blocks)}.")
+        object.__setattr__(self, "clear_blocks", checked_flag("clear_blocks", self.clear_blocks))
         if not isinstance(self.epsilons, tuple):
             raise ParameterError(f"epsilons must be a tuple, one for each group, got {type(self.epsilons).__name__}.")
         super().__post_init__()

@@ -137,8 +137,7 @@ class Decoder(ABC):
 
     def standard_errors(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` standard deviations of the estimate of n reports for a true distribution p."""
-        errors: FloatArray = np.sqrt(self.variances(n, p))
-        return errors
+        return np.sqrt(self.variances(n, p))
 
     @abstractmethod
     def mse(self, n: int, p: Any) -> float:

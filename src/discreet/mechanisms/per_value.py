@@ -26,7 +26,7 @@ which has one minimum, in r < 1; for one epsilon it is r = 1/(1 + 2 beta), that 
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -59,32 +59,23 @@ _SAME = 1e-12
 
 
 class GroupEpsilons(tuple[float, ...]):
-    """The epsilons of groups, ascending, with the group of each sensitive value, ``groups``: ``(v,)``."""
-
-    groups: IntArray
-
-    @classmethod
-    def of(cls, groups: "EpsilonGroups") -> "GroupEpsilons":
-        """Return the epsilons of groups with the groups of the values."""
-        made = cls(groups.epsilons)
-        made.groups = groups.groups
-        return made
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EpsilonGroups:
-    """The groups of sensitive values and the epsilon_x of each group.
+    """The epsilon_x of each group of sensitive values, ascending, in nats.
 
     Attributes:
-        epsilons: of the groups, ascending, in nats.
         groups: ``(v,)`` the group of each sensitive value; ``(1,)`` zeros for a domain without sensitive values.
     """
 
-    epsilons: tuple[float, ...]
     groups: IntArray
 
     @classmethod
-    def of(cls, domain: Domain, epsilon: float, said: PerValueEpsilons) -> "EpsilonGroups":
+    def over(cls, groups: IntArray, epsilons: Iterable[float]) -> Self:
+        """Return the epsilons of groups of values."""
+        made = cls(epsilons)
+        made.groups = groups
+        return made
+
+    @classmethod
+    def of(cls, domain: Domain, epsilon: float, said: PerValueEpsilons) -> Self:
         """Return the groups that follow from the epsilon of every sensitive value.
 
         Args:
@@ -104,8 +95,13 @@ class EpsilonGroups:
                 "a personalized mechanism must have one epsilon for all values and bots; "
                 "choose a mechanism without epsilons."
             )
-        if isinstance(said, GroupEpsilons):
-            return cls._again(domain, epsilon, said)
+        if isinstance(said, cls):
+            if len(said.groups) != max(domain.sensitive_count, 1) or max(said) > epsilon:
+                raise ParameterError(
+                    f"epsilons must be said anew for {domain.sensitive_count} sensitive values, at most {epsilon!r}, "
+                    f"got those of {len(said.groups)} values, up to {max(said)!r}."
+                )
+            return said
         places, epsilons = _read(domain, epsilon, said)
         epsilons = [min(one, epsilon) for one in epsilons]
         missing = domain.sensitive_count - int(np.count_nonzero(places))
@@ -116,31 +112,17 @@ class EpsilonGroups:
                 f"have none, the first of them {_name(domain, first)}."
             )
         if domain.sensitive_count == 0:
-            return cls((epsilon,), sealed(np.zeros(1, dtype=np.int64)))
+            return cls.over(sealed(np.zeros(1, dtype=np.int64)), (epsilon,))
         used = [epsilons[place - 1] for place in np.flatnonzero(tallied(places)).tolist() if place]
         different = sorted(set(used))
         # One rank for groups of one epsilon, in the narrowest type: domains have millions of values.
         ranks = np.searchsorted(different, [0.0, *epsilons]).astype(smallest_unsigned(len(different)))
         groups = picked(ranks, places if domain.clear_count == 0 else places[domain.sensitive])
-        return cls(tuple(different), sealed(groups))
-
-    @classmethod
-    def _again(cls, domain: Domain, epsilon: float, said: GroupEpsilons) -> "EpsilonGroups":
-        if len(said.groups) != max(domain.sensitive_count, 1) or max(said) > epsilon:
-            raise ParameterError(
-                f"epsilons must be said anew for {domain.sensitive_count} sensitive values, at most {epsilon!r}, got "
-                f"those of {len(said.groups)} values, up to {max(said)!r}."
-            )
-        return cls(tuple(said), said.groups)
-
-    @property
-    def said(self) -> GroupEpsilons:
-        """The epsilons of the groups, in a form that `of` accepts again."""
-        return GroupEpsilons.of(self)
+        return cls.over(sealed(groups), different)
 
     def largest(self, epsilon: float) -> float:
         """Return the largest promise if it is ``epsilon`` but for rounding, and ``epsilon`` otherwise."""
-        most = max(self.epsilons)
+        most = max(self)
         return most if isclose(most, epsilon, rel_tol=_SAME) else epsilon
 
     @property
@@ -271,7 +253,7 @@ class WeightedLaw(BlockLaw):
 
     @classmethod
     @abstractmethod
-    def keeping(cls, promises: EpsilonGroups) -> Self:
+    def keeping(cls, promises: GroupEpsilons) -> Self:
         """Return the law that keeps the promises; the truth threshold compensates for its rounding."""
 
     def describe(self) -> dict[str, Any]:
@@ -357,9 +339,9 @@ class WeightedSingletons(SymbolLaw, WeightedLaw):
             raise ParameterError("weights must be positive integers, which add up to 2^62 at most over all values.")
 
     @classmethod
-    def keeping(cls, promises: EpsilonGroups) -> "WeightedSingletons":
+    def keeping(cls, promises: GroupEpsilons) -> "WeightedSingletons":
         """Return the law whose weights are in proportion to beta, rounded down; to at least 1."""
-        beta = [noise_weight(epsilon) for epsilon in promises.epsilons]
+        beta = [noise_weight(epsilon) for epsilon in promises]
         whole = sum((n * one for n, one in zip(promises.counts, beta, strict=True)), Fraction(0))
         room = _MOST_WEIGHT - len(promises.groups)
         return cls(promises.groups, tuple(max(int(one * room / whole), 1) for one in beta))
@@ -432,10 +414,10 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
         _ = self._turns, self._groups_digest
 
     @classmethod
-    def keeping(cls, promises: EpsilonGroups) -> "WeightedBits":
+    def keeping(cls, promises: GroupEpsilons) -> "WeightedBits":
         """Return the law of the best r whose d_x are within 2^-12 of r beta_x."""
         odds = best_odds(promises)
-        wanted = [odds * noise_weight(epsilon) for epsilon in promises.epsilons]
+        wanted = [odds * noise_weight(epsilon) for epsilon in promises]
         depth = min(max(map(_magnitude, wanted)) + PRECISION_BITS, GREATEST_DEPTH)
         nearest = (min(max(round(share * (1 << depth)), 1), (1 << depth) - 1) for share in wanted)
         return cls(promises.groups, tuple(nearest), depth)
@@ -502,13 +484,13 @@ class WeightedBits(WeightedLaw, PackedBitCodec):
         return bits
 
 
-def best_odds(promises: EpsilonGroups) -> Fraction:
+def best_odds(promises: GroupEpsilons) -> Fraction:
     """Return the r = s/(1 - s) with the least summed variance of noise, to 20 significant binary digits.
 
     Its logarithm has the slope 2/(1 + r) - 1/r + sum(beta^2/(1 - r beta)^2) / sum(beta/(1 - r beta)), which ascends
     from minus infinity to what is positive at r = 1 or infinite at r = 1/max(beta).
     """
-    beta, counts = [float(noise_weight(epsilon)) for epsilon in promises.epsilons], promises.counts
+    beta, counts = [float(noise_weight(epsilon)) for epsilon in promises], promises.counts
 
     def slope(r: float) -> float:
         shares = [n * b / (1 - r * b) for n, b in zip(counts, beta, strict=True)]
@@ -541,7 +523,7 @@ class PerValueMechanism(BlockMechanism):
             ``values`` (written like the ``sensitive`` values of a domain) and ``epsilon``.
 
     Raises:
-        ParameterError: if an epsilon is no promise, or values are not named once each; see `EpsilonGroups`.
+        ParameterError: if an epsilon is no promise, or values are not named once each; see `GroupEpsilons`.
     """
 
     laws: ClassVar[tuple[type[WeightedLaw], ...]]
@@ -554,15 +536,15 @@ class PerValueMechanism(BlockMechanism):
         Raises:
             ParameterError: if an epsilon is no promise, or values are not named once each.
         """
-        groups = EpsilonGroups.of(self.domain, self.epsilon, self.epsilons)
-        object.__setattr__(self, "epsilons", groups.said)
+        groups = GroupEpsilons.of(self.domain, self.epsilon, self.epsilons)
+        object.__setattr__(self, "epsilons", groups)
         object.__setattr__(self, "epsilon", groups.largest(self.epsilon))
         super().__post_init__()
 
     @cached_property
     def law(self) -> WeightedLaw:
         """The block law that keeps the promises."""
-        return self.laws[0].keeping(EpsilonGroups.of(self.domain, self.epsilon, self.epsilons))
+        return self.laws[0].keeping(GroupEpsilons.of(self.domain, self.epsilon, self.epsilons))
 
 
 class PerValueResponse(PerValueMechanism):

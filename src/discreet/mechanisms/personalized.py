@@ -341,7 +341,11 @@ class Personalized(Mechanism):
 
     def _built(self, mechanism: Build, epsilon: float, options: dict[str, Any]) -> BlockMechanism:
         extended, epsilon = self.domain.with_bots(self.tags), checked_epsilon(epsilon)
-        common = (mechanism if callable(mechanism) else _named(mechanism))(extended, epsilon, **options)
+        if not callable(mechanism):
+            from discreet.mechanisms import BLOCK_MECHANISMS
+
+            mechanism = BLOCK_MECHANISMS[checked_choice("mechanism", mechanism, BLOCK_MECHANISMS)]
+        common = mechanism(extended, epsilon, **options)
         if not isinstance(common, BlockMechanism):
             raise ParameterError(f"mechanism must make a block mechanism, got {type(common).__name__}.")
         # The guarantee is stated for this domain and this epsilon, so the common mechanism must be for them.
@@ -521,15 +525,9 @@ def candidates_left(domain: Domain, seen_in_clear: int) -> int:
     return domain.size - checked_whole("seen_in_clear", seen_in_clear, 0, most, error=DataError)
 
 
-def _named(name: object) -> Callable[..., BlockMechanism]:
-    from discreet.mechanisms import BLOCK_MECHANISMS
-
-    return BLOCK_MECHANISMS[checked_choice("mechanism", name, BLOCK_MECHANISMS)]
-
-
 def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntArray]:
     """Return the names of the cells that need a bot, and for every region the rank of its cell or -1."""
-    space = domain.space if isinstance(domain, Domain) else None
+    space = checked_domain(domain).space
     if not isinstance(space, Grid):
         raise ParameterError("cells need a grid; give users tags for their secret values instead.")
     rows, cols = checked_whole("rows", rows, most=space.rows), checked_whole("cols", cols, most=space.cols)

@@ -52,7 +52,6 @@ from discreet.mechanisms.row_checks import (
     ReportMaker,
     checked_reports,
     refuse_rows,
-    sifted_reports,
 )
 
 _PUBLIC = "public"
@@ -107,34 +106,6 @@ def to_arrow(mechanism: ReportMaker, reports: Reports) -> pa.Table:
     return report_table(reports, mechanism.columns)
 
 
-def from_arrow(mechanism: ReportMaker, table: Any) -> Reports:
-    """Return the reports of a table, checked.
-
-    Raises:
-        DataError: if its columns are not those of the plan, or no device can have sent one of its rows.
-        MismatchError: if it belongs to another plan.
-    """
-    simulated = _checked(mechanism, table)
-    return checked_reports(mechanism, table.num_rows, _columns(mechanism, table), simulated=simulated)
-
-
-def sift_arrow(mechanism: ReportMaker, table: Any) -> Checked:
-    """Return the valid reports of a table, and the number of invalid rows by flaw.
-
-    Raises:
-        DataError: if its columns are not those of the plan.
-        MismatchError: if it belongs to another plan.
-    """
-    simulated, left_out = _checked(mechanism, table), Counter[str]()
-    for column in mechanism.columns:
-        if pa.types.is_fixed_size_list(table.schema.field(column.name).type):
-            gaps = _gaps(table[column.name], column.width or 1)
-            left_out[GAP] += int(np.count_nonzero(gaps))
-            table = table.filter(flags_of(~gaps))
-    reports, others = sifted_reports(mechanism, table.num_rows, _columns(mechanism, table), simulated=simulated)
-    return reports, +(left_out + others)
-
-
 def check_schema(mechanism: ReportMaker, found: pa.Schema) -> bool:
     """Refuse a table that does not hold reports of this plan.
 
@@ -154,50 +125,6 @@ def check_schema(mechanism: ReportMaker, found: pa.Schema) -> bool:
             "rewrote them, pass --trust-plan or discreet.Sources(..., trust_plan=True))."
         )
     return bool(facts.get("simulated"))
-
-
-def _checked(mechanism: ReportMaker, table: Any) -> bool:
-    """Return the columns of a table, after checks of its schema."""
-    simulated = check_schema(mechanism, table.schema)
-    # A damaged file may have lengths that lead out of it, and say that nothing is missing where something is.
-    table.validate(full=True)
-    return simulated
-
-
-def _columns(mechanism: ReportMaker, table: Any) -> dict[str, Nullable]:
-    return {column.name: _nullable(column, table[column.name]) for column in mechanism.columns}
-
-
-def _gaps(lists: pa.ChunkedArray, width: int) -> BoolArray:
-    """Return the rows with a list that lacks an entry."""
-    found = np.zeros(len(lists), dtype=np.bool_)
-    inside = np.concatenate([~present(part.flatten()) for part in lists.chunks] or [found])
-    found[present(lists)] = inside.reshape(-1, width).any(axis=1)
-    return found
-
-
-def _nullable(column: Column, found: pa.ChunkedArray) -> Nullable:
-    whole = _one(found)
-    rows = present(whole)
-    if column.width is None:
-        entries = arrow_numbers(whole)
-    elif pa.types.is_fixed_size_binary(whole.type):
-        entries = rows_of_bytes(whole, column.width)
-    else:
-        members = whole.flatten()
-        if members.null_count:
-            raise DataError("a list of members holds nothing in some place; leave these reports out.")
-        # Arrow leaves the members of missing lists out itself.
-        return Nullable(rows, arrow_numbers(members).reshape(-1, column.width))
-    return Nullable(rows, entries[np.flatnonzero(rows)] if whole.null_count else entries)
-
-
-def _one(found: pa.ChunkedArray) -> pa.Array:
-    """Return a column in one chunk, without a copy if it is in one."""
-    if found.num_chunks == 1:
-        return found.chunk(0)
-    whole = found.combine_chunks()
-    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
 
 
 _BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)
@@ -251,30 +178,19 @@ def _holds_numbers(column: Column, kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_null(kind))
 
 
-def untyped_reports(mechanism: ReportMaker, batch: Any, *, simulated: bool = False) -> Reports:
-    """Return the reports of a batch, checked.
-
-    Args:
-        mechanism: what they claim to come from.
-        batch: an Arrow batch with the mechanism's columns and perhaps others; see `check_untyped_schema`.
-        simulated: whether they say that they are simulated.
-
-    Raises:
-        FlawedRowsError: if no device can have sent one of them; it says how many of those with the first flaw, and
-            where they are.
-    """
-    return _checked_untyped(mechanism, _plain_columns(mechanism, batch), simulated=simulated)
-
-
 def _checked_untyped(mechanism: ReportMaker, plain: pa.RecordBatch, *, simulated: bool) -> Reports:
-    columns = {column.name: _nullable_untyped(column, plain.column(column.name)) for column in mechanism.columns}
+    """Return the reports of `_plain_columns`, checked; errors as for `checked_reports`."""
+    columns = {column.name: _nullable(column, plain.column(column.name)) for column in mechanism.columns}
     return checked_reports(mechanism, plain.num_rows, columns, simulated=simulated)
 
 
 def sift_untyped(mechanism: ReportMaker, batch: Any, *, simulated: bool = False) -> Checked:
     """Return the valid reports of a batch, and the number of invalid rows by flaw.
 
-    Arguments as for `untyped_reports`.
+    Args:
+        mechanism: what they claim to come from.
+        batch: an Arrow batch with the mechanism's columns and perhaps others; see `check_untyped_schema`.
+        simulated: whether they say that they are simulated.
     """
     left_out: Counter[str] = Counter()
     # Arrow chooses no rows of views.
@@ -308,19 +224,44 @@ def _plain(column: Column, entries: pa.Array) -> pa.Array:
     return entries.cast(plain)
 
 
-def _nullable_untyped(column: Column, entries: pa.Array) -> Nullable:
-    rows = present(entries)
-    dense = entries.drop_null() if entries.null_count else entries
-    if column.width is None:
-        return _numbers(rows, dense)
+def _nullable(column: Column, entries: pa.Array) -> Nullable:
+    """Return a column as it arrived; rows with an entry that is none of the column's are refused."""
+    rows, kind, width = present(entries), entries.type, column.width
+
+    def there(each: AnyArray) -> AnyArray:
+        return each[np.flatnonzero(rows)] if entries.null_count else each
+
+    if width is None:
+        return _numbers(rows, there(arrow_numbers(entries)))
     if is_bits(column):
-        return _bits(rows, dense, column.width)
-    return _lists(rows, dense, column.width)
+        if not pa.types.is_fixed_size_binary(kind):
+            refuse_rows(rows, there(_lengths(entries)) != width, UNREADABLE)
+            entries = entries.cast(pa.binary(width))
+        return Nullable(rows, there(rows_of_bytes(entries, width)))
+    if not pa.types.is_fixed_size_list(kind):
+        refuse_rows(rows, there(_lengths(entries)) != width, UNREADABLE)
+    # Arrow leaves the members of missing lists out itself.
+    items = entries.flatten()
+    if items.null_count or pa.types.is_floating(items.type):
+        refuse_rows(rows, np.any(absent(items).reshape(-1, width), axis=1), GAP)
+    members = arrow_numbers(items.cast(pa.int64()) if pa.types.is_null(items.type) else items)
+    if members.dtype.kind == "f":
+        refuse_rows(rows, np.any(~_whole(members).reshape(-1, width), axis=1), UNREADABLE)
+        members = members.astype(np.int64)
+    return Nullable(rows, members.reshape(-1, width))
 
 
-def _numbers(rows: BoolArray, dense: pa.Array) -> Nullable:
-    entries = arrow_numbers(dense)
-    if not pa.types.is_floating(dense.type):
+def _lengths(entries: pa.Array) -> AnyArray:
+    """Return the ``(n,)`` lengths of strings of bytes or of lists; anything where one is missing."""
+    import pyarrow.compute as pc
+
+    lists = any(test(entries.type) for test in _LISTS)
+    return arrow_numbers(pc.list_value_length(entries) if lists else pc.binary_length(entries))
+
+
+def _numbers(rows: BoolArray, entries: AnyArray) -> Nullable:
+    """Return a column of integers, which may be floats with whole values; NaN is a null."""
+    if entries.dtype.kind != "f":
         return Nullable(rows, entries)
     there = ~np.isnan(entries)
     left, entries = rows.copy(), entries[there]
@@ -333,30 +274,6 @@ def _whole(numbers: AnyArray) -> BoolArray:
     """Return ``(n,)`` booleans: the floats that are 64-bit integers."""
     found: BoolArray = (np.trunc(numbers) == numbers) & (np.abs(numbers.astype(np.float64)) < 2.0**63)
     return found
-
-
-def _bits(rows: BoolArray, dense: pa.Array, width: int) -> Nullable:
-    import pyarrow.compute as pc
-
-    if not pa.types.is_fixed_size_binary(dense.type):
-        refuse_rows(rows, arrow_numbers(pc.binary_length(dense)) != width, UNREADABLE)
-        dense = dense.cast(pa.binary(width))
-    return Nullable(rows, rows_of_bytes(dense, width))
-
-
-def _lists(rows: BoolArray, dense: pa.Array, width: int) -> Nullable:
-    import pyarrow.compute as pc
-
-    refuse_rows(rows, arrow_numbers(pc.list_value_length(dense)) != width, UNREADABLE)
-    items = dense.flatten()
-    refuse_rows(rows, np.any(absent(items).reshape(-1, width), axis=1), GAP)
-    if pa.types.is_null(items.type):
-        items = items.cast(pa.int64())
-    members = arrow_numbers(items)
-    if pa.types.is_floating(items.type):
-        refuse_rows(rows, np.any(~_whole(members).reshape(-1, width), axis=1), UNREADABLE)
-        members = members.astype(np.int64)
-    return Nullable(rows, members.reshape(-1, width))
 
 
 UNSTAMPED = (
@@ -424,7 +341,12 @@ def form_of(
         raise DataError(UNSTAMPED)
     check_untyped_schema(mechanism, found)
     ours = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
-    _check_others(found, ours)
+    refuse_clear(set(found.names) - ours)
+    if any(found.names.count(name) > 1 for name in (PLAN, SIMULATED)):
+        raise DataError(f"there must be one column {PLAN!r} and one column {SIMULATED!r} at most, got several.")
+    kind = found.field(SIMULATED).type if marked else pa.null()
+    if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+        raise DataError(f"a column {SIMULATED!r} must hold true or false; rename it if it means something else.")
     extra = tuple(name for name in found.names if name not in ours)
     return Form(simulated is None and not named, named, simulated, marked, extra)
 
@@ -449,14 +371,6 @@ def _without_others(schema: pa.Schema, mechanism: ReportMaker, public: Sequence[
     return pa.schema([field for field in schema if field.name not in beside], schema.metadata)
 
 
-def _check_others(found: pa.Schema, ours: set[str]) -> None:
-    refuse_clear(set(found.names) - ours)
-    if any(found.names.count(name) > 1 for name in (PLAN, SIMULATED)):
-        raise DataError(f"there must be one column {PLAN!r} and one column {SIMULATED!r} at most, got several.")
-    if SIMULATED in found.names and not _says_yes_or_no(found.field(SIMULATED).type):
-        raise DataError(f"a column {SIMULATED!r} must hold true or false; rename it if it means something else.")
-
-
 def refuse_clear(others: Collection[str]) -> None:
     """Refuse a column of values in clear among the columns that are not read.
 
@@ -467,10 +381,6 @@ def refuse_clear(others: Collection[str]) -> None:
         raise DataError(
             f"reports of this plan tell no value in clear, so there must be no {CLEAR!r}; these are of another plan."
         )
-
-
-def _says_yes_or_no(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_boolean(kind) or pa.types.is_null(kind))
 
 
 def batch_reports(mechanism: ReportMaker, batch: pa.RecordBatch, form: Form | None, *, sift: bool) -> Checked:
@@ -486,21 +396,21 @@ def batch_reports(mechanism: ReportMaker, batch: pa.RecordBatch, form: Form | No
         DataError: if no device can have sent one of them and none is to be left out.
         MismatchError: if a row is of another plan.
     """
-    if form is None:
-        table = pa.Table.from_batches([batch])
-        return sift_arrow(mechanism, table) if sift else (from_arrow(mechanism, table), Counter())
     # A damaged file may have lengths that lead out of it, and say that nothing is missing where something is.
     batch.validate(full=True)
-    if form.named:
-        refuse_strange_rows(batch.column(PLAN), mechanism.fingerprint)
-    simulated = bool(form.simulated)
-    if form.marked and not pa.types.is_null(batch.column(SIMULATED).type):
-        import pyarrow.compute as pc
+    if form is None:
+        simulated = check_schema(mechanism, batch.schema)
+    else:
+        simulated = bool(form.simulated)
+        if form.named:
+            refuse_strange_rows(batch.column(PLAN), mechanism.fingerprint)
+        if form.marked and not pa.types.is_null(batch.column(SIMULATED).type):
+            import pyarrow.compute as pc
 
-        simulated |= bool(pc.any(batch.column(SIMULATED)).as_py())
+            simulated |= bool(pc.any(batch.column(SIMULATED)).as_py())
     if sift:
         return sift_untyped(mechanism, batch, simulated=simulated)
-    return untyped_reports(mechanism, batch, simulated=simulated), Counter()
+    return _checked_untyped(mechanism, _plain_columns(mechanism, batch), simulated=simulated), Counter()
 
 
 def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
@@ -574,11 +484,6 @@ def table_of(data: Any) -> pa.Table:
     raise DataError(f"the table cannot be read by Arrow ({failed}); see that every column is of one type.")
 
 
-def is_table(data: object) -> bool:
-    """Return true if data are a table that Arrow reads, and no reports yet."""
-    return hasattr(data, "__arrow_c_stream__") and not isinstance(data, Reports)
-
-
 def taken_reports(mechanism: ReportMaker, data: Any) -> Any:
     """Return the reports of a table that Arrow reads, checked as those of files are; anything else as it is.
 
@@ -597,7 +502,7 @@ def taken_reports(mechanism: ReportMaker, data: Any) -> Any:
         >>> mechanism.tally(table).n, dc.estimate(mechanism, table).n
         (50, 50)
     """
-    if not is_table(data):
+    if isinstance(data, Reports) or not hasattr(data, "__arrow_c_stream__"):
         return data
     table = table_of(data)
     if not is_stamped(table.schema) and PLAN not in table.schema.names:

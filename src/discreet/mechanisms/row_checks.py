@@ -122,13 +122,12 @@ def sifted_reports(
             keep = np.ones(n, dtype=np.bool_)
             keep[error.rows] = False
             left_out[error.what] += n - int(np.count_nonzero(keep))
-        columns = {name: _kept(column, keep) for name, column in columns.items()}
+        columns = {
+            name: Nullable(column.present[keep], column.entries[keep[column.present]])
+            for name, column in columns.items()
+        }
         simulated = simulated[keep] if isinstance(simulated, np.ndarray) else simulated
         n = int(np.count_nonzero(keep))
-
-
-def _kept(column: Nullable, keep: BoolArray) -> Nullable:
-    return Nullable(column.present[keep], column.entries[keep[column.present]])
 
 
 def checked_reports(mechanism: ReportMaker, n: int, columns: dict[str, Nullable], *, simulated: bool) -> Reports:
@@ -154,15 +153,10 @@ def checked_reports(mechanism: ReportMaker, n: int, columns: dict[str, Nullable]
         refuse_rows(clear.present, outside, _SENSITIVE)
     entries = {name: column.entries for name, column in blocks.items()}
     refuse_rows(next(iter(blocks.values())).present, mechanism.flaws(entries), _IMPOSSIBLE)
-    return _assembled(mechanism, n, clear, entries, simulated)
-
-
-def _assembled(mechanism: ReportMaker, n: int, clear: Nullable | None, blocks: Blocks, simulated: bool) -> Reports:
-    stored = {c.name: np.ascontiguousarray(blocks[c.name], dtype=c.dtype) for c in mechanism.block_columns}
+    stored = {c.name: np.ascontiguousarray(entries[c.name], dtype=c.dtype) for c in mechanism.block_columns}
     codes = np.empty(0) if clear is None else clear.entries
     narrow = codes.astype(smallest_unsigned(mechanism.domain.size))
-    told = None if clear is None else clear.present
-    return Reports(mechanism.fingerprint, n, told, narrow, stored, simulated, mechanism.columns)
+    return Reports(mechanism.fingerprint, n, in_clear, narrow, stored, simulated, mechanism.columns)
 
 
 def _check_shape(mechanism: ReportMaker, n: int, in_clear: BoolArray | None, blocks: dict[str, Nullable]) -> None:

@@ -15,7 +15,6 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import AnyArray
-from discreet.core.checks import checked_whole
 from discreet.core.random import Coins, RandomSource, chosen, joint, uniform_below
 from discreet.core.reports import Blocks
 from discreet.mechanisms.block_law import EvenLaw, SymbolLaw
@@ -37,14 +36,6 @@ class Singletons(SymbolLaw, EvenLaw):
     kind = "singletons"
 
     size: int
-
-    def __post_init__(self) -> None:
-        """Refuse parameters that define no law.
-
-        Raises:
-            ParameterError: if there is no value.
-        """
-        checked_whole("size", self.size)
 
     @property
     def inclusion(self) -> Fraction:

@@ -171,8 +171,7 @@ def _all_places(size: int, lanes: int) -> WordArray:
     """Return ``(lanes,)`` words with the first ``size`` bits set."""
     bits = np.zeros(_WORD * lanes, dtype=np.uint8)
     bits[:size] = 1
-    words: WordArray = np.packbits(bits, bitorder="little").view("<u8")
-    return words
+    return np.packbits(bits, bitorder="little").view("<u8")
 
 
 def _put(wanted: IntArray, last: int, marks: WordArray) -> None:
@@ -400,7 +399,9 @@ class SubsetSelection(BlockMechanism):
         """The block law."""
         size = sensitive_size(self.domain)
         if self.k is not None:
-            return Subsets(size, _checked_count(self.k, size))
+            if size == 1:
+                raise ParameterError("k does nothing where fewer than two values are sensitive; leave it out.")
+            return Subsets(size, checked_whole("k", self.k, 1, size - 1))
         # In the worst case the best k is next to v/(e^eps + 1), or 1 or 2 [spec of the optimum, section 3].
         near = int(size / (expm1(self.epsilon) + 2))
         choices = {min(max(choice, 1), max(size - 1, 1)) for choice in (1, 2, near, near + 1)}
@@ -410,12 +411,6 @@ class SubsetSelection(BlockMechanism):
     def settings(self) -> dict[str, float]:
         """Return k, the size of a block."""
         return {"k": self.law.count}
-
-
-def _checked_count(k: object, size: int) -> int:
-    if size == 1:
-        raise ParameterError("k does nothing where fewer than two values are sensitive; leave it out.")
-    return checked_whole("k", k, 1, size - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -600,7 +595,14 @@ class BlockDesign(BlockMechanism):
     @cached_property
     def law(self) -> Subsets | MixedSubsets:
         """The block law."""
-        return Subsets(sensitive_size(self.domain), 1) if self.design is None else _law_of(self.design)
+        if self.design is None:
+            return Subsets(sensitive_size(self.domain), 1)
+        size, sizes = self.design.size, self.design.mixture.sizes
+        if len(sizes) == 1:
+            return Subsets(size, sizes[0])
+        noise = [share * self.design.noise(k) for k, share in self.design.weights.items()]
+        larger = min(max(round(Fraction(noise[1] / sum(noise)) * WORD_RANGE), 1), WORD_RANGE - 1)
+        return MixedSubsets(size, sizes[0], larger)
 
     @property
     def settings(self) -> dict[str, float]:
@@ -621,12 +623,3 @@ class BlockDesign(BlockMechanism):
         if self.design is None or len(self.design.mixture.sizes) == 1:
             return super().decoder
         return replace(super().decoder, numbers=self.design)
-
-
-def _law_of(design: Design) -> Subsets | MixedSubsets:
-    sizes = design.mixture.sizes
-    if len(sizes) == 1:
-        return Subsets(design.size, sizes[0])
-    noise = [share * design.noise(k) for k, share in design.weights.items()]
-    larger = min(max(round(Fraction(noise[1] / sum(noise)) * WORD_RANGE), 1), WORD_RANGE - 1)
-    return MixedSubsets(design.size, sizes[0], larger)

@@ -293,8 +293,7 @@ class BinomialCounts(CountLaw):
     @property
     def estimates(self) -> FloatArray:
         """The unbiased estimates (t/n - b)/d, as `counts`."""
-        found: FloatArray = (self.counts / self.n - self.base) / self.slope
-        return found
+        return (self.counts / self.n - self.base) / self.slope
 
     def limits(self, alpha: float) -> Ends:
         """Return the lower and upper limits of p as `counts`, not clipped; each misses with about alpha/2."""
@@ -306,8 +305,7 @@ class BinomialCounts(CountLaw):
     def variances(self, p: PerValue) -> FloatArray:
         """Return the variances of (t/n - b)/d where the true frequencies are p."""
         q = self.base + self.slope * p
-        variance: FloatArray = np.maximum(q * (1 - q), 0) / (self.n * np.square(self.slope))
-        return variance
+        return np.maximum(q * (1 - q), 0) / (self.n * np.square(self.slope))
 
 
 def share_limits(counts: IntArray, n: IntArray, alpha: float) -> Ends:
@@ -321,11 +319,7 @@ def share_limits(counts: IntArray, n: IntArray, alpha: float) -> Ends:
         n: ``(m,)`` numbers of trials; of none, the limits are 0 and 1.
         alpha: the probability with which both limits together may miss.
     """
-    t, size, half = counts.astype(np.float64), n.astype(np.float64), np.full(len(counts), 0.5)
-    low, high = np.zeros(len(t)), np.ones(len(t))
-    for end, possible, upper in ((low, counts > 0, False), (high, counts < n, True)):
-        end[possible] = _solved(t[possible], size[possible], half[possible], alpha / 2, upper=upper)
-    return low, high
+    return _both_ends(counts, n, np.full(len(counts), 0.5), np.zeros(len(counts), np.bool_), alpha)
 
 
 def probability_limits(counts: IntArray, n: int | IntArray, alpha: float) -> Ends:
@@ -339,8 +333,12 @@ def probability_limits(counts: IntArray, n: int | IntArray, alpha: float) -> End
     t, n = counts.astype(np.float64), np.broadcast_to(n, counts.shape)
     # As a count of those who were not counted, the number is as rare near n as near 0.
     weight = 0.5 + 0.5 * np.exp(-np.minimum(t, n - t) / 4)
-    low, high = np.zeros(len(t)), np.ones(len(t))
-    many = np.minimum(t, n - t) >= _MANY
+    return _both_ends(counts, n, weight, np.minimum(t, n - t) >= _MANY, alpha)
+
+
+def _both_ends(counts: IntArray, n: IntArray, weight: FloatArray, many: BoolArray, alpha: float) -> Ends:
+    """Return the ends at which each weighted tail is half of alpha; of many by an expansion."""
+    t, low, high = counts.astype(np.float64), np.zeros(len(counts)), np.ones(len(counts))
     for end, possible, upper in ((low, counts > 0, False), (high, counts < n, True)):
         some = possible & ~many
         if some.any():
@@ -379,8 +377,7 @@ def _solved(t: FloatArray, n: AnyArray, weight: FloatArray, tail: float, *, uppe
         active = active[np.abs(step) > _LAST_STEP * deviation[active]]
         if not len(active):
             break
-    found: FloatArray = 1 / (1 + np.exp(-odds))
-    return found
+    return 1 / (1 + np.exp(-odds))
 
 
 def _step(
@@ -408,8 +405,7 @@ def _step(
 def _bounded(step: FloatArray, heavy: BoolArray, *, upper: bool) -> FloatArray:
     """Return steps that are neither too long nor no numbers, as where a tail vanishes."""
     towards = np.where(heavy == upper, _LONGEST_STEP, -_LONGEST_STEP)
-    bounded: FloatArray = np.clip(np.where(np.isfinite(step), step, towards), -_LONGEST_STEP, _LONGEST_STEP)
-    return bounded
+    return np.clip(np.where(np.isfinite(step), step, towards), -_LONGEST_STEP, _LONGEST_STEP)
 
 
 _NEWTON_ROUNDS = 4
@@ -436,8 +432,7 @@ class WorthMoment(NamedTuple):
         """Return the ``(m,)`` moments at frequencies p, given u and a."""
         told, mass = kinks
         lines = self.constant + self.slope * p
-        moment: FloatArray = lines + self.beyond * np.maximum(p - mass, 0) + self.before * np.minimum(p - told, 0)
-        return moment
+        return lines + self.beyond * np.maximum(p - mass, 0) + self.before * np.minimum(p - told, 0)
 
     def line(self, p: FloatArray, kinks: tuple[PerValue, PerValue]) -> tuple[FloatArray, FloatArray]:
         """Return constant and slope of the line, of the three, on which p lies."""
@@ -496,8 +491,7 @@ class MeanWorths(CountLaw):
         """Return the ``(m,)`` variances of the estimates where the true frequencies are p."""
         if self.second is None:
             return np.broadcast_to(self.lasting, self.estimates.shape)
-        variance: FloatArray = np.maximum(self.second.at(p, self._kinks) - p * p, 0) / self.n + self.lasting
-        return variance
+        return np.maximum(self.second.at(p, self._kinks) - p * p, 0) / self.n + self.lasting
 
     def _ends(self, tail: float) -> Ends:
         estimates, middle = self.estimates, np.full(self.estimates.shape, sigmas(tail))
@@ -522,8 +516,7 @@ class MeanWorths(CountLaw):
         second, third = self.second.at(p, self._kinks), self.third.at(p, self._kinks)
         variance = np.maximum(second - p * p, _TINY)
         whole = variance / self.n + self.lasting
-        skewness: FloatArray = (third - 3 * p * second + 2 * p**3) / (self.n**2 * whole**1.5)
-        return skewness
+        return (third - 3 * p * second + 2 * p**3) / (self.n**2 * whole**1.5)
 
 
 def standard_limit(skewness: FloatArray, tail: float) -> FloatArray:
@@ -584,7 +577,7 @@ class AlikeBlocks:
 
     truth: float
     noisy: float
-    joint: tuple[float, float, float, float]
+    joint: tuple[float, ...]
     worth: tuple[float, float, float]
     share: float = 1.0
 

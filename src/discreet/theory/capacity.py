@@ -55,7 +55,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import FloatArray
 from discreet.core.arithmetic import bisected, bisected_each, golden_section
 from discreet.theory.hits import HitDistribution
 
@@ -390,7 +390,8 @@ def contraction(matrix: FloatArray) -> Contraction:
         return Contraction(0.0, Interval(0.0, 0.0), common)
     step = max(_CHUNK // matrix.shape[1], 1)
     pieces = [slice(start, start + step) for start in range(0, len(first), step)]
-    apart = np.concatenate([_total_variation(matrix, first[piece], second[piece]) for piece in pieces])
+    # The total variation of each pair of rows.
+    apart = np.concatenate([np.abs(matrix[first[piece]] - matrix[second[piece]]).sum(axis=1) / 2 for piece in pieces])
     order = np.argsort(-apart, kind="stable")
     low = high = 0.0
     for piece in pieces:
@@ -403,11 +404,6 @@ def contraction(matrix: FloatArray) -> Contraction:
         low, high = max(low, float(lows.max())), max(high, float(highs.max()))
     largest = float(apart.max())
     return Contraction(largest, Interval(min(low, largest), min(max(high, low), largest)), common)
-
-
-def _total_variation(matrix: FloatArray, first: IntArray, second: IntArray) -> FloatArray:
-    distances: FloatArray = np.abs(matrix[first] - matrix[second]).sum(axis=1) / 2
-    return distances
 
 
 def _largest(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:

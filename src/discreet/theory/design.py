@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import expm1, isclose
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class Instance:
         Raises:
             ParameterError: if there is nothing to protect or to estimate, or epsilon is no promise.
         """
-        size, total = _count("size", self.size), _count("total", self.total)
+        size, total = (checked_whole(name, getattr(self, name), -_MOST, _MOST) for name in ("size", "total"))
         if not 1 <= size <= total or total < 2:
             raise ParameterError(
                 f"there must be at least 1 sensitive value among at least 2, got size={size} of total={total}."
@@ -116,15 +116,8 @@ class Instance:
         rest = 1 - alpha
         return among_sensitive, (others - 1) * rest / others, self.total * rest / (v * others)
 
-    def told(self, alpha: float, k: int) -> Three:
-        """Return (s_1, s_2, s_3), the information in blocks of size k at mass alpha."""
-        noise = self.size * self.tau
-        near, far = k / (k + noise), alpha * k + noise
-        return near * (self.size - k) / far, near, k / far
-
-    def told_by_all(self, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return (s_1, s_2, s_3) of every block size 1..v, as ``(v,)`` arrays."""
-        k = np.arange(1, self.size + 1, dtype=np.float64)
+    def told(self, alpha: float, k: Any) -> tuple[Any, Any, Any]:
+        """Return (s_1, s_2, s_3), the information in blocks of size k at mass alpha; arrays for an array of sizes."""
         noise = self.size * self.tau
         near, far = k / (k + noise), alpha * k + noise
         return near * (self.size - k) / far, near, k / far
@@ -178,16 +171,13 @@ class Mixture:
         bound = self.bound(instance, alpha)
         if bound == 0:
             return 0.0
-        sums, every = self.sums(instance, alpha), instance.told_by_all(alpha)
+        every = instance.told(alpha, np.arange(1, instance.size + 1, dtype=np.float64))
+        sums = self.sums(instance, alpha)
         steepest = np.zeros(instance.size)
         for cost, total, column in zip(instance.costs(alpha), sums, every, strict=True):
             if cost:
                 steepest += (cost / total) * (column / total)
         return float(steepest.max()) / bound - 1
-
-
-def _count(name: str, count: object) -> int:
-    return checked_whole(name, count, -_MOST, _MOST)
 
 
 @dataclass(frozen=True)

@@ -84,8 +84,9 @@ def distortion_rate(information: float, prior: FloatArray) -> float:
     last = 1 + last_whole(lambda j: _rate(positive[:j], positive[j]) <= information, 0, len(positive))
     guessable = positive[:last]
     floor = float(positive[last]) if last < len(positive) else 0.0
-    if floor == 0 and _at_zero(guessable) <= information:
-        return min(float(guessable.sum()), 1.0)
+    total = float(guessable.sum())
+    if floor == 0 and total * log(total) - float(guessable @ np.log(guessable)) <= information:
+        return min(total, 1.0)
     top = float(guessable[-1])
     low, _ = bisected(
         lambda level: not (level > 0 and _rate(guessable, level) <= information), floor, top, _HALVINGS // 2
@@ -97,11 +98,6 @@ def _rate(guessable: FloatArray, level: float) -> float:
     """Return the mutual information I where guesses fall on users whose probabilities are above lambda."""
     over = guessable / level - 1
     return level * (float(excess(over.sum())) - float(excess(over).sum()))
-
-
-def _at_zero(guessable: FloatArray) -> float:
-    total = float(guessable.sum())
-    return total * log(total) - float(guessable @ np.log(guessable))
 
 
 def ldp_success(epsilon: float, guessed: float) -> float:

@@ -32,8 +32,7 @@ def with_room(ends: Ends, nobody: FloatArray, everybody: FloatArray) -> Ends:
 
 def all_agree(errors: FloatArray, n: PerValue) -> BoolArray:
     """Return ``(m,)`` booleans: true for a standard error below half a report, so that all of n reports agree."""
-    agree: BoolArray = errors < _AGREE / n
-    return agree
+    return errors < _AGREE / n
 
 
 def half_a_report(variances: FloatArray, n: PerValue) -> FloatArray:
@@ -135,11 +134,7 @@ def share_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
     scaled = [Estimated(*(part * times for part in one)) for one, times in ((first, 1 - middle), (second, middle))]
     low, high = difference_ends(scaled[0], scaled[1], r)
     held = (low <= 0) & (high >= 0) & (ordered[1:] > ordered[:-1])
-    return _hull(ordered, held)
-
-
-def _hull(ordered: FloatArray, held: BoolArray) -> Ends:
-    """Return the least interval that holds all stretches that are held; from 0 to 1 where none is."""
+    # The least interval that holds all stretches that are held; from 0 to 1 where none is.
     columns, last = np.arange(held.shape[1]), len(held) - 1
     some = held.any(axis=0)
     from_, to = held.argmax(axis=0), last - held[::-1].argmax(axis=0)

@@ -302,7 +302,7 @@ class LinearDecoder:
 
     def variances(self, sensitive_mass: PerValue) -> Variances:
         """Return the coefficients of the variances, given p(X_S)."""
-        return Variances(self.sensitive_variance(sensitive_mass), (0.0, 1 / self.truth))
+        return Variances(self.sensitive_moment(2, sensitive_mass), (0.0, 1 / self.truth))
 
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
@@ -437,10 +437,6 @@ class LinearDecoder:
         tops = [0.0, 1.0, *inside] if self.clear_size else [1.0]
         errors = [(self.clear_loss - even + slope * a + bend * a * a) / n for a in tops]
         return max((error, a, share) for error, a in zip(errors, tops, strict=True))
-
-    def sensitive_variance(self, sensitive_mass: PerValue) -> tuple[PerValue, PerValue]:
-        """Return (A, B) with n Var(p_hat_x) = A + B p_x - p_x^2 for a sensitive x, given p(X_S)."""
-        return self.sensitive_moment(2, sensitive_mass)
 
     def sensitive_moment(self, power: int, sensitive_mass: PerValue) -> tuple[PerValue, PerValue]:
         """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""

@@ -90,24 +90,13 @@ def _worst_mass(instance: Instance) -> float:
 
 
 def _best_mixture(instance: Instance, alpha: float) -> Mixture:
-    upper = _upper_size(instance, alpha)
-    share = 1.0 if upper == 1 else _upper_share(instance, alpha, upper)
-    if share == 1:
-        return Mixture((upper,), (1.0,))
-    return Mixture((upper - 1, upper), (1 - share, share))
-
-
-def _upper_size(instance: Instance, alpha: float) -> int:
-    """Return the smallest size k that k + 1 does not improve on; v if there is none."""
-    return 1 + last_whole(lambda k: _climb(instance, alpha, k)(0.0) > 0, 0, instance.size, upper=True)
-
-
-def _upper_share(instance: Instance, alpha: float, upper: int) -> float:
+    # The smallest size k that k + 1 does not improve on; v if there is none.
+    upper = 1 + last_whole(lambda k: _climb(instance, alpha, k)(0.0) > 0, 0, instance.size, upper=True)
     climb = _climb(instance, alpha, upper - 1)
     # Blocks of all v values alone say nothing of one of them.
-    if upper < instance.size and climb(1.0) >= 0:
-        return 1.0
-    return last_positive(climb)
+    alone = upper == 1 or (upper < instance.size and climb(1.0) >= 0)
+    share = 1.0 if alone else last_positive(climb)
+    return Mixture((upper,), (1.0,)) if share == 1 else Mixture((upper - 1, upper), (1 - share, share))
 
 
 def _climb(instance: Instance, alpha: float, k: int) -> Callable[[float], float]:
