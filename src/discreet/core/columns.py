@@ -221,6 +221,22 @@ def category_order(values: Any) -> list[Any]:
     return list(chunks[0].dictionary.to_pylist()) if chunks else []
 
 
+def named(table: Any, name: str) -> Any:
+    """Return a column of a table by its name.
+
+    Raises:
+        DataError: if there is none.
+    """
+    try:
+        return table[name]
+    except Exception as error:
+        # polars has an exception class of its own
+        absent = isinstance(error, KeyError | IndexError | TypeError | ValueError)
+        if not absent and type(error).__name__ != "ColumnNotFoundError":
+            raise
+        raise DataError(f"there is no column {name!r} in the table.") from None
+
+
 def unmasked(array: AnyArray, wanted: str) -> AnyArray:
     """Return an array without mask; masked entries are missing, and refused."""
     if is_masked(array):

@@ -24,7 +24,7 @@ from discreet.core import columns
 from discreet.core.checks import checked_flag, real_number
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.core.labels import Grid, IntegerRange, Integers, LabelSpace, Product, flat, names
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError, DiscreetError, ParameterError
 
 SIGN = "⊥"
 """Stands before a tag where a bot is shown among values."""
@@ -445,6 +445,17 @@ class Domain:
             raise DataError(columns.outside_message(len(outside), len(codes), int(outside[0])))
         return codes
 
+    def codes_of(self, value: Any) -> IntArray:
+        """Return the code of one value, ``(1,)``.
+
+        Raises:
+            KeyError: if it is not in the domain; it is not quoted.
+        """
+        try:
+            return self.encode([value])
+        except DiscreetError:
+            raise KeyError("this value is not in the domain") from None
+
     def check_codes(self, codes: Any) -> IntArray:
         """Return ``codes`` as ``(n,)`` integers if all are in 0..|X| - 1.
 
@@ -521,9 +532,15 @@ class Domain:
     def check_distribution(self, p: Any) -> FloatArray:
         """Return ``p`` as a ``(|X|,)`` probability distribution over the domain.
 
+        Args:
+            p: ``(|X|,)`` probabilities, or a mapping from values to them; others have 0 then.
+
         Raises:
             ParameterError: if it is not one (entries at least 0 that sum to 1 within 1e-6).
+            DataError: if a value of a mapping is not in the domain.
         """
+        if isinstance(p, Mapping):
+            return self.distribution(list(p), list(p.values()))
         array = columns.reals(p, f"p, {self.size} probabilities,")
         if (
             array.shape != (self.size,)

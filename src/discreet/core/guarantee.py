@@ -204,7 +204,9 @@ class Guarantee:
 
     def _per_value(self, realised: str) -> str:
         kinds = sorted(self.groups)
-        spans = [f"{low:.12g}" if low == high else f"{low:.12g} to {high:.12g}" for low, high in self._spans()]
+        columns = [group.realised for group in self.groups], [group.promised for group in self.groups]
+        ends = [(min(column), max(column)) for column in columns]
+        spans = [f"{low:.12g}" if low == high else f"{low:.12g} to {high:.12g}" for low, high in ends]
         other = f"; {NOT_TWO_SIDED}" if len(kinds) > 1 else ""
         rest = self.size - self.sensitive_count
         clear = f" The other {rest} values are not protected: they may be reported in clear." if rest else ""
@@ -214,8 +216,3 @@ class Guarantee:
             f"Taken together, {'epsilon-LDP' if self.notion == 'LDP' else '(X_S, epsilon)-ULDP'} at the largest "
             f"({realised}).{clear}"
         )
-
-    def _spans(self) -> list[tuple[float, float]]:
-        """Return the least and the largest realised and promised epsilon_x."""
-        columns = [group.realised for group in self.groups], [group.promised for group in self.groups]
-        return [(min(column), max(column)) for column in columns]

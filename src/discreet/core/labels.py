@@ -137,16 +137,22 @@ class Texts:
 
     def _encode_arrow(self, values: Any) -> IntArray:
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         from discreet.core.arrow import arrow_numbers, present
 
-        column, known = columns.text(values), self._known
+        column, known = columns.text(values), pc.SetLookupOptions(value_set=self._known)
+
+        def places(texts: Any) -> IntArray:
+            found = pc.index_in(texts, options=known)
+            return np.where(present(found), arrow_numbers(found), np.int64(OUTSIDE))
+
         if pa.types.is_dictionary(column.type):
-            of_dictionary = _index_in(column.dictionary.cast(pa.large_string()), known)
+            of_dictionary = places(column.dictionary.cast(pa.large_string()))
             indices = np.where(present(column.indices), arrow_numbers(column.indices), 0)
             codes = of_dictionary[indices] if len(of_dictionary) else np.full(len(column), OUTSIDE, dtype=np.int64)
         else:
-            codes = _index_in(column, known)
+            codes = places(column)
         if column.null_count:
             codes = np.where(present(column), codes, MISSING)
         return codes
@@ -173,15 +179,6 @@ class Texts:
         """Return a digest of the labels."""
         spelled = json.dumps(self.labels.tolist(), ensure_ascii=False).encode()
         return {"texts": hashlib.sha256(spelled).hexdigest(), "size": self.size}
-
-
-def _index_in(column: Any, known: Any) -> IntArray:
-    import pyarrow.compute as pc
-
-    from discreet.core.arrow import arrow_numbers, present
-
-    codes = pc.index_in(column, options=pc.SetLookupOptions(value_set=known))
-    return np.where(present(codes), arrow_numbers(codes), np.int64(OUTSIDE))
 
 
 def names(space: LabelSpace, codes: IntArray) -> list[str]:
@@ -284,7 +281,10 @@ def named_columns(values: Any, names: list[str]) -> dict[str, Any]:
         DataError: if a column is not there or is none, a row does not fit, or lengths differ.
     """
     if isinstance(values, list | tuple):
-        return _transposed(values, names)
+        rows = [tuple(row.get(name) for name in names) if isinstance(row, Mapping) else row for row in values]
+        if not all(isinstance(row, tuple | list) and len(row) == len(names) for row in rows):
+            raise DataError(f"every value must give {len(names)} attributes: {names}.")
+        return {name: [row[place] for row in rows] for place, name in enumerate(names)}
     columns = {name: _column(values, name, names) for name in names}
     wrong = [
         n for n, c in columns.items() if not hasattr(c, "__len__") or isinstance(c, str) or getattr(c, "ndim", 1) != 1
@@ -299,20 +299,9 @@ def named_columns(values: Any, names: list[str]) -> dict[str, Any]:
 
 def _column(values: Any, name: str, names: list[str]) -> Any:
     try:
-        return values[name]
-    except Exception as error:
-        # polars has an exception class of its own
-        absent = isinstance(error, KeyError | IndexError | TypeError | ValueError)
-        if not absent and type(error).__name__ != "ColumnNotFoundError":
-            raise
+        return columns.named(values, name)
+    except DataError:
         raise DataError(f"values must have the columns {names}; {name!r} is not there.") from None
-
-
-def _transposed(rows: list[Any] | tuple[Any, ...], names: list[str]) -> dict[str, Any]:
-    whole = [tuple(row.get(name) for name in names) if isinstance(row, Mapping) else row for row in rows]
-    if not all(isinstance(row, tuple | list) and len(row) == len(names) for row in whole):
-        raise DataError(f"every value must give {len(names)} attributes: {names}.")
-    return {name: [row[place] for row in whole] for place, name in enumerate(names)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

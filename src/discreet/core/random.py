@@ -590,8 +590,7 @@ class WordShares:
 
     def told(self, words: AnyArray, rest: AnyArray) -> BoolArray:
         """Return the coins of whole words, from their first parts and as many second parts."""
-        told: BoolArray = (words.astype(np.uint64) << np.uint64(self.rest) | rest) >= np.uint64(self.noise)
-        return told
+        return (words.astype(np.uint64) << np.uint64(self.rest) | rest) >= np.uint64(self.noise)
 
 
 def rare_bits(words: AnyArray, threshold: int) -> AnyArray:

@@ -191,9 +191,7 @@ class Digesting:
         return weighted(mixed(words, self._keys), None)
 
 
-@lru_cache(maxsize=64)
-def _digesting(columns: tuple[Column, ...], clear_blocks: bool, fingerprint: str) -> Digesting:
-    return Digesting(columns, clear_blocks, fingerprint)
+_digesting = lru_cache(maxsize=64)(Digesting)
 
 
 def digesting(mechanism: Any) -> Digesting:
@@ -331,6 +329,11 @@ class Tally:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def people(self) -> int:
+        """Number of reports, each of one person, as of `WeightedTally`."""
+        return self.n
 
     @property
     def rest_n(self) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray, frozen
 from discreet.core import columns
@@ -169,7 +170,7 @@ class Traces:
         Raises:
             DataError: if a column is not there, and as `of`.
         """
-        found = [None if name is None else named(table, name) for name in (user, event, time)]
+        found = [None if name is None else columns.named(table, name) for name in (user, event, time)]
         return cls.of(*found, domain=domain)
 
     def select(self, users: Any) -> Self:
@@ -366,8 +367,6 @@ def numbered(values: Any, wanted: str) -> tuple[AnyArray, int]:
     Raises:
         DataError: if they are neither, or some are missing.
     """
-    import pyarrow as pa
-
     column = spelled(values, wanted)
     array = pa.array(column) if isinstance(column, np.ndarray) else column
     if pa.types.is_dictionary(array.type):
@@ -390,8 +389,6 @@ def spelled(values: Any, wanted: str) -> Any:
     Raises:
         DataError: if they are neither, or some are missing or empty text.
     """
-    import pyarrow as pa
-
     column = _integers_or_text(values, wanted)
     if isinstance(column, np.ndarray):
         return column
@@ -410,7 +407,6 @@ def missing_rows(values: Any) -> AnyArray:
     Args:
         values: ``(m,)``, an array.
     """
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     gone = values.is_null(nan_is_null=pa.types.is_floating(values.type))
@@ -447,8 +443,6 @@ def instants(values: Any) -> AnyArray:
     Raises:
         DataError: if they are neither numbers nor dates, or some are missing.
     """
-    import pyarrow as pa
-
     plain = values if hasattr(values, "dtype") or hasattr(values, "__arrow_c_stream__") else np.asarray(values)
     kind = getattr(getattr(plain, "dtype", None), "kind", "")
     try:
@@ -478,19 +472,3 @@ def instants(values: Any) -> AnyArray:
     if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
         raise DataError(f"times must be numbers or dates, got {array.type}.")
     return np.asarray(array).astype(np.int64 if pa.types.is_integer(array.type) else np.float64, copy=False)
-
-
-def named(table: Any, name: str) -> Any:
-    """Return a column of a table by its name.
-
-    Raises:
-        DataError: if there is none.
-    """
-    try:
-        return table[name]
-    except (KeyError, IndexError, TypeError, ValueError):
-        raise DataError(f"there is no column {name!r} in the table.") from None
-    except Exception as error:
-        if type(error).__name__ != "ColumnNotFoundError":  # polars has an exception class of its own
-            raise
-        raise DataError(f"there is no column {name!r} in the table.") from None

@@ -1,6 +1,6 @@
 """Comparisons of two estimates of different people, and of an estimate with given shares."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.core.checks import checked_level
-from discreet.core.domain import Domain
 from discreet.core.tally import WeightedTally
 from discreet.errors import MismatchError, ParameterError
 from discreet.estimators.linear import project_onto_simplex
@@ -66,9 +65,12 @@ def compare(
     checked_level(level)
     estimates = [first, second] if isinstance(second, Estimate) else [first]
     if isinstance(second, Estimate):
-        _check_domains(first.domain, second.domain)
+        if first.domain.fingerprint != second.domain.fingerprint:
+            same = first.domain.size == second.domain.size and first.domain.names() == second.domain.names()
+            what = "which values are sensitive" if same else "their values"
+            raise MismatchError(f"estimates that are compared must have one domain; they differ in {what}.")
         _refuse_same(first, second)
-    shares = second.frequencies if isinstance(second, Estimate) else _given(first.domain, second)
+    shares = second.frequencies if isinstance(second, Estimate) else first.domain.check_distribution(second)
     sides = (first, second if isinstance(second, Estimate) else shares)
     alpha = miss_probability(level, first.domain.size, simultaneous=simultaneous)
     lower, upper = _difference(sides, 1 - alpha)
@@ -88,19 +90,6 @@ def compare(
         any(one.simulated for one in estimates),
         tuple(one.method for one in estimates),
     )
-
-
-def _check_domains(first: Domain, second: Domain) -> None:
-    if first.fingerprint != second.fingerprint:
-        same = first.size == second.size and first.names() == second.names()
-        what = "which values are sensitive" if same else "their values"
-        raise MismatchError(f"estimates that are compared must have one domain; they differ in {what}.")
-
-
-def _given(domain: Domain, shares: Any) -> FloatArray:
-    if isinstance(shares, Mapping):
-        return domain.distribution(list(shares), list(shares.values()))
-    return domain.check_distribution(shares)
 
 
 def _difference(sides: Sequence[Estimate | FloatArray], level: float) -> Ends:

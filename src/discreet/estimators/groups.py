@@ -129,8 +129,7 @@ def fitted(cells: FloatArray, shares: FloatArray, margins: Sequence[Margin]) -> 
     marks = [np.eye(len(margin.shares))[margin.places] for margin in margins]
     design = np.concatenate(marks, axis=1)
     root = np.sqrt(shares)[:, None]
-    values: FloatArray = design @ np.linalg.lstsq(root * design, root * cells, rcond=None)[0]
-    return values
+    return design @ np.linalg.lstsq(root * design, root * cells, rcond=None)[0]
 
 
 def _listed(labels: Sequence[Any], most: int = 5) -> str:
@@ -273,13 +272,10 @@ def weighed(tally: Tally, units: int, weights: Weights) -> WeightedTally:
 
 def _by_digits(mechanism: Mechanism, reports: Reports, numbers_of: IntArray) -> Tally:
     """Return the tally in which each report counts so often; a tally for each binary digit."""
-    parts = (scaled(_tally(mechanism, reports, mask), times) for times, mask in _digits(numbers_of))
+    places = range(int(numbers_of.max(initial=0)).bit_length())
+    digits = ((1 << place, ((numbers_of >> place) & 1).astype(np.bool_)) for place in places)
+    parts = (scaled(_tally(mechanism, reports, mask), times) for times, mask in digits)
     return reduce(add, parts, replace(mechanism.empty_tally(), simulated=reports.simulated))
-
-
-def _digits(numbers_of: IntArray) -> Iterator[tuple[int, BoolArray]]:
-    for place in range(int(numbers_of.max(initial=0)).bit_length()):
-        yield 1 << place, ((numbers_of >> place) & 1).astype(np.bool_)
 
 
 def _tally(mechanism: Mechanism, reports: Reports, mask: BoolArray) -> Tally:
@@ -318,7 +314,7 @@ class Batch:
     @property
     def sizes(self) -> dict[Any, int]:
         """The number of people in each group."""
-        return {label: people_of(one) for label, one in self.counts.items()}
+        return {label: one.people for label, one in self.counts.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -361,11 +357,6 @@ class _Counted:
             yield from one.people.counts
 
 
-def people_of(counts: Counts) -> int:
-    """Return the number of reports of a tally."""
-    return counts.n if isinstance(counts, Tally) else counts.people
-
-
 def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batch:
     """Return the reports of each group with their tallies.
 
@@ -402,7 +393,7 @@ def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batc
 
 def weighted_estimate(mechanism: Mechanism, data: Any, weights: Any, method: str) -> Estimate:
     """Return the weighted estimate of everybody; arguments and errors as for `discreet.estimate`."""
-    _check_method(method, "weights")
+    checked_choice("method with weights", method, (LINEAR,))
     if not isinstance(data, Reports):
         raise ParameterError(f"weights need the reports that they belong to, got {type(data).__name__}.")
     return _alone(mechanism, weighted_tally(mechanism, data, Weights.of(weights, data.n)))
@@ -425,7 +416,7 @@ def grouped_estimate(
     """
     shares, margins = options.get("shares"), options.get("margins")
     if batch.weighted or shares is not None or margins is not None:
-        _check_method(method, "weights, shares and margins", SHRUNK)
+        checked_choice("method with weights, shares and margins", method, (LINEAR, SHRUNK))
     if shares is not None and margins is not None:
         raise ParameterError("shares are of groups and margins of several columns of groups; give one of the two.")
     asked = {"minimum": options.get("minimum"), "treatment": options.get("small")}
@@ -441,7 +432,9 @@ def grouped_estimate(
     else:
         estimates = {label: direct(batch.data[label]) for label in large}
     if shares is not None:
-        overall = _post_stratified(mechanism, batch.counts, shares)
+        # The sum of the strata's estimates times their known shares.
+        known, strata = checked_shares(shares, list(batch.counts), "shares"), _strata(mechanism, batch.counts)
+        overall = combine(mechanism, strata, known / strata.weights, "linear, post-stratified")
     elif margins is not None:
         overall = _raked(mechanism, batch, margins, rule)
     elif method == SHRUNK or batch.weighted:
@@ -480,10 +473,6 @@ def _stacked(mechanism: Mechanism, tallies: Mapping[Any, Tally], labels: Sequenc
     return Estimate(mechanism.domain, start.linear, start.linear_errors, *facts, intervals=start.intervals)
 
 
-def _check_method(method: str, wanted: str, *more: str) -> None:
-    checked_choice(f"method with {wanted}", method, (LINEAR, *more))
-
-
 def _large(batch: Batch, rule: SmallGroups, options: Mapping[str, Any]) -> list[Any]:
     """Return the groups to be estimated; small cells of raked margins are left out, small strata refused."""
     if options.get("shares") is not None and rule.treatment != "refuse":
@@ -502,11 +491,8 @@ def _alone(mechanism: Mechanism, counts: Counts) -> Estimate:
     return combine(mechanism, strata, 1 / strata.weights, "linear, weighted", lambda *_: centre)
 
 
-def _post_stratified(mechanism: Mechanism, counts: Mapping[Any, Counts], shares: Any) -> Estimate:
-    """Return the sum of the strata's estimates times their known shares."""
-    known = checked_shares(shares, list(counts), "shares")
-    strata = Strata(mechanism.decoder, tuple(counts.values()))
-    return combine(mechanism, strata, known / strata.weights, "linear, post-stratified")
+def _strata(mechanism: Mechanism, counts: Mapping[Any, Counts]) -> Strata:
+    return Strata(mechanism.decoder, tuple(counts.values()))
 
 
 def _raked(mechanism: Mechanism, batch: Batch, margins: Any, rule: SmallGroups) -> Estimate:
@@ -516,14 +502,14 @@ def _raked(mechanism: Mechanism, batch: Batch, margins: Any, rule: SmallGroups) 
         raise ParameterError(f"margins must be shares by column of groups, for each of two or more; there are {names}.")
     sizes, known = batch.sizes, []
     for at, name in enumerate(batch.names):
-        own = [label[at] for label in batch.counts]
-        labels = sorted(set(own))
+        categories = [label[at] for label in batch.counts]
+        labels = sorted(set(categories))
         SmallGroups(rule.minimum).check(
             {label: sum(size for cell, size in sizes.items() if cell[at] == label) for label in labels}
         )
-        places = np.array([labels.index(label) for label in own])
+        places = np.array([labels.index(label) for label in categories])
         known.append(Margin(name, places, checked_shares(margins[name], labels, f"margins of {name!r}")))
-    strata = Strata(mechanism.decoder, tuple(batch.counts.values()))
+    strata = _strata(mechanism, batch.counts)
     shares = raked(strata.weights, known)
     means = np.stack([stratum.mean for stratum in strata])
     centres = fitted(means, shares, known)
@@ -532,7 +518,7 @@ def _raked(mechanism: Mechanism, batch: Batch, margins: Any, rule: SmallGroups) 
 
 def _shrunk(mechanism: Mechanism, counts: Mapping[Any, Counts]) -> dict[Any, Estimate]:
     """Return the estimates of groups, each moved towards what all have in common."""
-    strata = list(Strata(mechanism.decoder, tuple(counts.values())))
+    strata = list(_strata(mechanism, counts))
     direct = np.stack([stratum.mean for stratum in strata])
     sizes = np.array([stratum.weight**2 / stratum.squares for stratum in strata])
     together = sizes @ direct / sizes.sum()

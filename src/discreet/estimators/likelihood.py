@@ -500,19 +500,15 @@ def _iterate(
         clear = point[size:] * everywhere + counts / reports
         rest = float(np.add.reduce(point[size:]))
         of_rest = everywhere + float(np.add.reduce(counts)) / (reports * rest) if rest else everywhere
-        largest = max(float(gradient.max()), _largest(clear, point[size:]))
+        before = point[size:]
+        ratios = np.divide(clear, before, out=np.zeros_like(clear), where=before > 0)
+        largest = max(float(gradient.max()), float(ratios.max(initial=0.0)))
+        if ((before == 0) & (clear > 0)).any():
+            largest = float("inf")
         point = np.concatenate([point[:size] * gradient, clear])
         # Rounding would otherwise drift over thousands of iterations.
         point /= np.add.reduce(point)
         yield point, max(largest - 1.0, 0.0), np.append(gradient, of_rest)
-
-
-def _largest(after: FloatArray, before: FloatArray) -> float:
-    """The largest gradient, after / before, of the values in clear."""
-    if ((before == 0) & (after > 0)).any():
-        return float("inf")
-    ratios = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
-    return float(ratios.max(initial=0.0))
 
 
 def _checked_change(

@@ -66,7 +66,10 @@ def maximum_likelihood(
     if evidence.noise is not None:
         return _of_single_values(start, evidence.noise)
     solution = maximize(_likelihood(start, "mle"), _first_values(start), tolerance=missing, progress=progress)
-    frequencies = _arranged(evidence, solution.frequencies, _shared(evidence, solution.rest))
+    # The rest is shared among the values that may go in clear, in proportion to their counts.
+    counts, total = start.tally.clear, start.tally.clear_total
+    others = solution.rest * counts / total if total else np.zeros(len(counts))
+    frequencies = _arranged(evidence, solution.frequencies, others)
     variance = _information_variance(start, solution)
     found = _with_errors(start, frequencies, variance, "mle", solution.gap, solution.passes)
     return _one_stepped(start, found, (solution.frequencies, solution.rest), solution.gradient)
@@ -121,12 +124,6 @@ def _first_values(start: LinearStart) -> Start:
     return Start(values, precision)
 
 
-def _shared(evidence: Evidence, mass: float) -> FloatArray:
-    """Share a mass among the values that may go in clear, in proportion to their counts."""
-    counts, total = evidence.tally.clear, evidence.tally.clear_total
-    return mass * counts / total if total else np.zeros(len(counts))
-
-
 def _information_variance(start: LinearStart, solution: Solution) -> FloatArray:
     evidence, linear = start.evidence, start.safe_variance
     size = int(np.count_nonzero(evidence.covered))
@@ -166,7 +163,11 @@ def expectation_maximization(
     if not evidence.covered.any():
         return _with_errors(start, start.linear, start.safe_variance, "em", 0.0, None)
     likelihood = _likelihood(start, "em")
-    first = _possible(likelihood, first / first.sum())
+    first = first / first.sum()
+    membership = likelihood.membership
+    if not np.isfinite(likelihood.contrast) and membership.is_here and not (membership.dot(first) > 0).all():
+        # Something was seen that no value with a share could cause.
+        first = (first + _LITTLE) / (first + _LITTLE).sum()
     result = reconstruct(
         likelihood,
         np.concatenate([first[evidence.covered], first[~evidence.covered]]),
@@ -218,12 +219,3 @@ def _step_covariances(start: LinearStart, worths: OneStepWorths) -> Covariance |
     if worths.step is None or start.domain.size * len(worths.step.point) > _MOST_NUMBERS:
         return start.covariances
     return worths.step.covariances(worths.codes, start.tally)
-
-
-def _possible(likelihood: RowLikelihood, first: FloatArray) -> FloatArray:
-    """Return a start with a positive likelihood, mixed with the uniform distribution if need be."""
-    membership = likelihood.membership
-    if np.isfinite(likelihood.contrast) or not membership.is_here or (membership.dot(first) > 0).all():
-        return first
-    everything: FloatArray = (first + _LITTLE) / (first + _LITTLE).sum()
-    return everything

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.core.checks import checked_choice, real_number, shown
+from discreet.core.checks import checked_between, checked_choice
 from discreet.core.domain import Domain
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -340,7 +340,18 @@ class LinearStart:
 
     def variance(self, at: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""
-        return _variance(at, self.second_moments, self.n)
+        constant, slope = self.second_moments
+        found, square = np.empty(len(at)), np.empty(min(_START_CHUNK, len(at)))
+        for start in range(0, len(at), _START_CHUNK):
+            part = slice(start, start + _START_CHUNK)
+            p, each = at[part], found[part]
+            np.multiply(slope[part], p, out=each)
+            each += constant[part]
+            each -= np.multiply(p, p, out=square[: len(p)])
+            # Rounding may take it below 0.
+            np.maximum(each, 0, out=each)
+            each /= self.n
+        return found
 
     @property
     def linear_errors(self) -> FloatArray:
@@ -389,22 +400,6 @@ class LinearStart:
         return self.decoder.covariance_with_sum(self.tally, frequencies, variance)
 
 
-def _variance(at: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: int) -> FloatArray:
-    """Return (A + B p - p^2) / n at p, where rounding leaves it above 0."""
-    constant, slope = second_moments
-    found: FloatArray = np.empty(len(at))
-    square = np.empty(min(_START_CHUNK, len(at)))
-    for start in range(0, len(at), _START_CHUNK):
-        part = slice(start, start + _START_CHUNK)
-        p, each = at[part], found[part]
-        np.multiply(slope[part], p, out=each)
-        each += constant[part]
-        each -= np.multiply(p, p, out=square[: len(p)])
-        np.maximum(each, 0, out=each)
-        each /= n
-    return found
-
-
 # Of a share, of all people.
 _ROUNDING = 1e-12
 
@@ -442,12 +437,7 @@ def threshold(start: LinearStart, *, significance: float = 0.05, remainder: str 
 
 def checked_significance(significance: object) -> float:
     """Return a significance level, or refuse it."""
-    number = real_number(significance)
-    if not 0 < number < 1:
-        raise ParameterError(
-            f"significance must be a number between 0 and 1, both excluded, got {shown(significance)}."
-        )
-    return number
+    return checked_between("significance", significance)
 
 
 def thresholded(start: LinearStart, significance: float, *, uniform: bool) -> tuple[FloatArray, FloatArray]:

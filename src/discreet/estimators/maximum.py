@@ -340,21 +340,20 @@ class _Ascent:
         self._size = likelihood.membership.size
         self._reports = likelihood.reports
         self.rows = likelihood.rows_of(likelihood)
-        self._face = self._find_face()
-        self._point = self._first_point(start)
-        self._curvature: Curvature | None = None
-        self._moved = 0.0
-        self.certify()
-        self.rows.single = self._single_pays()
-
-    def _find_face(self) -> Face:
         # Without reports in clear a rest only loses likelihood: it is left out. With them it has
         # at least their share at the optimum (its gradient is 1), which keeps ln(rest) away from
         # its pole.
         floor = np.zeros(self._size + (self._clear > 0))
         if self._clear > 0:
             floor[-1] = self._clear / self._reports
-        return Face(floor)
+        self._face = Face(floor)
+        self._point = self._first_point(start)
+        self._curvature: Curvature | None = None
+        self._moved = 0.0
+        self.certify()
+        membership = likelihood.membership
+        large = self.rows.has_single and membership.rows * membership.size >= _SINGLE_ENTRIES
+        self.rows.single = large and membership.size > _SINGLE_SIZE and likelihood.contrast < _SINGLE_CONTRAST
 
     def _first_point(self, start: Start) -> FloatArray:
         values, precision = _checked(start, self._likelihood.length)
@@ -363,11 +362,6 @@ class _Ascent:
         even = self._face.project(np.zeros(length), np.ones(length))
         mixed = _MIXED * min(1.0, self._likelihood.contrast / _MIXED_CONTRAST)
         return nearest + mixed * (even - nearest)
-
-    def _single_pays(self) -> bool:
-        membership = self._likelihood.membership
-        large = self.rows.has_single and membership.rows * membership.size >= _SINGLE_ENTRIES
-        return large and membership.size > _SINGLE_SIZE and self._likelihood.contrast < _SINGLE_CONTRAST
 
     @property
     def gap(self) -> float:
@@ -420,7 +414,10 @@ class _Ascent:
             self._curvature.forget()
             step = best_step(self._point, self._gradient - 1.0, self._curvature, self._face)
         self._follow(step, self._curvature)
-        self._watch()
+        if self.gap < self._least:
+            self._least, self._idle = self.gap, 0
+        else:
+            self._idle += 1
 
     def _diagonal(self) -> FloatArray:
         self._moved = 0.0
@@ -464,12 +461,6 @@ class _Ascent:
         drift = abs(inner(self._point, self._gradient) - 1.0)
         drift += abs(float(np.add.reduce(self._point)) - 1.0)
         self.certified = not single and drift < _DRIFT
-
-    def _watch(self) -> None:
-        if self.gap < self._least:
-            self._least, self._idle = self.gap, 0
-        else:
-            self._idle += 1
 
     def solution(self, tolerance: float) -> Solution:
         """The estimate at the present point."""

@@ -317,8 +317,7 @@ class _Likelihood:
         """Return the mean square of the derivatives of single reports, with these weights of the rows."""
         slopes = self.scores(flat)[1]
         each = (slopes[:, :, None] * self.matrix[:, None, :]).reshape(len(slopes), -1)
-        squares: FloatArray = (each * weights[:, None]).T @ each / self.n
-        return squares
+        return (each * weights[:, None]).T @ each / self.n
 
 
 def _undetermined(hessian: FloatArray, squares: FloatArray) -> BoolArray:

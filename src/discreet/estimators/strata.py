@@ -59,10 +59,6 @@ class Stratum:
     simulated: bool
     squared_weights: tuple[tuple[float, Tally], ...]
 
-    def squares_about(self, centre: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` sums of w^2 (worth - centre)^2 over the reports, unbiased for a known centre."""
-        return self.squares * (self.mean_square - 2 * centre * self.square_mean + centre**2)
-
 
 def stratum_of(decoder: Decoder, counts: Tally | WeightedTally) -> Stratum:
     """Return the moments of a tally, weighted or not; errors as for `Decoder.estimate`."""
@@ -82,7 +78,7 @@ def stratum_of(decoder: Decoder, counts: Tally | WeightedTally) -> Stratum:
         mean_square += share * decoder.mean_squares(part, own)
     moments, squared = (constant - weights.n * lasting, slope), tuple(parts)
     return Stratum(
-        _people(counts), weights.n, total, mean, square_mean, mean_square, lasting, moments, weights.simulated, squared
+        counts.people, weights.n, total, mean, square_mean, mean_square, lasting, moments, weights.simulated, squared
     )
 
 
@@ -116,7 +112,7 @@ class Strata:
         """
         one, other = ((*each.counts, *each.parts) for each in (self, others))
         same = {id(counts) for counts in other}
-        numbers = [_people(counts) for counts in one if id(counts) in same]
+        numbers = [counts.people for counts in one if id(counts) in same]
         # Digests of two plans have two keys.
         tallies, others_tallies = ([each for each in side if isinstance(each, Tally)] for side in (one, other))
         sealed = [batch for each in others_tallies for batch in each.batches]
@@ -126,10 +122,6 @@ class Strata:
             if each.rest_n and (each.fingerprint, each.rest, each.rest_n) in rests and _chance(each) < _RARE:
                 numbers.append(each.rest_n)
         return max(numbers, default=0)
-
-
-def _people(counts: Tally | WeightedTally) -> int:
-    return counts.n if isinstance(counts, Tally) else counts.people
 
 
 def _chance(tally: Tally) -> float:
@@ -171,10 +163,15 @@ def combine(
     total = _Total()
     for place, (stratum, factor) in enumerate(zip(strata, factors, strict=True)):
         total.add(stratum, float(factor), centre(place, stratum))
+    # The number of reports of one weight that tell as much, as far as weights are concerned [Kish].
     effective, lasting, frequencies = 1 / total.squares, total.lasting**2, total.mean
     constant, slope = total.moments
     moments = constant + effective * lasting, slope
-    errors = _errors(frequencies, np.maximum(total.variance, 0) + lasting, moments, effective)
+    errors: FloatArray = np.sqrt(np.maximum(total.variance, 0) + lasting)
+    # Where all reports agree, those that are plausible.
+    few = all_agree(errors, effective) & (len(errors) > 1)
+    plausible = plausible_variances(frequencies, moments, effective) if few.any() else errors
+    errors = larger_of_few(errors, np.sqrt(plausible), few)
     model = moments[0] + slope * frequencies - frequencies**2
     least = np.finfo(float).tiny
     # The number of reports of one weight that would have this very variance.
@@ -191,23 +188,6 @@ def combine(
         joint_errors=lambda: _covariances(mechanism, strata, factors, centre, frequencies),
         people=strata,
     )
-
-
-def _errors(
-    frequencies: FloatArray, variances: FloatArray, moments: tuple[FloatArray, FloatArray], effective: float
-) -> FloatArray:
-    """Return the standard errors; where all reports agree, those that are plausible.
-
-    Args:
-        frequencies: ``(|X|,)`` sums over strata.
-        variances: ``(|X|,)`` theirs, unbiased, as far as the reports show any.
-        moments: ``(A, B)``; the variance of n reports of one weight would be (A + B p - p^2) / n.
-        effective: the number of reports of one weight that tell as much, as far as weights are concerned [Kish].
-    """
-    errors: FloatArray = np.sqrt(variances)
-    few = all_agree(errors, effective) & (len(errors) > 1)
-    plausible = plausible_variances(frequencies, moments, effective) if few.any() else errors
-    return larger_of_few(errors, np.sqrt(plausible), few)
 
 
 def _covariances(
@@ -274,7 +254,9 @@ class _Total:
         self.squares += factor**2 * stratum.squares
         self.simulated |= stratum.simulated
         self.mean = self.mean + share * stratum.mean
-        self.variance = self.variance + factor**2 * free * stratum.squares_about(centre)
+        # The sum of w^2 (worth - centre)^2 over the reports, unbiased for a known centre.
+        squares = stratum.squares * (stratum.mean_square - 2 * centre * stratum.square_mean + centre**2)
+        self.variance = self.variance + factor**2 * free * squares
         # The bias of a pool is the same for all who use it.
         self.lasting = self.lasting + abs(share) * np.sqrt(np.maximum(stratum.lasting, 0))
         constant, slope = (one + share * more for one, more in zip(self.moments, stratum.moments, strict=True))

@@ -224,8 +224,6 @@ def _known(domain: Domain, tag: str, background: Any) -> Any:
 
 def _distribution(domain: Domain, tag: str, background: Any) -> FloatArray:
     try:
-        if isinstance(background, Mapping):
-            return domain.distribution(list(background), list(background.values()))
         return domain.check_distribution(background)
     except (ParameterError, DataError) as error:
         raise ParameterError(f"background of tag {tag!r}: {error}") from None
@@ -309,5 +307,4 @@ class SharedCounts(CountLaw):
         for deviation, share in zip(deviations[size:], self.shares, strict=True):
             squares[share.codes] += (deviation * share.weights) ** 2
         squares += (self.factors * deviations[:size]) ** 2
-        combined: FloatArray = np.sqrt(squares)
-        return combined
+        return np.sqrt(squares)

@@ -16,7 +16,6 @@ from discreet.core.result_table import (
     spelled_p_value,
     text_column,
 )
-from discreet.errors import DiscreetError
 from discreet.pictures.charts import Differences, forest_chart
 from discreet.theory.binomial import Control, rejected
 
@@ -161,11 +160,7 @@ class Comparison(ResultTable):
         Raises:
             KeyError: if it is not in the domain; it is not quoted.
         """
-        try:
-            codes = self.domain.encode([value])
-        except DiscreetError:
-            raise KeyError("this value is not in the domain") from None
-        return self._rows(codes)[0]
+        return self._rows(self.domain.codes_of(value))[0]
 
     def _rows(self, codes: AnyArray) -> list[ValueDifference]:
         columns = [one.at(codes).values.tolist() for one in self.stated()]

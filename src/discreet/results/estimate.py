@@ -12,7 +12,7 @@ from discreet.core.checks import checked_level, checked_whole
 from discreet.core.domain import Domain
 from discreet.core.labels import Grid, IntegerRange, Integers
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, label_columns, rows_of, text_column
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import ParameterError
 from discreet.pictures.charts import Map, Panel, frequency_chart, map_chart
 from discreet.results.functionals import Functionals, Quantity
 from discreet.results.limits import ConfidenceLimits, CountLimits
@@ -285,11 +285,7 @@ class Estimate(Functionals, ResultTable):
         Raises:
             KeyError: if it is not in the domain; it is not quoted.
         """
-        try:
-            codes = self.domain.encode([value])
-        except DiscreetError:
-            raise KeyError("this value is not in the domain") from None
-        return self._shares(codes)[0]
+        return self._shares(self.domain.codes_of(value))[0]
 
     def top(self, count: int = 10) -> list["ValueEstimate"]:
         """Return the estimates of the most frequent values, in falling order; intervals hold for such a selection."""

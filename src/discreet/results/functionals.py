@@ -84,8 +84,7 @@ def ascending(domain: Domain, order: Any) -> tuple[IntArray, list[Any]]:
 def _integers(space: LabelSpace, wanted: str) -> IntArray:
     if not isinstance(space, IntegerRange | Integers):
         raise ParameterError(f"{wanted}, got other labels.")
-    labels: IntArray = space.table(np.arange(space.size))["value"]
-    return labels
+    return space.table(np.arange(space.size))["value"]
 
 
 def marginal(domain: Domain, names: Sequence[str]) -> tuple[Domain, AxisPartition]:
@@ -105,7 +104,8 @@ def marginal(domain: Domain, names: Sequence[str]) -> tuple[Domain, AxisPartitio
     order = list(attributes)
     shape, kept = tuple(space.size for space in attributes.values()), tuple(order.index(name) for name in names)
     cells = AxisPartition(prod(shape[axis] for axis in kept), shape, kept)
-    return _domain_of({name: attributes[name] for name in names}, cells.total(_marks(domain)) > 0), cells
+    sensitive = cells.total(domain.sensitive.astype(np.float64)) > 0
+    return _domain_of({name: attributes[name] for name in names}, sensitive), cells
 
 
 def condition(domain: Domain, pattern: Mapping[str, Any]) -> tuple[Domain, CellPartition]:
@@ -127,11 +127,7 @@ def condition(domain: Domain, pattern: Mapping[str, Any]) -> tuple[Domain, CellP
     of_left = [place for name, place in zip(attributes, places, strict=True) if name in left]
     sizes = tuple(space.size for space in left.values())
     cells = CellPartition(prod(sizes), domain.size, codes, np.ravel_multi_index(of_left, sizes))
-    return _domain_of(left, cells.total(_marks(domain)) > 0), cells
-
-
-def _marks(domain: Domain) -> FloatArray:
-    return domain.sensitive.astype(np.float64)
+    return _domain_of(left, cells.total(domain.sensitive.astype(np.float64)) > 0), cells
 
 
 def _attributes(domain: Domain, wanted: str) -> dict[str, LabelSpace]:
@@ -203,21 +199,17 @@ class Quantity:
         least, most = min(low, float(ends.lower)), max(high, float(ends.upper))
         return least - _ROUNDING <= self.estimate <= most + _ROUNDING
 
-    @property
-    def _away(self) -> str:
-        if self.fits:
-            return ""
-        if self.facts.startswith("linear"):
-            return "; the estimate lies outside, as unbiased estimates need not sum to 1 and shares do"
-        return "; the estimate of this method lies outside, so that it contradicts the reports"
-
     def __float__(self) -> float:
         return self.estimate
 
     def __repr__(self) -> str:
         low, high = self.interval()
         error = f"standard error {self.standard_error:.4f}, 95% interval {low:.4f} to {high:.4f}"
-        return f"{self.name}: {self.estimate:.4f}, {error}{self._away} ({self.facts})"
+        reason = "of this method lies outside, so that it contradicts the reports"
+        if self.facts.startswith("linear"):
+            reason = "lies outside, as unbiased estimates need not sum to 1 and shares do"
+        away = "" if self.fits else f"; the estimate {reason}"
+        return f"{self.name}: {self.estimate:.4f}, {error}{away} ({self.facts})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -384,9 +376,7 @@ class Functionals:
         Raises:
             ParameterError: if they are none, or there is only one report.
         """
-        numbers = scores_of(self.domain, weights, "weights")
-        borders = float(numbers.min()), float(numbers.max())
-        return self._sum(name, numbers, borders)
+        return self._sum(name, scores_of(self.domain, weights, "weights"))
 
     def mean(self, scores: Any = None) -> Quantity:
         """Return the mean of labels that are integers, or of a score of each value.
@@ -404,8 +394,7 @@ class Functionals:
             >>> round(dc.estimate(mechanism, reports).mean().estimate, 1)
             2.0
         """
-        numbers = scores_of(self.domain, scores, "scores")
-        return self._sum("mean", numbers, (float(numbers.min()), float(numbers.max())))
+        return self._sum("mean", scores_of(self.domain, scores, "scores"))
 
     def difference(self, first: Any, second: Any) -> Quantity:
         """Return the difference of the shares of two sets of values, of the same people.
@@ -453,7 +442,8 @@ class Functionals:
         centres, error = [float(one @ covariances.centre) for one in weights], nan
         only, others = top & ~bottom, bottom & ~top
         both = top & bottom
-        sums = self._parts([only, others, both, ~(top | bottom)])
+        # Of shares, the sums that these are made of.
+        sums = self._sums([only, others, both, ~(top | bottom)]).parts
         bounds = partial(_ratio_of, sums, _kind(only, others, both))
         if not (top ^ bottom).any():
             bounds = partial(_known, 1.0)
@@ -574,7 +564,8 @@ class Functionals:
             raise ParameterError(f"{name} must name at least one value of the domain, got none.")
         return mask
 
-    def _sum(self, name: str, weights: FloatArray, borders: tuple[float, float]) -> Quantity:
+    def _sum(self, name: str, weights: FloatArray) -> Quantity:
+        borders = float(weights.min()), float(weights.max())
         covariances, width = self._known_covariances, borders[1] - borders[0]
         error = sqrt(covariances.variance(weights))
         error = width * float(by_one_report(np.array(error / width), self.n)) if width else error
@@ -587,10 +578,6 @@ class Functionals:
         cells = CellPartition(len(masks), self.domain.size, np.arange(self.domain.size), places)
         return self._limits.sums(cells, self._known_covariances, self.n)
 
-    def _parts(self, masks: list[BoolArray]) -> SumLimits:
-        """Return the sums over sets that make up all values; of shares, those that the shares are made of."""
-        return self._sums(masks).parts
-
     def _over(
         self, domain: Domain, frequencies: FloatArray, covariances: Covariance | None, limits: ConfidenceLimits
     ) -> Self:
@@ -600,14 +587,10 @@ class Functionals:
             if covariances is None
             else limits.floored_errors(covariances.variances(), self.n)
         )
-        changed: Mapping[str, Any] = {
-            "domain": domain,
-            "frequencies": frequencies,
-            "errors": errors,
-            "intervals": limits,
-            "joint_errors": covariances,
-        }
-        found: Self = replace(self, **changed)  # type: ignore[type-var]
+        whole: Any = self
+        found: Self = replace(
+            whole, domain=domain, frequencies=frequencies, errors=errors, intervals=limits, joint_errors=covariances
+        )
         return found
 
 

@@ -186,17 +186,14 @@ class GroupedEstimate(ResultTable):
             columns, shape = one.columns(level, simultaneous=simultaneous), one.frequencies.shape
             parts.append({name: np.broadcast_to(column, shape).reshape(-1) for name, column in columns.items()})
         whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        keys = {name: np.repeat(column, rows) for name, column in self._keys().items()}
+        labels = zip(*self.estimates, strict=True) if len(self.names) > 1 else [list(self.estimates)]
+        keys = {
+            name: np.repeat(label_column(list(each)), rows)
+            for name, each in zip(self.names or ("group",), labels, strict=True)
+        }
         taken = {*whole, "n"}
         named = {f"group_{name}" if name in taken else name: column for name, column in keys.items()}
         return {**named, "n": np.repeat(list(self.sizes.values()), rows), **whole}
-
-    def _keys(self) -> dict[str, AnyArray]:
-        """Return a column of labels for each column of groups."""
-        several = len(self.names) > 1
-        names = self.names or ("group",)
-        parts = zip(*self.estimates, strict=True) if several else [list(self.estimates)]
-        return {name: label_column(list(labels)) for name, labels in zip(names, parts, strict=True)}
 
     def plot(self, level: float | None = None, *, largest: int = 12, groups: int = 12) -> Any:
         """Return an Altair chart with a panel for each group, all on one axis; sensitive values are marked.

@@ -433,8 +433,7 @@ class ShareLimits(ConfidenceLimits):
     def matrix(self) -> FloatArray:
         """``(m, m)`` covariances of a few shares, to first order."""
         lift = (np.eye(len(self.centre)) - self.centre[:, None]) / float(self.parts.centre.sum())
-        found: FloatArray = lift @ self.parts.matrix @ lift.T
-        return found
+        return lift @ self.parts.matrix @ lift.T
 
     def variance(self, weights: FloatArray, plain: float) -> float:
         """Return the variance of a weighted sum of a few shares; see `SumLimits.variance`."""

@@ -53,8 +53,7 @@ class OneStep:
     @property
     def covariance(self) -> FloatArray:
         """``(k, k)`` n Cov(p~) = J^-1 - f f'."""
-        covariance: FloatArray = self.inverse - np.outer(self.point, self.point)
-        return covariance
+        return self.inverse - np.outer(self.point, self.point)
 
     def covariances(self, codes: IntArray, tally: Tally) -> LowRankCovariance:
         """Return the covariance of p~ over all values, with the rest shared by counts in clear.
