@@ -107,8 +107,8 @@ FAULTS = [
     Fault(
         "publication: people nobody knows of are taken for different ones",
         "privacy/publication.py",
-        'if self.answers == "unknown" else ""',
-        'if self.answers == "nobody" else ""',
+        'if self.answers == "unknown":\n            condition',
+        'if self.answers == "nobody":\n            condition',
         _SAID,
     ),
     Fault(

@@ -231,11 +231,6 @@ class Requirements:
         return "any number of users" if self.users is None else f"{self.users:,} users"
 
     @property
-    def tuned_mass(self) -> float | None:
-        """The sensitive mass that parameters are tuned for; None for the worst case."""
-        return None if self.target == "worst-case" else self.people.mass
-
-    @property
     def target_p(self) -> FloatArray | None:
         """The distribution whose error should be least; None for the worst one."""
         return None if self.target == "worst-case" else self.people.p
@@ -334,6 +329,11 @@ class Candidate:
         settings = self.mechanism.settings.items()
         return ", ".join(f"{name}={number:{_FORMATS.get(name, '')}}" for name, number in settings)
 
+    @property
+    def title(self) -> str:
+        """The name, with the parameter that was chosen."""
+        return f"{self.name} ({self.options})" if self.options else self.name
+
     def error(self, *, worst: bool) -> float:
         """Return the mean squared error that counts."""
         return self.worst.mse if worst else self.assumed.mse
@@ -366,7 +366,9 @@ def bounds(requirements: Requirements) -> LeastErrors:
 
 def compared_mechanisms(requirements: Requirements) -> Iterator[tuple[str, BlockMechanism]]:
     """Yield every mechanism that a domain and an epsilon are enough for, with a name; tuned for the target."""
-    domain, epsilon, mass = requirements.domain, requirements.epsilon_each, requirements.tuned_mass
+    domain, epsilon = requirements.domain, requirements.epsilon_each
+    # What parameters are tuned for; None for the worst case.
+    mass = None if requirements.target == "worst-case" else requirements.people.mass
     for name, cls in BLOCK_MECHANISMS.items():
         if not cls.needs_options():
             # Those of other packages need not be there for every domain.

@@ -180,8 +180,8 @@ class CentralPlan(ResultTable):
     def recommendation(self) -> str:
         """The recommended mechanism and the reason, in one sentence."""
         best, wanted = self.best, self.wanted
-        name = best.candidate.name + (f" ({best.candidate.options})" if best.candidate.options else "")
-        asked, long = self.requirements, cost(best.candidate.seconds, self.requirements.counted)
+        name, asked = best.candidate.title, self.requirements
+        long = cost(best.candidate.seconds, asked.counted)
         least = wanted.unshuffled(asked.domain)
         if asked.epsilon <= least:
             return f"The local epsilon {asked.epsilon:g} keeps the promise without shuffling: use {name}{long}."
@@ -291,7 +291,10 @@ def plan_central(requirements: Requirements, wanted: CentralTarget) -> CentralPl
     alone = compare(domain, without, users, target=requirements.target, **known)
     local_only = sqrt(alone.least.error(worst=worst))
     options, others = [], []
-    for name, build in _builders(domain).items():
+    makers = builders(domain)
+    if domain.size > 1:
+        makers["unary, best theta"] = partial(UnaryEncoding, domain, theta="optimal")
+    for name, build in makers.items():
         mechanism, limit = largest_local(build, requirements.epsilon, users, wanted)
         one = candidate(requirements, name, mechanism, LeastErrors(None, None))
         if one.fits:
@@ -306,9 +309,3 @@ def plan_central(requirements: Requirements, wanted: CentralTarget) -> CentralPl
     chosen = recommended([one.candidate for one in options], requirements.within, worst=worst)
     best = next(one for one in options if one.candidate is chosen)
     return CentralPlan(requirements, wanted, tuple(options), best, local_only)
-
-
-def _builders(domain: Domain) -> dict[str, Callable[[float], BlockMechanism]]:
-    if domain.size == 1:
-        return builders(domain)
-    return {**builders(domain), "unary, best theta": partial(UnaryEncoding, domain, theta="optimal")}

@@ -200,16 +200,17 @@ def recommendation_sentence(
     worst = requirements.target == "worst-case"
     losses = best.worst if worst else best.assumed
     bound = "" if losses.excess is None else f" and {losses.excess:.2f} times the least possible"
+    kept = f", the smallest within {requirements.within * 100:g}% of the least error" if requirements.within else ""
+    needed = ""
+    if best.users_needed is not None:
+        error = requirements.standard_error
+        needed = f", and {best.users_needed:,} users give every value a standard error of at most {error:g}"
     beside = cost(best.seconds, requirements.counted) + ("" if other is None else _beside(requirements, best, other))
     return (
-        f"Use {_named(best)}: {_people(requirements)} its mean squared error is {'at most ' if worst else ''}"
+        f"Use {best.title}: {_people(requirements)} its mean squared error is {'at most ' if worst else ''}"
         f"{losses.mse:.3e}, {_field(requirements, best, candidates)}{bound}; "
-        f"{_size(requirements, best)}{_needed(requirements, best)}{beside}."
+        f"a report takes at most {_bytes(best.largest_bytes)}{kept}{needed}{beside}."
     )
-
-
-def _named(one: Candidate) -> str:
-    return f"{one.name} ({one.options})" if one.options else one.name
 
 
 def _people(requirements: Requirements) -> str:
@@ -232,7 +233,7 @@ def _field(requirements: Requirements, best: Candidate, candidates: Sequence[Can
     lowest = least(fitting, worst=worst)
     if best.error(worst=worst) > lowest.error(worst=worst) * SAME:
         above = _more(best.error(worst=worst) / lowest.error(worst=worst))
-        return f"{above} than {count} ({_named(lowest)}, up to {_bytes(lowest.largest_bytes)} a report)"
+        return f"{above} than {count} ({lowest.title}, up to {_bytes(lowest.largest_bytes)} a report)"
     behind = next((one for one in fitting if one.error(worst=worst) > lowest.error(worst=worst) * SAME), None)
     if behind is None or lowest.error(worst=worst) == 0:
         return count
@@ -249,11 +250,6 @@ def _bytes(size: float) -> str:
     return f"{text} byte{'' if size == 1 else 's'}"
 
 
-def _size(requirements: Requirements, best: Candidate) -> str:
-    kept = f", the smallest within {requirements.within * 100:g}% of the least error" if requirements.within else ""
-    return f"a report takes at most {_bytes(best.largest_bytes)}{kept}"
-
-
 def _beside(requirements: Requirements, best: Candidate, other: Candidate) -> str:
     """Return a clause on an alternative: nearly as good in the worst case, better for the likely distribution."""
     given = requirements.people.source != "assumed"
@@ -264,7 +260,7 @@ def _beside(requirements: Requirements, best: Candidate, other: Candidate) -> st
     ratio = other.worst_mse / best.worst_mse
     worse = "no more error" if ratio <= SAME else f"{_more(ratio)} error"
     size = _bytes(other.largest_bytes)
-    return f"; {_named(other)} has {worse} in the worst case and {less:.1%} less {where}, with up to {size} a report"
+    return f"; {other.title} has {worse} in the worst case and {less:.1%} less {where}, with up to {size} a report"
 
 
 def cost(seconds: float, reports: int) -> str:
@@ -275,13 +271,6 @@ def cost(seconds: float, reports: int) -> str:
     return (
         f"; counting {reports:,} reports and decoding their tally takes about {seconds / unit:,.0f} {name} of one core"
     )
-
-
-def _needed(requirements: Requirements, best: Candidate) -> str:
-    if best.users_needed is None:
-        return ""
-    error = requirements.standard_error
-    return f", and {best.users_needed:,} users give every value a standard error of at most {error:g}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -144,8 +144,13 @@ def plan_identification(domain: Domain, wanted: RiskTarget, *, epsilon: float | 
     found = {name: largest_epsilon(build, wanted, limit=limit) for name, build in builders(domain).items()}
     if epsilon is not None:
         found["hashing, best g"] = _best_buckets(domain, wanted, limit)
-    options = [_option(name, allowed, reports) for name, allowed in found.items() if allowed is not None]
-    refused = tuple(name for name, allowed in found.items() if allowed is None)
+    options, refused = [], tuple(name for name, allowed in found.items() if allowed is None)
+    for name, allowed in found.items():
+        if allowed is not None:
+            mechanism: BlockMechanism = allowed.mechanism
+            error = sqrt(max(worst_variance(mechanism, reports), 0.0) / reports)
+            worst = mechanism.decoder.worst_case_mse(reports)
+            options.append(Option(name, mechanism, allowed.bounds, allowed.limited, worst, error))
     if not options:
         raise ParameterError("no mechanism keeps this identification risk at any epsilon; ask for less.")
     options.sort(key=lambda one: one.worst_mse)
@@ -173,9 +178,3 @@ def _best_buckets(domain: Domain, wanted: RiskTarget, limit: float) -> Allowed |
     tried = [largest_epsilon(partial(LocalHashing, domain, g=g), wanted, limit=limit) for g in sorted(choices)]
     kept = [one for one in tried if one is not None]
     return min(kept, key=lambda one: one.mechanism.decoder.worst_case_mse(1)) if kept else None
-
-
-def _option(name: str, allowed: Allowed, reports: int) -> Option:
-    mechanism: BlockMechanism = allowed.mechanism
-    error = sqrt(max(worst_variance(mechanism, reports), 0.0) / reports)
-    return Option(name, mechanism, allowed.bounds, allowed.limited, mechanism.decoder.worst_case_mse(reports), error)

@@ -184,7 +184,10 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
         within = constant + pool_bias * mass, slope
         return _most_deviation(v, mass, within) + _most_deviation(others, 1 - mass, clear)
 
-    mass = 0.0 if not v else 1.0 if not others else _top(loss)
+    mass = 1.0 if v else 0.0
+    if v and others:
+        # An end if that is no worse than what golden section finds.
+        mass = max((0.0, 1.0, sum(golden_section(loss, 0.0, 1.0, _STEPS)) / 2), key=loss)
     return WorstLoss(sqrt(2 / (pi * checked_n(n))) * loss(mass), mass)
 
 
@@ -295,11 +298,6 @@ def excess(mechanism: BlockMechanism) -> float:
     domain = BlockMechanism.checked(mechanism).domain
     best = lower_bound(domain.sensitive_count, domain.size, mechanism.epsilon, 1)
     return mechanism.decoder.worst_case_mse(1) / best
-
-
-def _top(function: Callable[[float], float]) -> float:
-    """Return the maximizer of a concave function in 0..1 by golden section; an end if that is no worse."""
-    return max((0.0, 1.0, sum(golden_section(function, 0.0, 1.0, _STEPS)) / 2), key=function)
 
 
 _MOST_REPORTS = 1 << 53

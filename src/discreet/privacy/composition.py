@@ -128,7 +128,9 @@ def sequential(first: Mechanism, second: Mechanism | Sequence[Mechanism]) -> Der
     after = [known[id(channel)] for channel in seconds]
     ratio = exact_ratio(found) * max(exact_ratio(one) for one in known.values())
     protected = found.protected[:, None] & np.array([one.protected for one in after])
-    return _product(first, seconds, protected.reshape(-1), ratio)
+    refuse_large(first.domain.size * first.outputs * seconds[0].outputs)
+    pairs = [first.weights[:, y, None] * channel.weights for y, channel in enumerate(seconds)]
+    return derive("ULDP", ratio, np.hstack(pairs), protected.reshape(-1), first.domain)
 
 
 def integrated(own: Mechanism, other: Mechanism) -> Derived:
@@ -218,12 +220,6 @@ def _one_per_output(first: Channel, second: Mechanism | Sequence[Mechanism]) -> 
     if any(channel.domain.fingerprint != first.domain.fingerprint for channel in seconds):
         raise MismatchError("all channels must be over one domain with the same sensitive values.")
     return seconds
-
-
-def _product(first: Channel, seconds: list[Channel], protected: BoolArray, ratio: Fraction) -> Derived:
-    refuse_large(first.domain.size * first.outputs * seconds[0].outputs)
-    pairs = [first.weights[:, y, None] * channel.weights for y, channel in enumerate(seconds)]
-    return derive("ULDP", ratio, np.hstack(pairs), protected, first.domain)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -445,8 +441,15 @@ def decompose(channel: Channel) -> Decomposition:
         raise ParameterError("the channel's domain must have sensitive values, got none.")
     one_sided = required(smallest_epsilon(channel, "OSLDP"), "the channel")
     shared = np.flatnonzero(one_sided.protected)
-    kept, beyond = _kept_and_beyond(channel, shared)
-    optimized = Channel(_optimized(channel, kept, beyond) / WORD_RANGE, channel.domain)
+    weights, domain = channel.weights, channel.domain
+    # As integers over 2^64: min(Q_O, Q_max), ``(|X|, |Y_P|)``, and Q_O minus it, ``(|X_N|, |Y|)``.
+    kept = np.minimum(weights[:, shared], weights[domain.sensitive_codes][:, shared].max(axis=0))
+    beyond = weights[domain.clear_codes]
+    beyond[:, shared] = beyond[:, shared] - kept[domain.clear_codes]
+    told = np.zeros((domain.size, domain.clear_count), dtype=object)
+    # a(x) as a sum of what is left over: nothing is lost by cancellation, and 0 is 0.
+    told[domain.clear_codes, np.arange(domain.clear_count)] = beyond.sum(axis=1)
+    optimized = Channel(np.hstack([kept, told]) / WORD_RANGE, domain)
     recovery = Channel(_recovery(channel, shared, beyond))
     protection = required(smallest_epsilon(optimized, "ULDP"), "the first stage")
     error = float(abs(optimized.matrix @ recovery.matrix - channel.matrix).max())
@@ -454,25 +457,6 @@ def decompose(channel: Channel) -> Decomposition:
     if error > _TOLERANCE or protection.epsilon > one_sided.epsilon + _TOLERANCE:
         raise ParameterError("the channel could not be decomposed to 1e-12; its rows must sum to 1 more precisely.")
     return Decomposition(optimized, recovery, frozen(shared), protection, error)
-
-
-def _kept_and_beyond(channel: Channel, shared: IntArray) -> tuple[AnyArray, AnyArray]:
-    """Return min(Q_O, Q_max), ``(|X|, |Y_P|)``, and Q_O minus it, ``(|X_N|, |Y|)``, as integers over 2^64."""
-    weights, domain = channel.weights, channel.domain
-    most = weights[domain.sensitive_codes][:, shared].max(axis=0)
-    kept = np.minimum(weights[:, shared], most)
-    beyond = weights[domain.clear_codes]
-    beyond[:, shared] = beyond[:, shared] - kept[domain.clear_codes]
-    return kept, beyond
-
-
-def _optimized(channel: Channel, kept: AnyArray, beyond: AnyArray) -> AnyArray:
-    """Return Q_U as integers over 2^64."""
-    domain = channel.domain
-    told = np.zeros((domain.size, domain.clear_count), dtype=object)
-    # a(x) as a sum of what is left over: nothing is lost by cancellation, and 0 is 0.
-    told[domain.clear_codes, np.arange(domain.clear_count)] = beyond.sum(axis=1)
-    return np.hstack([kept, told])
 
 
 def _recovery(channel: Channel, shared: IntArray, beyond: AnyArray) -> AnyArray:

@@ -341,16 +341,13 @@ def best_candidate(
         for first, second in permutations(samples, 2):
             events = [*_by_cells(samples, first, second, sensitive, few=few)]
             events += [] if bits is None else bits.events(first, second)
-            found += [_scored(event, scored_on) for event in events]
+            one, other = scored_on[first], scored_on[second]
+            for event in events:
+                counts = event.count(one), event.count(other)
+                a, b = (np.array([count], dtype=np.float64) for count in counts)
+                found.append(ScoredEvent(event, float(_cautious(a, b, one.size, other.size)[0]), counts))
     kept = promised or dict.fromkeys((one.code for one in chosen_on), 0.0)
     return max(found, key=lambda candidate: candidate.score - kept[candidate.event.first.code])
-
-
-def _scored(event: Event, samples: Samples) -> ScoredEvent:
-    first, second = samples[event.first], samples[event.second]
-    counts = event.count(first), event.count(second)
-    a, b = (np.array([count], dtype=np.float64) for count in counts)
-    return ScoredEvent(event, float(_cautious(a, b, first.size, second.size)[0]), counts)
 
 
 def _by_cells(samples: Samples, first: Values, second: Values, sensitive: BoolArray, *, few: bool) -> Iterator[Event]:

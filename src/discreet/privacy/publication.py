@@ -171,7 +171,11 @@ which of two protected values is a person's; the chance that they get further is
             beyond = "" if self.simulated else " beyond the promise of each report"
             return [f"Of {self.shown} nothing is promised{beyond}: {self.none}."]
         told, whose = _surest(central), "yours" if yours else "a person's"
-        sees = f"{self._condition}whoever sees {self.shown}, however much they know of everybody else, can"
+        # The condition that nobody has looked at stands before all else.
+        condition = ""
+        if self.answers == "unknown":
+            condition = f"If these are {sum(self.batches):,} different people with one report each, "
+        sees = f"{condition}whoever sees {self.shown}, however much they know of everybody else, can"
         among = self._reach(told.among, f"which of two protected values is {whose}")
         said = [f"{sees} {among}."] if central.mechanism.domain.sensitive_count > 1 else []
         if told.towards is not None:
@@ -191,12 +195,6 @@ which of two protected values is a person's; the chance that they get further is
             return f"become certain {what}"
         further = f"the chance that they get further is at most 1 in {floor((1 + 1e-9) / self.chance):,}"
         return f"go from 50% to at most {share}% sure {what}; {further}"
-
-    @property
-    def _condition(self) -> str:
-        """The condition that nobody has looked at, before all else."""
-        people = sum(self.batches)
-        return f"If these are {people:,} different people with one report each, " if self.answers == "unknown" else ""
 
     def officers(self, *, status: bool = False) -> str:
         """Return the sentences for officers, in (epsilon, delta); empty where there is none.
@@ -409,10 +407,8 @@ def _direction(epsilon: float | None) -> dict[str, Any] | None:
     return None if epsilon is None else {"sure": int(_percent(epsilon)) / 100, "epsilon": epsilon}
 
 
-@lru_cache(maxsize=_KNOWN)
-def _guarantee(mechanism: Hashable, n: int, delta: float, rounds: int, not_trusted: int) -> ShuffledGuarantee:
-    """Return the central guarantee; many ask for the same, and many rounds take a second."""
-    return shuffled(mechanism, n, delta, rounds, not_trusted)
+# Many ask for the same, and many rounds take a second.
+_guarantee = lru_cache(maxsize=_KNOWN)(shuffled)
 
 
 @lru_cache(maxsize=_KNOWN)

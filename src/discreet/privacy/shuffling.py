@@ -143,8 +143,7 @@ def _from_pairs(law: BlockLaw, levels: tuple[int, int, int]) -> FloatArray:
     }
     shares: FloatArray = np.array([exactly.get(tuple(pattern), 0.0) for pattern in _PATTERNS.tolist()])
     shares[0] = 1 - shares.sum()
-    nonnegative: FloatArray = np.maximum(shares, 0.0)
-    return nonnegative
+    return np.maximum(shares, 0.0)
 
 
 _MOST_ROUNDS = 4096
@@ -181,6 +180,10 @@ class CentralEpsilon:
 
     def __str__(self) -> str:
         return f"{rounded_up(self.upper)} ({self.status})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the epsilon as built-ins, ready for JSON."""
+        return {"epsilon": self.upper, "epsilon_at_least": self.lower, "status": self.status}
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,11 +318,28 @@ class ShuffledGuarantee:
         Args:
             status: whether to say how close they are to what an attacker can reach, which takes longer.
         """
-        return sentences(self, status=status)
+        whole = [among_sentence(self, status=status)]
+        if self.mechanism.domain.clear_count:
+            known = f" ({self.towards.status})" if status and self.towards is not None else ""
+            whole.append(
+                f"Towards values told in clear: {rounded_up(self.most_towards)}, one-sided{known}; more users cannot "
+                f"make it less than {rounded_down(self.floor or 0.0)}."
+            )
+        return whole
 
     def to_dict(self) -> dict[str, Any]:
         """Return the guarantee as built-ins, ready for JSON; epsilons in nats."""
-        return facts(self)
+        return {
+            "n": self.n,
+            "not_trusted": self.not_trusted,
+            "delta": self.delta,
+            "bots": self.bots,
+            "rounds": self.rounds,
+            "local_epsilon": self.local,
+            "among": self.among.to_dict(),
+            "towards": None if self.towards is None else self.towards.to_dict(),
+            "floor": self.floor,
+        }
 
     def plot(self) -> Any:
         """Return a chart of delta against the central epsilon.
@@ -489,20 +509,6 @@ def status(lower: float, upper: float) -> str:
     return f"at most; an attacker reaches {rounded_down(lower)}" if lower > 0 else "at most"
 
 
-def sentences(central: "ShuffledGuarantee", *, status: bool = True) -> list[str]:
-    """Return both central epsilons in a sentence each; `discreet.privacy.publication` says what they rest on.
-
-    Args:
-        central: the guarantee.
-        status: whether to say how close they are to what an attacker can reach, which takes longer.
-    """
-    whole = [among_sentence(central, status=status)]
-    if central.mechanism.domain.clear_count:
-        known = central.towards.status if status and central.towards is not None else ""
-        whole.append(towards_sentence(central, known))
-    return whole
-
-
 def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
     """Return the sentence on sensitive values; without its status it costs less where that takes attacks."""
     domain, others = central.mechanism.domain, central.hiding - 1
@@ -528,34 +534,6 @@ def values_meant(central: "ShuffledGuarantee") -> str:
         own = "each person's own secret values"
         return f"{own}, of {size}" if for_all == 0 else f"{own} and {for_all} sensitive for all, of {size}"
     return f"all {domain.size} values" if domain.clear_count == 0 else f"{domain.sensitive_count} sensitive values"
-
-
-def towards_sentence(central: "ShuffledGuarantee", status: str = "") -> str:
-    """Return the sentence on values in clear, with the floor."""
-    known = f" ({status})" if status else ""
-    return (
-        f"Towards values told in clear: {rounded_up(central.most_towards)}, one-sided{known}; more users cannot make "
-        f"it less than {rounded_down(central.floor or 0.0)}."
-    )
-
-
-def facts(central: "ShuffledGuarantee") -> dict[str, Any]:
-    """Return the guarantee as built-ins, ready for JSON; epsilons in nats."""
-    return {
-        "n": central.n,
-        "not_trusted": central.not_trusted,
-        "delta": central.delta,
-        "bots": central.bots,
-        "rounds": central.rounds,
-        "local_epsilon": central.local,
-        "among": _facts(central.among),
-        "towards": None if central.towards is None else _facts(central.towards),
-        "floor": central.floor,
-    }
-
-
-def _facts(epsilon: "CentralEpsilon") -> dict[str, Any]:
-    return {"epsilon": epsilon.upper, "epsilon_at_least": epsilon.lower, "status": epsilon.status}
 
 
 def curve_points(central: "ShuffledGuarantee") -> dict[str, list[tuple[float, float]]]:

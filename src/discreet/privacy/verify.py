@@ -9,9 +9,8 @@ values.
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from math import inf, isfinite
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -131,7 +130,12 @@ def verify(mechanism: Mechanism) -> Verification:
 def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
     promised, truth, law = mechanism.epsilon, mechanism.threshold, mechanism.law
     countable = is_countable(law)
-    others = at_small_sizes(partial(_law_over, mechanism), partial(_law_of_size, law))
+
+    def of_size(size: int) -> BlockLaw:
+        parts = {name: part for name, part in law.spelled().items() if name != "law"}
+        return type(law).of_parts(parts | {"size": size})
+
+    others = at_small_sizes(lambda size: replace(mechanism, domain=Domain(range(size))).law, of_size)
     examinations = [examined(one) for one in ([law] if countable else others)]
     faults = [fault for _, found in examinations for fault in found]
     # Only a size, and reports of two parts, leave the matrix out.
@@ -158,31 +162,18 @@ def _groups(
 ) -> tuple[GroupVerification, ...]:
     codes, law = mechanism.domain.sensitive_codes, mechanism.law
     own = None if channel is None else one_sided(channel.matrix, sensitive=mechanism.domain.sensitive).epsilons
+    told, not_told = Fraction(mechanism.threshold, _WORDS), Fraction(_WORDS - mechanism.threshold, _WORDS)
     found = []
     for group, (promised, stated) in enumerate(zip(mechanism.promises, law.inclusions, strict=True)):
         ranks = np.arange(len(codes)) if law.groups is None else np.flatnonzero(np.equal(law.groups, group))
         # The rarer noise contains a value, the more a block that does tells of it. What no block contains is a fault.
         noise = min((counted[rank] for rank in ranks if counted[rank]), default=stated) if counted else stated
-        ratio = _ratio(mechanism.threshold, noise)
+        # A block that contains x: sent by x with s + (1 - s) pi, by anybody else with (1 - s) pi, times one factor.
+        ratio = (told + not_told * noise) / (not_told * noise)
         spelled = None if own is None else float(own[ranks].max(initial=-inf))
         kept = at_most(ratio, promised) and _within(spelled, promised)
         found.append(GroupVerification(codes[ranks], promised, noise, ratio, logarithm(ratio), spelled, kept))
     return tuple(found)
-
-
-def _law_over(mechanism: BlockMechanism, size: int) -> BlockLaw:
-    return replace(mechanism, domain=Domain(range(size))).law
-
-
-def _law_of_size(law: Any, size: int) -> BlockLaw:
-    parts = {name: part for name, part in law.spelled().items() if name != "law"}
-    return type(law).of_parts(parts | {"size": size})  # type: ignore[no-any-return]
-
-
-def _ratio(truth: int, noise: Fraction) -> Fraction:
-    # A block that contains x: sent by x with s + (1 - s) pi, by anybody else with (1 - s) pi, times one same factor.
-    told, not_told = Fraction(truth, _WORDS), Fraction(_WORDS - truth, _WORDS)
-    return (told + not_told * noise) / (not_told * noise)
 
 
 def _within(spelled: float | None, promised: float) -> bool:
