@@ -17,7 +17,7 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.errors import ParameterError
+from discreet.errors import DataError, ParameterError
 from discreet.formats.plan import Plan
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
@@ -608,6 +608,17 @@ def test_both_take_the_same_arguments() -> None:
             ask(Domain(range(3)), 1.0, largest=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="standard_error"):
         best(Domain(range(3)), 1.0, standard_error=0.1)  # type: ignore[call-arg]
+
+
+def test_a_distribution_may_be_a_mapping() -> None:
+    domain, p = Domain(["bus", "car", "walk"], sensitive=["car"]), {"walk": 0.7, "car": 0.3}
+    listed = [0.0, 0.3, 0.7]
+    assert domain.check_distribution(p).tolist() == listed
+    assert best(domain, 1.0, p=p) == best(domain, 1.0, p=listed)
+    decoder = best(domain, 1.0).decoder
+    assert decoder.mse(100, p) == decoder.mse(100, listed)
+    refused(DataError, lambda: domain.check_distribution({"tram": 1.0}))
+    refused(ParameterError, lambda: domain.check_distribution({"bus": 0.5}))
 
 
 def test_what_costs_the_collector_long_is_said_or_not_recommended() -> None:

@@ -34,7 +34,8 @@ def best(
               (spread evenly, and the rest too) or ``"distribution"`` (p); None for what is known of the people, else
               the worst case.
             - ``sensitive_mass``: p(X_S), the share of people whose value is sensitive, if it is roughly known.
-            - ``p``: ``(|X|,)`` the distribution, if that is roughly known, instead of a mass.
+            - ``p``: the distribution, if that is roughly known, instead of a mass: ``(|X|,)`` probabilities, or a
+              mapping from values to them.
             - ``largest_report``: most bytes that a report may take.
             - ``most_seconds``: that counting all reports (100,000 of any number) and decoding their tally may take the
               collector, on one core.
