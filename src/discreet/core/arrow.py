@@ -4,7 +4,7 @@ Arrow's own conversions (`pyarrow.array`, `numpy.asarray`, ``to_numpy``) import 
 takes longer than reading a million reports. These read and write the buffers instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -98,8 +98,12 @@ def validity(present: BoolArray | None) -> Any:
     return None if present is None or present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
 
 
-def column_of(entries: AnyArray) -> Any:
-    """Return the ``(n,)`` entries of a column of labels or numbers as an Arrow array."""
+def table_of(columns: Mapping[str, AnyArray]) -> Any:
+    """Return named ``(n,)`` columns of labels or numbers as a table of Arrow."""
+    return pa.Table.from_arrays([_column_of(entries) for entries in columns.values()], list(columns))
+
+
+def _column_of(entries: AnyArray) -> Any:
     if entries.dtype.kind == "T":
         return texts_of(entries.tolist())
     if entries.dtype.kind in "iuf":

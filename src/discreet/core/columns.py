@@ -5,8 +5,8 @@ text from a library of tables an Arrow array. Error messages of libraries about 
 may quote a value.
 """
 
-from collections.abc import Iterable, Mapping, Set, Sized
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Set, Sized
+from contextlib import contextmanager, suppress
 from functools import cache
 from numbers import Real
 from typing import Any
@@ -31,7 +31,7 @@ def integers(values: Any, wanted: str = "values") -> IntArray:
     """
     column = _numpy_column(values, wanted)
     if column.dtype.kind not in "iu":
-        _refuse_missing(column, wanted)
+        refuse_missing(_missing(column), wanted)
         raise DataError(f"{wanted} must be integers, got {_described(column)}.")
     if column.dtype == np.uint64 and len(column) and column.max() > np.iinfo(np.int64).max:
         raise DataError(f"{wanted} must fit into 64 signed bits.")
@@ -117,7 +117,7 @@ def marks(values: Any, wanted: str) -> AnyArray:
     """
     column = _numpy_column(values, wanted)
     if column.dtype.kind == "O":
-        _refuse_missing(column, wanted)
+        refuse_missing(_missing(column), wanted)
         if all(isinstance(value, bool | np.bool_) for value in column):
             return column.astype(np.bool_)
     if column.dtype.kind != "b":
@@ -187,10 +187,7 @@ def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]
             parts = [(one.indices, one.dictionary.cast(pa.large_string())) for one in column.chunks]
             column = pa.chunked_array([pa.DictionaryArray.from_arrays(*one) for one in parts])
         column = column.cast(column.type.value_type)
-    there = present(column)
-    if not there.all():
-        rows = np.flatnonzero(~there)
-        raise DataError(missing_message(len(rows), len(column), int(rows[0]), wanted))
+    refuse_missing(~present(column), wanted)
     kind = column.type
     if not (_is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         raise DataError(f"{wanted} must be text, integers, or true and false, got {kind}.")
@@ -242,8 +239,7 @@ def unmasked(array: AnyArray, wanted: str) -> AnyArray:
     if is_masked(array):
         hidden = np.ma.getmaskarray(array)
         if hidden.any():
-            rows = np.flatnonzero(hidden.reshape(len(hidden), -1).any(axis=1))
-            raise DataError(missing_message(len(rows), len(array), int(rows[0]), wanted))
+            refuse_missing(np.asarray(hidden.reshape(len(hidden), -1).any(axis=1)), wanted)
         array = array.data
     return np.asarray(array)
 
@@ -303,8 +299,7 @@ def _from_arrow(values: Any, wanted: str) -> AnyArray:
 
     column = _arrow_column(values, wanted)
     if column.null_count:
-        rows = np.flatnonzero(~present(column))
-        raise DataError(missing_message(len(rows), len(column), int(rows[0]), wanted))
+        refuse_missing(~present(column), wanted)
     return arrow_numbers(column) if is_plain(column.type) else np.asarray(column)
 
 
@@ -330,15 +325,34 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(value != value)  # noqa: PLR0124
 
 
-def _refuse_missing(column: AnyArray, wanted: str) -> None:
+def _missing(column: AnyArray) -> BoolArray:
     if column.dtype.kind == "f":
-        rows = np.flatnonzero(np.isnan(column))
-    elif column.dtype.kind == "O":
-        rows = np.flatnonzero([_is_missing(value) for value in column])
-    else:
-        return
+        return np.isnan(column)
+    return np.array([column.dtype.kind == "O" and _is_missing(value) for value in column], np.bool_)
+
+
+def refuse_missing(gone: BoolArray, wanted: str = "values") -> None:
+    """Refuse a column with missing values, of which ``(n,)`` booleans tell which.
+
+    Raises:
+        DataError: if there is one; it says how many and where.
+    """
+    rows = np.flatnonzero(gone)
     if len(rows):
-        raise DataError(missing_message(len(rows), len(column), int(rows[0]), wanted))
+        raise DataError(missing_message(len(rows), len(gone), int(rows[0]), wanted))
+
+
+@contextmanager
+def of_parameter(name: str) -> Iterator[None]:
+    """Data that a parameter holds: what is wrong with them is said of the parameter, by its name.
+
+    Raises:
+        ParameterError: if the data are refused inside.
+    """
+    try:
+        yield
+    except (DataError, ParameterError) as error:
+        raise ParameterError(f"{name}{error}") from None
 
 
 def _described(column: AnyArray) -> str:

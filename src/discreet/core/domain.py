@@ -156,10 +156,8 @@ def _is_mask(sensitive: Any) -> bool:
 def _by_mask(space: LabelSpace, marks: Any, name: str) -> BoolArray:
     if getattr(marks, "ndim", 1) != 1:
         raise ParameterError(f"a {name} mask must have one entry per value ({space.size}), got {marks.ndim} axes.")
-    try:
+    with columns.of_parameter(""):
         mask = columns.marks(marks, "marks of what is sensitive")
-    except DataError as error:
-        raise ParameterError(str(error)) from None
     if mask.shape != (space.size,):
         raise ParameterError(f"a {name} mask must have one entry per value ({space.size}), got shape {mask.shape}.")
     return mask.copy()
@@ -178,10 +176,8 @@ def _by_labels(space: LabelSpace, labels: Any, name: str) -> BoolArray:
     listed = labels if isinstance(labels, Sized) and not isinstance(labels, set | frozenset) else list(labels)
     if len(listed) == 0:
         return mask
-    try:
+    with columns.of_parameter(f"{name}: "):
         codes = space.encode(listed)
-    except DataError as error:
-        raise ParameterError(f"{name}: {error}") from None
     unknown = np.flatnonzero(codes < 0)
     if len(unknown):
         raise ParameterError(
@@ -234,10 +230,8 @@ def _selection(space: Product, pattern: Mapping[str, Any], where: str) -> list[I
 
 
 def _codes(part: LabelSpace, wanted: list[Any], where: str) -> IntArray:
-    try:
+    with columns.of_parameter(f"{where}: "):
         codes = part.encode(wanted)
-    except DataError as error:
-        raise ParameterError(f"{where}: {error}") from None
     if (codes < 0).any() or not len(codes):
         raise ParameterError(f"{where} must name its labels, which are {known_labels(part)}; got {wanted!r}.")
     return codes
@@ -439,9 +433,8 @@ class Domain:
         """
         codes = self.space.encode(values)
         if len(codes) and codes.min() < 0:
-            missing, outside = np.flatnonzero(codes == MISSING), np.flatnonzero(codes == OUTSIDE)
-            if len(missing):
-                raise DataError(columns.missing_message(len(missing), len(codes), int(missing[0])))
+            columns.refuse_missing(codes == MISSING)
+            outside = np.flatnonzero(codes == OUTSIDE)
             raise DataError(columns.outside_message(len(outside), len(codes), int(outside[0])))
         return codes
 

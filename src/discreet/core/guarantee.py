@@ -92,13 +92,17 @@ def in_odds(epsilon: float) -> str:
     if epsilon > _CERTAIN:
         return "In odds: whoever held a protected value at 1% before may hold it for certain after."
     ratio = exp(epsilon)
-    # 1% is 1 to 99.
-    after = ratio / (ratio + 99)
-    shown = f"{after:.1%}" if after < 0.999 else "more than 99.9%"
     return (
         f"In odds: those of a protected value may grow by a factor of {ratio:,.0f}, so that whoever held it at 1% "
-        f"before may hold it at {shown} after."
+        f"before may hold it at {held_after(ratio)} after."
     )
+
+
+def held_after(ratio: float) -> str:
+    """Return the share, in words, that 1% becomes where odds grow by a ratio."""
+    # 1% is 1 to 99.
+    after = ratio / (ratio + 99)
+    return f"{after:.1%}" if after < 0.999 else "more than 99.9%"
 
 
 class GroupPromise(NamedTuple):

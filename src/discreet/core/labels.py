@@ -208,10 +208,8 @@ def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
         raise ParameterError(
             f"{wanted} must have an order, so that codes do not change; got a set: sort it into a list."
         )
-    try:
+    with columns.of_parameter(""):
         spelled = _spelled(labels, wanted) if _looks_like_text(labels) else columns.integers(labels, wanted)
-    except DataError as error:
-        raise ParameterError(str(error)) from None
     _at_least_one(len(spelled), wanted)
     return _integers(spelled, wanted) if isinstance(spelled, np.ndarray) else _texts(spelled, wanted)
 

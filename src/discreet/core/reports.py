@@ -24,6 +24,7 @@ from discreet.arrays import AnyArray, BoolArray, IntArray, frozen, is_masked
 from discreet.core.checks import shown
 from discreet.core.columns import marks
 from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.kernels.row_order import row_order
 
 COLLECTION, EPOCH, EPOCHS = "collection", "epoch", "epochs"
 """Names of the facts that say of which collection and epochs a sealed batch is."""
@@ -358,8 +359,6 @@ class Reports:
             >>> reports.sealed().blocks["symbol"].tolist()
             [0, 2, 2, 2, 2, 2]
         """
-        from discreet.kernels.row_order import row_order
-
         clear_blocks = len(self.clear) > 0 and self.block_count == self.n
         return self.take(row_order(RecordForm(self._formats(), clear_blocks, order=">").encode(self)))
 

@@ -180,12 +180,9 @@ class ResultTable:
 
     def to_arrow(self, *asked: Any, **named: Any) -> Any:
         """Return a `pyarrow.Table` of `columns`, whose arguments it takes."""
-        import pyarrow as pa
+        from discreet.core.arrow import table_of
 
-        from discreet.core.arrow import column_of
-
-        columns = self.columns(*asked, **named)
-        return pa.Table.from_arrays([column_of(column) for column in columns.values()], list(columns))
+        return table_of(self.columns(*asked, **named))
 
     def to_pandas(self, *asked: Any, **named: Any) -> Any:
         """Return a `pandas.DataFrame` of `columns`, whose arguments it takes."""

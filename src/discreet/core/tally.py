@@ -34,6 +34,8 @@ from discreet.core.reports import (
     is_plain,
 )
 from discreet.errors import DataError, MismatchError
+from discreet.kernels.counting import count_symbols
+from discreet.kernels.startup import pays
 
 MODULUS = 1 << 128
 """Of digests."""
@@ -166,8 +168,6 @@ class Digesting:
         own = (form.clear,) if clear else form.block
         bound = own[0].bound if len(own) == 1 and own[0] is not None and own[0].width is None else None
         if bound is not None and bound <= min(n, _FEW):
-            from discreet.kernels.counting import count_symbols
-
             (entries,) = columns.values()
             return weighted(self._clear_mixings if clear else self._block_mixings, count_symbols(entries, bound))
         rows, found = self._rows(n), 0
@@ -180,8 +180,6 @@ class Digesting:
 
     def _sum(self, records: AnyArray) -> int:
         """Return the sum of the mixings of ``(n, 8 k)`` bytes."""
-        from discreet.kernels.startup import pays
-
         words = records.view("<u8")
         if pays(_WORD_SECONDS * words.size):
             from discreet.kernels.hashing import sum_mixed

@@ -451,9 +451,7 @@ def instants(values: Any) -> AnyArray:
         array = pa.chunked_array(plain) if hasattr(plain, "__arrow_c_stream__") else pa.array(plain, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError, TypeError, OverflowError):
         raise DataError("times must be numbers or dates, all of one kind.") from None
-    missing = np.flatnonzero(np.asarray(array.is_null(nan_is_null=True)))
-    if len(missing):
-        raise DataError(columns.missing_message(len(missing), len(array), int(missing[0]), "times"))
+    columns.refuse_missing(np.asarray(array.is_null(nan_is_null=True)), "times")
     if pa.types.is_null(array.type):
         array = array.cast(pa.int64())
     if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):

@@ -28,7 +28,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_choice
-from discreet.core.columns import absent, missing_message, numbers, reals
+from discreet.core.columns import absent, numbers, reals, refuse_missing
 from discreet.core.grouping import Grouping, SmallGroups
 from discreet.core.reports import Reports
 from discreet.core.tally import DIGIT, GroupedTally, Tally, TallyStack, WeightedTally, scaled
@@ -228,8 +228,7 @@ class Weights:
         if isinstance(weights, Weights):
             return weights
         gone = absent(weights, "weights") if hasattr(weights, "__len__") else np.zeros(0, np.bool_)
-        if gone.any():
-            raise DataError(missing_message(int(gone.sum()), len(gone), int(np.flatnonzero(gone)[0]), "weights"))
+        refuse_missing(gone, "weights")
         column = numbers(weights, "weights")
         if len(column) != rows:
             raise DataError(f"weights must be one for each of {rows} reports, got {len(column)}.")

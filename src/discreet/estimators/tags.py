@@ -16,8 +16,9 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.core.columns import of_parameter
 from discreet.core.domain import Domain
-from discreet.errors import DataError, ParameterError
+from discreet.errors import ParameterError
 from discreet.estimators import Method, estimate
 from discreet.mechanisms.block_law import Data
 from discreet.mechanisms.personalized import Personalized
@@ -223,10 +224,8 @@ def _known(domain: Domain, tag: str, background: Any) -> Any:
 
 
 def _distribution(domain: Domain, tag: str, background: Any) -> FloatArray:
-    try:
+    with of_parameter(f"background of tag {tag!r}: "):
         return domain.check_distribution(background)
-    except (ParameterError, DataError) as error:
-        raise ParameterError(f"background of tag {tag!r}: {error}") from None
 
 
 def _share(personalized: Personalized, r: FloatArray, place: int, known: Any) -> Share:

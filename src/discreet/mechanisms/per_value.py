@@ -39,10 +39,11 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, IntArray, WordArray, sealed
 from discreet.core.arithmetic import bisected
 from discreet.core.checks import checked_epsilon, checked_whole, real_number, shown
+from discreet.core.columns import of_parameter
 from discreet.core.domain import Domain, WithBots, checked_domain, sensitive_mask
 from discreet.core.random import RandomSource, fresh_words, noise_weight, uniform_below
 from discreet.core.reports import is_plain, smallest_unsigned
-from discreet.errors import DataError, ParameterError
+from discreet.errors import ParameterError
 from discreet.mechanisms.bits import GREATEST_DEPTH, PIECE_WORDS, PRECISION_BITS, PackedBitCodec
 from discreet.mechanisms.block_law import BlockLaw, SymbolLaw, group_counts, parts_of, tallied
 from discreet.mechanisms.law import BlockMechanism
@@ -184,10 +185,8 @@ def _of_labels(domain: Domain, epsilon: float, said: Mapping[Any, Any]) -> tuple
 def _codes_of_labels(domain: Domain, labels: list[Any]) -> IntArray:
     if not labels:
         return np.zeros(0, dtype=np.int64)
-    try:
+    with of_parameter("labels of epsilons must be those of the domain: "):
         codes = domain.space.encode(labels)
-    except DataError as error:
-        raise ParameterError(f"labels of epsilons must be those of the domain: {error}") from None
     outside = np.flatnonzero(codes < 0)
     if len(outside):
         raise ParameterError(
@@ -200,10 +199,8 @@ def _codes_of_labels(domain: Domain, labels: list[Any]) -> IntArray:
 def _mask_of_group(domain: Domain, values: Any, place: int) -> BoolArray:
     if values is None:
         raise ParameterError(f"values of group {place} of epsilons must be named, got None.")
-    try:
+    with of_parameter(f"values of group {place} of epsilons are said like what is sensitive: "):
         mask = sensitive_mask(domain.space, values)
-    except ParameterError as error:
-        raise ParameterError(f"values of group {place} of epsilons are said like what is sensitive: {error}") from None
     return np.ones(domain.size, dtype=np.bool_) if mask is None else mask
 
 

@@ -197,9 +197,7 @@ class SimulatedTags:
         if self._people is None:
             return np.full(len(users), -1, dtype=np.int64)
         owners = self._people.encode(users)
-        missing = np.flatnonzero(owners == MISSING)
-        if len(missing):
-            raise DataError(columns.missing_message(len(missing), len(owners), int(missing[0]), "users"))
+        columns.refuse_missing(owners == MISSING, "users")
         return owners
 
     def replaced(self, personalized: "Personalized", codes: Any, users: Any) -> IntArray:

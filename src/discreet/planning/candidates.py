@@ -268,7 +268,8 @@ class Losses:
         exact_l1: the same exactly, for this number of reports, where that is known (see `losses.exact_l1`); in the
             worst case at the distribution that is worst in the limit. None elsewhere.
         standard_error: the largest one of any value.
-        excess: ``mse`` divided by the least one of any mechanism with this promise; None where that is not known.
+        excess: ``mse`` divided by the least one of any mechanism with this promise; None where that is not known, or 0:
+            nothing is left to estimate where all have the one sensitive value.
         pool_bias: the part of ``mse`` that more reports do not lessen, because all of them share a pool of functions.
     """
 
@@ -516,19 +517,14 @@ def _users_needed(requirements: Requirements, mechanism: BlockMechanism, wanted:
 def _losses(mechanism: BlockMechanism, n: int, p: FloatArray, least: float | None) -> Losses:
     mse, errors = expected_mse(mechanism, n, p), mechanism.decoder.standard_errors(n, p)
     l1, exact = normal_l1(mechanism, n, p), _exact_l1(mechanism, n, p)
-    return Losses(mse, l1, exact, float(np.max(errors)), _excess(mse, least), pool_bias_mse(mechanism, n, p))
+    return Losses(mse, l1, exact, float(np.max(errors)), mse / least if least else None, pool_bias_mse(mechanism, n, p))
 
 
 def _worst_losses(mechanism: BlockMechanism, n: int, least: float | None) -> Losses:
     mse, l1 = mechanism.decoder.worst_case_mse(n), worst_normal_l1(mechanism, n)
     exact = _exact_l1(mechanism, n, even(mechanism.domain, l1.sensitive_mass))
     error = sqrt(worst_variance(mechanism, n) / n)
-    return Losses(mse, l1.value, exact, error, _excess(mse, least), pool_bias_mse(mechanism, n, None))
-
-
-def _excess(mse: float, least: float | None) -> float | None:
-    # Nothing is left to estimate where all have the one sensitive value, and the bound is 0.
-    return mse / least if least else None
+    return Losses(mse, l1.value, exact, error, mse / least if least else None, pool_bias_mse(mechanism, n, None))
 
 
 def _exact_l1(mechanism: BlockMechanism, n: int, p: FloatArray) -> float | None:

@@ -16,6 +16,7 @@ import numpy as np
 from discreet.core.arithmetic import bisected
 from discreet.core.checks import checked_between, checked_positive, checked_whole
 from discreet.core.domain import Domain
+from discreet.core.guarantee import held_after
 from discreet.core.result_table import NOWHERE, Cells, ResultColumn, ResultTable, rows_of, text_column
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, UnaryEncoding
@@ -204,12 +205,10 @@ class CentralPlan(ResultTable):
 def collector_sentence(local: float) -> str:
     """Return a sentence on the odds of whoever sees reports before they are shuffled, at a local epsilon."""
     ratio = exp(min(local, 700.0))
-    after = ratio / (ratio + 99)
-    shown = f"{after:.1%}" if after < 0.999 else "more than 99.9%"
     return (
         f"Whoever sees reports with names or order, as the collector does, has the local epsilon {local:.4g}: the odds "
         f"of a protected value may grow by a factor of {ratio:,.3g}, so that what was held at 1% before may be held at "
-        f"{shown} after."
+        f"{held_after(ratio)} after."
     )
 
 

@@ -224,7 +224,13 @@ which of two protected values is a person's; the chance that they get further is
             said.insert(
                 0, f"These are {sum(self.batches):,} different people with one report each, which no file shows."
             )
-        said += [self._of_batches(), self._of_trust(), _HONEST]
+        trust = "No report is taken to be faked, or known to the reader (not trusted: 0)."
+        if self.not_trusted:
+            trust = (
+                f"Of each batch {self.not_trusted:,} reports are taken to hide nobody: faked, known to the reader, or "
+                f"made elsewhere (not trusted: {self.not_trusted:,})."
+            )
+        said += [self._of_batches(), trust, _HONEST]
         if self.chance * max(self.batches) >= 1:
             said.append(
                 f"Choose a smaller delta: at {self.chance:g} with {max(self.batches):,} reports, one of them may be "
@@ -244,14 +250,6 @@ which of two protected values is a person's; the chance that they get further is
         if number == 1:
             return f"The batch has {least}, one of each person."
         return f"A person is in one of {number:,} batches; that is counted as the smallest, of {least}."
-
-    def _of_trust(self) -> str:
-        if self.not_trusted == 0:
-            return "No report is taken to be faked, or known to the reader (not trusted: 0)."
-        return (
-            f"Of each batch {self.not_trusted:,} reports are taken to hide nobody: faked, known to the reader, or made "
-            f"elsewhere (not trusted: {self.not_trusted:,})."
-        )
 
     def lines(self, *, status: bool = False) -> tuple[str, str]:
         """Return the statement in two lines: what holds of a person, and under which conditions.

@@ -19,7 +19,7 @@ from discreet.core.checks import checked_between, checked_level
 from discreet.core.domain import Domain, value_mask
 from discreet.core.grouping import AxisPartition, CellPartition
 from discreet.core.labels import IntegerRange, Integers, LabelSpace, Product
-from discreet.errors import DataError, ParameterError
+from discreet.errors import ParameterError
 from discreet.results.limits import ConfidenceLimits, ShareLimits, SumLimits
 from discreet.theory.binomial import sigmas
 from discreet.theory.covariance import Covariance
@@ -39,14 +39,12 @@ def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
     """
     if scores is None:
         return _integers(domain.space, f"the mean of labels needs labels that are integers, or {name}").astype(float)
-    try:
-        if isinstance(scores, Mapping):
+    if isinstance(scores, Mapping):
+        with columns.of_parameter(f"{name}: "):
             codes, found = domain.encode(list(scores)), np.full(domain.size, np.nan)
             found[codes] = columns.numbers(list(scores.values()), name)
-        else:
-            found = columns.reals(scores, name)
-    except DataError as error:
-        raise ParameterError(f"{name}: {error}") from None
+    else:
+        found = columns.reals(scores, name)
     if found.shape != (domain.size,) or not np.isfinite(found).all():
         raise ParameterError(
             f"{name} must be a finite number for each of the {domain.size} values, got shape {found.shape} with "
@@ -69,10 +67,8 @@ def ascending(domain: Domain, order: Any) -> tuple[IntArray, list[Any]]:
         labels = _integers(domain.space, "a quantile needs labels that are integers, or their order from low to high")
         codes = np.argsort(labels, kind="stable")
         return codes, labels[codes].tolist()
-    try:
+    with columns.of_parameter("order: "):
         codes = domain.encode(order)
-    except DataError as error:
-        raise ParameterError(f"order: {error}") from None
     different = len(np.unique(codes))
     if len(codes) != domain.size or different != domain.size:
         raise ParameterError(
