@@ -48,8 +48,7 @@ if _BESIDE.is_dir():
 
 # Handed out before all others: the last tests to run should be short.
 _FIRST = (
-    "test_spark.py",
-    "test_spark_estimates",
+    "engines/test_spark",
     "test_as_operated",
     "spark",
     "test_uldp_figures",
@@ -77,6 +76,18 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.randomly_seed = 28
     if hasattr(config, "workerinput") and os.name == "posix":
         share_kernels()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out files, and all that needs the cluster as if it were one: starting a cluster costs half a minute."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "cluster" if "engines/test_spark" in nodeid else super()._split_scope(nodeid)
+
+    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
