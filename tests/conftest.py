@@ -10,6 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +93,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:
     """Put first what is handed out first; sorting keeps the order of the others."""
-    items.sort(key=lambda item: next((i for i, name in enumerate(_FIRST) if name in item.nodeid), len(_FIRST)))
+
+    @cache
+    def place(file: str) -> int:
+        return next((i for i, name in enumerate(_FIRST) if name in file), len(_FIRST))
+
+    items.sort(key=lambda item: place(item.nodeid.partition("::")[0]))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
