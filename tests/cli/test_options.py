@@ -18,6 +18,7 @@ from running import PLAN, VALUES, run
 TAGS = (
     'epsilon = 2.0\ntags = ["home", "work"]\n[domain]\nlabels = ["clinic", "park", "street"]\nsensitive = ["clinic"]\n'
 )
+TWO = 'epsilon = 1.5\n[domain]\nlabels = ["never", "daily"]\nsensitive = ["daily"]\n[mechanism]\nname = "rr"\n'
 PLACES = ["clinic", "park", "street"]
 STUDY = (
     'epsilon = 2.0\nmethods = ["linear"]\n[data]\npath = "people.csv"\nlabel = "what"\ncount = "people"\n'
@@ -55,9 +56,10 @@ FORMS: dict[str, list[str]] = {
     "compare": ["compare", "plan.toml", "reports.parquet", "r.jsonl"],
     "verify": ["verify", "plan.toml"],
     "audit": ["audit", "plan.toml", "--draws", "2000", "--seed", "1"],
-    "plan": ["plan", "plan.toml", "--epsilon", "1", "--users", "1000"],
-    "plan-central": ["plan-central", "plan.toml", "--users", "1000", "--central", "1"],
-    "plan-identification": ["plan-identification", "plan.toml", "--users", "1000", "--identification-error", "0.9"],
+    # Of two values: whatever is planned is planned again for each option.
+    "plan": ["plan", "two.toml", "--epsilon", "1", "--users", "1000"],
+    "plan-central": ["plan-central", "two.toml", "--users", "1000", "--central", "1"],
+    "plan-identification": ["plan-identification", "two.toml", "--users", "1000", "--identification-error", "0.9"],
     "simulate": ["simulate", "study.toml", "--seed", "1"],
     "manifest": ["manifest", "folder"],
     "stamp": ["stamp", "plan.toml", "bare.parquet", "-o", "stamped.parquet"],
@@ -234,6 +236,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = {
         "plan.toml": PLAN.format(name="unary"),
         "values.csv": "habit\n" + "\n".join(VALUES) + "\n",
+        "two.toml": TWO,
         "tags.toml": TAGS + '[mechanism]\nname = "unary"\n',
         "places.csv": "who,place\n"
         + "".join(f"u{row % 9},{['clinic', 'park', 'street'][row % 3]}\n" for row in range(300)),
@@ -403,9 +406,9 @@ def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: l
         ("obfuscate plan.toml values.csv --seed 1 -o", "old.parquet"),
         ("estimate plan.toml reports.parquet -o", "old.csv"),
         ("estimate plan.toml reports.parquet --plot", "old.svg"),
-        ("plan plan.toml --epsilon 1 --users 10 --plot", "old.svg"),
-        ("plan plan.toml --epsilon 1 --users 10 -o", "old.toml"),
-        ("plan-identification plan.toml --epsilon 1 --users 1000 --identification-error 0.9 -o", "old.toml"),
+        ("plan two.toml --epsilon 1 --users 10 --plot", "old.svg"),
+        ("plan two.toml --epsilon 1 --users 10 -o", "old.toml"),
+        ("plan-identification two.toml --epsilon 1 --users 1000 --identification-error 0.9 -o", "old.toml"),
         ("simulate study.toml --seed 1 -o", "studied"),
         ("manifest", "listed"),
         ("stamp plan.toml bare.parquet -o", "old.parquet"),

@@ -315,6 +315,14 @@ def test_tables_fit_a_terminal(files: Files) -> None:
         assert max(map(len, drawn)) <= 120
 
 
+@pytest.fixture
+def few(tmp_path: Path) -> Path:
+    """A domain of two values, of which a picture has few curves."""
+    path = tmp_path / "few.toml"
+    path.write_text('[domain]\nlabels = ["never", "daily"]\nsensitive = ["daily"]\n')
+    return path
+
+
 @pytest.mark.parametrize(
     ("options", "ending"),
     [
@@ -323,9 +331,9 @@ def test_tables_fit_a_terminal(files: Files) -> None:
         (("--sensitive-mass", 0.1), ".svg"),
     ],
 )
-def test_plan_draws(files: Files, ending: str, options: tuple[object, ...]) -> None:
-    picture = files.folder / f"errors{ending}"
-    done("plan", files.plan, *ONE, *options, "--plot", picture)
+def test_plan_draws(few: Path, ending: str, options: tuple[object, ...]) -> None:
+    picture = few.with_name(f"errors{ending}")
+    done("plan", few, *ONE, *options, "--plot", picture)
     content = picture.read_bytes()
     if ending == ".png":
         assert content.startswith(b"\x89PNG")
@@ -342,10 +350,10 @@ def test_plan_draws_over_a_picture_only_if_told(files: Files) -> None:
     assert picture.read_text() == "mine"
 
 
-def test_no_bound_is_drawn_where_none_is_known(files: Files) -> None:
-    known, picture = files.folder / "known.csv", files.folder / "errors.svg"
+def test_no_bound_is_drawn_where_none_is_known(few: Path) -> None:
+    known, picture = few.with_name("known.csv"), few.with_name("errors.svg")
     known.write_text("label,probability\nnever,0.5\ndaily,0.5\n")
-    done("plan", files.plan, *ONE, "--distribution", known, "--plot", picture)
+    done("plan", few, *ONE, "--distribution", known, "--plot", picture)
     assert "lower bound" not in picture.read_text()
     assert "no bound is known there" in picture.read_text()
 

@@ -1,8 +1,5 @@
 """A collector's folder of version 1, left by a kill: later versions read, check and seal it, and leave no id."""
 
-import json
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,6 +7,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+import running
 from version1_files import FACTS, FOLDER, copied, digest_of, reports_of
 
 KEPT = FACTS["collector"]
@@ -19,10 +17,7 @@ HABITS, CELLS = "sealed/habits/v1/epoch-000000.parquet", "sealed/cells/v1/epoch-
 
 def told(folder: Path, *words: str) -> Any:
     """What a verb of the command line says of a folder."""
-    command = [sys.executable, "-m", "discreet", "collector", *words, "--data", str(folder), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return json.loads(done.stdout)
+    return running.told("collector", *words, "--data", folder)
 
 
 def waiting(status: Any) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What can go wrong with many reports, in real processes: damaged files, a full disk, an impatient user."""
+"""What can go wrong with many reports: damaged files; in real processes, a full disk and an impatient user."""
 
 import os
 import signal
@@ -19,6 +19,7 @@ from discreet.formats.reports import write_reports
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import BlockMechanism, report_tables
+from running import refusal
 
 PLAN = """
 epsilon = {epsilon}
@@ -118,12 +119,9 @@ def test_truncated_files_are_refused(suffix: str, tmp_path: Path) -> None:
     write_reports(path, mechanism, made_up(mechanism, 2000))
     path.write_bytes(path.read_bytes()[:-100])
     for method in ("linear", "mle"):
-        refused = child(tmp_path, "plan.toml", path, "--method", method)
-        out, sentence = refused.communicate(timeout=120)
-        assert (refused.returncode, out) == (2, "")
+        sentence = refusal("estimate", tmp_path / "plan.toml", path, "--method", method)
         assert sentence.startswith(f"Error: {path}")
         assert "truncated" in sentence
-        assert sentence.count("\n") == 1
     if suffix == "jsonl":
         found = tally(mechanism, Sources(path, bad_share=0.01))
         assert found.left_out == {"are no reports of this form": 1}
@@ -227,8 +225,8 @@ def test_an_interruption_ends_it_and_leaves_nothing(when: str, tmp_path: Path) -
     assert running.stdout is not None
     assert running.stdout.readline() == "reached\n", running.communicate()
     running.send_signal(signal.SIGINT)
-    # Far less than the nap or the work would take.
-    out, sentence = running.communicate(timeout=30)
+    # Less than the nap or the work would take.
+    out, sentence = running.communicate(timeout=80)
     assert (running.returncode, out, sentence.strip()) == (130, "", "Interrupted.")
     assert list(temporary.iterdir()) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "plan.toml", "temp"]

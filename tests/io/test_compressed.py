@@ -77,10 +77,7 @@ with opened_text(path) as text:
 def test_a_compressed_line_of_half_a_gigabyte_takes_no_memory(tmp_path: Path) -> None:
     """A third of the memory that the line alone would take is enough to see that it is none."""
     path, size = tmp_path / "bomb.jsonl.gz", 512 << 20
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        for _ in range(size >> 20):
-            file.write(b" " * (1 << 20))
-        file.write(b"\n{}\n")
+    path.write_bytes(gzip.compress(b" " * (1 << 20)) * (size >> 20) + gzip.compress(b"\n{}\n"))
     assert path.stat().st_size < size / 100
     said = subprocess.run([sys.executable, "-c", BOMB, path], capture_output=True, text=True, check=False)
     assert said.stdout == f"[0, 3] {size + 4}\n", said.stderr

@@ -32,10 +32,9 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.report_tables import to_arrow
 from discreet.mechanisms.row_checks import UNREADABLE
-from laws import Case, cases, over, sampled
+from laws import Case, cases, sampled
 from refusals import refused
 
-laws = over(cases({"3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (1.0,)))
 DOMAIN = Domain(range(30), sensitive=list(range(20)))
 RR, UNARY, SUBSET = RandomizedResponse(DOMAIN, 1.0), UnaryEncoding(DOMAIN, 1.0), SubsetSelection(DOMAIN, 1.0, k=3)
 HASHING, HADAMARD = LocalHashing(DOMAIN, 1.0, g=3), HadamardResponse(DOMAIN, 1.0)
@@ -157,8 +156,15 @@ REWRITERS: dict[str, Callable[[pa.Table, Path], Any]] = {
 }
 
 
-@laws
-@pytest.mark.parametrize("name", REWRITERS)
+CASES = cases({"3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (1.0,))
+# What tools make of a file depends on its columns: laws whose columns are alike are rewritten in all ways once, and
+# each of the others as most people will.
+ALIKE = {tuple((one.name, one.width is None) for one in case.mechanism.columns): case for case in reversed(CASES)}
+COMMON = ("pandas.parquet", "floats.parquet", "polars.arrow")
+REWRITTEN = [(case, name) for case in CASES for name in REWRITERS if name in COMMON or case in ALIKE.values()]
+
+
+@pytest.mark.parametrize(("case", "name"), REWRITTEN, ids=str)
 def test_reports_survive_other_tools(case: Case, name: str, tmp_path: Path) -> None:
     mechanism, reports = case.mechanism, sampled(case, 120)
     expected = mechanism.tally(reports)
@@ -412,12 +418,16 @@ def test_floats_that_may_stand_for_another_number_are_refused(tmp_path: Path) ->
                 refused(DataError, lambda: tally(wide, Sources(path, trust_plan=True)))
 
 
-@pytest.mark.parametrize("mechanism", [RR, UNARY, SUBSET], ids=lambda mechanism: mechanism.name)
+@pytest.mark.parametrize(("first", "mechanism"), list(enumerate([RR, UNARY, SUBSET])), ids=["rr", "unary", "subset"])
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-def test_whatever_is_read_of_a_damaged_file_could_have_been_sent(mechanism: Any, suffix: str, tmp_path: Path) -> None:
+def test_whatever_is_read_of_a_damaged_file_could_have_been_sent(
+    first: int, mechanism: Any, suffix: str, tmp_path: Path
+) -> None:
+    """Each mechanism's file is damaged at other places, so that together there is one of every fifth."""
     path = saved(cast(bare(mechanism, range(40)), pa.int64()), tmp_path / f"r.{suffix}")
     raw, random, refusals = path.read_bytes(), np.random.default_rng(5), 0
-    for place in range(0, len(raw), 5):
+    places = range(5 * first, len(raw), 15)
+    for place in places:
         damaged = bytearray(raw)
         damaged[place] ^= 1 << int(random.integers(8))
         path.write_bytes(damaged)
@@ -428,7 +438,7 @@ def test_whatever_is_read_of_a_damaged_file_could_have_been_sent(mechanism: Any,
             continue
         assert 0 <= found.clear_total <= found.n
         assert found.n == 0 or found.support.max() <= found.n - found.clear_total
-    assert refusals > len(raw) / 50
+    assert refusals > len(places) / 10
 
 
 # Lines

@@ -46,11 +46,11 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
 
     rng = np.random.default_rng(1)
     tracemalloc.start()
-    with RowSort(32, memory=1 << 21, folder=tmp_path) as order:
+    with RowSort(32, memory=1 << 19, folder=tmp_path) as order:
         for _ in range(40):
-            order.add(rng.integers(0, 256, (10_000, 32), dtype=np.uint8))
-        assert sum(len(batch) for batch in order.batches()) == 400_000
-    assert tracemalloc.get_traced_memory()[1] < 4 << 21
+            order.add(rng.integers(0, 256, (2500, 32), dtype=np.uint8))
+        assert sum(len(batch) for batch in order.batches()) == 100_000
+    assert tracemalloc.get_traced_memory()[1] < 4 << 19
     tracemalloc.stop()
 
 
