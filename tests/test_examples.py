@@ -47,6 +47,10 @@ NAMES = {
         "Attempt Matcher cosine level_of_each markov match match_rows smoothed strongest tf_idf visits"
     ),
     "risk.bounds.identification": "Bound Bounds at_most conditions identification_bounds least limit",
+    "risk.generalisation": "Step proposed steps_of",
+    "risk.people_table": "PeopleTable",
+    "risk.people": "PeopleRisk people_risk what_if",
+    "risk.population": "PopulationEstimate individual_risk",
     "risk.scores": "Scores",
     "risk.scores.biometric": "Biometric biometric pse_of_ranks",
     "risk.scores.pse": "PSE checked_matrix divergence pse_of_folds pse_of_matrix pse_of_scores",

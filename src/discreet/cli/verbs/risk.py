@@ -16,6 +16,7 @@ from discreet.cli import options
 from discreet.cli.commands import VerbGroup
 from discreet.cli.options import Count, OptionGroup, Writing, allow_outside, load_plan, option, progress_bar
 from discreet.cli.output import Fact, InputFile, OutputFolder, Table, built_ins, record_of, show, table_of, written
+from discreet.cli.verbs.people import people
 from discreet.core.checks import checked_choice
 from discreet.core.columns import reals
 from discreet.core.domain import Domain
@@ -50,10 +51,13 @@ class _RiskGroup(VerbGroup):
 
 @click.group(cls=_RiskGroup)
 def risk() -> None:
-    """Assess the identification risk of traces, of reports, of plans, or of scores of a matcher.
+    """Assess the identification risk of traces, reports, plans, tables of people, or scores of a matcher.
 
     `discreet risk TABLE...` is `discreet risk traces TABLE...`; write ./traces for a table of that name.
     """
+
+
+risk.add_command(people)
 
 
 @dataclass(frozen=True, slots=True)

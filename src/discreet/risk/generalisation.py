@@ -1,0 +1,197 @@
+"""Generalisations of quasi-identifiers: coarser ways of writing a column, and ladders of them.
+
+A step is written as people say it:
+
+    5-year, 10-wide, 0.1-degree   intervals of that width, counted from 0; of dates, spans of years
+    3, 3-digits                   the first characters; of whole numbers, with zeros before the shorter ones
+    month, year                   of dates
+    *                             one value for everybody: the column is left out
+
+A missing cell stays a value of its own, except under ``*``.
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from math import floor, log10
+from typing import Any
+
+from discreet.errors import ParameterError
+
+AS_IT_IS, LEFT_OUT = "as it is", "*"
+
+_WIDTH = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)-(?:year|wide|degree)s?", re.ASCII)
+_LENGTH = re.compile(r"(\d{1,2})(?:-digits?)?", re.ASCII)
+_SPANS = ("month", "year")
+_NICE = (1, 2, 2.5, 5, 10)
+# Intervals of the steps that are proposed for a column of numbers.
+_INTERVALS = (20, 10, 4)
+_LONGEST_CODE, _MOST_CUTS = 12, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A coarser way of writing a column.
+
+    Attributes:
+        text: as it is written, such as ``5-year``; `AS_IT_IS` for no change.
+
+    Raises:
+        ParameterError: if it is none of these.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> Step("20-year").of("age", pa.array([34, 45, 66, None])).to_pylist()
+        [1.0, 2.0, 3.0, None]
+        >>> Step("3").of("zip", pa.array(["81675", "81925"])).to_pylist()
+        ['816', '819']
+    """
+
+    text: str = AS_IT_IS
+
+    def __post_init__(self) -> None:
+        known = self.text in (AS_IT_IS, LEFT_OUT, *_SPANS)
+        if not (known or self.width or self.length):
+            raise ParameterError(
+                f"a generalisation must be written as 5-year, 10-wide, 3-digits, month, year or *, got {self.text!r}."
+            )
+
+    @property
+    def width(self) -> float:
+        """The width of intervals; 0 if it is no step of intervals."""
+        match = _WIDTH.fullmatch(self.text)
+        return float(match[1]) if match else 0.0
+
+    @property
+    def length(self) -> int:
+        """The number of characters that are kept; 0 if it is no such step."""
+        match = _LENGTH.fullmatch(self.text)
+        return int(match[1]) if match else 0
+
+    def of(self, name: str, values: Any) -> Any:
+        """Return values in Arrow, written more coarsely.
+
+        Raises:
+            ParameterError: if values of their type cannot be written so; ``name`` is what the column is called.
+        """
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        kind = values.type
+        if self.text == AS_IT_IS or pa.types.is_null(kind):
+            return values
+        if self.text == LEFT_OUT:
+            return pa.repeat(pa.scalar(LEFT_OUT), len(values))
+        is_date, is_text = pa.types.is_date(kind) or pa.types.is_timestamp(kind), is_textual(kind)
+        if is_date and (self.text in _SPANS or self.width >= 1):
+            years = pc.year(values)
+            if self.text == "month":
+                return pc.add(pc.multiply(years, 12), pc.month(values))
+            return pc.floor(pc.divide(years.cast(pa.float64()), self.width or 1.0))
+        if self.width and is_numeric(kind):
+            return pc.floor(pc.divide(values.cast(pa.float64()), self.width))
+        if self.length and (is_text or pa.types.is_integer(kind)):
+            return pc.utf8_slice_codeunits(values if is_text else _padded(values), 0, self.length)
+        raise ParameterError(
+            f"the column {name!r} holds {_noun(kind)}, which cannot be written as {self.text}; numbers take 5-year or "
+            "10-wide, text and whole numbers 3-digits, dates month or 5-year, and every column *."
+        )
+
+
+def is_textual(kind: Any) -> bool:
+    """Return true for Arrow's types of text."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_numeric(kind: Any) -> bool:
+    """Return true for Arrow's types of numbers."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _padded(values: Any) -> Any:
+    """Return whole numbers as text of one length, as postcodes were before a zero got lost."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = values.cast(pa.string())
+    longest = pc.max(pc.utf8_length(texts)).as_py()
+    return pc.utf8_lpad(texts, longest or 0, "0")
+
+
+def _noun(kind: Any) -> str:
+    import pyarrow as pa
+
+    if is_numeric(kind):
+        return "numbers"
+    if is_textual(kind):
+        return "text"
+    return "dates" if pa.types.is_temporal(kind) else str(kind)
+
+
+def proposed(values: Any) -> tuple[Step, ...]:
+    """Return a ladder for a column of distinct values in Arrow: from its own values to leaving it out.
+
+    Numbers get three widths, codes of one length lose up to three characters, dates become months, years and decades.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> [step.text for step in proposed(pa.array(range(90)))]
+        ['as it is', '5-wide', '10-wide', '25-wide', '*']
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    between = list[str]()
+    there = values.drop_null()
+    if len(there) > 2 and is_numeric(there.type):
+        ends = pc.min_max(there.cast(pa.float64())).as_py()
+        between = _widths(ends["max"] - ends["min"])
+    elif pa.types.is_date(there.type) or pa.types.is_timestamp(there.type):
+        between = ["month", "year", "10-year"]
+    elif len(there) > 2 and is_textual(there.type):
+        lengths, digits = pc.min_max(pc.utf8_length(there)).as_py(), pc.match_substring_regex(there, "[0-9]")
+        longest = lengths["max"]
+        if lengths["min"] == longest <= _LONGEST_CODE and pc.all(digits).as_py():
+            between = [f"{left}-digits" for left in range(longest - 1, max(longest - 1 - _MOST_CUTS, 0), -1)]
+    return Step(), *map(Step, between), Step(LEFT_OUT)
+
+
+def _widths(span: float) -> list[str]:
+    """Return round widths of intervals, each larger than the one before."""
+    if not 0 < span < 1e15:
+        return []
+    widths = [0.0]
+    for intervals in _INTERVALS:
+        least = span / intervals
+        scale = 10.0 ** floor(log10(least))
+        widths.append(max(scale * next(one for one in _NICE if one * scale >= least * (1 - 1e-9)), 1e-9))
+    return [f"{_spelled(wide)}-wide" for narrow, wide in pairwise(widths) if wide > narrow]
+
+
+def _spelled(width: float) -> str:
+    return f"{width:.9f}".rstrip("0").rstrip(".")
+
+
+def steps_of(text: str) -> dict[str, tuple[Step, ...]]:
+    """Return steps by column, as in ``age=5-year,zip=3``; those of a ladder are separated by a slash.
+
+    Raises:
+        ParameterError: if it is not written so, or a column is named twice.
+
+    Example:
+        >>> [step.text for step in steps_of("age=5-year/10-year,sex=*")["age"]]
+        ['5-year', '10-year']
+    """
+    ladders = dict[str, tuple[Step, ...]]()
+    for part in text.split(","):
+        name, _, steps = (piece.strip() for piece in part.partition("="))
+        if not (name and steps) or name in ladders:
+            raise ParameterError(
+                f"generalisations must be written as age=5-year,zip=3, each column once, got {part.strip()!r}."
+            )
+        ladders[name] = tuple(Step(one.strip()) for one in steps.split("/"))
+    return ladders

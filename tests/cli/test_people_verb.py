@@ -1,0 +1,143 @@
+"""The verb ``risk people``, as an officer tries it."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from planted import VALUE, clean
+from running import done, refusal, run, told
+
+EXAMPLE = Path(str(files("discreet") / "examples" / "people.csv"))
+PLAN = 'epsilon = 1.0\n[domain]\nlabels = ["02138", "02139", "02140"]\n[mechanism]\nname = "rr"\n'
+
+
+def write(folder: Path, text: str, name: str = "people.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def risks(facts: dict[str, list[dict[str, object]]]) -> dict[object, object]:
+    return {one["attacker"]: one["mean"] for one in facts["risks"]}
+
+
+def test_the_example() -> None:
+    facts = told("risk", "people", EXAMPLE, "--quasi", "age,zip,sex", "--sensitive", "diagnosis", "--limit", 0.4)
+    assert (facts["people"], facts["k"], facts["limit"], facts["estimate"]) == (300, 1, 0.4, None)
+    assert facts["risk"] == 1
+    assert facts["diversity"][0]["column"] == "diagnosis"
+    assert len(facts["in_words"]) == 4
+    text = " ".join(done("risk", "people", EXAMPLE, "--quasi", "age,zip,sex", "--sensitive", "diagnosis").split())
+    for words in ("300 people in", "are alone in theirs", "diagnosis: ", "Each row counts as one person"):
+        assert words in text
+
+
+def test_steps_suppression_and_the_gate() -> None:
+    coarse = ["risk", "people", EXAMPLE, "--quasi", "age,zip,sex", "--generalise", "age=20-year, zip=3,sex=*"]
+    facts = told(*coarse, "--suppress", 5)
+    assert facts["k"] >= 5
+    assert facts["people"] + facts["suppressed"] == 300
+    assert run(*coarse, "--suppress", 5, "--fail-above", 0.2).exit_code == 0
+    above = run("risk", "people", EXAMPLE, "--quasi", "age,zip,sex", "--fail-above", 0.2)
+    assert above.exit_code == 1
+    assert above.stderr == "The identification risk of somebody in the table is 1, above 0.2.\n"
+
+
+def test_a_sample_is_judged_by_models_which_the_gate_does_not_believe() -> None:
+    asked = ["risk", "people", EXAMPLE, "--quasi", "age,zip,sex", "--fraction", 0.01]
+    facts = told(*asked, "--seed", 3)
+    assert facts == told(*asked, "--seed", 3)
+    assert facts["estimate"]["uniques"]["low"] <= facts["estimate"]["uniques"]["value"] <= facts["uniques"]
+    assert 0 < risks(facts)["journalist, negative binomial"] < risks(facts)["journalist, Pitman's model"] < 1
+    assert facts["risk"] == 1
+    assert run(*asked, "--fail-above", 0.9).exit_code == 1
+    assert "is as Pitman's model says" in " ".join(done(*asked).split())
+
+
+def test_a_table_of_the_population(tmp_path: Path) -> None:
+    everybody = tmp_path / "everybody.parquet"
+    ages = np.arange(400) % 4
+    pq.write_table(
+        pa.table({"age": pa.array(ages, pa.int8()), "name": [f"person {at}" for at in range(400)]}), everybody
+    )
+    sample = write(tmp_path, "age\n0\n0\n1\n\n")
+    facts = told("risk", "people", sample, "--quasi", "age", "--population", everybody)
+    # An empty line is somebody whose age is missing, and whom the population does not have.
+    assert (facts["people"], facts["k_map"], facts["outside"], facts["missing"]) == (4, 1, 1, 1)
+    assert risks(facts)["journalist"] == pytest.approx((3 / 100 + 1) / 4)
+    assert facts["presence"] == [0, 1]
+
+
+def test_ways_of_writing_the_columns() -> None:
+    asked = ["risk", "people", EXAMPLE, "--quasi", "age,zip,sex", "--what-if"]
+    facts = told(*asked, "--suppress", 5)
+    assert {"5-wide", "20-wide", "*"} < set(facts["step_age"])
+    assert len(facts["k"]) == len(facts["best"]) > 40
+    assert min(facts["k"]) >= 5
+    named = told(*asked, "--generalise", "age=10-year/30-year")
+    assert named["step_age"] == ["as it is", "10-year", "30-year"]
+    assert set(named["step_zip"]) == {"as it is"}
+    assert "ways of writing age, zip, sex" in done(*asked)
+
+
+def test_a_column_that_is_published_as_reports(tmp_path: Path) -> None:
+    plan = write(tmp_path, PLAN, "plan.toml")
+    plain = told("risk", "people", EXAMPLE, "--quasi", "age,sex")
+    facts = told("risk", "people", EXAMPLE, "--quasi", "age,zip,sex", "--plan", f"zip={plan}")
+    assert facts["names"] == ["age", "sex"]
+    assert risks(facts)["prosecutor"] == risks(plain)["prosecutor"]
+    assert risks(facts)["prosecutor"] < risks(facts)["reader of reports of zip"] < 1
+    told_nothing = told("risk", "people", EXAMPLE, "--quasi", "age", "--sensitive", "zip", "--plan", f"zip={plan}")
+    assert told_nothing["diversity"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--quasi", "age,postcode"], "there is no column 'postcode'; the table has age, zip, sex, education"),
+        (["--quasi", "age,age"], "each once"),
+        (["--quasi", ","], "one at least"),
+        (["--quasi", "age", "--generalise", "zip=3"], "'zip' is none of the quasi-identifiers, age"),
+        (["--quasi", "age", "--generalise", "age=3/2"], "several steps of 'age' go with --what-if"),
+        (["--quasi", "sex", "--generalise", "sex=5-year"], "cannot be written as 5-year"),
+        (["--quasi", "age,zip,sex", "--suppress", 200], "nobody is left"),
+        (["--quasi", "age", "--seed", 1], "only estimates with --fraction draw numbers"),
+        (["--quasi", "age", "--fraction", 2], "fraction must be a number between 0 and 1"),
+        (["--quasi", "age", "--fraction", 0.1, "--population", EXAMPLE], "--population says more than --fraction"),
+        (["--quasi", "age", "--what-if", "--fail-above", 0.1], "--fail-above does nothing here"),
+        (["--quasi", "age", "--what-if", "--sensitive", "sex"], "--sensitive does nothing here"),
+        (["--quasi", "age", "--plan", "zip=plan.toml"], "--plan must name a column of --quasi or --sensitive"),
+        (["--quasi", "age", "--plan", "age=none.toml"], "none.toml"),
+        (["--quasi", "age", "--allow-outside"], "--allow-outside goes with --plan"),
+    ],
+)
+def test_requests_that_say_nothing_are_refused(options: list[object], words: str) -> None:
+    assert words in refusal("risk", "people", EXAMPLE, *options)
+
+
+def test_tables_as_they_come(tmp_path: Path) -> None:
+    empty = write(tmp_path, "age,zip\n", "empty.csv")
+    assert "a table of people must have a row at least" in refusal("risk", "people", empty, "--quasi", "age")
+    two = write(tmp_path, "age;zip\n30;02139\n30;02139\n", "two.csv")
+    assert told("risk", "people", two, "--quasi", "age,zip")["k"] == 2
+    assert "sample" not in done("risk", "people", two, "--quasi", "age,zip")
+    assert told("risk", "people", two, "--quasi", "age,zip", "--fraction", 0.5)["estimate"]["uniques"]["high"] == 0
+    assert told("risk", "people", two, "--quasi", "age,zip", "--what-if")["kept"][0] == 1
+    salaries = write(tmp_path, "pay,sex\n" + "".join(f"{at * 7 % 100000}.5,f\n" for at in range(20000)), "pay.csv")
+    facts = told("risk", "people", salaries, "--quasi", "pay,sex")
+    assert facts["telling"] == [["pay", 1]]
+    assert min(told("risk", "people", salaries, "--quasi", "pay,sex", "--what-if")["k"]) == 1
+    assert "pay alone tells 100.0% of the people apart" in done("risk", "people", salaries, "--quasi", "pay,sex")
+
+
+def test_no_cell_is_quoted(tmp_path: Path) -> None:
+    table = write(tmp_path, f"age,word\n1,{VALUE}\n2,{VALUE}\nx,{VALUE}\n")
+    for options in ([], ["--what-if"], ["--generalise", "word=4"], ["--generalise", "word=5-year"], ["--json"]):
+        for quasi in ("age,word", VALUE[:4]):
+            result = run("risk", "people", table, "--quasi", quasi, *options)
+            clean(result.output)
+            assert result.exit_code in {0, 2}
