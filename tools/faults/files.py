@@ -56,7 +56,7 @@ FAULTS = [
         "a link to a folder is passed over",
         "files/reading.py",
         "        else:\n            raise DataError(\n",
-        "        elif not entry.name:\n            raise DataError(\n",
+        "        elif not path.name:\n            raise DataError(\n",
         ("tests/io/test_folders.py",),
     ),
     Fault(

@@ -36,7 +36,6 @@ from discreet.formats.sources import Partition, Sources, Survey, rows_in, source
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import Membership, StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
-from discreet.mechanisms.row_checks import Checked
 
 # Numbers that are written at a time where room is taken.
 _CHUNK = 1 << 15
@@ -168,7 +167,7 @@ class BlockWriter:
         """
         blocks = self._mechanism.blocks_of_unknown(reports)
         self._rows += block_count(blocks)
-        blocks = {name: _joined(self._pending[name], column) for name, column in blocks.items()}
+        blocks = {name: np.concatenate([self._pending[name], column]) for name, column in blocks.items()}
         whole = block_count(blocks) // self._law.abreast * self._law.abreast
         # What does not fill a row of the layout waits for the next batch.
         self._pending = {name: column[whole:].copy() for name, column in blocks.items()}
@@ -186,10 +185,6 @@ class BlockWriter:
         """
         self._keep(self._pending)
         return self._law.membership_of_laid({name: file.mapped() for name, file in self._files.items()}, self._rows)
-
-
-def _joined(first: AnyArray, second: AnyArray) -> AnyArray:
-    return np.concatenate([first, second]) if len(first) else second
 
 
 # Reports are held as batches, as one, and as what the law lays them out as.
@@ -260,16 +255,13 @@ class _Through:
 
     def _batches(self) -> Iterator[Reports]:
         done, total = 0, rows_in(self._survey.parts)
-        for reports, left_out in prefetched(self._checked(), self._threads):
+        checked = (batch for part in self._survey.parts for batch in part.reports(sift=self._read.sift))
+        for reports, left_out in prefetched(checked, self._threads):
             self._left_out += left_out
             done += reports.n
             yield reports
             if self._read.progress is not None:
                 self._read.progress(done, total)
-
-    def _checked(self) -> Iterator[Checked]:
-        for part in self._survey.parts:
-            yield from part.reports(sift=self._read.sift)
 
     def onto_disk(self, folder: str | Path | None) -> tuple[StoredBlocks, Mapping[str, int]]:
         fold = TallyFold(self._mechanism)

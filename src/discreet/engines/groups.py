@@ -152,13 +152,10 @@ def _labels_in(column: Any, name: str) -> tuple[AnyArray, list[Any]]:
         raise DataError(missing_message(len(rows), len(column), int(rows[0]), f"labels of {name!r} in a batch"))
     column.validate(full=True)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_plain_label(kind)):
+    tests = pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean
+    if not any(test(kind) for test in tests):
         raise DataError(f"groups must be text, integers, or true and false, and {name!r} holds {kind}.")
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if encoded.dictionary.null_count:
         raise DataError(f"the dictionary of {name!r} must not hold a missing label; write the column as plain text.")
     return arrow_numbers(encoded.indices), encoded.dictionary.to_pylist()
-
-
-def _is_plain_label(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_boolean(kind))

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
-from discreet.core.random import RandomSource, SecureRandom, SeededRandom
+from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.reports import Reports
 from discreet.files.paths import File
 from discreet.files.reading import Piped, Progress, Source, prefetched
@@ -92,7 +92,11 @@ def obfuscate(
     tables = [columns.of(source) for source in sources_of(values)]
     public = joined_schema([table.scan.kept_schema() for table in tables])
     random = SecureRandom() if seed is None else SeededRandom(seed)
-    drawn = _drawn(mechanism, _batches(tables, _rows_of(mechanism), public), random)
+    # Whole chunks, so that a seed gives the reports of the whole column.
+    width = sum(column.bytes for column in mechanism.columns)
+    rows = min(max(_MOST_BYTES // width // CHUNK, 1) * CHUNK, _MOST_ROWS)
+    coded = _batches(tables, rows, public)
+    drawn = ((mechanism.obfuscate_codes(codes, random=random), kept) for codes, kept in coded)
     done, total = 0, sum(table.rows for table in tables)
 
     def reports() -> Iterator[tuple[Reports, Any]]:
@@ -125,12 +129,6 @@ def sources_of(values: Values) -> list[Source]:
     return list(table_files([values] if isinstance(values, str | File) else values))
 
 
-def _rows_of(mechanism: BlockMechanism) -> int:
-    """Return the number of reports of a batch: whole chunks, so that a seed gives those of the whole column."""
-    width = sum(column.bytes for column in mechanism.columns)
-    return min(max(_MOST_BYTES // width // CHUNK, 1) * CHUNK, _MOST_ROWS)
-
-
 def _batches(tables: Sequence[CodedValues], rows: int, public: pa.Schema) -> Iterator[tuple[IntArray, Any]]:
     """Yield the codes of all tables and their kept columns, so many rows at a time, however they are stored."""
     waiting: list[AnyArray] = []
@@ -147,10 +145,3 @@ def _batches(tables: Sequence[CodedValues], rows: int, public: pa.Schema) -> Ite
                 waiting, beside = ([whole[rows:]] if count else []), beside.slice(rows)
     if count:
         yield np.concatenate(waiting), beside
-
-
-def _drawn(
-    mechanism: BlockMechanism, batches: Iterator[tuple[IntArray, Any]], random: RandomSource
-) -> Iterator[tuple[Reports, Any]]:
-    for codes, kept in batches:
-        yield mechanism.obfuscate_codes(codes, random=random), kept

@@ -11,7 +11,7 @@ from discreet.engines.folds import Counted, TallyFold
 from discreet.engines.local import fold_parts
 from discreet.engines.sealing import refuse_replacing
 from discreet.errors import DataError, ParameterError
-from discreet.files.paths import GZIP, REPORTS, File, RemoteFile, checked_output, ending, output_of
+from discreet.files.paths import GZIP, REPORTS, checked_output, ending, output_of, path_below
 from discreet.files.writing import check_free
 from discreet.formats.reports import write_reports
 from discreet.formats.sources import Partition, Place, Sources, report_files, sources_of, surveyed
@@ -110,19 +110,12 @@ def _targets(read: Sources, places: Sequence[Place], target: Path) -> dict[Place
     wanted: dict[Place, Path] = {}
     for source in read.named:
         for path in report_files([source]):
-            name = _below(path, source) if source.is_dir() else Path(path.name)
+            name = Path(path_below(path, source) or path.name)
             wanted[path] = target / name.with_name(_bare(name) + _KEPT_AS)
     if len(set(wanted.values())) < len(wanted):
         twice = next(path for path, count in Counter(wanted.values()).items() if count > 1)
         raise ParameterError(f"several files would be {twice}; stamp them one after the other, into other folders.")
     return wanted
-
-
-def _below(path: File, folder: File) -> Path:
-    """Return the path of a file from the folder that was named."""
-    if isinstance(path, RemoteFile) and isinstance(folder, RemoteFile):
-        return Path(path.relative_to(folder))
-    return Path(str(path)).relative_to(str(folder))
 
 
 def _bare(path: Path) -> str:

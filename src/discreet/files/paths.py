@@ -110,12 +110,6 @@ class RemoteFile:
         parts = urlsplit(self.url)
         return RemoteFile(urlunsplit(parts._replace(path=str(PurePosixPath(parts.path or "/") / below))))
 
-    def is_below(self, folder: "RemoteFile") -> bool:
-        """Return true if this file is in a folder, or in a folder there."""
-        here, there = urlsplit(self.url), urlsplit(folder.url)
-        alike = here._replace(path="") == there._replace(path="")
-        return alike and self.path != folder.path and self.path.is_relative_to(folder.path)
-
     def relative_to(self, folder: "RemoteFile") -> PurePosixPath:
         """Return the path from a folder to this file; "." from the file itself."""
         return self.path.relative_to(folder.path)
@@ -362,6 +356,17 @@ def inside(folder: Path) -> list[Path]:
 def path_of(file: File) -> PurePath:
     """Return the path of a file; of a URL, without all else."""
     return file.path if isinstance(file, RemoteFile) else file
+
+
+def path_below(file: File, folder: File) -> PurePosixPath | None:
+    """Return the path from a folder to a file that is in it, or in a folder there; None of any other file."""
+    if isinstance(file, RemoteFile) and isinstance(folder, RemoteFile):
+        here, there = urlsplit(file.url)._replace(path=""), urlsplit(folder.url)._replace(path="")
+        is_there = here == there and file.path.is_relative_to(folder.path)
+    else:
+        is_there = isinstance(file, Path) and isinstance(folder, Path) and file.is_relative_to(folder)
+    below = path_of(file).relative_to(path_of(folder)) if is_there else PurePosixPath()
+    return PurePosixPath(below.as_posix()) if below.parts else None
 
 
 def folder_columns(file: File) -> dict[str, str | None]:

@@ -200,7 +200,7 @@ def _files_in(folder: File) -> list[File]:
     if isinstance(folder, RemoteFile):
         return list[File](_remote_files(folder))
     for place in (folder, *folder.resolve().parents):
-        _refuse_log(place)
+        _refuse_logs(place, [name for name in _LOGS if os.path.lexists(place / name)])
     return list[File](sorted(_walk(folder)))
 
 
@@ -234,10 +234,6 @@ def _matching(folder: File, files: Sequence[File], suffixes: Sequence[str], want
     return files
 
 
-def _refuse_log(folder: Path) -> None:
-    _refuse_logs(folder, [name for name in _LOGS if os.path.lexists(folder / name)])
-
-
 def _refuse_logs(folder: File, names: Iterable[str]) -> None:
     for name in _LOGS:
         if name in names:
@@ -250,7 +246,7 @@ def _refuse_logs(folder: File, names: Iterable[str]) -> None:
 def _walk(folder: Path) -> Iterator[Path]:
     for path in (path for path in inside(folder) if not path.name.startswith(HIDDEN)):
         if path.is_dir() and not path.is_symlink():
-            _refuse_log(path)
+            _refuse_logs(path, [name for name in _LOGS if os.path.lexists(path / name)])
             yield from _walk(path)
         elif _is_file(path):
             yield path

@@ -108,7 +108,8 @@ def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
         mask = os.umask(0)
         os.umask(mask)
         beside.chmod(0o666 & ~mask)
-        _sync(beside)
+        with beside.open("rb+") as file:
+            os.fsync(file.fileno())
         if force:
             beside.replace(target)
         else:
@@ -140,11 +141,6 @@ def _put(beside: Path, target: Path) -> None:
         raise OutputExistsError(
             f"{target} exists already: it was written meanwhile; choose another name or pass --force (force=True)."
         ) from None
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

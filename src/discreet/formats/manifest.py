@@ -24,6 +24,7 @@ from discreet.files.paths import (
     lines_of,
     local_files,
     opened_text,
+    path_below,
 )
 from discreet.files.reading import digest, files_in, readable
 from discreet.files.stored import StoredTable, look
@@ -98,7 +99,9 @@ def write_manifest(folder: str | Path, *, force: bool = False) -> Manifest:
         ...     write_manifest(folder).rows
         2
     """
-    place = _checked_folder(folder)
+    place = Path(folder)
+    if not place.is_dir():
+        raise ParameterError(f"a manifest belongs to a folder, got {place}.")
     with replacing(place / NAME, force=force) as beside:
         found = Manifest(
             tuple(_entry(place, path) for path in local_files(files_in([place], REPORTS, "reports"), NAME))
@@ -106,13 +109,6 @@ def write_manifest(folder: str | Path, *, force: bool = False) -> Manifest:
         text = msgspec.json.format(msgspec.json.encode(found), indent=1)
         beside.write_bytes(text + b"\n")
     return found
-
-
-def _checked_folder(source: str | Path) -> Path:
-    place = Path(source)
-    if not place.is_dir():
-        raise ParameterError(f"a manifest belongs to a folder, got {place}.")
-    return place
 
 
 def _entry(folder: Path, path: Path) -> ManifestEntry:
@@ -177,7 +173,7 @@ def promised_rows(folders: Iterable[File], files: Sequence[File]) -> dict[File, 
     """
     rows = dict[File, int]()
     for folder in folders:
-        inside = {path: _below(path, folder) for path in files if _is_in(path, folder)}
+        inside = {path: below for path in files if (below := path_below(path, folder)) is not None}
         for place in _places(folder, set(inside.values())) if inside else ():
             home: File = folder / place
             expected: dict[File, ManifestEntry] = {home / entry.path: entry for entry in read_manifest(home).files}
@@ -194,23 +190,10 @@ def promised_rows(folders: Iterable[File], files: Sequence[File]) -> dict[File, 
 def _places(folder: File, files: Iterable[PurePosixPath]) -> list[PurePosixPath]:
     """Return the places in a folder where manifests lie: the folder itself, and folders of files below."""
     if isinstance(folder, RemoteFile):
-        return sorted(_below(file, folder).parent for file in files_below(folder) if file.name == NAME)
+        return sorted(file.relative_to(folder).parent for file in files_below(folder) if file.name == NAME)
     return sorted(
         place for place in {one for file in files for one in file.parents} if (folder / place / NAME).is_file()
     )
-
-
-def _below(path: File, folder: File) -> PurePosixPath:
-    """Return the path of a file from a folder above it."""
-    if isinstance(path, RemoteFile) and isinstance(folder, RemoteFile):
-        return path.relative_to(folder)
-    return PurePosixPath(Path(str(path)).relative_to(str(folder)).as_posix())
-
-
-def _is_in(path: File, folder: File) -> bool:
-    if isinstance(path, RemoteFile) or isinstance(folder, RemoteFile):
-        return isinstance(path, RemoteFile) and isinstance(folder, RemoteFile) and path.is_below(folder)
-    return path != folder and path.is_relative_to(folder)
 
 
 def _refuse(wrong: Sequence[File], why: str) -> None:

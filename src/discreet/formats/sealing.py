@@ -117,15 +117,11 @@ class RowSort:
         """Yield all rows in ascending order, ``(m, width)`` at a time; to be called once."""
         self._end_run()
         if len(self._runs) == 1:
-            yield from _whole(self._runs[0], self._run_rows)
+            for start in range(0, self._runs[0].rows, self._run_rows):
+                yield self._runs[0].read(start, start + self._run_rows)
             return
         block = self._memory // (8 * self._width * max(len(self._runs), 1))
         yield from _merged(self._runs, max(block, _LEAST_BLOCK))
-
-
-def _whole(run: _Run, size: int) -> Iterator[AnyArray]:
-    for start in range(0, run.rows, size):
-        yield run.read(start, start + size)
 
 
 def _merged(runs: Sequence[_Run], size: int) -> Iterator[AnyArray]:

@@ -229,12 +229,9 @@ class Partition:
                 row is bad and none is to be left out; it names the file.
             MismatchError: if a row belongs to another plan.
         """
-        with readable(self.path):
-            self._begin()
-            for checked in self._of_lines(sift, most or _LINES) if self.table is None else self._of_table(sift, most):
-                self.seen.add(self.mechanism, checked[0])
-                yield checked
-        self._end()
+        lines = self.table is None
+        read = self._of_lines(sift, most or _LINES) if lines else self._of_table(sift, most or self._batch_rows)
+        return (checked for checked, _ in self._through(read))
 
     def batches(self, *, sift: bool) -> Iterator[tuple[Any, Mapping[str, int]]]:
         """Yield batches for folds: reports, with the public columns where these are read too, and rows left out."""
@@ -244,33 +241,31 @@ class Partition:
         for rows in self.public_rows():
             yield rows, {}
 
-    def _of_table(self, sift: bool, most: int | None) -> Iterator[Checked]:
-        assert self.table is not None
-        names, none = self._names, True
-        for batch in read_groups(self.table, self.groups, most or self._batch_rows, names):
-            none = False
-            yield self._checked(batch, sift)
-        if none:
-            yield self._checked(no_rows(self.table.schema, names), sift)
-
-    def _begin(self) -> None:
-        self.seen.n = self.seen.digest = 0
-
-    def _end(self) -> None:
+    def _through(self, read: Iterator[tuple[Checked, Any]]) -> Iterator[tuple[Checked, Any]]:
+        with readable(self.path):
+            self.seen.n = self.seen.digest = 0
+            for checked, beside in read:
+                self.seen.add(self.mechanism, checked[0])
+                yield checked, beside
         if isinstance(self.path, RemoteFile):
             self.path.release()
+
+    def _of_table(self, sift: bool, most: int, public: Sequence[str] = ()) -> Iterator[tuple[Checked, pa.RecordBatch]]:
+        assert self.table is not None
+        own = [column.name for column in self.mechanism.columns]
+        names = own if self.form is None else self.form.names(self.mechanism)
+        none = not public
+        for batch in read_groups(self.table, self.groups, most, [*names, *public], labels=public):
+            none = False
+            yield batch_reports(self.mechanism, batch.select(names), self.form, sift=sift), batch
+        if none:
+            none_of = no_rows(self.table.schema, names)
+            yield batch_reports(self.mechanism, none_of, self.form, sift=sift), none_of
 
     @property
     def _batch_rows(self) -> int:
         width = sum(column.bytes for column in self.mechanism.columns)
         return min(max(_BATCH_BYTES // width, 1), _BATCH_ROWS)
-
-    @property
-    def _names(self) -> list[str]:
-        """The columns of reports."""
-        return (
-            [column.name for column in self.mechanism.columns] if self.form is None else self.form.names(self.mechanism)
-        )
 
     @property
     def kept(self) -> list[str]:
@@ -295,25 +290,13 @@ class Partition:
 
     def public_rows(self) -> Iterator[tuple[Reports, pa.RecordBatch]]:
         """Yield the reports of the part, checked, with the public columns beside them; errors as for `reports`."""
-        assert self.table is not None
-        names = self._names
-        with readable(self.path):
-            self._begin()
-            inside = [name for name in self.public if name not in self.folders]
-            for batch in read_groups(self.table, self.groups, self._batch_rows, [*names, *inside], labels=inside):
-                reports = self._checked(batch.select(names), False)[0]
-                self.seen.add(self.mechanism, reports)
-                cells = {
-                    name: pa.repeat(pa.scalar(cell, pa.string()), reports.n) for name, cell in self.folders.items()
-                }
-                columns = [batch[name] if name in inside else cells[name] for name in self.public]
-                yield reports, pa.record_batch(columns, list(self.public))
-        self._end()
+        inside = [name for name in self.public if name not in self.folders]
+        for (reports, _), rows in self._through(self._of_table(False, self._batch_rows, inside)):
+            cells = {name: pa.repeat(pa.scalar(cell, pa.string()), reports.n) for name, cell in self.folders.items()}
+            columns = [rows[name] if name in inside else cells[name] for name in self.public]
+            yield reports, pa.record_batch(columns, list(self.public))
 
-    def _checked(self, batch: pa.RecordBatch, sift: bool) -> Checked:
-        return batch_reports(self.mechanism, batch, self.form, sift=sift)
-
-    def _of_lines(self, sift: bool, most: int) -> Iterator[Checked]:
+    def _of_lines(self, sift: bool, most: int) -> Iterator[tuple[Checked, None]]:
         found = 0
         assert self.state is not None
         assert not isinstance(self.path, HeldTable)
@@ -321,9 +304,10 @@ class Partition:
         with opened_text(self.path) as text:
             for texts in _some_lines(lines_of(text, json_reports.longest_line(self.mechanism)), most):
                 if sift:
-                    yield json_reports.sift_json(self.mechanism, texts, form=self.form)
+                    yield json_reports.sift_json(self.mechanism, texts, form=self.form), None
                 else:
-                    yield json_reports.from_json(self.mechanism, texts, first=found, form=self.form), Counter()
+                    reports = json_reports.from_json(self.mechanism, texts, first=found, form=self.form)
+                    yield (reports, Counter()), None
                 found += len(texts)
         if self.rows is not None and found != self.rows:
             raise DataError(f"the file holds {found} lines where its manifest says {self.rows}.")
@@ -611,21 +595,16 @@ def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> 
     return Survey(tallies, _promised(promised_rows(read.named, files), tallies, parts))
 
 
-def _promised(rows: Mapping[File, int], tallies: Mapping[File, Tally], parts: list[Partition]) -> list[Partition]:
+def _promised(rows: Mapping[Any, int], tallies: Mapping[File, Tally], parts: list[Partition]) -> list[Partition]:
     """Return parts that hold as many rows as their manifests state; lines are counted when they are read."""
+    whole = [replace(part, rows=rows.get(part.path)) if part.rows is None else part for part in parts]
     found = Counter[Place]({path: one.n for path, one in tallies.items()})
-    for part in parts:
-        found[part.path] += _rows_of(part, rows) or 0
+    for part in whole:
+        found[part.path] += part.rows or 0
     for path, wanted in rows.items():
         if found[path] != wanted:
             raise DataError(f"{path} holds {found[path]} reports where its manifest says {wanted}.")
-    return [replace(part, rows=_rows_of(part, rows)) for part in parts]
-
-
-def _rows_of(part: Partition, promised: Mapping[File, int]) -> int | None:
-    if part.rows is not None or isinstance(part.path, HeldTable):
-        return part.rows
-    return promised.get(part.path)
+    return whole
 
 
 def rows_in(parts: Sequence[Partition]) -> int | None:

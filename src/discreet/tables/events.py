@@ -356,10 +356,14 @@ def read_traces(
     asked += [] if time is None else [TraceColumn(time, "times", timed=True)]
     rows = EventTable.of(sources, asked, drop=missing == "drop")
     owners, names, times = _Names(), _Names(), []
-    for users, events, *timed in _read(rows, progress):
+    done = 0
+    for users, events, *timed in prefetched(rows.batches()):
         owners.add(users)
         names.add(events)
         times += timed
+        done += len(users)
+        if progress is not None:
+            progress(done, rows.count)
     (people, who), (codes, said) = owners.numbers(), names.numbers()
     left_out, count = rows.count - len(codes), len(said)
     if domain is not None:
@@ -370,15 +374,6 @@ def read_traces(
     # What reading took would otherwise stay with Arrow while the traces are worked on.
     pa.default_memory_pool().release_unused()
     return Traces.of_numbers((people, len(who)), (codes, count), whens, keep_times=keep_times, left_out=left_out)
-
-
-def _read(rows: EventTable, progress: Progress | None) -> Iterator[tuple[Any, ...]]:
-    done = 0
-    for batch in prefetched(rows.batches()):
-        yield batch
-        done += len(batch[0])
-        if progress is not None:
-            progress(done, rows.count)
 
 
 def _codes(domain: Domain, names: Any, rows: EventTable) -> AnyArray:

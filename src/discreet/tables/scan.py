@@ -100,13 +100,8 @@ class TableScan:
         if self.kept is not None and not self.named:
             return self.kept
         schema = pa.schema([(name, self.types[name]) for name in self.asked])
-        return pa.Table.from_batches([_bare(one) for one in self.batches(list(self.asked))], schema=schema)
-
-
-def _bare(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch without the metadata of its table and its fields."""
-    schema = pa.schema([(name, kind) for name, kind in zip(batch.schema.names, batch.schema.types, strict=True)])
-    return pa.RecordBatch.from_arrays(batch.columns, schema=schema)
+        # What is said of a table and of its fields is not of the columns.
+        return pa.Table.from_batches([one.cast(schema) for one in self.batches(list(self.asked))], schema=schema)
 
 
 def table_files(sources: Iterable[str | File]) -> list[File]:
@@ -120,22 +115,17 @@ def table_files(sources: Iterable[str | File]) -> list[File]:
     """
     found = files_in(sources, TABLES, "tables")
     for path in found:
-        checked_table(path)
+        kind_of(path)
     return found
 
 
-def checked_table(path: File) -> str:
-    """Return the ending of a file of a table.
+def kind_of(source: Source) -> str:
+    """Return the ending of a source of a table, without that of compression.
 
     Raises:
         ParameterError: if tables are not read from such files.
     """
-    return checked(path, TABLES, "tables")
-
-
-def kind_of(source: Source) -> str:
-    """Return the ending of a source of a table, without that of compression; errors as for `checked_table`."""
-    return source.suffix if isinstance(source, Piped) else checked_table(source).removesuffix(GZIP)
+    return source.suffix if isinstance(source, Piped) else checked(source, TABLES, "tables").removesuffix(GZIP)
 
 
 def is_text(source: Source) -> bool:

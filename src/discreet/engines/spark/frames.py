@@ -90,11 +90,8 @@ def to_spark(mechanism: Mechanism, reports: Reports) -> pa.RecordBatch:
     named = {column.name: table[column.name].cast(spark_type(column)) for column in mechanism.columns}
     named[PLAN] = pa.array([mechanism.fingerprint]).take(pa.array(np.zeros(reports.n, np.int8)))
     named[SIMULATED] = pa.array(np.full(reports.n, reports.simulated))
-    return pa.table(named).combine_chunks().to_batches()[0] if reports.n else _nothing(pa.table(named).schema)
-
-
-def _nothing(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([], schema=schema)
+    whole = pa.table(named).combine_chunks()
+    return whole.to_batches()[0] if reports.n else pa.RecordBatch.from_pylist([], schema=whole.schema)
 
 
 def frame_schema(mechanism: Mechanism) -> Any:
@@ -203,7 +200,9 @@ def clustered(spark: Any, mechanism: Mechanism, survey: Survey, *, sift: bool) -
         return Clustered(survey.frame, read_frame, survey.parts)
     shared_files(part.path for part in survey.parts if not isinstance(part.path, HeldTable))
     tickets = [part.ticket for part in survey.parts]
-    tasks = packed([part.bytes for part in survey.parts], _parallelism(spark))
+    # The cores of a cluster, where it says how many.
+    cores = int(spark.sparkContext.defaultParallelism) if hasattr(spark, "_jsc") else 1
+    tasks = packed([part.bytes for part in survey.parts], cores)
 
     def read(batches: Iterator[pa.RecordBatch], seen: dict[int, Seen]) -> Iterator[Any]:
         for batch in batches:
@@ -242,11 +241,6 @@ def packed(sizes: Sequence[int], cores: int) -> list[list[int]]:
         tasks[-1].append(number)
         full += cost
     return tasks
-
-
-def _parallelism(spark: Any) -> int:
-    """Return the number of cores of a cluster; 1 where it does not say."""
-    return int(spark.sparkContext.defaultParallelism) if hasattr(spark, "_jsc") else 1
 
 
 def one_thread() -> None:
@@ -303,8 +297,10 @@ def obfuscate(
             yield from table.to_batches()
 
     drawn = frame.select(column, *keep).mapInArrow(work, schema)
-    with working(frame.sparkSession, progress):
-        return drawn.checkpoint() if _has_folder(frame.sparkSession) else drawn.localCheckpoint()
+    spark = frame.sparkSession
+    with working(spark, progress):
+        is_kept = hasattr(spark, "_jsc") and spark.sparkContext.getCheckpointDir() is not None
+        return drawn.checkpoint() if is_kept else drawn.localCheckpoint()
 
 
 def _check_columns(frame: Any, column: str, keep: Sequence[str], *, taken: Sequence[str]) -> None:
@@ -328,7 +324,3 @@ def _random(seed: int | None) -> RandomSource:
     context = TaskContext.get()
     digest = hashlib.sha256(f"partition {0 if context is None else context.partitionId()} of {seed}".encode()).digest()
     return SeededRandom(int.from_bytes(digest, "little"))
-
-
-def _has_folder(spark: Any) -> bool:
-    return hasattr(spark, "_jsc") and spark.sparkContext.getCheckpointDir() is not None

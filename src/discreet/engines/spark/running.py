@@ -214,7 +214,8 @@ def working(spark: Any, progress: Progress | None = None) -> Iterator[None]:
     except DiscreetError:
         raise
     except KeyboardInterrupt:
-        _cancel(spark)
+        if hasattr(spark, "_jsc"):
+            spark.sparkContext.cancelAllJobs()
         raise
     except Exception as error:
         raise _told(error) from None
@@ -232,11 +233,6 @@ def _watch(spark: Any, progress: Progress | None, stopped: threading.Event) -> N
         tasks = [(stage.numCompletedTasks, stage.numTasks) for stage in stages if stage is not None]
         if tasks:
             progress(sum(done for done, _ in tasks), sum(total for _, total in tasks))
-
-
-def _cancel(spark: Any) -> None:
-    if hasattr(spark, "_jsc"):
-        spark.sparkContext.cancelAllJobs()
 
 
 def _told(error: Exception) -> DiscreetError:

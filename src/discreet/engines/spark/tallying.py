@@ -110,7 +110,9 @@ def folded_groups(spark: Any, source: Clustered, fold: GroupFold, progress: Prog
             kind = type(error).__name__
             yield _row("", kind if kind in REFUSALS else DataError.__name__, str(error).encode())
             return
-        yield from _rows_of(state)
+        for label, place in state.places.items():
+            spelled = json.dumps(label if isinstance(label, tuple) else (label,), ensure_ascii=False)
+            yield _row(spelled, "", state.counts.row(place).astype("<i8").tobytes())
         for number, one in seen.items():
             yield _row(json.dumps(number), "", seen_numbers(one).astype("<i8").tobytes())
 
@@ -135,13 +137,6 @@ def _state_of(fold: GroupFold, rows: Sequence[Any], found: dict[int, AnyArray]) 
         place = whole.rows_of([tuple(label) if len(fold.by) > 1 else label[0]])
         whole.counts.add_row(int(place[0]), np.frombuffer(row.counts, np.int64))
     return whole
-
-
-def _rows_of(state: GroupState) -> Iterator[pa.RecordBatch]:
-    """Yield a row for each group: whether any report was simulated, and its counts."""
-    for label, place in state.places.items():
-        spelled = json.dumps(label if isinstance(label, tuple) else (label,), ensure_ascii=False)
-        yield _row(spelled, "", state.counts.row(place).astype("<i8").tobytes())
 
 
 def _row(label: str, failed: str, counts: bytes) -> pa.RecordBatch:
