@@ -13,14 +13,14 @@ from discreet.arrays import AnyArray, IntArray
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.reports import Reports
 from discreet.files.paths import File
-from discreet.files.reading import Piped, Progress, Source, prefetched
+from discreet.files.reading import Progress, prefetched
 from discreet.formats.reports import reports_ending, write_beside, write_reports
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.obfuscation import CHUNK
 from discreet.tables.scan import table_files
 from discreet.tables.values import CodedValues, ValueColumns, check_writable, joined_schema, recast
 
-Values: TypeAlias = "str | Source | Sequence[str | File]"
+Values: TypeAlias = "str | File | Sequence[str | File]"
 
 # Reports that are drawn and written together: so many, or so many bytes if that is less. A batch is also what is waited
 # for where the work is interrupted.
@@ -122,10 +122,8 @@ def codes_of(values: Values, columns: ValueColumns) -> IntArray:
     return np.concatenate([np.empty(0, np.int64), *(codes for codes, _ in batches)])
 
 
-def sources_of(values: Values) -> list[Source]:
+def sources_of(values: Values) -> list[File]:
     """Return the tables that are named, in order; errors as for `table_files`."""
-    if isinstance(values, Piped):
-        return [values]
     return list(table_files([values] if isinstance(values, str | File) else values))
 
 

@@ -17,12 +17,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import file_digest
-from io import BytesIO, RawIOBase, TextIOWrapper
+from io import RawIOBase, TextIOWrapper
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias, TypeVar
+from types import SimpleNamespace
+from typing import Any, TextIO, TypeVar
 
 import pyarrow as pa
 
@@ -44,31 +44,26 @@ from discreet.files.paths import (
 from discreet.kernels.parallel import thread_count
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Piped:
-    """The content of standard input.
+class Piped(RemoteFile):
+    """The content of standard input, read like a file at a URL whose content is held.
 
-    Attributes:
+    Args:
         suffix: how a file of this kind would end.
         content: the bytes.
     """
 
-    suffix: str
-    content: bytes
+    __slots__ = ()
+
+    def __init__(self, suffix: str, content: bytes) -> None:
+        super().__init__(f"piped:standard input{suffix}", {"content": content})
 
     def __str__(self) -> str:
         return "standard input"
 
     __repr__ = __str__
 
-    @property
-    def name(self) -> str:
-        """Name in messages."""
-        return str(self)
-
-
-Source: TypeAlias = File | Piped
-"""A source of a table: a file, or standard input."""
+    def _facts(self) -> Any:
+        return SimpleNamespace(type=SimpleNamespace(name="File"), size=self.held, mtime_ns=0)
 
 
 def piped_table() -> Piped:
@@ -83,37 +78,27 @@ def piped_table() -> Piped:
     return Piped(".jsonl" if content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv", content)
 
 
-def opened(source: Source) -> Any:
-    """Return a source in the form that Arrow's readers of whole files accept, decompressed."""
-    if isinstance(source, Piped):
-        return pa.BufferReader(source.content)
-    if source.suffix.lower() != GZIP:
-        return arrow_source(source)
-    return pa.PythonFile(_Unpacked(source), mode="r")
+def opened(source: File) -> Any:
+    """Return a file in the form that Arrow's readers of whole files accept, decompressed."""
+    return pa.PythonFile(_Unpacked(source), mode="r") if source.suffix.lower() == GZIP else arrow_source(source)
 
 
 @contextmanager
-def opened_text(source: Source, encoding: str = "utf-8") -> Iterator[TextIO]:
-    """Open a source as text, decompressed, with the ends of lines that it has."""
-    with (
-        BytesIO(source.content) if isinstance(source, Piped) else paths.opened(source) as file,
-        TextIOWrapper(file, encoding, errors="replace", newline="") as text,
-    ):
+def opened_text(source: File, encoding: str = "utf-8") -> Iterator[TextIO]:
+    """Open a file as text, decompressed, with the ends of lines that it has."""
+    with paths.opened(source) as file, TextIOWrapper(file, encoding, errors="replace", newline="") as text:
         yield text
 
 
-def pieces(source: Source, size: int) -> Iterator[bytes]:
-    """Yield the bytes of a source, decompressed, so many at a time."""
-    if isinstance(source, Piped):
-        yield source.content
-        return
+def pieces(source: File, size: int) -> Iterator[bytes]:
+    """Yield the bytes of a file, decompressed, so many at a time."""
     with _Unpacked(source) if source.suffix.lower() == GZIP else source.open("rb") as file:
         while piece := file.read(size):
             yield piece
 
 
-def beginning(source: Source, size: int) -> bytes:
-    """Return the first bytes of a source, decompressed."""
+def beginning(source: File, size: int) -> bytes:
+    """Return the first bytes of a file, decompressed."""
     return next(pieces(source, size), b"")[:size]
 
 

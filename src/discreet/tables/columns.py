@@ -19,15 +19,15 @@ from discreet.core import columns
 from discreet.core.domain import Domain
 from discreet.core.traces import numbered
 from discreet.errors import DataError, ParameterError
-from discreet.files.paths import file_of
-from discreet.files.reading import Piped, Source, readable
+from discreet.files.paths import File, file_of
+from discreet.files.reading import readable
 from discreet.tables.scan import Chosen, is_text, scan, whole_table
 from discreet.tables.text import ANYTHING, LISTED, NUMBERS, Cells, cells_of, columns_of, from_typed
 
 _MOST_NAMES = 30
 
 
-def read_table(path: str | Source) -> Any:
+def read_table(path: str | File) -> Any:
     """Return a table; the cells of a CSV file decide their types.
 
     Raises:
@@ -39,10 +39,10 @@ def read_table(path: str | Source) -> Any:
         >>> table.column_names
         ['user', 'place', 'day']
     """
-    return whole_table(as_source(path))
+    return whole_table(file_of(path))
 
 
-def read_columns(path: str | Source, chosen: Chosen, wanted: Sequence[str] = ()) -> Any:
+def read_columns(path: str | File, chosen: Chosen, wanted: Sequence[str] = ()) -> Any:
     """Return some columns of a table, in the types of their cells.
 
     Args:
@@ -54,18 +54,13 @@ def read_columns(path: str | Source, chosen: Chosen, wanted: Sequence[str] = ())
         DataError: if the file is missing, broken or of an unknown kind, a column is not there just once, or cells of
             a CSV file are not what they are to be read as; it names the file.
     """
-    source = as_source(path)
+    source = file_of(path)
     found = scan(source, checked_columns(chosen), wanted)
     with readable(source):
         table = found.whole()
         if is_text(source):
             return table
         return pa.table({name: from_typed(table[name], cells) for name, cells in found.asked.items()})
-
-
-def as_source(path: str | Source) -> Source:
-    """Return a source of a table."""
-    return path if isinstance(path, Piped) else file_of(path)
 
 
 def checked_columns(chosen: Chosen) -> Chosen:

@@ -21,7 +21,7 @@ from discreet.core.domain import Domain
 from discreet.core.traces import Traces, instants, missing_rows, spelled
 from discreet.errors import DataError, DiscreetError
 from discreet.files.paths import File, file_of
-from discreet.files.reading import Progress, Source, prefetched, readable
+from discreet.files.reading import Progress, prefetched, readable
 from discreet.tables.columns import check_once
 from discreet.tables.scan import TableScan, is_text, scan, table_files
 from discreet.tables.text import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of
@@ -180,7 +180,7 @@ class EventTable:
                     _examine(file, column, drop=self.drop)
 
     @contextmanager
-    def _naming(self, path: Source) -> Iterator[None]:
+    def _naming(self, path: File) -> Iterator[None]:
         """Add the file's name to an error, unless only one file was named."""
         refused: DiscreetError | None = None
         with readable(path):

@@ -30,7 +30,7 @@ from discreet.core.domain import Domain
 from discreet.core.labels import LabelSpace, Product, Texts
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import File
-from discreet.files.reading import Source, readable
+from discreet.files.reading import readable
 from discreet.tables.columns import checked_columns, is_number, shown
 from discreet.tables.scan import is_text, scan, table_files
 from discreet.tables.text import NUMBERS, SPELLINGS, Cells, Kind
@@ -245,7 +245,7 @@ def look_at(
 
 
 def _add(
-    table: Source,
+    table: File,
     asked: Mapping[str, Any] | None,
     found: tuple[dict[str, Counter[Any]], dict[str, str], set[str]],
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from discreet.files.paths import COLUMNS, GZIP, TABLES, File, checked, folder_columns
-from discreet.files.reading import Piped, Source, files_in, opened, opened_text, readable
+from discreet.files.reading import files_in, opened, opened_text, readable
 from discreet.files.stored import FileState, StoredTable, look, read_groups
 from discreet.tables import text
 from discreet.tables.text import Cells, Kind, Separated, layout_of
@@ -36,19 +36,19 @@ class TableScan:
         types: of the columns to be read.
         rows: how many.
         columns: all that there are, for messages.
-        state: of the file when it was inspected; None for standard input.
+        state: of the file when it was inspected.
         table: an inspected Parquet or Arrow file.
         form: how a CSV file is to be read.
         kept: the columns, where they are in memory.
         named: the one cell of the columns by which the file's folders are named, as far as they are to be read.
     """
 
-    source: Source
+    source: File
     asked: Mapping[str, Cells]
     types: Mapping[str, pa.DataType]
     rows: int
     columns: Sequence[str]
-    state: FileState | None
+    state: FileState
     table: StoredTable | None = None
     form: Separated | None = None
     kept: pa.Table | None = None
@@ -59,13 +59,13 @@ class TableScan:
 
         What a library says of a broken file is raised as it is; see `readable`.
         """
-        self._check()
+        self.state.check(self.source)
         rows = _BATCH_ROWS if rows is None else rows
         inside = [name for name in names if name not in self.named]
         for batch in self._read(inside, rows) if inside else [pa.record_batch([pa.nulls(self.rows)], [""])]:
             for start in range(0, batch.num_rows, rows):
                 yield self._with_named(batch.slice(start, rows), names)
-        self._check()
+        self.state.check(self.source)
 
     def _with_named(self, batch: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
         if not self.named:
@@ -80,10 +80,6 @@ class TableScan:
             return read_groups(self.table, range(len(self.table.rows)), rows, names)
         assert self.form is not None
         return replace(self.form, asked={name: self.asked[name] for name in names}).batches()
-
-    def _check(self) -> None:
-        if self.state is not None and not isinstance(self.source, Piped):
-            self.state.check(self.source)
 
     def place(self, row: int) -> str:
         """Return the number of a row for messages, and in a text its line, counted from 1 as editors do."""
@@ -119,21 +115,21 @@ def table_files(sources: Iterable[str | File]) -> list[File]:
     return found
 
 
-def kind_of(source: Source) -> str:
+def kind_of(source: File) -> str:
     """Return the ending of a source of a table, without that of compression.
 
     Raises:
         ParameterError: if tables are not read from such files.
     """
-    return source.suffix if isinstance(source, Piped) else checked(source, TABLES, "tables").removesuffix(GZIP)
+    return checked(source, TABLES, "tables").removesuffix(GZIP)
 
 
-def is_text(source: Source) -> bool:
+def is_text(source: File) -> bool:
     """Return true if a table is text without types: CSV."""
     return kind_of(source) == _CSV
 
 
-def scan(source: Source, chosen: Chosen, wanted: Sequence[str] = ()) -> TableScan:
+def scan(source: File, chosen: Chosen, wanted: Sequence[str] = ()) -> TableScan:
     """Return an inspected table.
 
     Args:
@@ -147,8 +143,7 @@ def scan(source: Source, chosen: Chosen, wanted: Sequence[str] = ()) -> TableSca
             names the source.
         ParameterError: if tables are not read from such files.
     """
-    folders = {} if isinstance(source, Piped) else folder_columns(source)
-    folders = {name: cell for name, cell in folders.items() if name in wanted}
+    folders = {name: cell for name, cell in folder_columns(source).items() if name in wanted}
     if not folders:
         return _inspected(source, chosen, wanted)
     asked = dict[str, Cells]()
@@ -164,15 +159,15 @@ def scan(source: Source, chosen: Chosen, wanted: Sequence[str] = ()) -> TableSca
     return replace(found, asked=asked, types=types, columns=[*found.columns, *cells], named=cells)
 
 
-def _inspected(source: Source, chosen: Chosen, wanted: Sequence[str]) -> TableScan:
+def _inspected(source: File, chosen: Chosen, wanted: Sequence[str]) -> TableScan:
     kind = kind_of(source)
     with readable(source):
-        if not isinstance(source, Piped) and kind in COLUMNS:
+        if kind in COLUMNS:
             found = look(source)
             asked = chosen(found.schema.names)
             types = {name: found.schema.field(name).type for name in asked}
             return TableScan(source, asked, types, sum(found.rows), found.schema.names, found.state, found)
-        state = None if isinstance(source, Piped) else FileState.of(source)
+        state = FileState.of(source)
         if kind == _CSV:
             layout = layout_of(source, wanted)
             return _scan_text(Separated(source, layout, chosen(layout.columns)), state)
@@ -183,20 +178,20 @@ def _inspected(source: Source, chosen: Chosen, wanted: Sequence[str]) -> TableSc
         return TableScan(source, asked, types, table.num_rows, table.column_names, state, kept=kept)
 
 
-def whole_table(source: Source) -> pa.Table:
+def whole_table(source: File) -> pa.Table:
     """Return all columns of a table; the cells of a CSV file decide their types. Errors as for `scan`."""
     kind = kind_of(source)
     with readable(source):
         if kind == _CSV:
             return text.whole(source)
-        if isinstance(source, Piped) or kind not in COLUMNS:
+        if kind not in COLUMNS:
             return _lines(source)
         found = look(source)
         batches = read_groups(found, range(len(found.rows)), _BATCH_ROWS)
         return pa.Table.from_batches(batches, schema=found.schema)
 
 
-def _scan_text(form: Separated, state: FileState | None) -> TableScan:
+def _scan_text(form: Separated, state: FileState) -> TableScan:
     columns, asked, kept = form.layout.columns, form.asked, list[pa.RecordBatch]()
     types: dict[str, Any] = {name: cells.type or pa.null() for name, cells in asked.items()}
     rows, size, table = 0, 0, None
@@ -221,13 +216,13 @@ def _scan_text(form: Separated, state: FileState | None) -> TableScan:
     return TableScan(form.source, asked, types, rows, columns, state, form=form, kept=whole)
 
 
-def _lines(source: Source, types: pa.Schema | None = None) -> pa.Table:
+def _lines(source: File, types: pa.Schema | None = None) -> pa.Table:
     from pyarrow import json
 
     return json.read_json(opened(source), parse_options=json.ParseOptions(explicit_schema=types))
 
 
-def _lines_of_text(source: Source, table: pa.Table, asked: Mapping[str, Cells]) -> pa.Table:
+def _lines_of_text(source: File, table: pa.Table, asked: Mapping[str, Cells]) -> pa.Table:
     """Return a table of lines with text read again as text where the library took it for dates."""
     kinds = {name: table[name].type for name, cells in asked.items() if cells.kind is Kind.TEXT}
     dates = [name for name, kind in kinds.items() if pa.types.is_temporal(kind)]

@@ -31,7 +31,8 @@ from discreet.arrays import BoolArray
 from discreet.core.domain import Domain, WithBots
 from discreet.core.labels import Grid, LabelSpace, Product, Texts
 from discreet.errors import DataError
-from discreet.files.reading import Piped, Source, beginning, opened, opened_text, pieces
+from discreet.files.paths import File
+from discreet.files.reading import Piped, beginning, opened, opened_text, pieces
 
 # What the CSV reader of Arrow takes for a missing number, and three more: Python's, pandas' and MySQL's.
 _NUMBERS_AWAY = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|N/A|NA|NULL|NaN|n/a|nan|null"
@@ -244,7 +245,7 @@ class Layout:
     quoted: bool
 
 
-def layout_of(source: Source, wanted: Sequence[str]) -> Layout:
+def layout_of(source: File, wanted: Sequence[str]) -> Layout:
     """Return the layout of a table, from its first line.
 
     Args:
@@ -268,7 +269,7 @@ def layout_of(source: Source, wanted: Sequence[str]) -> Layout:
     return Layout(tuple(columns), separator, encoding, lines + skipped, empty, quoted)
 
 
-def _decoded(source: Source, start: bytes) -> tuple[str, str]:
+def _decoded(source: File, start: bytes) -> tuple[str, str]:
     """Return the encoding of text, and the decoded text."""
     if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         raise DataError("text must be in UTF-8, got UTF-32; save it as UTF-8.")
@@ -284,7 +285,7 @@ def _decoded(source: Source, start: bytes) -> tuple[str, str]:
         return _windows(source), start.decode(_WINDOWS, errors="replace")
 
 
-def _windows(source: Source) -> str:
+def _windows(source: File) -> str:
     # The line shown beside a warning is this one, not the caller's.
     warnings.warn(f"{source} is not in UTF-8; it was read as Windows-1252 (Latin-1).", UserWarning, stacklevel=1)
     return _WINDOWS
@@ -326,7 +327,7 @@ class Separated:
         types: those that the cells of columns of any kind turned out to have.
     """
 
-    source: Source
+    source: File
     layout: Layout
     asked: Mapping[str, Cells]
     careful: bool = False
@@ -470,7 +471,7 @@ class Separated:
         return f"{row}, line {line}"
 
 
-def _is_utf8(source: Source) -> bool:
+def _is_utf8(source: File) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         for piece in pieces(source, _PIECE):
@@ -481,7 +482,7 @@ def _is_utf8(source: Source) -> bool:
     return True
 
 
-def whole(source: Source) -> pa.Table:
+def whole(source: File) -> pa.Table:
     """Return all columns of a table of text, with types by their cells."""
     layout = layout_of(source, [])
     by_place = {f"{place}": ANYTHING for place in range(len(layout.columns))}

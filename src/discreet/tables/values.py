@@ -25,10 +25,10 @@ from discreet.core.domain import Domain
 from discreet.core.labels import Grid, LabelSpace, Product, Texts
 from discreet.core.reports import RESERVED
 from discreet.errors import DataError, ParameterError
-from discreet.files.paths import COLUMNS, spelled
-from discreet.files.reading import Piped, Source, readable
+from discreet.files.paths import COLUMNS, File, file_of, spelled
+from discreet.files.reading import readable
 from discreet.mechanisms import Mechanism
-from discreet.tables.columns import as_source, checked_columns, is_number, shown
+from discreet.tables.columns import checked_columns, is_number, shown
 from discreet.tables.labels import Cuts, cells_with_cuts, cut
 from discreet.tables.scan import TableScan, is_text, kind_of, scan
 from discreet.tables.text import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of, from_typed, without_empty
@@ -295,7 +295,7 @@ class ValueColumns:
                 "no columns are kept beside reports of personalized plans, whose bots belong to all groups."
             )
 
-    def of(self, source: str | Source) -> "CodedValues":
+    def of(self, source: str | File) -> "CodedValues":
         """Inspect a table.
 
         Raises:
@@ -418,7 +418,7 @@ class Defect:
         return columns.outside_message(self.count, total, table.place(self.first))
 
 
-def read_values(path: str | Source, domain: Domain, column: str | None = None) -> Any:
+def read_values(path: str | File, domain: Domain, column: str | None = None) -> Any:
     """Return a column of values of a domain, or the columns of its attributes.
 
     Args:
@@ -444,7 +444,7 @@ def read_values(path: str | Source, domain: Domain, column: str | None = None) -
 
 
 def read_owned(
-    path: str | Source, domain: Domain, user: str | None, column: str | None = None, tag: str | None = None
+    path: str | File, domain: Domain, user: str | None, column: str | None = None, tag: str | None = None
 ) -> tuple[Any, Any, Any]:
     """Return values with their users and their tags.
 
@@ -490,7 +490,7 @@ class ValueScan:
     @classmethod
     def of(
         cls,
-        path: str | Source,
+        path: str | File,
         domain: Domain,
         *,
         user: str | None = None,
@@ -504,7 +504,7 @@ class ValueScan:
         Raises:
             ParameterError: besides, if a column to be kept is one of values or users.
         """
-        owners, source = [name for name in (user, tag) if name is not None], as_source(path)
+        owners, source = [name for name in (user, tag) if name is not None], file_of(path)
         besides = [*owners, *keep]
         spread, plain, names = columns_of(domain), is_text(source), list[str]()
         if spread and column is not None:
@@ -527,7 +527,7 @@ class ValueScan:
         return cls(table, names, spread is not None, user, tag, keep)
 
     @property
-    def source(self) -> Source:
+    def source(self) -> File:
         """The place of the table."""
         return self.table.source
 
@@ -542,7 +542,7 @@ class ValueScan:
     def kept_schema(self) -> pa.Schema:
         """Return the types in which columns are kept; errors as for `kept_schema`, and name the table."""
         with readable(self.source):
-            typed = not isinstance(self.source, Piped) and kind_of(self.source) in COLUMNS
+            typed = kind_of(self.source) in COLUMNS
             # Names of folders are text.
             types = {**self.table.types, **dict.fromkeys(self.table.named, pa.string())}
             return kept_schema({name: types[name] for name in self.keep}, is_text=not typed)
