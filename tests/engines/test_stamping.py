@@ -70,14 +70,14 @@ def test_what_is_stamped_is_read_without_a_word(case: Case, suffix: str, tmp_pat
 def test_one_file_of_many_and_a_folder_of_files_named_alike(tmp_path: Path) -> None:
     source = tmp_path / "reports of May"
     rewritten(source / "a.PARQUET", reports=REPORTS.part(0, 100))
-    rewritten(source / "día=2" / "b.parquet", reports=REPORTS.part(100, 210))
+    rewritten(source / "día 2" / "b.parquet", reports=REPORTS.part(100, 210))
     write_reports(source / "c.jsonl.gz", MECHANISM, REPORTS.part(210, 300))
     whole = stamped(MECHANISM, source, tmp_path / "all.arrow")
     assert whole.files == {tmp_path / "all.arrow": 300}
     assert tally(MECHANISM, tmp_path / "all.arrow").tally == TALLY
     folder = tmp_path / "new" / "stamped"
     each = stamped(MECHANISM, source, folder)
-    assert files_in(folder) == ["a.parquet", "c.parquet", "día=2/b.parquet"]
+    assert files_in(folder) == ["a.parquet", "c.parquet", "día 2/b.parquet"]
     assert sorted(each.files.values()) == [90, 100, 110]
     assert each.simulated == (folder / "c.parquet",)
     assert tally(MECHANISM, folder).tally == TALLY
