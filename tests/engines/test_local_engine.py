@@ -51,7 +51,7 @@ def batches(reports: Reports, size: int) -> list[Reports]:
 def spread(folder: Path, mechanism: BlockMechanism, reports: Reports) -> Path:
     """Write reports as a folder of files of every kind, some of them in folders of their own."""
     (folder / "day-2").mkdir(parents=True)
-    places = ["a.parquet", "day-2/b.arrow", "c.jsonl", "day=2/d.PARQUET", "day=2/e.Jsonl.gz", "f.ARROW"]
+    places = ["a.parquet", "day-2/b.arrow", "c.jsonl", "day-2/d.PARQUET", "day-2/e.Jsonl.gz", "f.ARROW"]
     thirds = batches(reports, -(-reports.n // len(places)))
     for place, part in zip(places, thirds, strict=True):
         write_reports(folder / place, mechanism, batches(part, 60))
