@@ -443,11 +443,10 @@ class Housekeeper(threading.Thread):
             if over and forget_reports(keeper, seal, "collector"):
                 log("expired", collection=seal.collection, epoch=seal.epoch, n=seal.n)
         for key, epoch in keeper.pending():
-            entry = entries.get(key)
-            # Of collections that are over: nothing comes any more that they could be sealed with.
-            if entry is None:
+            if (entry := entries.get(key)) is None:
                 continue
             collection = entry.collection
+            # Of collections that are over: nothing comes any more that they could be sealed with.
             if now >= collection.window(collection.epochs.count - 1)[2] + collection.retention * _DAY:
                 forget_few(keeper, entry, epoch, "collector")
                 log("expired", collection=key, epoch=epoch)

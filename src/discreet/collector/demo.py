@@ -99,7 +99,9 @@ class Crowd(threading.Thread):
                 raise DataError(f"the collector must be ready within {_READY_SECONDS:g} seconds, and is not.")
             if (answers := self._answer()) is not None:
                 self._say_answered(answers)
-                if self._until(lambda: self._is_sealed(answers)):
+                # What is not sealed by then waits for others in vain: it is too little.
+                late = self._collection.window(answers.epoch)[2] + _SEAL_SECONDS
+                if self._until(lambda: bool(self._files(answers)) or time.time() > late):
                     self._tell(answers)
         except DiscreetError as error:
             log("demonstration_failed", level="error", reason=str(error))
@@ -143,10 +145,6 @@ class Crowd(threading.Thread):
         if self._ended.is_set() or not self._devices:
             return None
         return _Answers(np.bincount(people, minlength=domain.size), epoch, packed[0], taken.count(False))
-
-    def _is_sealed(self, answers: _Answers) -> bool:
-        """Return true if all is sealed, or what is not waits for others in vain: it is too little."""
-        return bool(self._files(answers)) or time.time() > self._collection.window(answers.epoch)[2] + _SEAL_SECONDS
 
     def _files(self, answers: _Answers) -> list[Path]:
         """Return the sealed files of the epoch that was answered in."""

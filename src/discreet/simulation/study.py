@@ -373,12 +373,10 @@ class Findings:
 
     def panels(self) -> list[list[Panel]]:
         """Return the panels of the chart, sensitive values above the others."""
-        return [self._panels(codes) for codes in self._shown() if len(codes)]
-
-    def _shown(self) -> list[IntArray]:
         ranked = np.argsort(-self.study.truth, kind="stable")
         sensitive = self.study.domain.sensitive[ranked]
-        return [ranked[sensitive][:_SHOWN], ranked[~sensitive][:_SHOWN]]
+        shown = ranked[sensitive][:_SHOWN], ranked[~sensitive][:_SHOWN]
+        return [self._panels(codes) for codes in shown if len(codes)]
 
     def _panels(self, codes: IntArray) -> list[Panel]:
         domain, truth = self.study.domain, self.study.truth

@@ -287,14 +287,13 @@ def _demonstrate(settings: Settings, sockets: "Sequence[socket]", devices: int |
     click.echo("Everything here is simulated and goes when this ends; press Ctrl-C to end it.")
     # All devices have one address.
     settings = replace(settings, limits=replace(settings.limits, rate=0.0))
-    crowd = Crowd(demo.collection, folder, click.echo, _show_table, devices=DEVICES if devices is None else devices)
+
+    def table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        say([Table(title, headings, [[*row] for row in rows], left=2)])
+
+    crowd = Crowd(demo.collection, folder, click.echo, table, devices=DEVICES if devices is None else devices)
     crowd.start()
     try:
         serve(settings, sockets, demo=True)
     finally:
         crowd.stop()
-
-
-def _show_table(title: str, headings: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-    """Show a table of the demonstration, whose first two columns are text."""
-    say([Table(title, headings, [[*row] for row in cells], left=2)])

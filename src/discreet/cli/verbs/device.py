@@ -398,7 +398,8 @@ def values_to_type(collection: Collection) -> str:
     if isinstance(space, Grid):
         said = "a latitude and a longitude within the map"
     elif isinstance(space, Product):
-        said = " ".join(f"{name}=LABEL" for name in space.attributes) + ", of " + _shown_parts(space)
+        parts = ", ".join(f"{name}: {_shown(part)}" for name, part in space.attributes.items())
+        said = f"{' '.join(f'{name}=LABEL' for name in space.attributes)}, of {parts}"
     else:
         said = f"one of {_shown(space)}"
     first = "" if collection.bots is None else f"First say what is secret for you alone, {_said_of_bots(collection)}. "
@@ -410,10 +411,6 @@ def _said_of_bots(collection: Collection) -> str:
     if bots is None or bots.cell_of is not None:
         return f"by {verb} VALUE...`, without values if nothing is"
     return f"by {verb} TAG=VALUE...`, without values if nothing is; a tag is one of {'; '.join(bots.tags)}"
-
-
-def _shown_parts(space: Product) -> str:
-    return ", ".join(f"{name}: {_shown(part)}" for name, part in space.attributes.items())
 
 
 def _shown(space: LabelSpace) -> str:

@@ -263,8 +263,9 @@ def _assumed_losses(comparison: MechanismComparison) -> Table:
 
 def _notes(comparison: MechanismComparison) -> list[str]:
     requirements, large = comparison.requirements, not all(one.fits for one in comparison.candidates)
+    near = f"smallest report within {requirements.within * 100:g}% of the " if requirements.within else ""
     notes = [
-        f"*: {_starred(requirements.within)}{'; !: its reports may be too large or too slow' if large else ''}. "
+        f"*: {near}least error there{'; !: its reports may be too large or too slow' if large else ''}. "
         "MSE: expected sum of squared errors of the linear estimate, exact.",
         "/ bound: MSE over the least of any mechanism. l1: expected sum of absolute errors, exact, or after ~ in the "
         "limit of many reports. max s.e.: largest standard error of a value; s.e. sens.: of a rare sensitive value; "
@@ -294,10 +295,6 @@ def _cautions(comparison: MechanismComparison) -> Iterator[str]:
             f"Each report has epsilon = {requirements.epsilon_each:g} and fresh noise; the "
             f"{requirements.reports:,} values reported are taken to be independent, over time too."
         )
-
-
-def _starred(within: float) -> str:
-    return f"smallest report within {within * 100:g}% of the least error there" if within else "least error there"
 
 
 def _pool_bias_note(one: Candidate, mass: float) -> str:
