@@ -20,7 +20,7 @@ from scipy import stats
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.core.tally import Tally
+from discreet.core.tally import TallyStack
 from discreet.estimators.tags import estimate_personalized
 from discreet.mechanisms import (
     BlockDesign,
@@ -30,6 +30,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
+from discreet.mechanisms.mechanism import tallies_by_group
 from discreet.mechanisms.personalized import Personalized
 from discreet.simulation.devices import draw_tally
 
@@ -74,18 +75,19 @@ class Setting:
         """Return ``(RUNS,)`` losses of the linear estimate."""
         fixed = np.tile(np.rint(self.n * self.p).astype(np.int64), (RUNS, 1))
         people = generator.multinomial(self.n, self.p, size=RUNS) if self.drawn else fixed
-        make = self._at_once if isinstance(self.mechanism, RandomizedResponse | UnaryEncoding) else self._one_by_one
+        make = self._drawn if isinstance(self.mechanism, RandomizedResponse | UnaryEncoding) else self._counted
         return (np.abs(make(people, generator) - self.p) ** self.power).sum(axis=1)
 
-    def _one_by_one(self, people: Any, generator: np.random.Generator) -> Any:
-        """Return the ``(RUNS, |X|)`` estimates of reports; these are drawn at once, and counted run by run."""
+    def _counted(self, people: Any, generator: np.random.Generator) -> Any:
+        """Return the ``(RUNS, |X|)`` estimates from reports, made and counted at once."""
         codes = np.concatenate([np.repeat(np.arange(len(self.p)), row) for row in people])
         reports = self.mechanism.obfuscate_codes(codes, random=SeededRandom(int(generator.integers(1 << 62))))
-        tallies = (self.mechanism.tally(reports.part(end - self.n, end)) for end in np.cumsum(people.sum(axis=1)))
-        return np.array([self.mechanism.decoder.estimate(tally) for tally in tallies])
+        tallies = tallies_by_group(self.mechanism, reports, np.repeat(np.arange(RUNS), people.sum(axis=1)), RUNS)
+        decoder = self.mechanism.decoder
+        return decoder.decode(TallyStack.of(tallies)) if decoder.stacks else np.array([*map(decoder.decode, tallies)])
 
-    def _at_once(self, people: Any, generator: np.random.Generator) -> Any:
-        """Return the ``(RUNS, |X|)`` estimates of blocks that are values or bits, decoded at once; a few twice."""
+    def _drawn(self, people: Any, generator: np.random.Generator) -> Any:
+        """Return the ``(RUNS, |X|)`` estimates from blocks that are values or bits, drawn from their law."""
         mechanism, domain = self.mechanism, self.mechanism.domain
         told = generator.binomial(people, mechanism.numbers.truth)
         truth, clear = told[:, domain.sensitive_codes], told[:, domain.clear_codes]
@@ -96,13 +98,7 @@ class Setting:
             support = truth + generator.multinomial(blocks - truth.sum(axis=1), np.full(v, 1 / v))
         else:
             support = truth + generator.binomial(blocks[:, None] - truth, float(mechanism.law.inclusion))
-        estimates = np.empty(people.shape)
-        estimates[:, domain.clear_codes] = clear / (self.n * mechanism.numbers.truth)
-        estimates[:, domain.sensitive_codes] = mechanism.decoder.numbers.decode(support, in_clear[:, None], self.n)
-        for run in range(0, RUNS, 100):
-            tally = Tally(mechanism.fingerprint, self.n, support[run], clear[run])
-            np.testing.assert_allclose(mechanism.decoder.estimate(tally), estimates[run], rtol=0, atol=1e-12)
-        return estimates
+        return mechanism.decoder.decode(TallyStack(np.full((RUNS, 1), self.n), support, clear))
 
 
 def domain(v: int, w: int) -> Domain:

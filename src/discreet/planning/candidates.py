@@ -472,11 +472,11 @@ def none_fits(requirements: Requirements, candidates: Sequence[Candidate]) -> st
 def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, least: LeastErrors) -> Candidate:
     """Return the candidate of a mechanism under some requirements."""
     domain, people, n = requirements.domain, requirements.people, requirements.reports
-    slope = mechanism.decoder.variance_of(people.mass)[1]
     clear_error = None
     if domain.clear_count:
-        share = (1 - people.mass) / domain.clear_count
-        clear_error = sqrt((float(slope[domain.clear_codes[0]]) * share - share**2) / n)
+        share, code = (1 - people.mass) / domain.clear_count, domain.clear_codes[0]
+        constant, slope = (float(one[code]) for one in mechanism.decoder.variance_of(people.mass))
+        clear_error = sqrt((constant + slope * share - share**2) / n)
     needed = None
     if requirements.standard_error is not None:
         needed = _users_needed(requirements, mechanism, requirements.standard_error)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from laws_of_scores import CASES, Case
 from scipy.special import psi
@@ -112,7 +112,7 @@ def test_groups_of_bins(counts: list[int], least: int) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("m", [10_000, 100_000])
 def test_bias_is_small(case: Case, m: int) -> None:
-    rng, repeats = np.random.default_rng(7), 20
+    rng, repeats = np.random.default_rng(7), 20 if m == 10_000 else 8
     found = [nats(case.genuine(rng, 10_000), case.impostors(rng, m)) for _ in range(repeats)]
     error = np.std(found, ddof=1) / repeats**0.5
     assert abs(np.mean(found) - case.nats) < 0.03
@@ -141,7 +141,7 @@ def test_intervals_cover(case: Case) -> None:
     rng, words, hits = np.random.default_rng(10), SeededRandom(1), 0
     for _ in range(60):
         genuine, impostors = case.genuine(rng, 1000), case.impostors(rng, 3000)
-        low, high = divergence_of(genuine, impostors, halves=40, random=words).interval or (np.nan, np.nan)
+        low, high = divergence_of(genuine, impostors, halves=20, random=words).interval or (np.nan, np.nan)
         hits += low <= case.nats * BITS <= high
     assert hits >= 49
 
@@ -209,6 +209,7 @@ HOSTILE = st.one_of(
 )
 
 
+@settings(max_examples=50)
 @given(HOSTILE, HOSTILE, st.sampled_from(METHODS))
 @example([1.0, 1.0], [1.0], "generalized")
 @example([1.0, 2.0], [3.0], "generalized")
