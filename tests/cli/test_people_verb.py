@@ -106,6 +106,7 @@ def test_a_column_that_is_published_as_reports(tmp_path: Path) -> None:
         (["--quasi", "sex", "--generalise", "sex=5-year"], "cannot be written as 5-year"),
         (["--quasi", "age,zip,sex", "--suppress", 200], "nobody is left"),
         (["--quasi", "age", "--seed", 1], "only estimates with --fraction draw numbers"),
+        (["--quasi", "age", "--limit", 2], "limit must be a number in 0..1"),
         (["--quasi", "age", "--fraction", 2], "fraction must be a number between 0 and 1"),
         (["--quasi", "age", "--fraction", 0.1, "--population", EXAMPLE], "--population says more than --fraction"),
         (["--quasi", "age", "--what-if", "--fail-above", 0.1], "--fail-above does nothing here"),

@@ -272,7 +272,7 @@ def test_refusals_and_results_show_nobody() -> None:
             PeopleTable.of(table, quasi, sensitive)
     with pytest.raises(DataError, match="a row at least"):
         PeopleTable.of(table.slice(0, 0), ["age"])
-    with pytest.raises(DataError, match="write it alike"):
+    with pytest.raises(DataError, match="holds numbers in the table and text in the population; write it alike"):
         PeopleTable.of(table, ["age"], [], pa.table({"age": ["one"]}))
     with pytest.raises(ParameterError, match="cannot be written as 5-year"):
         keys.written({"name": Step("5-year")})

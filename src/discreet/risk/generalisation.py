@@ -93,8 +93,8 @@ class Step:
         if self.length and (is_text or pa.types.is_integer(kind)):
             return pc.utf8_slice_codeunits(values if is_text else _padded(values), 0, self.length)
         raise ParameterError(
-            f"the column {name!r} holds {_noun(kind)}, which cannot be written as {self.text}; numbers take 5-year or "
-            "10-wide, text and whole numbers 3-digits, dates month or 5-year, and every column *."
+            f"the column {name!r} holds {noun_of(kind)}, which cannot be written as {self.text}; numbers take 5-year "
+            "or 10-wide, text and whole numbers 3-digits, dates month or 5-year, and every column *."
         )
 
 
@@ -122,7 +122,8 @@ def _padded(values: Any) -> Any:
     return pc.utf8_lpad(texts, longest or 0, "0")
 
 
-def _noun(kind: Any) -> str:
+def noun_of(kind: Any) -> str:
+    """Return a noun for values of an Arrow type, for messages."""
     import pyarrow as pa
 
     if is_numeric(kind):

@@ -15,7 +15,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.core.arrow import arrow_numbers, present
 from discreet.errors import DataError, ParameterError
 from discreet.risk.diversity import SensitiveColumn
-from discreet.risk.generalisation import AS_IT_IS, Step, is_numeric, is_textual
+from discreet.risk.generalisation import AS_IT_IS, Step, is_numeric, is_textual, noun_of
 
 _MOST_KEYS = 1 << 62
 # Of the people, whom a column alone tells apart before that is said.
@@ -160,8 +160,8 @@ def _encoded(name: str, table: Any, population: Any) -> tuple[IntArray, Any]:
         texts = {is_textual(part.type) or pa.types.is_null(part.type) for part in parts}
         if kinds != {True} and texts != {True}:
             raise DataError(
-                f"the column {name!r} holds {parts[0].type} in the table and {parts[1].type} in the population; write "
-                "it alike in both."
+                f"the column {name!r} holds {noun_of(parts[0].type)} in the table and {noun_of(parts[1].type)} in the "
+                "population; write it alike in both."
             )
         common = pa.float64() if kinds == {True} else pa.large_string()
         parts = [part.cast(common) for part in parts]

@@ -9,7 +9,7 @@ import click
 
 from discreet.cli import options
 from discreet.cli.commands import RuledOption, Verb
-from discreet.cli.options import Count, OptionGroup, ShareOf, load_plan, option, progress_bar, refuse_idle
+from discreet.cli.options import Count, OptionGroup, load_plan, option, progress_bar, refuse_idle
 from discreet.cli.output import InputFile, Table, built_ins, show
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.result_table import rows_of
@@ -93,7 +93,7 @@ def _read(table: str | Path, names: Sequence[str]) -> Any:
 @click.argument("table", type=InputFile(urls=True))
 @_Columns.options
 @click.option("--what-if", is_flag=True, help="Instead: risk beside what is lost, for steps of each column.")
-@click.option("--limit", type=ShareOf(), default=0.2, help="Risk, of which the share of people above it is said. [0.2]")
+@click.option("--limit", type=float, default=0.2, help="Risk, of which the share of people above it is said. [0.2]")
 @options.fail_above
 @click.option(
     "--seed",
