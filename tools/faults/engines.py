@@ -83,7 +83,7 @@ FAULTS = [
     Fault(
         "a frame that is used twice is drawn twice",
         "engines/spark/frames.py",
-        "return drawn.checkpoint() if _has_folder(frame.sparkSession) else drawn.localCheckpoint()",
+        "return drawn.checkpoint() if is_kept else drawn.localCheckpoint()",
         "return drawn",
         ("tests/engines/test_spark.py",),
     ),

@@ -184,7 +184,7 @@ def _refuse_repeated(paths: Sequence[File]) -> None:
 def _files_in(folder: File) -> list[File]:
     if isinstance(folder, RemoteFile):
         return list[File](_remote_files(folder))
-    for place in (folder, *folder.resolve().parents):
+    for place in folder.resolve().parents:
         _refuse_logs(place, [name for name in _LOGS if os.path.lexists(place / name)])
     return list[File](sorted(_walk(folder)))
 
@@ -229,9 +229,10 @@ def _refuse_logs(folder: File, names: Iterable[str]) -> None:
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    for path in (path for path in inside(folder) if not path.name.startswith(HIDDEN)):
+    there = inside(folder)
+    _refuse_logs(folder, [path.name for path in there])
+    for path in (path for path in there if not path.name.startswith(HIDDEN)):
         if path.is_dir() and not path.is_symlink():
-            _refuse_logs(path, [name for name in _LOGS if os.path.lexists(path / name)])
             yield from _walk(path)
         elif _is_file(path):
             yield path
