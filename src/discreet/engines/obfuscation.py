@@ -89,7 +89,7 @@ def obfuscate(
     """
     columns = ValueColumns(mechanism.domain) if columns is None else columns
     check_writable(columns.keep, mechanism, reports_ending(target))
-    tables = [columns.of(source) for source in sources_of(values)]
+    tables = [columns.of(source) for source in table_files(values)]
     public = joined_schema([table.scan.kept_schema() for table in tables])
     random = SecureRandom() if seed is None else SeededRandom(seed)
     # Whole chunks, so that a seed gives the reports of the whole column.
@@ -117,14 +117,9 @@ def obfuscate(
 
 def codes_of(values: Values, columns: ValueColumns) -> IntArray:
     """Return the ``(n,)`` codes of the values of tables, in memory; arguments and errors as for `obfuscate`."""
-    tables = [columns.of(source) for source in sources_of(values)]
+    tables = [columns.of(source) for source in table_files(values)]
     batches = _batches(tables, _MOST_ROWS, pa.schema([]))
     return np.concatenate([np.empty(0, np.int64), *(codes for codes, _ in batches)])
-
-
-def sources_of(values: Values) -> list[File]:
-    """Return the tables that are named, in order; errors as for `table_files`."""
-    return list(table_files([values] if isinstance(values, str | File) else values))
 
 
 def _batches(tables: Sequence[CodedValues], rows: int, public: pa.Schema) -> Iterator[tuple[IntArray, Any]]:

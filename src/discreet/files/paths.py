@@ -241,20 +241,6 @@ def file_of(source: "str | Path | RemoteFile") -> File:
     return Path(parts.path) if parts.scheme == "file" else RemoteFile(source)
 
 
-def local_files(files: Iterable[File], wanted: str) -> list[Path]:
-    """Return files of this machine.
-
-    Raises:
-        ParameterError: if one is at a URL; it says what they are.
-    """
-    found = []
-    for file in files:
-        if isinstance(file, RemoteFile):
-            raise ParameterError(f"{wanted} must be files of this machine, got {file}; copy it here first.")
-        found.append(file)
-    return found
-
-
 def output_of(target: str | Path, wanted: str) -> Path:
     """Return the place of an output.
 
@@ -481,7 +467,7 @@ def ending(path: File) -> str:
 
 def is_lines(path: File) -> bool:
     """Return true if a file is one of JSON lines, compressed or not."""
-    return ending(path) in {".jsonl", ".jsonl" + GZIP}
+    return ending(path) in LINES
 
 
 @contextmanager

@@ -22,7 +22,6 @@ from discreet.files.paths import (
     is_lines,
     is_tally,
     lines_of,
-    local_files,
     opened_text,
     path_below,
 )
@@ -103,26 +102,24 @@ def write_manifest(folder: str | Path, *, force: bool = False) -> Manifest:
     if not place.is_dir():
         raise ParameterError(f"a manifest belongs to a folder, got {place}.")
     with replacing(place / NAME, force=force) as beside:
-        found = Manifest(
-            tuple(_entry(place, path) for path in local_files(files_in([place], REPORTS, "reports"), NAME))
-        )
+        found = Manifest(tuple(_entry(place, path) for path in files_in([place], REPORTS, "reports")))
         text = msgspec.json.format(msgspec.json.encode(found), indent=1)
         beside.write_bytes(text + b"\n")
     return found
 
 
-def _entry(folder: Path, path: Path) -> ManifestEntry:
+def _entry(folder: Path, path: File) -> ManifestEntry:
     with readable(path):
         rows = _lines_in(path) if is_lines(path) else _rows_in(path, look(path))
-        return ManifestEntry(path.relative_to(folder).as_posix(), path.stat().st_size, rows, digest(path))
+        return ManifestEntry(str(path_below(path, folder)), path.stat().st_size, rows, digest(path))
 
 
-def _lines_in(path: Path) -> int:
+def _lines_in(path: File) -> int:
     with opened_text(path) as text:
         return sum(1 for _ in lines_of(text, _LONGEST_LINE))
 
 
-def _rows_in(path: Path, table: StoredTable) -> int:
+def _rows_in(path: File, table: StoredTable) -> int:
     for place in range(len(table.rows)):
         table.check(place)
     if not is_tally(path):

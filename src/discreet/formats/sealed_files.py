@@ -10,7 +10,7 @@ Checks of sealed files: sorted, in canonical bytes, and saying of themselves wha
 import re
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from io import RawIOBase
 from itertools import product
@@ -216,7 +216,7 @@ def check_sealed(source: str | File, mechanism: Mechanism) -> SealedFile:
         compared = writer == f"parquet-cpp-arrow version {pa.cpp_version}"
         with path.open("rb") as file:
             original = _Comparing(file)
-            _rewrite(Partition(path, mechanism, (), 0, table.state, table), facts, original)
+            _rewrite(table, mechanism, facts, original)
             if compared and not original.same:
                 raise UnsealedError(
                     "its reports are sorted, but its bytes are others than these reports give, and may show in which "
@@ -288,19 +288,14 @@ def _notes(metadata: Any) -> bool:
     return any(metadata.row_group(group).column(column).metadata for group, column in places)
 
 
-def _groups(whole: Partition) -> Iterator[Reports]:
-    for group, rows in enumerate([] if whole.table is None else whole.table.rows):
-        part = replace(whole, groups=(group,), rows=rows)
-        yield Reports.concatenate(reports for reports, _ in part.reports(most=rows))
-
-
-def _rewrite(whole: Partition, facts: Mapping[str, Any], sink: "_Comparing") -> None:
+def _rewrite(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any], sink: "_Comparing") -> None:
     """Write a file's reports as they are sealed, after checks of their order."""
-    mechanism, check, found = whole.mechanism, OrderCheck(whole.mechanism), 0
-    schema, said = _schema(mechanism, facts), whole.table.beside if isinstance(whole.table, StoredTable) else {}
-    made = TableFile(Path("sealed.parquet"), schema, mechanism.columns, into=cast(IO[bytes], sink))
+    check, found, said = OrderCheck(mechanism), 0, table.beside
+    made = TableFile(Path("sealed.parquet"), _schema(mechanism, facts), mechanism.columns, into=cast(IO[bytes], sink))
     try:
-        for reports in _groups(whole):
+        for group, rows in enumerate(table.rows):
+            part = Partition(table.path, mechanism, (group,), rows, table.state, table)
+            reports = Reports.concatenate(batch for batch, _ in part.reports(most=rows))
             check.add(reports)
             if check.misplaced is not None:
                 raise UnsealedError(

@@ -19,7 +19,6 @@ from datetime import date, timedelta
 from itertools import pairwise
 from math import ceil, floor, inf, isfinite, log10
 from operator import itemgetter
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -238,7 +237,7 @@ def look_at(
     counts: dict[str, Counter[Any]] = {}
     kinds: dict[str, str] = {}
     thinned: set[str] = set()
-    for table in table_files([sources] if isinstance(sources, str | Path | File) else list(sources)):
+    for table in table_files(sources):
         with readable(table):
             _add(table, asked, (counts, kinds, thinned))
     return {name: _look(name, counter, kinds[name], name in thinned) for name, counter in counts.items()}

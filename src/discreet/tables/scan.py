@@ -100,7 +100,7 @@ class TableScan:
         return pa.Table.from_batches([one.cast(schema) for one in self.batches(list(self.asked))], schema=schema)
 
 
-def table_files(sources: Iterable[str | File]) -> list[File]:
+def table_files(sources: str | File | Iterable[str | File]) -> list[File]:
     """Return the files of tables named, and those in the folders named, in order of their names.
 
     In a folder, names that begin with a dot or an underscore are passed over, and folders are searched too.
@@ -109,7 +109,7 @@ def table_files(sources: Iterable[str | File]) -> list[File]:
         DataError: if a folder holds no tables, or anything else.
         ParameterError: if a file is named from which tables are not read.
     """
-    found = files_in(sources, TABLES, "tables")
+    found = files_in([sources] if isinstance(sources, str | File) else sources, TABLES, "tables")
     for path in found:
         kind_of(path)
     return found

@@ -17,7 +17,7 @@ from discreet.engines.engine import Engine, Observed
 from discreet.engines.evidence import with_blocks
 from discreet.engines.folds import Fold, TallyFold
 from discreet.engines.groups import GroupFold
-from discreet.engines.obfuscation import Obfuscated, Values, obfuscate, sources_of
+from discreet.engines.obfuscation import Obfuscated, Values, obfuscate
 from discreet.engines.sealing import ContentFold, Taken
 from discreet.engines.spark.frames import FrameSurvey, clustered, one_thread
 from discreet.engines.spark.likelihood import kept_blocks
@@ -31,6 +31,7 @@ from discreet.files.writing import check_free
 from discreet.formats.sealing import CanonicalOrder, in_batches
 from discreet.formats.sources import Sources, Survey
 from discreet.mechanisms import BlockMechanism, Mechanism
+from discreet.tables.scan import table_files
 from discreet.tables.values import REASONS, ValueColumns
 
 Answer = TypeVar("Answer")
@@ -143,7 +144,7 @@ def _places(values: Values, folder: Path, *, force: bool) -> list[tuple[File, Pa
         raise ParameterError("force must not be set: a cluster replaces no files; choose another folder.")
     if not folder.is_dir():
         raise ParameterError(f"a cluster writes into a folder that exists, got {folder}.")
-    sources = [source for source in sources_of(values) if not isinstance(source, Piped)]
+    sources = [source for source in table_files(values) if not isinstance(source, Piped)]
     if not sources:
         raise ParameterError("executors read files, and standard input is none; name files.")
     shared_files(sources)
