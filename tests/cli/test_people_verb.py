@@ -44,7 +44,7 @@ def test_steps_suppression_and_the_gate() -> None:
     assert run(*coarse, "--suppress", 5, "--fail-above", 0.2).exit_code == 0
     above = run("risk", "people", EXAMPLE, "--quasi", "age,zip,sex", "--fail-above", 0.2)
     assert above.exit_code == 1
-    assert above.stderr == "The identification risk of somebody in the table is 1, above 0.2.\n"
+    assert above.stderr == "The identification risk in the riskiest class is 1, above 0.2.\n"
 
 
 def test_a_sample_is_judged_by_models_which_the_gate_does_not_believe() -> None:

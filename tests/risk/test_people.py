@@ -194,6 +194,12 @@ def test_reports_are_bounded_in_each_class() -> None:
     wanted = (3 * chances[3] + 5 * chances[5] + 1) / 9
     assert by_attacker(found)["reader of reports of zip"][:2] == (pytest.approx(wanted), 1)
     assert found.risk == 1
+    # Whoever knows who is in the table is bounded too, so that a population changes nothing.
+    everybody = pa.table({"age": ages * 4})
+    among = people_risk(
+        PeopleTable.of(pa.table({"age": ages[:8]}), ["age"], [], everybody), reported=("zip", mechanism)
+    )
+    assert by_attacker(among)["reader of reports of zip"][1] == chances[3] == among.risk
     # Of many sizes a smaller one stands for a larger one, never the other way round.
     sizes = np.repeat(np.arange(2, 120), np.arange(2, 120))
     many = people_risk(PeopleTable.of(pa.table({"age": sizes}), ["age"]), reported=("zip", mechanism))

@@ -16,6 +16,9 @@ from itertools import pairwise
 from math import floor, log10
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from discreet.errors import ParameterError
 
 AS_IT_IS, LEFT_OUT = "as it is", "*"
@@ -74,9 +77,6 @@ class Step:
         Raises:
             ParameterError: if values of their type cannot be written so; ``name`` is what the column is called.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         kind = values.type
         if self.text == AS_IT_IS or pa.types.is_null(kind):
             return values
@@ -100,23 +100,16 @@ class Step:
 
 def is_textual(kind: Any) -> bool:
     """Return true for Arrow's types of text."""
-    import pyarrow as pa
-
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def is_numeric(kind: Any) -> bool:
     """Return true for Arrow's types of numbers."""
-    import pyarrow as pa
-
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _padded(values: Any) -> Any:
     """Return whole numbers as text of one length, as postcodes were before a zero got lost."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     texts = values.cast(pa.string())
     longest = pc.max(pc.utf8_length(texts)).as_py()
     return pc.utf8_lpad(texts, longest or 0, "0")
@@ -124,8 +117,6 @@ def _padded(values: Any) -> Any:
 
 def noun_of(kind: Any) -> str:
     """Return a noun for values of an Arrow type, for messages."""
-    import pyarrow as pa
-
     if is_numeric(kind):
         return "numbers"
     if is_textual(kind):
@@ -143,9 +134,6 @@ def proposed(values: Any) -> tuple[Step, ...]:
         >>> [step.text for step in proposed(pa.array(range(90)))]
         ['as it is', '5-wide', '10-wide', '25-wide', '*']
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     between = list[str]()
     there = values.drop_null()
     if len(there) > 2 and is_numeric(there.type):

@@ -115,7 +115,7 @@ class PeopleRisk(ResultTable):
     def leading(self) -> AttackerRisk:
         """The attacker who limits the risk: the reader of reports, the journalist with a population, the prosecutor.
 
-        A bound on reports is never below 1/F, and a model is an estimate, which supports no limit.
+        A bound on reports is never below 1/f, and a model is an estimate, which supports no limit.
         """
         strictest = _PROSECUTOR if self.k_map is None else _JOURNALIST
         wanted = _reader(self.reported) if self.reported else strictest
@@ -171,7 +171,7 @@ class PeopleRisk(ResultTable):
         if self.reported:
             lines.append(
                 f"{self.reported} is published as a report and is no part of the classes; its row bounds every "
-                "attacker on average over the people of a class, whatever they know of it."
+                "attacker, also one who knows who is in the table, on average over the people of a class."
             )
         lines.append(
             "Each row counts as one person, and attackers as knowing these columns and no more; who knows more finds "
@@ -308,7 +308,7 @@ def _attackers(
     attackers.append(AttackerRisk(_MARKETER, wider.mean if estimate is None else estimate.risk.value))
     if reported is not None:
         column, mechanism = reported
-        attackers.append(_attacker(_reader(column), sizes, _bounds(mechanism, among), ceiling))
+        attackers.append(_attacker(_reader(column), sizes, _bounds(mechanism, sizes), ceiling))
     return attackers
 
 
@@ -319,16 +319,16 @@ def _attacker(who: str, sizes: IntArray, risks: FloatArray, ceiling: float) -> A
     )
 
 
-def _bounds(mechanism: Mechanism, among: IntArray) -> FloatArray:
-    """Return the bound on naming the sender of a report, for each of ``(K,)`` numbers of people it may be from.
+def _bounds(mechanism: Mechanism, classes: IntArray) -> FloatArray:
+    """Return the bound on naming the sender of a report, for each of ``(K,)`` classes of so many people.
 
     More people make it smaller, so that of very many numbers some stand for those up to the next one.
     """
-    sizes = np.unique(among)
+    sizes = np.unique(classes)
     if len(sizes) > _SIZES:
         sizes = sizes[np.unique(np.geomspace(1, len(sizes), _SIZES).astype(np.int64)) - 1]
     chances = [1.0 if size == 1 else identification_bounds(mechanism, int(size)).identification.value for size in sizes]
-    return np.array(chances)[np.searchsorted(sizes, among, side="right") - 1]
+    return np.array(chances)[np.searchsorted(sizes, classes, side="right") - 1]
 
 
 def _presence(keys: PeopleTable) -> tuple[float, float] | None:

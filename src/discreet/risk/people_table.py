@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.arrow import arrow_numbers, present
@@ -152,8 +154,6 @@ class PeopleTable:
 
 def _encoded(name: str, table: Any, population: Any) -> tuple[IntArray, Any]:
     """Return ``(n,)`` codes of a column, those of the population after those of the table, and the values."""
-    import pyarrow as pa
-
     parts = [_plain(name, one[name]) for one in (table, population) if one is not None]
     if len({str(part.type) for part in parts}) > 1:
         kinds = {is_numeric(part.type) or pa.types.is_null(part.type) for part in parts}
@@ -170,9 +170,6 @@ def _encoded(name: str, table: Any, population: Any) -> tuple[IntArray, Any]:
 
 def _plain(name: str, column: Any) -> Any:
     """Return a column as a chunked array of single values, nan as missing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
@@ -186,8 +183,6 @@ def _plain(name: str, column: Any) -> Any:
 
 def _coded(column: Any) -> tuple[IntArray, Any]:
     """Return ``(n,)`` codes of a column in Arrow and its different values, of which a missing one is one."""
-    import pyarrow as pa
-
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_null(whole.type):
         return np.zeros(len(whole), dtype=np.int64), pa.nulls(min(len(whole), 1))
@@ -212,8 +207,6 @@ def _sums(classes: IntArray, counts: IntArray, size: int) -> IntArray:
 
 
 def _sensitive(name: str, table: Any, cells: IntArray) -> SensitiveColumn:
-    import pyarrow.compute as pc
-
     codes, values = _coded(_plain(name, table[name]))
     size = len(values) - values.null_count
     if not size:

@@ -204,21 +204,17 @@ def _posterior_draws(
 
 
 def _log_likelihood(sizes: IntArray, classes: IntArray, alpha: FloatArray, shift: FloatArray) -> FloatArray:
-    """Return ``(a, s)`` logarithms of Pitman's sampling formula at alpha and log(theta + alpha)."""
-    from scipy.special import gammaln
+    """Return ``(a, s)`` logarithms of Pitman's sampling formula at alpha and log(theta + alpha), up to a constant.
+
+    Products such as (theta + 1) ... (theta + n - 1) are beta functions but for a constant, which loses no digits.
+    """
+    from scipy.special import betaln, gammaln
 
     people, groups = int(sizes @ classes), int(classes.sum())
     column = alpha[:, None]
     theta = np.exp(shift) - column
-    opened = (groups - 1) * np.log(column) + _rising(theta / column + 1, groups - 1)
     joined = (gammaln(sizes - column) - gammaln(1 - column)) @ classes
-    result: FloatArray = opened + joined[:, None] - _rising(theta + 1, people - 1)
-    return result
-
-
-def _rising(start: FloatArray, steps: int) -> FloatArray:
-    """Return the logarithm of start (start + 1) ... (start + steps - 1), by the beta function: no cancellation."""
-    from scipy.special import betaln, gammaln
-
-    result: FloatArray = gammaln(steps) - betaln(start, steps) if steps else np.zeros_like(start)
+    result: FloatArray = joined[:, None] + betaln(theta + 1, people - 1)
+    if groups > 1:
+        result += (groups - 1) * np.log(column) - betaln(theta / column + 1, groups - 1)
     return result

@@ -138,10 +138,10 @@ def people(
 
 
 def _gate(assessed: PeopleRisk, fail_above: float | None) -> None:
-    """Exit with 1 if somebody's risk is above the limit."""
+    """Exit with 1 if the risk in some class is above the limit."""
     if fail_above is not None and assessed.risk > fail_above:
         click.echo(
-            f"The identification risk of somebody in the table is {assessed.risk:.4g}, above {fail_above:g}.", err=True
+            f"The identification risk in the riskiest class is {assessed.risk:.4g}, above {fail_above:g}.", err=True
         )
         raise click.exceptions.Exit(1)
 
