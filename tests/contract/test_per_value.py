@@ -22,6 +22,7 @@ from discreet.estimators import METHODS, estimate
 from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism, PerValueEncoding, PerValueResponse, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.law import LawMechanism
+from discreet.mechanisms.mechanism import tallies_by_group
 from discreet.mechanisms.per_value import GroupEpsilons, best_odds
 from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.singletons import Singletons
@@ -30,6 +31,7 @@ from discreet.privacy.notions import one_sided
 from discreet.privacy.verify import verify
 from laws import MEDIUM, SMALL, Case, cases, over, rounding, spelled
 from refusals import refused
+from repeated import estimates
 
 BOTH = pytest.mark.parametrize("cls", [PerValueResponse, PerValueEncoding])
 DOMAIN = Domain(list("abcdef"), sensitive=list("abc"))
@@ -252,20 +254,14 @@ def test_standard_errors_hold(cls: Any, sensitive: str) -> None:
     mechanism = cls(domain, max(epsilons.values()), epsilons=epsilons)
     n, runs = 2000, 400
     p = np.array([0.3, 0.05, 0.1, 0.25, 0.1, 0.2])
-    people = np.random.default_rng(7)
-    random = SeededRandom(8)
+    codes, runs_of = np.random.default_rng(7).choice(6, n * runs, p=p), np.repeat(np.arange(runs), n)
     errors = mechanism.decoder.standard_errors(n, p)
-    z, stated, squares = [], [], []
-    for _ in range(runs):
-        tally = mechanism.tally(mechanism.obfuscate_codes(people.choice(6, n, p=p), random=random))
-        found = mechanism.decoder.estimate(tally)
-        z.append((found - p) / errors)
-        stated.append(estimate(mechanism, tally).standard_errors)
-        squares.append(((found - p) ** 2).sum())
-    z = np.array(z)
+    reports = mechanism.obfuscate_codes(codes, random=SeededRandom(8))
+    found = estimates(mechanism, tallies_by_group(mechanism, reports, runs_of, runs))
+    z, squares = (found.frequencies - p) / errors, ((found.frequencies - p) ** 2).sum(axis=1)
     assert (abs(z.mean(axis=0)) * np.sqrt(runs) < 5).all()
     assert (abs(z.var(axis=0) - 1) * np.sqrt(runs / 2) < 5).all()
-    np.testing.assert_allclose(np.mean(stated, axis=0), errors, rtol=0.03)
+    np.testing.assert_allclose(found.standard_errors.mean(axis=0), errors, rtol=0.03)
     assert abs(np.mean(squares) - mechanism.decoder.mse(n, p)) < 5 * np.std(squares) / np.sqrt(runs)
 
 

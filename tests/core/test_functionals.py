@@ -15,6 +15,7 @@ from discreet.estimators import estimate
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.count_laws import SumLaw
 from discreet.results.estimate import Estimate
+from discreet.simulation.devices import draw_tally
 from discreet.theory.binomial import BinomialCounts, share_limits
 from discreet.theory.limits import Estimated, difference_ends, share_ends
 
@@ -212,24 +213,23 @@ def _with_frequencies(found: Estimate, frequencies: Any) -> Estimate:
 
 
 @pytest.mark.parametrize("build", [UnaryEncoding, SubsetSelection, RandomizedResponse])
-def test_functionals_cover_in_60_collections(build: Any) -> None:
-    """60 collections of 2,000: 95% intervals hold in 85% at least (a tail of 1e-3); docs/coverage.md has more."""
-    mechanism, runs = build(PEOPLE, 1.0), 60
+def test_functionals_cover_in_most_collections(build: Any) -> None:
+    """40 collections of 2,000: 95% intervals hold in 33 at least (a tail of 1e-3); docs/coverage.md has more."""
+    mechanism, runs = build(PEOPLE, 1.0), 40
     rng, held = np.random.default_rng(8), np.zeros(5)
     scores = np.linspace(0, 1, 12)
     old, young = P[8:].sum(), P[:4].sum()
     single = P.reshape(3, 2, 2)[:, 0].sum()
     truths = [old, scores @ P, young - old, P.reshape(3, 2, 2)[0, 0].sum() / single]
-    for run in range(runs):
-        codes = rng.choice(12, 2000, p=P)
-        found = estimate(mechanism, mechanism.obfuscate_codes(codes, random=SeededRandom(run)))
+    for _ in range(runs):
+        found = estimate(mechanism, draw_tally(mechanism, rng.multinomial(2000, P), rng))
         asked = [found.total({"age": "60+"}), found.mean(scores), found.difference({"age": "<30"}, {"age": "60+"})]
         ends = [one.interval() for one in asked]
         ends.append(found.ratio({"age": "<30", "status": "single"}, {"status": "single"}).interval())
         held[:4] += [low <= truth <= high for (low, high), truth in zip(ends, truths, strict=True)]
         low, high = found.marginal("age").interval()
         held[4] += np.mean((low <= P.reshape(3, 4).sum(axis=1)) & (P.reshape(3, 4).sum(axis=1) <= high))
-    assert (held / runs >= 0.85).all(), held / runs
+    assert (held >= 33).all(), held / runs
 
 
 def test_marginals_of_a_million_products_are_sums_over_the_other_attributes() -> None:
@@ -491,9 +491,8 @@ def test_quantities_cover_where_answers_in_clear_are_few(build: Any) -> None:
     p, rng = p / p.sum(), np.random.default_rng(9)
     few, others, married = [2, 3], [6, 7], {"status": "married", "age": ["<30", "30-59"]}
     held = []
-    for run in range(40):
-        codes = rng.choice(12, 300, p=p)
-        found = estimate(mechanism, mechanism.obfuscate_codes(codes, random=SeededRandom(run)))
+    for _ in range(40):
+        found = estimate(mechanism, draw_tally(mechanism, rng.multinomial(300, p), rng))
         masks = [np.isin(np.arange(12), chosen) for chosen in (few, others)]
         a, b = p[few].sum(), p[others].sum()
         asked = [

@@ -10,6 +10,7 @@ from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.mechanisms import RandomizedResponse, UnaryEncoding
+from discreet.simulation.devices import draw_tally
 from discreet.theory.binomial import rejected
 
 
@@ -37,8 +38,7 @@ def test_false_discoveries_keep_their_rate(build: Any) -> None:
     p = np.r_[np.linspace(1, 4, 12) / 30, np.zeros(28)]
     shares, found = np.zeros((2, runs)), np.zeros(2)
     for run in range(runs):
-        codes = rng.choice(40, 3000, p=p)
-        made = estimate(mechanism, mechanism.obfuscate_codes(codes, random=SeededRandom(run)))
+        made = estimate(mechanism, draw_tally(mechanism, rng.multinomial(3000, p), rng))
         for at, control in enumerate(("fdr", "fwer")):
             values = [int(one.value) for one in made.significant(rate, control=control)]  # type: ignore[arg-type]
             false = sum(value >= 12 for value in values)

@@ -15,7 +15,7 @@ from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import METHODS, estimate
 from discreet.estimators.linear import LinearStart, thresholded
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
-from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, over, sampled, small, spelled
+from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, over, sampled, spelled
 from refusals import refused
 
 MANY = 1 << 60
@@ -23,7 +23,7 @@ TALLIES = ("linear", "threshold", "norm-sub", "projected")
 several = over(cases({name: SMALL[name] for name in ("3of7", "5of5")}, (1.0, 3.0)))
 
 
-@small
+@over(cases(SMALL, (0.1, 3.0)))
 def test_on_expected_counts_every_method_returns_the_truth(case: Case) -> None:
     named = distributions(case.domain.size, case.domain.sensitive)
     tallies = {name: expected(case, weights, MANY) for name, weights in named.items()}

@@ -15,6 +15,7 @@ from discreet.errors import MismatchError, ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.tags import ErrorTerms, TagEstimate, estimate_personalized
 from discreet.mechanisms.personalized import Personalized
+from discreet.simulation.devices import draw_tally
 from refusals import refused
 
 LABELS = ["clinic", "park", "street", "tower", "harbour"]
@@ -205,9 +206,8 @@ def test_tallies_do() -> None:
 @cache
 def tallied(mechanism: str, epsilon: float) -> list[Tally]:
     """Return the tallies of 400 collections of 4,000 reports."""
-    plan, random, source = personalized(mechanism, epsilon), np.random.default_rng(3), SeededRandom(3)
-    codes = (random.choice(8, 4000, p=R) for _ in range(400))
-    return [plan.tally(plan.common.obfuscate_codes(each, random=source)) for each in codes]
+    common, random = personalized(mechanism, epsilon).common, np.random.default_rng(3)
+    return [draw_tally(common, people, random) for people in random.multinomial(4000, R, 400)]
 
 
 @pytest.mark.slow

@@ -27,8 +27,8 @@ def requirements(target: Any, **options: Any) -> Requirements:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_curve_per_mechanism_and_the_bound(target: Any) -> None:
-    asked = requirements(target)
-    names = [one.name for one in compare(DOMAIN, 1.0, 5000, target=target, **TARGETS[target]).candidates]
+    compared = compare(DOMAIN, 1.0, 5000, target=target, **TARGETS[target])
+    asked, names = compared.requirements, [one.name for one in compared.candidates]
     bound = [] if target == "distribution" else [LOWER_BOUND]
     for curves in (against_epsilon(asked), against_users(asked)):
         assert [curve.name for curve in curves] == [*names, *bound]

@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from discreet.core.columns import all_below
@@ -85,14 +85,16 @@ def check(domain: Domain, values: Any, expected: list[int]) -> None:
 # Containers see the same examples: to draw some for each would take most of the time.
 
 
+@pytest.mark.parametrize(("any_value", "containers"), [(whole, INTEGERS), (words, TEXTS)], ids=["integers", "texts"])
+@settings(max_examples=60)
 @given(data=st.data())
-def test_integers(data: st.DataObject) -> None:
-    labels = data.draw(st.lists(whole, min_size=1, max_size=9, unique=True))
+def test_columns(data: st.DataObject, any_value: Any, containers: dict[str, Callable[[Any], Any]]) -> None:
+    labels = data.draw(st.lists(any_value, min_size=1, max_size=9, unique=True))
     values = data.draw(st.lists(st.sampled_from(labels), min_size=1, max_size=9))
     if data.draw(st.booleans()):
-        values[data.draw(st.integers(0, len(values) - 1))] = data.draw(whole)
+        values[data.draw(st.integers(0, len(values) - 1))] = data.draw(any_value)
     domain, expected = Domain(labels), by_loop(labels, values)
-    for container, contain in INTEGERS.items():
+    for container, contain in containers.items():
         note(container)
         check(domain, contain(values), expected)
 
@@ -113,18 +115,7 @@ def test_ranges_at_the_ends_of_the_integers(value: int, start: int) -> None:
     check(Domain(range(start, start + 4)), np.array([value]), expected)
 
 
-@given(data=st.data())
-def test_texts(data: st.DataObject) -> None:
-    labels = data.draw(st.lists(words, min_size=1, max_size=9, unique=True))
-    values = data.draw(st.lists(st.sampled_from(labels), min_size=1, max_size=9))
-    if data.draw(st.booleans()):
-        values[data.draw(st.integers(0, len(values) - 1))] = data.draw(words)
-    domain, expected = Domain(labels), by_loop(labels, values)
-    for container, contain in TEXTS.items():
-        note(container)
-        check(domain, contain(values), expected)
-
-
+@settings(max_examples=60)
 @given(data=st.data())
 def test_products(data: st.DataObject) -> None:
     parts = {
