@@ -46,11 +46,22 @@ def verbs(files: Files) -> dict[str, list[object]]:
         "estimate": ["estimate", files.plan, files.reports],
         "audit": ["audit", files.plan, "--draws", 3000, "--seed", 1],
         "risk": ["risk", files.folder / "events.csv", "--seed", 1],
+        "risk people": ["risk", "people", files.folder / "events.csv", "--quasi", "user,event", "--what-if"],
         "risk compare": ["risk", "compare", files.plan, files.folder / "per_value.toml", "--users", "1e6"],
     }
 
 
-NAMES = ["plan", "plan for identification", "verify", "verify per value", "estimate", "audit", "risk", "risk compare"]
+NAMES = [
+    "plan",
+    "plan for identification",
+    "verify",
+    "verify per value",
+    "estimate",
+    "audit",
+    "risk",
+    "risk people",
+    "risk compare",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)

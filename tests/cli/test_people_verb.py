@@ -53,6 +53,8 @@ def test_a_sample_is_judged_by_models_which_the_gate_does_not_believe() -> None:
     assert facts == told(*asked, "--seed", 3)
     assert facts["estimate"]["uniques"]["low"] <= facts["estimate"]["uniques"]["value"] <= facts["uniques"]
     assert 0 < risks(facts)["journalist, negative binomial"] < risks(facts)["journalist, Pitman's model"] < 1
+    rare = told(*asked, "--seed", 3, "--suppress", 3)["estimate"]
+    assert (rare["alpha"], rare["uniques"]["high"]) == (facts["estimate"]["alpha"], 0)
     assert facts["risk"] == 1
     assert run(*asked, "--fail-above", 0.9).exit_code == 1
     assert "is as Pitman's model says" in " ".join(done(*asked).split())

@@ -111,3 +111,6 @@ def test_what_is_no_sample_is_refused() -> None:
     for fraction in (0, 1, -1, float("nan")):
         with pytest.raises(ParameterError, match="fraction must be a number between 0 and 1"):
             population_estimate([1, 2], fraction)
+    with pytest.raises(ParameterError, match="fraction must be larger"):
+        population_estimate([1, 2], 1e-15)
+    assert population_estimate([1, 2] * 500, 1e-8).uniques.high <= 500

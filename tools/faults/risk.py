@@ -66,4 +66,32 @@ FAULTS = [
         "exp(-self.epsilon)",
         ("tests/risk/bounds/test_identification.py",),
     ),
+    Fault(
+        "a population that lacks people of the table makes the others safer",
+        "risk/people_table.py",
+        "np.maximum(self.population[there], sizes)",
+        "np.maximum(self.population[there], sizes.max())",
+        ("tests/risk/test_people.py",),
+    ),
+    Fault(
+        "a bound on reports is that of the next larger class",
+        "risk/people.py",
+        'np.searchsorted(sizes, classes, side="right") - 1]',
+        "np.minimum(np.searchsorted(sizes, classes), len(sizes) - 1)]",
+        ("tests/risk/test_people.py",),
+    ),
+    Fault(
+        "a model learns from the classes that are published, and not from the sample",
+        "risk/people.py",
+        "population_estimate(keys.counts, fraction, suppress=least",
+        "population_estimate(sizes, fraction, suppress=least",
+        ("tests/cli/test_people_verb.py",),
+    ),
+    Fault(
+        "what is not known of a model's parameters is left out of its limits",
+        "risk/population.py",
+        "places = generator.choice(chances.size, _DRAWS, p=chances / chances.sum())",
+        "places = np.full(_DRAWS, chances.argmax())",
+        ("tests/risk/test_population.py",),
+    ),
 ]

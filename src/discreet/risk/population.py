@@ -27,12 +27,13 @@ import numpy as np
 from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.checks import checked_between, checked_level
 from discreet.core.random import RandomSource, checked_source, fresh_words
-from discreet.errors import DataError
+from discreet.errors import DataError, ParameterError
 
 _NODES, _REACH = 128, 60.0
 _GRID, _ZOOMS, _DRAWS = 49, 12, 200
 # Differences of the logarithm of a likelihood that are no longer looked at.
 _FAR = 12.0
+_MOST_PEOPLE = 1e12
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +129,13 @@ def population_estimate(
 
     Raises:
         DataError: if there is nobody.
-        ParameterError: if the fraction or the level is not between 0 and 1.
+        ParameterError: if the fraction or the level is not between 0 and 1, or the fraction is far too small.
     """
     share, confidence = checked_between("fraction", fraction), checked_level(level)
+    if np.sum(sizes) > share * _MOST_PEOPLE:
+        raise ParameterError(
+            f"fraction must be larger: at fraction={share:g} the population has over {_MOST_PEOPLE:.0e} people."
+        )
     f, classes = np.unique(np.asarray(sizes, dtype=np.int64), return_counts=True)
     if not len(f) or f[0] < 1:
         raise DataError("there must be somebody in every class of a sample, and at least one class.")
@@ -153,10 +158,6 @@ def population_estimate(
     spread = np.sqrt((each * (1 - f * each)) @ (weights / shown.sum()))
     means = np.clip(mean + spread * generator.normal(size=len(mean)), 0, 1)
     expected, plain = each.mean(axis=0), individual_risk(f, share)
-    ends = (1 - confidence) / 2
-
-    def limits(draws: AnyArray) -> Spread:
-        return Spread(float(draws.mean()), *map(float, np.quantile(draws, [ends, 1 - ends])))
 
     def summary(risks: FloatArray) -> tuple[float, float, float]:
         return float(risks @ weights), float(risks[weights > 0].max()), float(weights @ (risks > limit))
@@ -167,13 +168,18 @@ def population_estimate(
         float(alpha.mean()),
         float(theta.mean()),
         confidence,
-        limits(kept if suppress <= 1 else np.zeros(1)),
-        limits(kept + others),
-        limits(means),
+        _spread(kept if suppress <= 1 else np.zeros(1), confidence),
+        _spread(kept + others, confidence),
+        _spread(means, confidence),
         worst,
         above,
         summary(plain),
     )
+
+
+def _spread(draws: AnyArray, level: float) -> Spread:
+    ends = (1 - level) / 2
+    return Spread(float(draws.mean()), *map(float, np.quantile(draws, [ends, 1 - ends])))
 
 
 def _posterior_draws(
