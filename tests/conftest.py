@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 
 import planted
 from compiled_once import share_kernels
-from programs import program
+from programs import CHROMIUM, program
 
 # Modules are compiled once, and not by each worker and each of the many programs that tests start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -162,6 +162,6 @@ def browser() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program("chromium"), args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(executable_path=program("chromium"), args=CHROMIUM)
         yield chromium
         chromium.close()

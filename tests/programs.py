@@ -14,6 +14,13 @@ PACKAGES = {
 }
 """Which of Debian's packages brings a program; `.ci/run` installs those that tests ask for."""
 
+_UNUSED = "WebUIOmniboxPopup,WebUIOmniboxAimPopup,HttpsUpgrades,MediaRouter,OptimizationHints,PaintHolding"
+CHROMIUM = ["--no-sandbox", f"--disable-features={_UNUSED}"]
+"""Options of a browser for tests: without the pages of the address bar, which it would load for every window, at twice
+the cost of the page that is looked at. Of two such options the later one counts, so that it also names what Playwright
+turns off.
+"""
+
 
 def program(name: str) -> str:
     """Return where a program is.

@@ -27,7 +27,7 @@ from discreet.formats.signing import Terms, sign
 from discreet.protocol.collection import Epochs
 from discreet.protocol.envelope import public_key
 from discreet.protocol.frames import head
-from programs import program
+from programs import CHROMIUM, program
 
 JS = Path(__file__).resolve().parents[2] / "js"
 KILLS = int(os.environ.get("DISCREET_KILLS", "10"))
@@ -187,7 +187,7 @@ def test_node_is_ended_at_any_time(tmp_path: Path) -> None:
 
 def test_chromium_is_ended_at_any_time(tmp_path: Path) -> None:
     chance, kills = random.Random(5), max(1, KILLS // 50)
-    command = [program("chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
+    command = [program("chromium"), *CHROMIUM, "--headless", "--disable-gpu", "--no-first-run"]
     command += [f"--user-data-dir={tmp_path / 'profile'}", "--disable-background-networking"]
     with _collecting() as (collector, _, origin):
         for ended in range(kills + 1):
