@@ -204,7 +204,7 @@ class Many:
 
 
 @cache
-def simulated(runs: int = 1000, n: int = 2000) -> Many:
+def simulated(runs: int = 600, n: int = 2000) -> Many:
     domain = Domain(range(24), sensitive=[*range(18)])
     p = np.r_[0.35, 1 / np.arange(2, 19), np.full(6, 0.05)]
     p[1:18] *= (1 - 0.35 - 0.3) / p[1:18].sum()

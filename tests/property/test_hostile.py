@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refusals
@@ -65,6 +65,7 @@ def test_epsilon(build: type, epsilon: Any) -> None:
 TEXTS = st.text().filter(lambda text: ". " not in text)
 
 
+@settings(max_examples=50)
 @given(epsilon=st.floats(max_value=0) | TEXTS | st.none() | st.booleans() | st.binary())
 def test_anything_but_a_positive_number_is_no_epsilon(epsilon: Any) -> None:
     for build in MECHANISMS:
@@ -91,6 +92,7 @@ def test_every_theta_inside_keeps_the_promise(theta: float, epsilon: float) -> N
 
 
 @pytest.mark.parametrize("build", MECHANISMS)
+@settings(max_examples=50)
 @given(epsilon=st.floats(1e-9, 200))
 def test_every_usable_epsilon_is_kept(build: type, epsilon: float) -> None:
     for domain in (DOMAIN, PLAIN, ONE):
