@@ -27,7 +27,7 @@ LONG_TRACE, LONG_HISTORY = 200, 100
 """Users with fewer events than this are left out where the attacker learns from a part (places, movies)."""
 
 ATTACK = "markov"
-FACE = "face, matcher G"
+FACE, FINGER = "face, matcher G", "left index finger"
 _CURVE_POINTS = 160
 
 
@@ -169,21 +169,34 @@ def _source(cell: Cell, run: int) -> SeededRandom:
 
 def charts_of_attacks(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
     """Draw the information in a few events and in the scores of matchers, as in the paper and certified."""
-    records = []
-    for p in results.of(Attack):
-        if p.drawn is not None:
-            for column, bits in BITS.items():
-                at = interval(p.drawn, bits(p.mean), bits(p.error))
-                records.append(record(at, line=p.population, column=column))
+    points = results.of(Attack)
+    numbers = [p.drawn for p in points if p.drawn is not None]
+    records = [
+        record(interval(x, bits(p.mean), bits(p.error)), line=_name(p), column=column)
+        for p in points
+        for x in _abscissas(p, numbers)
+        for column, bits in BITS.items()
+    ]
     subtitle = "D(f_G || f_I) bounds nothing at finitely many users; the certified PSE is a lower bound on the PIE"
     axes = ("events that are known or attributed", "bits")
     drawn = {"events": curves("What events tell about the user", subtitle, axes, records)} if records else {}
-    whole = [p for p in results.of(Attack) if p.drawn is None]
-    return (drawn | {"whole": bar_chart(_bars(whole))}) if whole else drawn
+    whole = [p for p in points if p.drawn is None]
+    return (drawn | {"whole": bar_chart(_bars(whole))}) if any(p.population != MATCHERS for p in whole) else drawn
+
+
+def _name(point: Point[Attack]) -> str:
+    return point.mean.mechanism if point.population == MATCHERS else point.population
+
+
+def _abscissas(point: Point[Attack], numbers: Sequence[int]) -> Sequence[int]:
+    """Return the numbers of events at which a point is drawn: both ends for a matcher, none for whole traces."""
+    if point.drawn is not None:
+        return (point.drawn,)
+    return (min(numbers), max(numbers)) if numbers and point.mean.mechanism in (FACE, FINGER) else ()
 
 
 def _bars(points: Sequence[Point[Attack]]) -> Bars:
-    names = [p.mean.mechanism if p.population == MATCHERS else p.population for p in points]
+    names = [_name(p) for p in points]
     bars = [
         {"name": name, "kind": kind, "value": bits(point.mean)}
         for name, point in zip(names, points, strict=True)

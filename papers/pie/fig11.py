@@ -28,7 +28,9 @@ def charts_of_top(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
                 if epsilon == p.epsilon
             ]
         subtitle = f"RR; {points[0].mean.n:,} users of {name}, one report each"
-        charts[name] = curves(f"The {LISTED} most visited places", subtitle, ("place", "share of users"), records)
+        charts[name] = curves(
+            f"The {LISTED} most visited places", subtitle, ("place", "share of users"), records, even=True
+        )
     return charts
 
 
@@ -91,5 +93,5 @@ FIGURE = Figure(
     findings_on_top,
     tables_of_top,
     runs=FEW_RUNS,
-    settings=ON_ONE_REPORT,
+    settings=(*ON_ONE_REPORT, "estimates of 0 and below are not drawn; the tables have them"),
 )

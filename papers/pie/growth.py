@@ -33,7 +33,7 @@ def charts_of_users(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
         for column, bits in BITS.items()
     ]
     subtitle = f"the first {EVENTS} events of users drawn at random, maximum knowledge"
-    return {"users": curves("What events tell about the user", subtitle, ("users", "bits"), records, even=True)}
+    return {"users": curves("What events tell about the user", subtitle, ("users", "bits"), records)}
 
 
 def findings_on_users(results: Results) -> list[Finding]:
