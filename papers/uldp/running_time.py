@@ -69,25 +69,25 @@ def findings_on_more(results: Results) -> list[Finding]:
         if first == last:
             continue
         most = _FEWEST + int(last.split("+")[1])
-        ratios = {}
-        for mechanism in PAPER:
-            less, more = (
-                results.one(Loss, population=name, mechanism=mechanism, estimator=STOPPED).mean.seconds
-                for name in (first, last)
-            )
-            ratios[mechanism] = more / max(less, 1e-9) / (most / _FEWEST)
+        seconds = {name: _seconds(results, name) for name in (first, last)}
+        less, more = (sum(seconds[name].values()) for name in (first, last))
         found.append(
             Finding(
                 "running time grows roughly linearly with the number of attributes",
                 family,
-                f"largest growth of the seconds of plain EM, from {_FEWEST} to {most} attributes, over theirs",
-                max(ratios.values()),
+                f"growth of the seconds of plain EM, all mechanisms, from {_FEWEST} to {most} attributes, over theirs",
+                more / less / (most / _FEWEST),
                 "<=",
                 NEAR,
-                "; ".join(f"{mechanism}: {ratio:.3g}" for mechanism, ratio in ratios.items()),
+                "; ".join(f"{m}: {seconds[first][m]:.3g} to {seconds[last][m]:.3g}" for m in PAPER),
             )
         )
     return found
+
+
+def _seconds(results: Results, name: str) -> dict[str, float]:
+    points = results.of(Loss, population=name, estimator=STOPPED)
+    return {p.mean.mechanism: p.mean.seconds for p in points}
 
 
 def _sooner(name: str, mechanism: str, plain: float, maximum: float) -> Finding:
