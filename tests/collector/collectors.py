@@ -204,7 +204,7 @@ def serving(folder: Path, *, demo: bool = False, **settings: Any) -> Iterator[Se
         assert not thread.is_alive()
 
 
-def wait_until(holds: Any, seconds: float = 20.0) -> None:
+def wait_until(holds: Any, seconds: float = 60.0) -> None:
     """Wait until something holds."""
     end = time.monotonic() + seconds
     while not holds():

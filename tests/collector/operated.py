@@ -17,12 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
 from collectors import added_envelope
 from independent_count import ID, RECORD, At, Reports, asked, found_in, kept
 from loads import Load, collector_command, environment, free_port, wait_for
 
-from discreet.cli import main
 from discreet.cli.options import spelled_key
 from discreet.protocol.collection import Epochs
 from signed import PUBLIC, envelope
@@ -140,12 +138,6 @@ class Left:
         self.lost += sum(map(len, left.values()))
 
 
-def _ended(command: list[str]) -> tuple[int, str, str]:
-    """Run a verb; return its exit code, and what it printed on both streams."""
-    result = CliRunner().invoke(main, command)
-    return result.exit_code, result.stdout, result.stderr
-
-
 class Operated:
     """A collector that is operated: a folder, a server, senders, and verbs beside them.
 
@@ -235,29 +227,23 @@ class Operated:
     def _tried(
         self, verb: str, words: list[str], *, data: Path | None = None, kill: bool = False, form: str | None = None
     ) -> Any:
-        """Run a verb, beside a kill of the server perhaps; return what it says as JSON, or None if it failed.
-
-        Beside a kill it is a process of its own; otherwise this one, which is another than the server's all the same.
-        """
-        command = ["collector", *verb.split(), *words, "--data", str(data or self.data), "--json"]
-        code, said, why = self._killed_beside(command) if kill else _ended(command)
-        if code == 0:
+        """Run a verb, beside a kill of the server perhaps; return what it says as JSON, or None if it failed."""
+        at = ["--data", str(data or self.data), "--json"]
+        command = [sys.executable, "-m", "discreet", "collector", *verb.split(), *words, *at]
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if kill:
+            time.sleep(self._chance.uniform(0, 1.5))
+            self.kill()
+        said, why = running.communicate(timeout=120)
+        if kill:
+            self.start()
+        if running.returncode == 0:
             self.left.verbs[form or verb] += 1
             return json.loads(said)
         # A kill may end the verb too, which says so in a sentence even then; and the server may have sealed before it.
         if not (kill or NOTHING in why) or "Traceback" in why:
             self.left.failed[f"{form or verb}: {why.strip() or said.strip()}"] += 1
         return None
-
-    def _killed_beside(self, command: list[str]) -> tuple[int, str, str]:
-        """Run a verb and kill the server meanwhile; return how the verb ended, and what it printed on both streams."""
-        pipe = subprocess.PIPE
-        running = subprocess.Popen([sys.executable, "-m", "discreet", *command], stdout=pipe, stderr=pipe, text=True)
-        time.sleep(self._chance.uniform(0, 1.5))
-        self.kill()
-        said, why = running.communicate(timeout=120)
-        self.start()
-        return running.returncode, said, why
 
     def run(self, verb: str, *, kill: bool = False) -> None:
         """Run a verb, and what belongs to it; the server may be killed meanwhile."""

@@ -40,7 +40,7 @@ def test_a_verb_beside_the_server_takes_no_report_away(tmp_path: Path, words: tu
 
 def test_verbs_and_kills_in_turn_lose_nothing_and_leave_no_id(tmp_path: Path) -> None:
     # Not as fast as they can: other tests run beside.
-    operated = Operated(tmp_path, clients=2, pause=0.02)
+    operated = Operated(tmp_path, clients=2, pause=0.01)
     operated.operate(VERBS, kills=3, rounds=1)
     operated.seal_and_search()
     left = operated.left
