@@ -71,7 +71,8 @@ VALUES: dict[str, list[object]] = {
     "missing": ["drop"],
     "split": ["first:2"],
     "least": [11],
-    "attack": ["cosine"],
+    "attack": ["markov"],
+    "alone": [],
     "plan": ["PLAN"],
     "epsilon": [2.0],
     "mechanism": ["unary"],
@@ -319,7 +320,7 @@ def test_a_page_is_named_by_its_folder(inputs: Inputs) -> None:
 
 def test_without_a_verb_the_arguments_are_those_of_traces(inputs: Inputs) -> None:
     for words in ([inputs.events, "--seed", 1], ["--seed", 1, inputs.events], ["--", inputs.events]):
-        assert done("risk", *words, "--attack", "cosine") if words[0] != "--" else done("risk", *words)
+        assert done("risk", *words, "--attack", "markov") if words[0] != "--" else done("risk", *words)
     assert told("risk", *inputs.base(TRACES)) == told("risk", "traces", *inputs.base(TRACES))
     assert "no such verb" not in refusal("risk", inputs.folder / "none.csv").lower()
 
@@ -421,7 +422,7 @@ def test_all_outputs_or_none(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) ->
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_text", full)
-        assert "No space left" in refusal("risk", inputs.events, "--attack", "cosine", "-o", out, "--force")
+        assert "No space left" in refusal("risk", inputs.events, "--attack", "markov", "-o", out, "--force")
     assert {file.name: file.read_bytes() for file in out.iterdir()} == before
     done("risk", *inputs.base(TRACES), "-o", out, "--force")
     assert {file.name for file in out.iterdir()} == set(before)

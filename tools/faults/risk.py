@@ -27,8 +27,8 @@ FAULTS = [
     Fault(
         "the alarm asks what was measured, not its upper limit",
         "risk/assessment.py",
-        "return min(self.success.high + self.unlearned, 1.0)",
-        "return min(self.success.value + self.unlearned, 1.0)",
+        "return min(self.success.high + self.unlearned, self.unique.limit)",
+        "return min(self.success.value + self.unlearned, self.unique.limit)",
         ("tests/risk/test_assessment.py",),
     ),
     Fault(
@@ -41,9 +41,30 @@ FAULTS = [
     Fault(
         "an attack that does no better than guessing limits the risk",
         "risk/assessment.py",
-        "unlearned=1.0 if guessed else",
-        "unlearned=0.0 if guessed else",
+        "unlearned = 1.0 if guessed else",
+        "unlearned = 0.0 if guessed else",
         ("tests/risk/test_assessment.py",),
+    ),
+    Fault(
+        "all traces at once are matched as if nobody were missing",
+        "risk/attacks/learned.py",
+        "missing = (n - m) / columns.sum()",
+        "missing = 0 * (n - m) / columns.sum()",
+        ("tests/risk/attacks/test_learned.py",),
+    ),
+    Fault(
+        "users who are not listed are no alternative",
+        "risk/attacks/learned.py",
+        "stands = np.column_stack([there, self.training.users - there.sum(axis=1)])",
+        "stands = np.column_stack([there, 0 * there.sum(axis=1)])",
+        ("tests/risk/attacks/test_learned.py",),
+    ),
+    Fault(
+        "equal traces count as different",
+        "risk/uniqueness.py",
+        "return self.different / self.traces",
+        "return self.traces / self.traces",
+        ("tests/risk/test_uniqueness.py",),
     ),
     Fault(
         "ranks are judged by the law that was fitted to them",

@@ -239,6 +239,23 @@ class Split:
             raise DataError("training and target must be about the same users and events, in the same codes.")
 
 
+def by_lengths(traces: Traces, known: Any) -> Split:
+    """Return the split with the first ``known[i]`` events of user i as training, and the others as target.
+
+    Args:
+        traces: events of each user.
+        known: ``(n,)`` numbers of events, at most as many as each user has.
+
+    Example:
+        >>> split = by_lengths(Traces.of(["u1"] * 5 + ["u2"] * 2, list("aabab") + list("cc")), [3, 0])
+        >>> split.training.lengths.tolist(), split.target.lengths.tolist()
+        ([3, 0], [2, 2])
+    """
+    starts, stops = traces.offsets[:-1], traces.offsets[1:]
+    middle = np.minimum(starts + np.asarray(known, dtype=np.int64), stops)
+    return Split(traces._cut(starts, middle), traces._cut(middle, stops))
+
+
 def by_half(traces: Traces) -> Split:
     """Return the split at the middle of each user's events, rounded down; training comes first [PIE, section 5].
 
@@ -247,9 +264,7 @@ def by_half(traces: Traces) -> Split:
         >>> split.training.lengths.tolist(), split.target.lengths.tolist()
         ([2, 1], [3, 1])
     """
-    starts, lengths = traces.offsets[:-1], traces.lengths
-    middle = starts + lengths // 2
-    return Split(traces._cut(starts, middle), traces._cut(middle, starts + lengths))
+    return by_lengths(traces, traces.lengths // 2)
 
 
 def by_count(traces: Traces, training: int) -> Split:
@@ -279,8 +294,7 @@ def by_time(traces: Traces, time: Any) -> Split:
         raise DataError("these traces have no times; give some to Traces.of.")
     when = instants(np.asarray([time]) if np.ndim(time) == 0 else time)[0]
     before = np.concatenate([[0], np.cumsum(traces.times < when)])
-    middle = traces.offsets[:-1] + before[traces.offsets[1:]] - before[traces.offsets[:-1]]
-    return Split(traces._cut(traces.offsets[:-1], middle), traces._cut(middle, traces.offsets[1:]))
+    return by_lengths(traces, before[traces.offsets[1:]] - before[traces.offsets[:-1]])
 
 
 def leave_out(traces: Traces, target: int) -> Split:
@@ -314,8 +328,9 @@ def split_of(traces: Traces, kind: str = "half", *, least: int = 2) -> tuple[Spl
     Args:
         traces: events of each user.
         kind: ``"half"`` (the first half of each user's events is known), ``"all"`` (the events themselves),
-            ``"first:N"`` (the first N) or ``"rest:N"`` (all but the first N).
-        least: users with fewer events are left out, and those with too few for N.
+            ``"first:N"`` (the first N), ``"rest:N"`` (all but the first N) or ``"time:WHEN"`` (those before a time: a
+            number, or a date such as 2024-01-01 where times are dates).
+        least: users with fewer events are left out, and those with too few for N or with none before a time.
 
     Returns:
         the split, and the attacker's knowledge in words.
@@ -332,6 +347,15 @@ def split_of(traces: Traces, kind: str = "half", *, least: int = 2) -> tuple[Spl
         'the first 2 events of each user; the others are attributed'
     """
     how, _, number = kind.partition(":")
+    if how == "time" and number:
+        split = by_time(traces.with_least(least), _instant(number))
+        known = np.flatnonzero(split.training.lengths)
+        if len(known) < 2:
+            raise ParameterError(
+                f"at least 2 users must have events before {number}, got {len(known)}; choose a later time."
+            )
+        words = f"each user's events before {number}; those from then on are attributed"
+        return Split(split.training.select(known), split.target.select(known)), words
     # Not isdigit, which also takes letters that int does not, such as a superscript.
     count = int(number) if number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS else 0
     needed = max(least, count + 1)
@@ -351,7 +375,19 @@ def split_of(traces: Traces, kind: str = "half", *, least: int = 2) -> tuple[Spl
         return by_count(kept, count), f"the first {count} events of each user; the others are attributed"
     if how == "rest" and count:
         return leave_out(kept, count), f"all but the first {count} events of each user, which are attributed"
-    raise ParameterError(f"--split must be half, all, first:N or rest:N with N >= 1, got {kind!r}.")
+    raise ParameterError(f"--split must be half, all, first:N or rest:N with N >= 1, or time:WHEN, got {kind!r}.")
+
+
+def _instant(text: str) -> int | float:
+    """Return a time that is written as a number, or as a date, which is meant in nanoseconds."""
+    try:
+        return float(text) if "." in text else int(text)
+    except ValueError:
+        pass
+    try:
+        return int(np.datetime64(text, "ns").astype(np.int64))
+    except ValueError:
+        raise ParameterError(f"--split time: needs a number or a date such as 2024-01-01, got {text!r}.") from None
 
 
 def numbered(values: Any, wanted: str) -> tuple[AnyArray, int]:

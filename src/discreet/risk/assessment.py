@@ -7,13 +7,14 @@ least" and never "less than". The right sides hold for every attack and all data
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import exp, expm1, inf, log2
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray
+from discreet.arrays import BoolArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.result_table import facts_as_html
@@ -21,12 +22,13 @@ from discreet.core.traces import Split
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
 from discreet.risk.attacks.reports import match_reports, one_report
-from discreet.risk.attacks.traces import ALL, ATTACKS, Attempt, level_of_each, match, strongest
+from discreet.risk.attacks.traces import ALL, ATTACKS, JOINTLY, Attempt, Naming, level_of_each, strongest
 from discreet.risk.bounds.identification import NO_LIMIT, Bound, Bounds, at_most, identification_bounds, limit
 from discreet.risk.scores.biometric import pse_of_ranks
-from discreet.risk.scores.pse import PSE, Information, pse_of_scores
+from discreet.risk.scores.pse import PSE, Information, information_of_posterior, pse_of_scores
 from discreet.risk.scores.rates import DET, RankCurve, Rate, det, rank_curve, rate
 from discreet.risk.scores.scores import Ranks, Scores
+from discreet.risk.uniqueness import Uniqueness, uniqueness
 
 REPORTS = "likelihood of reports"
 
@@ -49,17 +51,27 @@ class Assessment(ABC):
 
     Attributes:
         attack: name of the attack.
-        scores: of the attack, with ranks.
+        scores: of the attack, one trace at a time.
+        places: of the right users by what the attack names.
         ranks: rates at which the right user is among the best.
         pse: lower bounds on the PIE by the scores, and the paper's figure.
         rank_pse: a lower bound on the PIE by the ranks.
         det: the DET curve of genuine and impostor pairs.
         largest_list: k, the length of the longest list of guesses.
         level: confidence of the attack's interval; each interval has a higher level if several attacks were tried.
+
+    Example:
+        >>> from discreet.core.random import SeededRandom
+        >>> from discreet.core.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> found = assess(split, alone=True, random=SeededRandom(1))
+        >>> found.attack, found.largest_list, found.consistent
+        ('markov', 2, True)
     """
 
     attack: str
     scores: Scores
+    places: Ranks
     ranks: RankCurve
     pse: PSE
     rank_pse: Information
@@ -113,14 +125,14 @@ class Assessment(ABC):
 
     @property
     def certified(self) -> float:
-        """Lower bound on the PIE, in bits: the larger one of the two certified."""
-        return max(self.pse.best.certified or 0.0, self.rank_pse.certified or 0.0)
+        """Lower bound on the PIE, in bits: the largest one of those certified."""
+        bounds = self.pse.best, self.pse.certified, self.rank_pse
+        return max(bound.certified or 0.0 for bound in bounds)
 
     @property
     def singled_out(self) -> int:
         """Number of probes whose best score is their own user's alone."""
-        ranks = self.scores.ranks
-        return int(np.count_nonzero((ranks.greater == 0) & (ranks.ties == 1)))
+        return int(np.count_nonzero((self.places.greater == 0) & (self.places.ties == 1)))
 
     @property
     def ends(self) -> str:
@@ -133,6 +145,8 @@ class Assessment(ABC):
 
     def success_among(self, users: int) -> Rate:
         """Return the rate at which the right user scores best among fewer users, drawn at random around that one.
+
+        By the scores of one trace at a time, whatever the attack.
 
         Raises:
             ParameterError: if there are not so many users.
@@ -158,12 +172,36 @@ class Assessment(ABC):
         return f"They tell at least {self.certified:.3g} {takes}" if self.certified else f"None {takes} is certified"
 
 
+@dataclass(frozen=True, slots=True)
+class TraceGroup:
+    """The traces with so many events.
+
+    Attributes:
+        fewest: events of a trace.
+        most: events of a trace.
+        success: how often the attack names the right user of these traces.
+
+    Example:
+        >>> from discreet.core.random import SeededRandom
+        >>> from discreet.core.traces import Traces, by_half
+        >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 8, list("abab") + list("cccc") + list("dededede"))
+        >>> [(one.fewest, one.success.value) for one in assess(by_half(traces), random=SeededRandom(1)).by_events]
+        [(2, 1.0), (4, 1.0)]
+    """
+
+    fewest: int
+    most: int
+    success: Rate
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class TraceAssessment(Assessment):
     """An assessment of traces that are published as they are, which nothing bounds.
 
     Attributes:
         tried: the attacks with their rates of success, the strongest first; the intervals of all of them hold at once.
+        unique: how far the traces differ.
+        events: ``(probes,)`` numbers of events of the traces.
         unlearned: share of the traces of which nothing was learned: they share no event with what is known of their own
             user, or more than half of the other users resemble them more; all of them if the strongest attack is not
             shown to name more than guessing would, unless the attacker knows the traces themselves.
@@ -171,13 +209,15 @@ class TraceAssessment(Assessment):
     Example:
         >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
-        >>> assessment = assess(split, attack="visits")
+        >>> assessment = assess(split, attack="markov")
         >>> assessment.users, assessment.success.value, assessment.singled_out
         (2, 1.0, 2)
     """
 
     tried: tuple[Attempt, ...]
     unlearned: float
+    unique: Uniqueness
+    events: IntArray
 
     def __repr__(self) -> str:
         nothing = f", nothing learned of {self.unlearned:.2%})" if self.unlearned else ")"
@@ -188,9 +228,9 @@ class TraceAssessment(Assessment):
         """The identification risk: the upper limit of this attack, which a better one may exceed.
 
         Traces of which nothing was learned count as named, so that an attack that has nothing to go by supports no
-        limit.
+        limit. Never more than traces that are the same allow.
         """
-        return min(self.success.high + self.unlearned, 1.0)
+        return min(self.success.high + self.unlearned, self.unique.limit)
 
     @property
     def alpha(self) -> float:
@@ -200,7 +240,21 @@ class TraceAssessment(Assessment):
     @property
     def consistent(self) -> bool:
         """True if no measured figure is above its bound, except by chance."""
-        return self.certified <= self.alpha
+        return self.certified <= self.alpha and self.success.low <= self.unique.limit
+
+    @property
+    def by_events(self) -> tuple["TraceGroup", ...]:
+        """The rates of success among traces with so many events, in up to ten groups of about even size."""
+        hits = self.places.hits()
+        edges = np.unique(np.quantile(self.events, np.linspace(0, 1, 11), method="lower"))
+        groups = np.searchsorted(edges[1:-1], self.events, "right")
+        strata = []
+        for group in np.unique(groups):
+            inside = groups == group
+            fewest, most = int(self.events[inside].min()), int(self.events[inside].max())
+            named = rate(float(hits[inside].sum()), int(inside.sum()), level=self.success.level)
+            strata.append(TraceGroup(fewest, most, named))
+        return tuple(strata)
 
     @property
     def yardstick(self) -> str:
@@ -254,8 +308,9 @@ class TraceAssessment(Assessment):
         ends = self.ends + (", the choice accounted for" if several else "")
         first = self._named("traces without names", f"{how} ({ends}")
         answer = (self.unlearned_sentence, first) if self.is_mostly_blind else (first, self.unlearned_sentence)
-        bits = f"{self._bits}; nothing limits what a better attack finds."
-        return tuple(filter(None, (*answer, bits, self.yardstick)))
+        bits = f"{self._bits}; nothing limits what a better attack finds"
+        bits += "." if self.unique.limit == 1 else f", but that equal traces stay together: {limit(self.unique.limit)}."
+        return tuple(filter(None, (*answer, bits, self.unique.sentence, self.yardstick)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -316,6 +371,7 @@ def assess(
     split: Split,
     *,
     attack: str = ALL,
+    alone: bool = False,
     mechanism: BlockMechanism | Channel | None = None,
     reports: int = 1,
     largest_list: int = 10,
@@ -328,6 +384,7 @@ def assess(
         split: the training traces, which the attacker knows by name, and the target.
         attack: for traces without obfuscation: "all" for the strongest of `ATTACKS`, or one of these. Reports are
             attacked by their likelihood.
+        alone: whether users may have several traces, so that "all" leaves out the attack on all traces at once.
         mechanism: over the events' codes, 0..d - 1: each user sends their first events in the target through it.
             None for traces without obfuscation.
         reports: t, how many events of each user, with a mechanism.
@@ -350,19 +407,26 @@ def assess(
         >>> assessment.success.value, round(assessment.risk, 2)
         (0.24, 0.29)
     """
+    if mechanism is not None and attack != ALL:
+        raise ParameterError(f"reports are attacked by their likelihood, so attack={attack!r} goes without mechanism.")
     source = checked_source(random)
     reports, listed = checked_whole("reports", reports, 1), checked_whole("largest_list", largest_list, 1)
     _refuse_unknown(split)
-    scores, tried, blind = _attacked(split, attack, mechanism, reports, level=level, random=source)
+    names = [name for name in ATTACKS if not (alone and name == JOINTLY)] if attack == ALL else [attack]
+    outcome, tried = _attacked(split, names, mechanism, reports, level=level, random=source)
     each = level_of_each(level, max(len(tried), 1))
     users = split.training.users
-    lists, ranks = sorted({1, min(listed, users)}), scores.ranks
+    lists, ranks, scores = sorted({1, min(listed, users)}), outcome.ranks, outcome.scores
+    pse = pse_of_scores(scores, users=users, level=each, random=source)
+    if outcome.own is not None:
+        pse = replace(pse, info_nce=information_of_posterior(outcome.own, users=users, level=each))
     shared: dict[str, Any] = {
         "attack": tried[0].attack if tried else REPORTS,
         "scores": scores,
+        "places": ranks,
         "ranks": rank_curve(ranks.greater, ranks.ties, ks=lists, users=users, level=each),
-        "pse": pse_of_scores(scores, users=users, level=each, random=source),
-        "rank_pse": pse_of_ranks(ranks.greater, ranks.ties, users=users, level=each, random=source),
+        "pse": pse,
+        "rank_pse": pse_of_ranks(scores.ranks.greater, scores.ranks.ties, users=users, level=each, random=source),
         "det": det(scores),
         "largest_list": lists[-1],
         "level": level,
@@ -377,8 +441,10 @@ def assess(
     # few users all may be named without showing more than guessing would; the interval then limits nothing itself.
     success: Rate = shared["ranks"].rates[0]
     guessed = split.training is not split.target and success.low <= 1 / users and success.high < 1
-    unlearned = 1.0 if guessed else _share_unlearned(ranks, blind)
-    return TraceAssessment(**shared, tried=tried, unlearned=unlearned)
+    unlearned = 1.0 if guessed else _share_unlearned(ranks, outcome.blind)
+    events = split.target.lengths[ranks.users]
+    unique = uniqueness(split.target, level=level, random=source)
+    return TraceAssessment(**shared, tried=tried, unlearned=unlearned, unique=unique, events=events)
 
 
 def _refuse_unknown(split: Split) -> None:
@@ -398,22 +464,21 @@ def _share_unlearned(ranks: Ranks, blind: BoolArray) -> float:
 
 def _attacked(
     split: Split,
-    attack: str,
+    names: Sequence[str],
     mechanism: BlockMechanism | Channel | None,
     reports: int,
     *,
     level: float,
     random: RandomSource,
-) -> tuple[Scores, tuple[Attempt, ...], BoolArray]:
-    """Return the scores of the attack on reports, or of the strongest one on traces; and the rest of `strongest`."""
+) -> tuple[Naming, tuple[Attempt, ...]]:
+    """Return the naming by the attack on reports, or by the strongest one on traces, and the attempts on these."""
     if mechanism is None:
         if reports > 1:
             raise ParameterError(f"reports={reports} needs a mechanism; traces without one are published as they are.")
-        matcher, tried, blind = strongest(split, tuple(ATTACKS) if attack == ALL else [attack], level=level)
-        return match(matcher), tried, blind
-    if attack != ALL:
-        raise ParameterError(f"reports are attacked by their likelihood, so attack={attack!r} goes without mechanism.")
-    return match_reports(split, mechanism, events=reports, random=random), (), np.zeros(0, np.bool_)
+        found = strongest(split, names, level=level, random=random)
+        return replace(found.outcome, blind=found.blind), found.attempts
+    scores = match_reports(split, mechanism, events=reports, random=random)
+    return Naming(scores, scores.ranks, np.zeros(scores.n, np.bool_)), ()
 
 
 SWEPT = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0)

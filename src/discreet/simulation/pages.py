@@ -167,6 +167,8 @@ def measured(assessment: Assessment) -> tuple[list[str], list[list[str]]]:
     """Return headings and cells of what was measured, beside what bounds every attack."""
     users, bits = assessment.users, log2(assessment.users)
     named = listed = NO_LIMIT
+    if isinstance(assessment, TraceAssessment):
+        named = limit(assessment.unique.limit)
     if isinstance(assessment, ReportAssessment):
         named, listed = limit(assessment.risk), limit(assessment.list_bound.value)
     rows = [
@@ -177,6 +179,14 @@ def measured(assessment: Assessment) -> tuple[list[str], list[list[str]]]:
     if isinstance(assessment, TraceAssessment) and assessment.unlearned:
         rows += [["nothing learned of (traces)", f"{assessment.unlearned:.2%}", ""]]
         rows += [["identification risk, these counted as named", limit(assessment.risk), ""]]
+    if isinstance(assessment, TraceAssessment):
+        worst = max(assessment.by_events, key=lambda one: one.success.value)
+        span = f"{worst.fewest}" if worst.fewest == worst.most else f"{worst.fewest} to {worst.most}"
+        named_of_these = _with_interval(worst.success, assessment)
+        rows[1:1] = [[f"right user named, of traces with {span} events", named_of_these, ""]]
+        unique, fourth = assessment.unique, assessment.unique.singled_out[3]
+        rows += [["unique as they are (traces)", f"{unique.unique:,} of {unique.traces:,}", ""]]
+        rows += [["singled out by 4 random events", f"{fourth.value:.3g} ({fourth.low:.3g} to {fourth.high:.3g})", ""]]
     rows += [["singled out (users)", f"{assessment.singled_out:,} of {users:,}", ""]]
     return ["", "measured", "at most"], [*rows, ["equal error rate", f"{assessment.det.equal_error_rate:.4g}", ""]]
 

@@ -1,9 +1,7 @@
 """Features are counted some users at a time: how many must not matter."""
 
 from collections import Counter
-from collections.abc import Callable
 from itertools import pairwise
-from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.core.traces import Split, Traces
 from discreet.risk.attacks import features
-from discreet.risk.attacks.traces import Matcher, _step_totals, cosine, markov, match, tf_idf, visits
+from discreet.risk.attacks.traces import _step_totals, markov, match, visits
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, table, visit_factors
 
 ROWS = st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=2, max_size=9)
@@ -60,16 +58,3 @@ def test_scores_of_parts_are_those_of_pairs(data: st.DataObject, most: int) -> N
         for model, factors in ((markov, markov_factors), (visits, visit_factors)):
             expected = table(split, lambda known, trace, factors=factors: fixed(factors(known, trace)))
             assert_agrees(match(model(split)), *expected)
-
-
-@given(st.data(), st.integers(1, 20), st.sampled_from([cosine, tf_idf]))
-def test_similarities_of_parts_are_those_of_the_whole(
-    data: st.DataObject, most: int, model: Callable[[Split], Matcher]
-) -> None:
-    split = drawn(data)
-    whole = match(model(split))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(features, "_EVENTS_PER_PART", most)
-        found = match(model(split))
-    for name in ("genuine", "ranks.greater", "ranks.ties", "thresholds", "impostor_counts", "impostor_ties"):
-        np.testing.assert_array_equal(attrgetter(name)(found), attrgetter(name)(whole))

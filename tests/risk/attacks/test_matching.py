@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet.core.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.kernels.matching import Bins, locate
-from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, cosine, markov, match, match_rows, tf_idf, visits
+from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, markov, match, match_rows, visits
 from discreet.risk.scores import Scores
 from refusals import refused
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, scored, table, visit_factors
@@ -84,46 +84,10 @@ def test_users_without_a_shared_feature_tie_at_the_floor() -> None:
     assert scores.impostor_ties.tolist() == [12, 0]
 
 
-def cosines(split: Split, weigh: Callable[[list[int]], np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    def score(known: list[int], trace: list[int]) -> float:
-        a, b = weigh(known), weigh(trace)
-        norms = np.sqrt((a @ a) * (b @ b))
-        return float(a @ b / norms) if norms else 0.0
-
-    return table(split, score)
-
-
-@splits
-def test_cosines(split: Callable[[Traces], Split]) -> None:
-    whole = split(draw(7))
-    size = whole.training.event_count
-    having = np.array([sum(x in one for one in events_of(whole.training)) for x in range(size)])
-    rarity = np.log(whole.training.users / np.maximum(having, 1))
-    counts = lambda events: np.bincount(events, minlength=size).astype(float)  # noqa: E731
-    for model, weigh in [(cosine, lambda e: np.sign(counts(e))), (tf_idf, lambda e: counts(e) * rarity)]:
-        users, matrix = cosines(whole, weigh)
-        matcher = model(whole)
-        found = match(matcher)
-        own = matrix[np.arange(len(users)), users]
-        np.testing.assert_allclose(found.genuine * found.unit, own, atol=1e-5)
-        np.testing.assert_allclose(scored(matcher) * found.unit, matrix, atol=1e-5)
-        # Beyond rounding, ranks are those of the exact cosines, and proportional users tie.
-        rounded = np.round(matrix, 4)
-        greater = [(row > s).sum() for row, s in zip(rounded, rounded[np.arange(len(users)), users], strict=True)]
-        assert np.abs(found.ranks.greater - greater).max() <= 1
-
-
-def test_proportional_users_tie() -> None:
-    traces = Traces.of([0] * 4 + [1] * 8, [0, 1, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1])
-    scores = match(cosine(Split(traces, traces)))
-    assert scores.ranks.ties.tolist() == [2, 2]
-    assert scores.success() == 0.5
-
-
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_nothing_depends_on_the_threads(threads: int) -> None:
     whole = by_half(draw(11, users=300, places=40, longest=30))
-    for model in (markov, visits, cosine, tf_idf):
+    for model in (markov, visits):
         first = match(model(whole), threads=1)
         found = match(model(whole), threads=threads)
         for name in ("genuine", "ranks.greater", "ranks.ties", "thresholds", "impostor_counts", "impostor_ties"):
@@ -139,7 +103,7 @@ def test_a_function_of_ones_own() -> None:
 
 def test_one_user_alone() -> None:
     traces = Traces.of([5, 5, 5], [1, 2, 1])
-    for model in (markov, visits, cosine, tf_idf):
+    for model in (markov, visits):
         found = match(model(by_half(traces)))
         assert (found.success(), found.m) == (1.0, 0)
 
@@ -174,7 +138,7 @@ def test_thresholds_that_crowd_in_one_cell() -> None:
     assert places.tolist() == sum(np.searchsorted(thresholds, scores, side) for side in ("left", "right")).tolist()
 
 
-@pytest.mark.parametrize("model", [markov, visits, cosine, tf_idf])
+@pytest.mark.parametrize("model", [markov, visits])
 @pytest.mark.parametrize("places", [5, 150, 3000])
 def test_ranks_of_a_crowd_and_of_a_few(model: Callable[[Split], Matcher], places: int) -> None:
     """Whether all sums are gone through or those begun are listed, ranks are those of single pairs."""

@@ -26,6 +26,7 @@ from discreet.core.traces import Split, Traces, split_of
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, sweep
+from discreet.risk.attacks.traces import ATTACKS
 from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds, limit
 from discreet.risk.scores.biometric import Biometric, biometric
 from discreet.simulation.pages import measured, tried_in_words, write_page
@@ -90,7 +91,8 @@ class _Events(OptionGroup):
         """Return the traces in the tables."""
         columns: dict[str, Any] = {"user": self.user, "event": self.event, "time": self.time, "missing": self.missing}
         with progress_bar("reading the events") as progress:
-            return read_traces(tables, domain=domain, progress=partial(progress, "reading the events"), **columns)
+            how = partial(progress, "reading the events")
+            return read_traces(tables, domain=domain, progress=how, keep_times=self.time is not None, **columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,13 @@ class _Attack(OptionGroup):
         default="all",
         show_default=True,
         bars={"plan epsilon": "{} is for events as they are; reports are attacked by their likelihood."},
-        help="The strongest of all attacks on traces, or one: markov, visits, smoothed, tf-idf, cosine.",
+        help=f"The strongest of all attacks on traces, or one: {', '.join(ATTACKS)}.",
+    )
+    alone: bool = option(
+        "--alone",
+        is_flag=True,
+        bars={"plan epsilon": "{} is for events as they are; reports are attacked one user at a time."},
+        help="A user may have several of the traces: leave out the attack on all of them at once.",
     )
     plan: Path | None = option(
         "--plan", type=InputFile(), help="Plan by which events are obfuscated before they are published."
@@ -188,7 +196,12 @@ def traces(
     read = events.read(tables, domain)
     parts, knowledge = split_of(read, events.split, least=events.least)
     mechanism = mechanism or how.of_epsilon(parts.target.event_count)
-    chosen: dict[str, Any] = {"attack": how.attack, "reports": how.reports, "largest_list": how.largest_list}
+    chosen: dict[str, Any] = {
+        "attack": how.attack,
+        "alone": how.alone,
+        "reports": how.reports,
+        "largest_list": how.largest_list,
+    }
     with progress_bar("comparing every trace with every user"):
         assessment = assess(parts, mechanism=mechanism, random=random, **chosen)
     record = _assessment_record(assessment, parts, knowledge, read)
@@ -229,7 +242,13 @@ _ASSESSMENT = (
 )
 """The figures of an assessment, for programs."""
 
-_OF_TRACES = (Fact("attacks_tried", "tried"), Fact("traces_of_which_nothing_was_learned", "unlearned"))
+_OF_TRACES = (
+    Fact("attacks_tried", "tried"),
+    Fact("traces_of_which_nothing_was_learned", "unlearned"),
+    Fact("uniqueness", "unique"),
+    Fact("by_number_of_events", "by_events"),
+    Fact("traces_that_differ_at_most", "unique.limit"),
+)
 _OF_REPORTS = (
     Fact("reports", "reports"),
     Fact("pie_at_most_bits", "alpha"),

@@ -1,4 +1,4 @@
-"""Attacks on traces: transitions and visits matched, and the strongest of them.
+"""Attacks on traces: likelihoods matched, what was learned, and the strongest of all.
 
 The choice of the smoothing share lambda, from training alone.
 
@@ -11,7 +11,7 @@ with c_i(x) of their N_i events and C(x) of all N events at x. lambda maximizes 
 (leave-one-out likelihood) over a small grid. An event whose place occurs only once has probability 0 for every lambda,
 and is left out of the sum.
 
-Matching algorithms: the likelihood, or the similarity, of a probe's trace and a candidate's.
+Matching algorithms: the likelihood of a probe's trace given a candidate's.
 
 Every one is a constant for the trace plus a sum over features that the trace and the user share,
 
@@ -28,17 +28,20 @@ Whoever reports the best of k attacks reports the luckiest one too. So the inter
 then all of them hold together with probability 1 - a at least (Bonferroni), and with them that of whichever is chosen.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_between, checked_level
+from discreet.core.random import RandomSource, checked_source
 from discreet.core.traces import Split, Traces
-from discreet.errors import ParameterError
+from discreet.errors import DataError, ParameterError
 from discreet.risk.attacks.features import UNIT, KeyCounts, Known, Probes, Visited, events_of, first_and_steps, steps
+from discreet.risk.attacks.learned import Logit, Pairs, Posterior
 from discreet.risk.scores.rates import Rate, rate
 from discreet.risk.scores.scores import Ranks, Rows, Scores, checked_owners, folded
 
@@ -122,7 +125,7 @@ class Matcher:
         return self.problem.users
 
 
-def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = None) -> Matcher:
+def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
     """Return the matcher that scores by the likelihood under each user's Markov chain, in nats [PIE, section 5].
 
     ln pi(Y_1) + sum_t ln Lambda(Y_t, Y_t+1), where pi and Lambda are the shares of a user's visits, and of their steps
@@ -131,7 +134,6 @@ def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = No
     Args:
         split: training and target.
         zero: what probabilities of 0 become; in (0, 1).
-        visited: the training's events, if they were counted before.
 
     Example:
         >>> from discreet.risk.attacks.traces import match
@@ -145,7 +147,7 @@ def markov(split: Split, *, zero: float = SMALLEST, visited: Visited | None = No
     been, moved = Known(table), Known(table)
     # They let go of it when they have all that it is for.
     del table
-    for part, known in visited or Visited(split.training):
+    for part, known in Visited(split.training):
         been.add(known, [_visit_weights(part, known, floor)])
         rows = KeyCounts.of(part, steps)
         moved.add(rows, [_rounded_logs(rows.counts / _step_totals(rows, size)) - floor])
@@ -166,23 +168,6 @@ def _step_totals(rows: KeyCounts, size: int) -> IntArray:
     return np.repeat(np.diff(running[edges]), np.diff(edges))
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A matching algorithm whose features are the events themselves.
-
-    Attributes:
-        asked: the weights of what a probe has.
-        known: the weights of what each user of a part has, given that part and its counts.
-        floor: what every event of a probe scores if the user was never there, in units.
-        unit: of the scores.
-    """
-
-    asked: Callable[[KeyCounts], AnyArray]
-    known: Callable[[Traces, KeyCounts], AnyArray]
-    floor: int
-    unit: float
-
-
 def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
     """Return the matcher that scores by the log-likelihood of visits, sum_t ln pi(Y_t), in nats.
 
@@ -197,115 +182,15 @@ def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
         >>> match(visits(split)).success()
         1.0
     """
-    return next(matchers(split, [rule_of_visits(zero)]))
-
-
-def smoothed(split: Split, *, share: float | None = None) -> Matcher:
-    """Return the matcher by smoothed visits: sum_t ln((1 - lambda) pi(Y_t) / p(Y_t) + lambda), in nats.
-
-    p is the share of all training events at a place. So this is the likelihood ratio of a trace: its user repeats one
-    of their events with probability 1 - lambda, otherwise any user's, against a trace of random events of all users.
-    For each trace the order of the users is that of the likelihood, and traces of rare and of popular places can be
-    compared.
-
-    Args:
-        split: training and target.
-        share: lambda, in (0, 1); None for that which best foretells each event of training from the others (see
-            `discreet.risk.attacks.traces`).
-
-    Example:
-        >>> from discreet.risk.attacks.traces import match
-        >>> from discreet.core.traces import Traces, by_half
-        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
-        >>> match(smoothed(split, share=0.1)).success()
-        1.0
-    """
-    visited = Visited(split.training)
-    return next(matchers(split, [rule_of_smoothed(visited, share)], visited))
-
-
-def cosine(split: Split) -> Matcher:
-    """Return the matcher by the cosine of sets of events: |both| / sqrt(|one| |other|), such as of rated items.
-
-    Example:
-        >>> from discreet.risk.attacks.traces import match
-        >>> from discreet.core.traces import Traces, by_half
-        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
-        >>> match(cosine(split)).success()
-        1.0
-    """
-    return next(matchers(split, [rule_of_cosine()]))
-
-
-def tf_idf(split: Split) -> Matcher:
-    """Return the matcher by the cosine of counts times ln(n / users who have the event), over training.
-
-    Example:
-        >>> from discreet.risk.attacks.traces import match
-        >>> from discreet.core.traces import Traces, by_half
-        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
-        >>> match(tf_idf(split)).success()
-        1.0
-    """
-    visited = Visited(split.training)
-    return next(matchers(split, [rule_of_tf_idf(visited)], visited))
-
-
-def rule_of_visits(zero: float = SMALLEST) -> Rule:
-    """Return the rule of `visits`."""
     floor = _floor(zero)
-    return Rule(_counts, lambda part, rows: _visit_weights(part, rows, floor), floor, UNIT)
-
-
-def rule_of_smoothed(visited: Visited, share: float | None = None) -> Rule:
-    """Return the rule of `smoothed`."""
-    chosen = foretelling_share(visited) if share is None else checked_between("share", share)
-    popularity = visited.of_anybody() / max(visited.traces.events.size, 1)
-
-    def known(part: Traces, rows: KeyCounts) -> IntArray:
-        ratio = _shares(part, rows) / popularity[rows.keys]
-        return np.rint(np.log1p((1 - chosen) / chosen * ratio) / UNIT).astype(np.int64)
-
-    return Rule(_counts, known, int(_rounded_logs(np.array([chosen]))[0]), UNIT)
-
-
-def rule_of_cosine() -> Rule:
-    """Return the rule of `cosine`."""
-    return _similarity(lambda rows: np.ones(len(rows.keys)))
-
-
-def rule_of_tf_idf(visited: Visited) -> Rule:
-    """Return the rule of `tf_idf`."""
-    having = np.zeros(visited.traces.event_count, dtype=np.int64)
-    for _, rows in visited:
-        np.add.at(having, rows.keys, 1)
-    rarity = np.log(visited.traces.users / np.maximum(having, 1))
-    return _similarity(lambda rows: rows.counts * rarity[rows.keys])
-
-
-def matchers(split: Split, rules: Sequence[Rule], visited: Visited | None = None) -> Iterator[Matcher]:
-    """Yield the matchers of several rules; events are counted once.
-
-    Args:
-        split: training and target.
-        rules: of the algorithms.
-        visited: the training's events, if they were counted before.
-
-    Yields:
-        a matcher for each, in order.
-
-    Raises:
-        DataError: if no user has an event in the target.
-    """
-    probes, table = Probes.of(split.target, events_of, lambda rows: [rule.asked(rows) for rule in rules])
+    probes, table = Probes.of(split.target, events_of, lambda rows: [rows.counts])
     gathered = Known(table)
     # It lets go of it when it has all that it is for.
     del table
-    for part, rows in visited or Visited(split.training):
-        gathered.add(rows, [rule.known(part, rows) for rule in rules])
-    known, lengths = [gathered.joined()], split.target.lengths[probes.users]
-    for which, rule in enumerate(rules):
-        yield Matcher(probes.problem(split.training.users, lengths * rule.floor, known, which), rule.unit)
+    for part, rows in Visited(split.training):
+        gathered.add(rows, [_visit_weights(part, rows, floor)])
+    constants = split.target.lengths[probes.users] * floor
+    return Matcher(probes.problem(split.training.users, constants, [gathered.joined()]), UNIT)
 
 
 def counted_visits(training: Traces) -> KeyCounts:
@@ -321,21 +206,8 @@ def _shares(training: Traces, known: KeyCounts) -> FloatArray:
     return known.counts / np.repeat(training.lengths, np.diff(known.offsets))
 
 
-def _counts(rows: KeyCounts) -> AnyArray:
-    return rows.counts
-
-
 def _floor(zero: float) -> int:
     return int(_rounded_logs(np.array([checked_between("zero", zero)]))[0])
-
-
-def _similarity(weigh: Callable[[KeyCounts], FloatArray]) -> Rule:
-    """Return the rule that scores by the cosine of weighted vectors; the unit is squared, as both are rounded."""
-
-    def weights(rows: KeyCounts) -> IntArray:
-        return rows.normalised(weigh(rows))
-
-    return Rule(weights, lambda _, rows: weights(rows), 0, UNIT**2)
 
 
 def _rounded_logs(probabilities: FloatArray) -> IntArray:
@@ -393,23 +265,7 @@ def match_rows(rows: Rows, users: IntArray, candidates: int) -> Scores:
     return Scores.from_rows(rows, checked_owners(users, len(users), candidates), candidates)
 
 
-ATTACKS: dict[str, Callable[[Split], Matcher]] = {
-    "markov": markov,
-    "visits": visits,
-    "smoothed": smoothed,
-    "tf-idf": tf_idf,
-    "cosine": cosine,
-}
-"""Matching algorithms by name; obfuscated reports are always attacked by their likelihood."""
-
 ALL = "all"
-
-_RULES: dict[str, Callable[[Visited], Rule]] = {
-    "visits": lambda _: rule_of_visits(),
-    "smoothed": rule_of_smoothed,
-    "tf-idf": rule_of_tf_idf,
-    "cosine": lambda _: rule_of_cosine(),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,20 +300,115 @@ def level_of_each(level: float, attempts: int) -> float:
     return 1 - (1 - checked_level(level)) / attempts
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Naming:
+    """The users whom an attack names, and by which scores.
+
+    Attributes:
+        scores: of each trace by itself.
+        ranks: of the right users by what the attack names.
+        blind: ``(probes,)`` true where nothing was learned of the trace: it shares nothing with its own user by which
+            this attack goes, and is given to that one no more than guessing would.
+        own: ``(probes,)`` logarithms of the probabilities of the right users; None if scores are no posterior.
+    """
+
+    scores: Scores
+    ranks: Ranks
+    blind: BoolArray
+    own: FloatArray | None = None
+
+
+class Attacker:
+    """Somebody who knows the training traces by name, and what they have worked out so far."""
+
+    def __init__(self, split: Split, random: RandomSource) -> None:
+        self.split, self.random = split, random
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """The probabilities of users to be the one of each trace."""
+        probes = np.flatnonzero(self.split.target.lengths)
+        if not len(probes):
+            raise DataError("no user has an event in the target; split the traces elsewhere.")
+        return Logit.taught(self.split, self.random).posterior(Pairs(self.split, probes, self.random))
+
+    def by_markov(self) -> Naming:
+        """Attack by the Markov chains of users."""
+        matcher = markov(self.split)
+        scores = match(matcher)
+        return Naming(scores, scores.ranks, scores.genuine == matcher.problem.constants)
+
+    def by_learning(self) -> Naming:
+        """Attack each trace by the posterior."""
+        own, scores = self.posterior.own, self.posterior.scores()
+        return Naming(scores, scores.ranks, self.posterior.strangers & (own <= -np.log(scores.ranks.candidates)), own)
+
+    def of_all_at_once(self) -> Naming:
+        """Attack all traces together, where every user has one at most."""
+        return replace(self.by_learning(), ranks=self.posterior.jointly().ranks())
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """An attack on traces.
+
+    Attributes:
+        name: of the attack.
+        words: what the attacker does, for people.
+        outcome: of the attack by somebody.
+
+    Example:
+        >>> from discreet.core.random import SeededRandom
+        >>> from discreet.core.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> [attack.outcome(Attacker(split, SeededRandom(1))).ranks.greater.tolist() for attack in ATTACKS.values()]
+        [[0, 0], [0, 0], [0, 0]]
+    """
+
+    name: str
+    words: str
+    outcome: Callable[[Attacker], Naming]
+
+
+JOINTLY = "jointly"
+_LEARNS = "learns from the known events, cut in two, what tells users apart"
+
+ATTACKS = {
+    attack.name: attack
+    for attack in (
+        Attack("markov", "compares each trace with the Markov chain of each user's known events", Attacker.by_markov),
+        Attack("learned", f"{_LEARNS}, and gives each trace to the likeliest user", Attacker.by_learning),
+        Attack(JOINTLY, f"{_LEARNS}, and gives all traces at once, to each user one", Attacker.of_all_at_once),
+    )
+}
+"""Attacks on traces by name; obfuscated reports are always attacked by their likelihood."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Strongest:
+    """The attack that names the right user most often, among those tried.
+
+    Attributes:
+        outcome: of that attack.
+        attempts: all attacks, the strongest one first.
+        blind: ``(probes,)`` true where nothing was learned of the trace by any attack.
+    """
+
+    outcome: Naming
+    attempts: tuple[Attempt, ...]
+    blind: BoolArray
+
+
 def strongest(
-    split: Split, names: Sequence[str] = tuple(ATTACKS), *, level: float = 0.95, threads: int | None = None
-) -> tuple[Matcher, tuple[Attempt, ...], BoolArray]:
-    """Return the attack that names the right user most often, all attempts, and the probes that none can tell.
+    split: Split, names: Sequence[str] = tuple(ATTACKS), *, level: float = 0.95, random: RandomSource | None = None
+) -> Strongest:
+    """Return the attack that names the right user most often, the first of equal ones.
 
     Args:
         split: the training traces, which the attacker knows by name, and the target.
         names: some of `ATTACKS`.
         level: with which the intervals of all attempts hold together.
-        threads: how many to use; None for as many as there are processors.
-
-    Returns:
-        The matcher of the strongest attack, the first of equal ones; all attempts, the strongest one first; and
-        ``(probes,)`` true where by no attack a probe shares anything with what is known of its own user.
+        random: chooses what is learned from; None for fresh words.
 
     Raises:
         ParameterError: if no attack is named, or one that there is not.
@@ -466,37 +417,20 @@ def strongest(
     Example:
         >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
-        >>> matcher, attempts, blind = strongest(split, ["visits", "cosine"])
-        >>> matcher, [(attempt.attack, attempt.success.value) for attempt in attempts]
-        (Matcher(2 probes, 2 candidates), [('visits', 1.0), ('cosine', 1.0)])
-        >>> blind.tolist()
-        [False, False]
+        >>> found = strongest(split, ["markov", "learned"])
+        >>> [(attempt.attack, attempt.success.value) for attempt in found.attempts], found.blind.tolist()
+        ([('markov', 1.0), ('learned', 1.0)], [False, False])
     """
-    from discreet.kernels.matching import chances_of_own, genuine_scores
-
     unknown = [name for name in names if name not in ATTACKS]
     if unknown or not names:
         raise ParameterError(f"attack must be {ALL} or one of {', '.join(ATTACKS)}, got attack={''.join(unknown)!r}.")
-    each, attempts = level_of_each(level, len(names)), []
-    best: tuple[float, Matcher] | None = None
-    blind = np.ones(np.count_nonzero(split.target.lengths), np.bool_)
-    for name, matcher in _prepared(split, names):
-        genuine = genuine_scores(matcher.problem, threads=threads)
-        blind &= genuine == matcher.problem.constants
-        named = float(chances_of_own(matcher.problem, genuine, threads=threads).sum())
-        attempts.append(Attempt(name, rate(named, matcher.probes, level=each)))
-        if best is None or named > best[0]:
-            best = named, matcher
-    assert best is not None
+    attacker, each = Attacker(split, checked_source(random)), level_of_each(level, len(names))
+    outcomes = [(name, ATTACKS[name].outcome(attacker)) for name in names]
     # Sorting keeps the order of equals.
-    return best[1], tuple(sorted(attempts, key=lambda one: -one.success.value)), blind
-
-
-def _prepared(split: Split, names: Sequence[str]) -> Iterator[tuple[str, Matcher]]:
-    """Yield the matchers by name; events are counted once for all of them."""
-    visited, alike = Visited(split.training), [name for name in names if name in _RULES]
-    if "markov" in names:
-        yield "markov", markov(split, visited=visited)
-    if alike:
-        rules = [_RULES[name](visited) for name in alike]
-        yield from zip(alike, matchers(split, rules, visited), strict=True)
+    outcomes.sort(key=lambda one: -float(one[1].ranks.hits().sum()))
+    attempts = tuple(
+        Attempt(name, rate(float(hits.sum()), len(hits), level=each))
+        for name, hits in ((name, outcome.ranks.hits()) for name, outcome in outcomes)
+    )
+    blind: BoolArray = np.logical_and.reduce([outcome.blind for _, outcome in outcomes])
+    return Strongest(outcomes[0][1], attempts, blind)

@@ -541,8 +541,12 @@ def _genuine_folds(counts: IntArray, folds: int, random: RandomSource) -> list[I
 
 def _impostor_folds(counts: IntArray, folds: int, random: RandomSource) -> AnyArray:
     """Return ``(folds, 1 + b)`` counts of random folds of ``(1 + b,)`` counts of impostor scores."""
-    generator = np.random.Generator(np.random.PCG64(fresh_words(random, 4).tolist()))
-    return generator.multinomial(counts, np.full(folds, 1 / folds)).T
+    return generator_of(random).multinomial(counts, np.full(folds, 1 / folds)).T
+
+
+def generator_of(random: RandomSource) -> np.random.Generator:
+    """Return a generator of NumPy that is seeded by a source of words."""
+    return np.random.Generator(np.random.PCG64(fresh_words(random, 4).tolist()))
 
 
 def even_folds(count: int, folds: int, random: RandomSource) -> IntArray:
@@ -724,9 +728,26 @@ def pse_of_folds(folds: list[Fold], users: int, level: float) -> PSE:
     return PSE(certified, info_nce, None, users)
 
 
-def _bound(name: str, mean: Mean, sizes: tuple[int, int], level: float) -> Information:
+def information_of_posterior(own: FloatArray, *, users: int, level: float) -> Information:
+    """Return InfoNCE of a posterior over users, that was fitted to other data, for a uniform prior.
+
+    Args:
+        own: ``(n,)`` logarithms of the probabilities of the right users.
+        users: N.
+        level: confidence of the interval.
+
+    Example:
+        >>> information = information_of_posterior(np.log(np.full(200, 0.5)), users=16, level=0.95)
+        >>> information.bits, information.bounds_pie
+        (3.0, True)
+    """
+    mean = Mean.of(own + log(users), np.ones(len(own)), users)
+    return _bound(INFO_NCE, mean, (len(own), len(own) * (users - 1)), level, "a posterior fitted to what was known")
+
+
+def _bound(name: str, mean: Mean, sizes: tuple[int, int], level: float, method: str = _METHOD) -> Information:
     low, high = mean.limits(level)
-    return Information(name, bits(mean.nats), (bits(low), bits(high)), level, _METHOD, *sizes, bounds_pie=True)
+    return Information(name, bits(mean.nats), (bits(low), bits(high)), level, method, *sizes, bounds_pie=True)
 
 
 def _paper_of_matrix(matrix: AnyArray, *, halves: int, level: float, random: RandomSource) -> Information:

@@ -1,0 +1,132 @@
+"""Compiled kernels of pairs of a probe and a candidate: shortlists, and sums over what both of them have.
+
+Rows are those of `events`: row i of an array is ``array[offsets[i]:offsets[i + 1]]``.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.kernels.compiling import compiled
+from discreet.kernels.events import rows_per_task
+from discreet.kernels.parallel import map_blocks
+
+_Ints = NDArray[np.int64]
+_Numbers = NDArray[np.int32]
+_Floats = NDArray[np.float32]
+Rows = tuple[_Ints, _Numbers, _Floats]
+"""Offsets ``(rows + 1,)``, keys ``(m,)`` and weights, ``(m,)`` or ``(m, k)``."""
+
+NOBODY = -1
+"""Fills a list that is shorter than others."""
+
+
+def nearest(index: Rows, probes: Rows, candidates: int, most: int, budget: int) -> _Numbers:
+    """Return the candidates with the largest sums of products of weights over the keys that they share with a probe.
+
+    Keys are gone through from the rarest on, as long as they have no more owners together than the budget: what most
+    candidates have tells little, and would cost the square of their number.
+
+    Args:
+        index: by key, ``(keys + 1,)`` offsets, the owners and their weights ``(m,)``, above 0.
+        probes: rows with weights ``(m,)``, above 0.
+        candidates: their number.
+        most: length of a list.
+        budget: owners looked at for each probe.
+
+    Returns:
+        ``(probes, most)`` candidates in any order, `NOBODY` where fewer share anything.
+    """
+    lists = np.full((probes[0].size - 1, most), NOBODY, np.int32)
+
+    def search(start: int, stop: int) -> None:
+        _nearest(index, probes, (candidates, budget), (start, stop), lists)
+
+    map_blocks(search, len(lists), block=rows_per_task(len(lists)))
+    return lists
+
+
+def shared_sums(probes: Rows, candidates: Rows, lists: _Numbers, keys: int) -> _Floats:
+    """Return the sums of products of weights over the keys that a probe shares with each candidate of its list.
+
+    Args:
+        probes: rows with weights ``(m, k)``.
+        candidates: rows with weights ``(m, k)``.
+        lists: ``(probes, l)`` candidates.
+        keys: number of different keys.
+
+    Returns:
+        Shape ``(probes, l, k)``; 0 for `NOBODY`.
+    """
+    sums = np.zeros((*lists.shape, probes[2].shape[1]), np.float32)
+
+    def add(start: int, stop: int) -> None:
+        _shared_sums(probes, candidates, (lists, keys), (start, stop), sums)
+
+    map_blocks(add, len(lists), block=rows_per_task(len(lists)))
+    return sums
+
+
+@compiled()
+def _nearest(index: Any, probes: Any, limits: Any, rows: Any, lists: _Numbers) -> None:
+    offsets, owners, weights = index
+    starts, keys, asked = probes
+    candidates, budget = limits
+    sums, touched, most = np.zeros(candidates, np.float64), np.empty(candidates + 1, np.int32), lists.shape[1]
+    for probe in range(rows[0], rows[1]):
+        row = keys[starts[probe] : starts[probe + 1]]
+        sizes = offsets[row + 1] - offsets[row]
+        found, visited = 0, 0
+        for place in np.argsort(sizes, kind="mergesort"):
+            visited += sizes[place]
+            if visited > budget:
+                break
+            weight = asked[starts[probe] + place]
+            for i in range(offsets[row[place]], offsets[row[place] + 1]):
+                owner = owners[i]
+                # Always written, kept only if new: without a branch.
+                touched[found] = owner
+                found += sums[owner] == 0
+                sums[owner] += weight * weights[i]
+        _list(sums, touched[:found], lists[probe], most)
+
+
+@compiled()
+def _list(sums: Any, touched: _Numbers, chosen: _Numbers, most: int) -> None:
+    """List the touched candidates with the largest sums, the first ones of equal sums, and clear the sums."""
+    least = -np.inf
+    if touched.size > most:
+        least = np.partition(sums[touched], touched.size - most)[touched.size - most]
+    place = 0
+    for owner in touched:
+        if sums[owner] > least:
+            chosen[place] = owner
+            place += 1
+    for owner in touched:
+        if place < most and sums[owner] == least:
+            chosen[place] = owner
+            place += 1
+        sums[owner] = 0
+
+
+@compiled()
+def _shared_sums(probes: Any, candidates: Any, pairs: Any, rows: Any, sums: Any) -> None:
+    starts, asked_keys, asked = probes
+    offsets, known_keys, known = candidates
+    lists, keys = pairs
+    places = np.full(keys, -1, np.int64)
+    for probe in range(rows[0], rows[1]):
+        for q in range(starts[probe], starts[probe + 1]):
+            places[asked_keys[q]] = q
+        for place in range(lists.shape[1]):
+            candidate = lists[probe, place]
+            if candidate < 0:
+                continue
+            for i in range(offsets[candidate], offsets[candidate + 1]):
+                q = places[known_keys[i]]
+                if q >= 0:
+                    for k in range(asked.shape[1]):
+                        sums[probe, place, k] += asked[q, k] * known[i, k]
+        for q in range(starts[probe], starts[probe + 1]):
+            places[asked_keys[q]] = -1

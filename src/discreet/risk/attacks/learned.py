@@ -1,0 +1,457 @@
+"""The attack that learns: which of the users known does a trace come from?
+
+It learns from what is known only. The known events of each user are cut in two, the later part is attributed to the
+earlier ones, and a conditional logit [McFadden 1974] learns how much each *feature* of a pair of a trace and a user
+speaks for it. So the scores of a trace are a posterior over all users, P(u | y) = exp(w x(y, u)) / sum, and the mean of
+ln(n P(u | y)) is InfoNCE: a certified lower bound on the PIE [spec of exact risk, section 4].
+
+Only users on a *list* are compared: those who share most with the trace, the rarest events first, and of at most
+`DENSE_USERS` users those with the most similar profile who share nothing with it. All others are one alternative of the
+logit, and share its probability by their activity A alone.
+
+Features, sums over the events x that both have unless said otherwise, with a visits of the user, of A in all, at D
+places, b of B and C of the trace, r(x) the rarity ln(n / users who have x), and p(x) the share of x in all events:
+
+- b ln(1 + (1 - lambda)/lambda (a/A) / p(x)) for two lambda: the likelihood of smoothed visits;
+- sqrt(ab / AB), the affinity of visits; 1 / sqrt(DC), the cosine of sets; the cosines of r sqrt(a) and of r a;
+- r(x), and r(x) by how late the user and how early the trace had x;
+- ln(1 + sum of r) over the steps that both made;
+- whether they share nothing, and ln A;
+- the cosine of profiles: of the sets of events, weighted by r and projected on their largest singular vectors;
+- where there is a clock, the affinity of the hours of the week.
+
+The length of a trace is no feature: cut in halves, everybody would have two of the same length.
+
+All at once: where every user has one trace at most, the posteriors are scaled until each user has one trace's worth of
+probability (Sinkhorn), and each trace is attributed by what comes of it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.core.random import RandomSource
+from discreet.core.traces import Split, Traces, by_lengths
+from discreet.risk.attacks.features import UNIT
+from discreet.risk.scores.pse import generator_of
+from discreet.risk.scores.scores import Ranks, Scores, folded
+
+DENSE_USERS = 20_000
+"""Up to so many users the profiles of all pairs are compared."""
+
+SHARES = (0.3, 0.03)
+_EVENTS, _SET, _STEPS_MADE, _NOTHING, _ACTIVITY, _PROFILE, _HOURS, _ALL = 8, 4, 8, 9, 10, 11, 12, 13
+"""Numbers of features: those that are sums over shared events, the one of sets, the others, and how many there are."""
+_LISTED, _ALIKE, _LISTED_OF_MANY = 600, 160, 64
+_BUDGET = 1 << 15
+_TAUGHT = 4_000
+_RANK, _ITERATIONS = 96, 4
+_HOUR, _WEEK = 3600, 168
+_UNITS = {9 + 3 * step + more: 10 ** (3 * step) for step in range(4) for more in (0, 1)}
+_PROBES_PER_BLOCK = 1 << 11
+_PRECISION = 2.0
+_STEPS, _LEAST_STEP = 60, 1e-6
+_ROUNDS, _EVEN, _TINY = 200, 1e-6, 1e-300
+_MOST = 1000.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Visits:
+    """The different events of each user: counts, how early the first one and how late the last one came."""
+
+    offsets: IntArray
+    keys: AnyArray
+    counts: FloatArray
+    early: FloatArray
+    late: FloatArray
+
+    @classmethod
+    def of(cls, traces: Traces) -> Self:
+        users, lengths = np.arange(traces.users), traces.lengths
+        who = np.repeat(users, lengths)
+        order = np.argsort(who * np.int64(max(traces.event_count, 1)) + traces.events, kind="stable")
+        keys = traces.events[order]
+        new = np.append(True, (keys[1:] != keys[:-1]) | (who[1:] != who[:-1]))[: len(keys)]
+        starts = np.flatnonzero(new)
+        place = (np.arange(len(who)) - traces.offsets[who])[order]
+        late = np.add.reduceat(np.append(1 / (lengths[who] - place + 1.0), 0), starts)
+        early = np.add.reduceat(np.append(1 / (place + 2.0), 0), starts)
+        return cls(
+            np.searchsorted(starts, traces.offsets).astype(np.int64),
+            keys[starts].astype(np.int32),
+            np.diff(starts, append=len(keys)).astype(np.float64),
+            early[: len(starts)],
+            late[: len(starts)],
+        )
+
+    @property
+    def sizes(self) -> IntArray:
+        return np.diff(self.offsets)
+
+    def each(self, of_user: AnyArray) -> AnyArray:
+        return np.repeat(of_user, self.sizes)
+
+    def unit(self, weights: FloatArray) -> FloatArray:
+        """Return weights divided by the Euclidean norm of their user's."""
+        who = self.each(np.arange(len(self.sizes)))
+        norms = np.sqrt(np.bincount(who, weights**2, len(self.sizes)))
+        return weights / np.maximum(norms[who], 1e-300)
+
+
+class Pairs:
+    """Probes and candidates with the features of their pairs."""
+
+    def __init__(self, split: Split, probes: IntArray, random: RandomSource) -> None:
+        self.training, self.users, n = split.training, probes, split.training.users
+        self.target = split.target.select(probes)
+        self.known, self.asked = _Visits.of(self.training), _Visits.of(self.target)
+        having = np.bincount(self.known.keys, minlength=self.training.event_count)
+        self.rarity = np.where(having > 0, np.log(n / np.maximum(having, 1)), 0.0)
+        lengths = np.log(np.maximum(self.training.lengths, 1))
+        self.activity = (lengths - lengths.mean()).astype(np.float32)
+        self._rows = self._event_rows()
+        self._steps = self._step_rows()
+        self._hours = _hours(self.target, self.training)
+        self._profiles = _profiles(self, random) if n <= DENSE_USERS else None
+
+    def _event_rows(self) -> tuple[Any, Any]:
+        known, asked, rarity = self.known, self.asked, self.rarity
+        popular = np.bincount(self.training.events, minlength=len(rarity)) / max(len(self.training), 1)
+        ratio = known.counts / known.each(self.training.lengths) / popular[known.keys]
+        roots = np.sqrt(known.counts), np.sqrt(asked.counts)
+        of_user = [
+            *(np.log1p((1 - share) / share * ratio) for share in SHARES),
+            known.unit(roots[0]),
+            rarity[known.keys],
+            1 / np.sqrt(known.each(known.sizes)),
+            known.unit(rarity[known.keys] * roots[0]),
+            rarity[known.keys] * known.late,
+            known.unit(rarity[known.keys] * known.counts),
+        ]
+        of_trace = [
+            *(asked.counts for _ in SHARES),
+            asked.unit(roots[1]),
+            np.ones(len(asked.keys)),
+            1 / np.sqrt(asked.each(asked.sizes)),
+            asked.unit(rarity[asked.keys] * roots[1]),
+            asked.early,
+            asked.unit(rarity[asked.keys] * asked.counts),
+        ]
+        sides = (asked, of_trace), (known, of_user)
+        rows = [(one.offsets, one.keys, np.stack(weights, axis=1).astype(np.float32)) for one, weights in sides]
+        return rows[0], rows[1]
+
+    def _step_rows(self) -> tuple[Any, Any, int]:
+        """Return the different steps of the probes, and those of the candidates that some probe has, by rarity."""
+        from discreet.kernels.events import KeyTable, count_keys, transitions
+
+        table = KeyTable()
+        (offsets, keys, _), (starts, others, _) = (
+            count_keys(side.offsets, transitions(side.offsets, side.events, side.event_count, start=False))
+            for side in (self.target, self.training)
+        )
+        asked, known = table.number(keys), table.find(others)
+        shared = np.flatnonzero(known >= 0)
+        having = np.bincount(known[shared], minlength=table.size)
+        rarity = np.log(self.training.users / np.maximum(having, 1))[known[shared], None].astype(np.float32)
+        rows = np.searchsorted(shared, starts), known[shared], rarity
+        return (offsets, asked, np.ones((len(asked), 1), np.float32)), rows, table.size
+
+    @property
+    def strangers(self) -> BoolArray:
+        """``(probes,)`` true where a trace shares no event with what is known of its own user."""
+        from discreet.kernels.pairs import shared_sums
+
+        size = self.training.event_count
+        shared = shared_sums(*self._rows, self.users[:, None].astype(np.int32), size)[:, 0, _SET]
+        strangers: BoolArray = shared == 0
+        return strangers
+
+    def lists(self) -> AnyArray:
+        """Return ``(probes, l)`` candidates worth a comparison, ascending, `NOBODY` first."""
+        from discreet.kernels.events import invert
+        from discreet.kernels.pairs import nearest
+
+        n, (offsets, keys, weights) = self.training.users, self._rows[1]
+        most = min(_LISTED if n <= DENSE_USERS else _LISTED_OF_MANY, n)
+        index: Any = invert(self.training.event_count, [(offsets, keys, weights[:, 0])], np.float32)
+        starts, asked, counts = self._rows[0]
+        found = nearest(index, (starts, asked, counts[:, 0].copy()), n, most, _BUDGET)
+        if self._profiles is not None:
+            found = np.concatenate([found, _most_alike(self, self._profiles, min(_ALIKE, n))], axis=1)
+        found.sort(axis=1)
+        found[:, :-1][found[:, 1:] == found[:, :-1]] = -1
+        found.sort(axis=1)
+        return found
+
+    def alternatives(self, lists: AnyArray, start: int = 0) -> tuple[FloatArray, FloatArray]:
+        """Return the features of all alternatives of some probes, and the logarithms of how many users each stands for.
+
+        Args:
+            lists: ``(m, l)`` candidates of some probes.
+            start: the first of these.
+
+        Returns:
+            ``(m, l + 1, f + 1)`` and ``(m, l + 1)``; the last alternative is everybody who is not listed, with a
+            feature of its own.
+        """
+        there = lists >= 0
+        features = np.zeros((len(lists), lists.shape[1] + 1, _ALL + 1), np.float32)
+        features[:, :-1, :-1], features[:, -1, -1] = self.features(lists, start), 1
+        stands = np.column_stack([there, self.training.users - there.sum(axis=1)])
+        return features, np.log(stands, out=np.full(stands.shape, -np.inf), where=stands > 0)
+
+    def features(self, lists: AnyArray, start: int = 0) -> FloatArray:
+        """Return the ``(m, l, f)`` features of probes start .. start + m - 1 with the candidates of their lists."""
+        from discreet.kernels.pairs import shared_sums
+
+        rows, there = slice(start, start + len(lists)), lists >= 0
+        features = np.zeros((*lists.shape, _ALL), np.float32)
+        events, size = features[:, :, :_EVENTS], self.training.event_count
+        events[:] = shared_sums(_cut(self._rows[0], rows), self._rows[1], lists, size)
+        steps = shared_sums(_cut(self._steps[0], rows), self._steps[1], lists, self._steps[2])[:, :, 0]
+        nothing = events[:, :, _SET] == 0
+        features[:, :, _STEPS_MADE] = np.log1p(steps)
+        features[:, :, _NOTHING] = nothing
+        features[:, :, _ACTIVITY] = self.activity[lists]
+        for place, sides in ((_PROFILE, self._profiles), (_HOURS, self._hours)):
+            if sides is not None:
+                features[:, :, place] = np.einsum("mr,mlr->ml", sides[0][rows], sides[1][lists])
+        features[~there] = 0
+        return features
+
+
+def _cut(rows: Any, kept: slice) -> Any:
+    offsets, keys, weights = rows
+    offsets = offsets[kept.start : kept.stop + 1]
+    inside = slice(offsets[0], offsets[-1])
+    return offsets - offsets[0], keys[inside], weights[inside]
+
+
+def _hours(*sides: Traces) -> list[FloatArray] | None:
+    """Return the roots of the ``(users, 168)`` shares of hours of the week of each side; None without a clock.
+
+    A clock counts from 1970, in the unit in which times of today have 10, 13, 16 or 19 digits.
+    """
+    roots = []
+    for side in sides:
+        if side.times is None or not len(side):
+            return None
+        unit = _UNITS.get(len(str(abs(int(side.times[len(side) // 2])))))
+        if unit is None:
+            return None
+        hours = (side.times // (unit * _HOUR)).astype(np.int64) % _WEEK
+        who = np.repeat(np.arange(side.users), side.lengths)
+        counts = np.bincount(who * _WEEK + hours, minlength=side.users * _WEEK).reshape(-1, _WEEK).astype(np.float32)
+        counts += 0.5 * (np.roll(counts, 1, axis=1) + np.roll(counts, -1, axis=1))
+        roots.append(np.sqrt(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)))
+    return roots
+
+
+def _sets(pairs: Pairs) -> tuple[Any, Any]:
+    """Return matrices of the sets of events of probes and of candidates, weighted by rarity, rows of length 1."""
+    from scipy.sparse import csr_array
+
+    sides = []
+    for visits in (pairs.asked, pairs.known):
+        weights = visits.unit(pairs.rarity[visits.keys]).astype(np.float32)
+        sides.append(csr_array((weights, visits.keys, visits.offsets), shape=(len(visits.sizes), len(pairs.rarity))))
+    return sides[0], sides[1]
+
+
+def _profiles(pairs: Pairs, random: RandomSource) -> tuple[FloatArray, FloatArray]:
+    """Return unit vectors of probes and candidates: their sets, projected on the largest singular vectors."""
+    from scipy.sparse import vstack
+
+    both = vstack(_sets(pairs)).tocsr()
+    basis = generator_of(random).standard_normal((both.shape[1], min(_RANK, *both.shape)), dtype=np.float32)
+    for _ in range(_ITERATIONS):
+        # Subspace iteration [Halko, Martinsson and Tropp 2011].
+        basis = np.linalg.qr(both.T @ (both @ basis))[0].astype(np.float32)
+    vectors = np.asarray(both @ basis)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return vectors[: len(pairs.users)], vectors[len(pairs.users) :]
+
+
+def _most_alike(pairs: Pairs, profiles: tuple[FloatArray, FloatArray], most: int) -> AnyArray:
+    """Return the ``(probes, most)`` candidates with the most similar profiles, those who share events come last."""
+    (asked, known), sets = profiles, _sets(pairs)
+    lists = np.empty((len(asked), most), np.int32)
+    for start in range(0, len(asked), _PROBES_PER_BLOCK):
+        block = slice(start, start + _PROBES_PER_BLOCK)
+        alike = asked[block] @ known.T
+        shared = (sets[0][block] @ sets[1].T).tocoo()
+        alike[shared.coords] -= 4
+        lists[block] = np.argpartition(-alike, most - 1, axis=1)[:, :most]
+    return lists
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Logit:
+    """A conditional logit: the weight of each feature of a pair.
+
+    Attributes:
+        weights: ``(f + 1,)``, the last one that of everybody who is not listed.
+    """
+
+    weights: FloatArray
+
+    @classmethod
+    def taught(cls, split: Split, random: RandomSource) -> Self:
+        """Return the logit that best tells from each other the later parts of what is known.
+
+        With little to learn from it stays close to the likelihood of smoothed visits.
+
+        Args:
+            split: of the known events is learned; of the target only the usual length counts.
+            random: chooses up to 1,500 users to learn from.
+        """
+        known, lengths = split.training, split.target.lengths
+        later = np.minimum(known.lengths // 2, int(np.median(lengths[lengths > 0])))
+        chosen = np.sort(generator_of(random).permutation(np.flatnonzero(later))[:_TAUGHT])
+        before = np.eye(_ALL + 1)[0]
+        if not len(chosen):
+            return cls(before)
+        pairs = Pairs(by_lengths(known, known.lengths - later), chosen, random)
+        lists = pairs.lists()
+        features, offsets = pairs.alternatives(lists)
+        listed = lists == chosen[:, None]
+        own = np.where(listed.any(axis=1), listed.argmax(axis=1), lists.shape[1])
+        scale = np.maximum(features[np.isfinite(offsets)].std(axis=0, dtype=np.float64), 1e-3)
+        return cls(_fitted((features / scale).astype(np.float32), offsets, own, before * scale) / scale)
+
+    def posterior(self, pairs: Pairs) -> "Posterior":
+        """Return the probabilities of all users to be the one of each trace."""
+        lists = pairs.lists()
+        logs = np.empty((len(lists), lists.shape[1] + 1))
+        for start in range(0, len(lists), _PROBES_PER_BLOCK):
+            block = slice(start, start + _PROBES_PER_BLOCK)
+            features, offsets = pairs.alternatives(lists[block], start)
+            logs[block] = _log_shares(features @ self.weights + offsets)
+        others = pairs.training.users - np.count_nonzero(lists >= 0, axis=1)
+        rest = np.where(others > 0, logs[:, -1] - np.log(np.maximum(others, 1)), -np.inf)
+        common = self.weights[_ACTIVITY] * pairs.activity
+        common = common - np.log(np.mean(np.exp(common)))
+        return Posterior(pairs.users, lists, logs[:, :-1], rest, common, pairs.strangers)
+
+
+def _log_shares(worth: FloatArray) -> FloatArray:
+    """Return the logarithms of the ``(m, l)`` shares of exp(worth) in the sum of each row."""
+    worth = worth - worth.max(axis=1, keepdims=True)
+    shares: FloatArray = worth - np.log(np.exp(worth).sum(axis=1, keepdims=True))
+    return shares
+
+
+def _fitted(features: FloatArray, offsets: FloatArray, own: IntArray, before: FloatArray) -> FloatArray:
+    """Return the weights of the largest likelihood, with a small ridge around those of before, by Newton's method."""
+    weights, rows, size = before, np.arange(len(own)), len(before)
+    flat, chosen = features.reshape(-1, size), features[rows, own]
+
+    def value(weights: FloatArray) -> tuple[float, FloatArray]:
+        logs = _log_shares(features @ weights + offsets)
+        return float(logs[rows, own].sum()) - _PRECISION / 2 * float((weights - before) @ (weights - before)), logs
+
+    best, logs = value(weights)
+    for _ in range(_STEPS):
+        shares = np.exp(logs)[:, :, None].astype(np.float32)
+        means = np.einsum("mlf,ml->mf", features, shares[:, :, 0])
+        slope = (chosen - means).sum(axis=0) - _PRECISION * (weights - before)
+        curve = (flat * shares.reshape(-1, 1)).T @ flat - means.T @ means + _PRECISION * np.eye(size)
+        step, length = np.linalg.solve(curve.astype(np.float64), slope.astype(np.float64)), 1.0
+        after, others = value(weights + step)
+        while after < best and length > _LEAST_STEP:
+            length /= 2
+            after, others = value(weights + length * step)
+        if after <= best + _LEAST_STEP * len(own):
+            break
+        weights, best, logs = weights + length * step, after, others
+    return weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Posterior:
+    """The probabilities of users to be the one of each trace.
+
+    Attributes:
+        users: ``(m,)`` users of the traces.
+        lists: ``(m, l)`` candidates, -1 for nobody.
+        logs: ``(m, l)`` logarithms of their probabilities.
+        rest: ``(m,)`` logarithms of the probability of users who are not listed.
+        common: ``(n,)`` logarithms of the factor of each user where that one is not listed, for all traces.
+        strangers: ``(m,)`` true where a trace shares no event with what is known of its own user.
+    """
+
+    users: IntArray
+    lists: AnyArray
+    logs: FloatArray
+    rest: FloatArray
+    common: FloatArray
+    strangers: BoolArray
+
+    @property
+    def _listed(self) -> Any:
+        """``(m, l)`` where the right user is listed."""
+        return self.lists == self.users[:, None]
+
+    @property
+    def own(self) -> FloatArray:
+        """``(m,)`` logarithms of the probabilities of the right users."""
+        own = self.logs[np.arange(len(self.users)), self._listed.argmax(axis=1)]
+        return np.where(self._listed.any(axis=1), own, self.rest + self.common[self.users])
+
+    def ranks(self) -> Ranks:
+        """Return the ranks of the right users."""
+        units, rest, common = (_in_units(logs) for logs in (self.logs, self.rest, self.common))
+        listed, others = self._listed, (self.lists >= 0) & ~self._listed
+        own = np.where(listed.any(axis=1), _in_units(self.own), rest + common[self.users])
+        ascending, gap = np.sort(common), own - rest
+        # All users but those who are listed, and oneself.
+        above, upto = (len(common) - np.searchsorted(ascending, gap, side) for side in ("right", "left"))
+        above -= np.where(self.lists >= 0, common[self.lists] > gap[:, None], False).sum(axis=1)
+        same = upto - (len(common) - np.searchsorted(ascending, gap, "right"))
+        same -= np.where(self.lists >= 0, common[self.lists] == gap[:, None], False).sum(axis=1)
+        above += ((units > own[:, None]) & others).sum(axis=1)
+        same += ((units == own[:, None]) & others).sum(axis=1) + listed.any(axis=1)
+        return Ranks(above, same, self.users, len(common))
+
+    def scores(self) -> Scores:
+        """Return the logarithms as scores, in units; users who are not listed tie."""
+        even = replace(self, common=np.zeros(len(self.common)))
+        units, rest, own = (_in_units(logs) for logs in (self.logs, self.rest, even.own))
+        others = (self.lists >= 0) & ~self._listed
+        unlisted = len(self.common) - 1 - others.sum(axis=1)
+        thresholds = np.unique(own)
+        counts = np.zeros(2 * len(thresholds) + 1, np.int64)
+        for scores, weights in ((units[others], None), (rest, unlisted)):
+            places = np.searchsorted(thresholds, scores, "left") + np.searchsorted(thresholds, scores, "right")
+            counts += np.bincount(places, weights, len(counts)).astype(np.int64)
+        return Scores(own, thresholds, *folded(counts), places=even.ranks(), unit=UNIT)
+
+    def jointly(self) -> Self:
+        """Return the probabilities if every user has one trace at most: rows and columns scaled (Sinkhorn).
+
+        The traces that are missing are one row that may be anybody's.
+        """
+        from scipy.sparse import csr_array
+
+        m, n, there = len(self.users), len(self.common), self.lists >= 0
+        rest, common = np.exp(self.rest), np.exp(self.common)
+        whose = np.repeat(np.arange(m), there.sum(axis=1))
+        above = np.exp(self.logs[there]) - rest[whose] * common[self.lists[there]]
+        listed = csr_array((above, (whose, self.lists[there])), shape=(m, n))
+        back, rows, columns, missing = listed.T.tocsr(), np.ones(m), np.ones(n), float(n > m)
+        for _ in range(_ROUNDS):
+            filled = columns * (back @ rows + common * (rest @ rows) + missing)
+            columns = columns / np.maximum(filled, _TINY)
+            rows = 1 / np.maximum(listed @ columns + rest * (common @ columns), _TINY)
+            missing = (n - m) / columns.sum()
+            if np.abs(filled - 1).max() < _EVEN:
+                break
+        logs = np.where(there, self.logs + np.log(rows)[:, None] + np.log(columns)[self.lists], -np.inf)
+        return replace(self, logs=logs, rest=self.rest + np.log(rows), common=self.common + np.log(columns))
+
+
+def _in_units(logs: FloatArray) -> IntArray:
+    return np.rint(np.clip(logs, -_MOST, _MOST) / UNIT).astype(np.int64)

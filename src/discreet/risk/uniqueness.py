@@ -1,0 +1,121 @@
+"""Uniqueness of traces: what nobody can tell apart, and how few events tell somebody apart.
+
+Traces that are the same stay together, whoever looks at them: of m traces, c of them different, no attack names more
+than c/m on average. Beyond that nothing bounds what traces tell as they are. How many events an attacker needs is
+counted instead: a user is *unique* by p of their events, drawn at random, if nobody else has all of them (the unicity
+of de Montjoye et al. 2013), and the number of those who have them is the k of k-map.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.arrays import IntArray
+from discreet.core.random import RandomSource, checked_source
+from discreet.core.traces import Traces
+from discreet.errors import DataError
+from discreet.risk.scores.pse import generator_of
+from discreet.risk.scores.rates import Rate, rate
+
+MOST_EVENTS = 10
+FEW = 5
+"""Up to this many users are few, who have the same events."""
+
+_DRAWN = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Uniqueness:
+    """The uniqueness of traces: counts of those that differ, and rates at which few events single users out.
+
+    Attributes:
+        traces: number of traces with an event.
+        different: number of different ones: the same events in the same order, at the same times if these are known.
+        unique: number of traces that nobody else has.
+        unique_sets: number of those whose set of events nobody else has.
+        singled_out: for p = 1, 2, ..., 10, the rate of users who alone have p of their different events, drawn at
+            random, or all if there are fewer.
+        among_few: likewise the rate of users whose p events at most 5 users have, themselves included.
+    """
+
+    traces: int
+    different: int
+    unique: int
+    unique_sets: int
+    singled_out: tuple[Rate, ...]
+    among_few: tuple[Rate, ...]
+
+    @property
+    def limit(self) -> float:
+        """The largest share of traces that any attack gives to the right user, on average."""
+        return self.different / self.traces
+
+    @property
+    def sentence(self) -> str:
+        """The uniqueness in words."""
+        first, fourth = (self.singled_out[events - 1] for events in (1, 4))
+        alone, sets = (count / self.traces for count in (self.unique, self.unique_sets))
+        return (
+            f"{alone:.2%} of the traces are unique as they are, {sets:.2%} as sets of events; one random event "
+            f"singles out {first.value:.2%} of the users, four {fourth.value:.2%} ({fourth.level:.0%} interval "
+            f"{fourth.low:.2%} to {fourth.high:.2%})."
+        )
+
+
+def uniqueness(traces: Traces, *, level: float = 0.95, random: RandomSource | None = None) -> Uniqueness:
+    """Return the uniqueness of traces, by counting.
+
+    Args:
+        traces: of which those without an event do not count.
+        level: confidence of the intervals of rates, which are measured for 2,000 users if there are more.
+        random: draws users and their events; None for fresh words.
+
+    Raises:
+        DataError: if no user has an event.
+
+    Example:
+        >>> from discreet.core.random import SeededRandom
+        >>> traces = Traces.of(["u1"] * 3 + ["u2"] * 3 + ["u3"] * 3, list("aba") + list("aba") + list("bac"))
+        >>> found = uniqueness(traces, random=SeededRandom(1))
+        >>> found.different, found.unique, found.unique_sets, found.singled_out[2].value
+        (2, 1, 1, 0.3333333333333333)
+    """
+    users, generator = np.flatnonzero(traces.lengths), generator_of(checked_source(random))
+    if not len(users):
+        raise DataError("no user has an event, so that no trace is unique.")
+    spelled: list[bytes] = []
+    sets: list[IntArray] = []
+    for start, stop in zip(traces.offsets[users], traces.offsets[users + 1], strict=True):
+        events = traces.events[start:stop]
+        spelled.append(events.tobytes() + (b"" if traces.times is None else traces.times[start:stop].tobytes()))
+        sets.append(np.unique(events))
+    counts, same = Counter(spelled), Counter(one.tobytes() for one in sets)
+    chosen = generator.permutation(len(users))[:_DRAWN]
+    owners = _owners(sets)
+    having = np.stack([_having(generator.permutation(sets[user])[:MOST_EVENTS], owners) for user in chosen])
+    return Uniqueness(
+        len(users),
+        len(counts),
+        sum(count == 1 for count in counts.values()),
+        sum(count == 1 for count in same.values()),
+        tuple(rate(float(column.sum()), len(chosen), level=level) for column in (having == 1).T),
+        tuple(rate(float(column.sum()), len(chosen), level=level) for column in (having <= FEW).T),
+    )
+
+
+def _owners(sets: list[IntArray]) -> dict[int, IntArray]:
+    """Return the users who have each event."""
+    events, who = np.concatenate(sets), np.repeat(np.arange(len(sets)), [len(one) for one in sets])
+    order = np.argsort(events, kind="stable")
+    different, starts = np.unique(events[order], return_index=True)
+    return dict(zip(different.tolist(), np.split(who[order], starts[1:]), strict=True))
+
+
+def _having(drawn: IntArray, owners: dict[int, IntArray]) -> IntArray:
+    """Return the ``(10,)`` numbers of users who have the first of some events, the first two, and so on."""
+    among, counts = owners[int(drawn[0])], []
+    for event in drawn.tolist():
+        among = among[np.isin(among, owners[event], assume_unique=True)] if len(among) > 1 else among
+        counts.append(len(among))
+    return np.array(counts + [counts[-1]] * (MOST_EVENTS - len(counts)))

@@ -1,0 +1,296 @@
+"""The attack that learns: its features, its certificate, its joint matching, and what it finds and does not find."""
+
+from collections.abc import Callable
+from itertools import pairwise, permutations, product
+from math import log, log1p, sqrt
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.traces import Split, Traces, by_half, maximum_knowledge
+from discreet.kernels.pairs import NOBODY, nearest, shared_sums
+from discreet.risk.attacks.learned import DENSE_USERS, SHARES, Logit, Pairs, Posterior
+from discreet.risk.attacks.traces import Attacker
+from discreet.risk.scores.pse import information_of_posterior
+from slow_matching import events_of
+
+Random = np.random.Generator
+
+
+def rows(generator: Random, users: int, keys: int, width: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows of some users: different keys, weights above 0."""
+    chosen = [np.flatnonzero(generator.random(keys) < 0.3).astype(np.int32) for _ in range(users)]
+    offsets = np.cumsum([0, *map(len, chosen)])
+    shape = (offsets[-1], width) if width else offsets[-1]
+    return offsets, np.concatenate(chosen), generator.random(shape).astype(np.float32) + 0.1
+
+
+def test_sums_over_shared_keys_by_a_loop() -> None:
+    generator = np.random.default_rng(1)
+    probes, known = rows(generator, 7, 12, 3), rows(generator, 9, 12, 3)
+    lists = generator.integers(-1, 9, (7, 4)).astype(np.int32)
+    found = shared_sums(probes, known, lists, 12)
+    sides = [
+        [dict(zip(keys[a:b].tolist(), weights[a:b], strict=True)) for a, b in pairwise(offsets)]
+        for offsets, keys, weights in (probes, known)
+    ]
+    for probe, place in product(range(7), range(4)):
+        one, other = sides[0][probe], sides[1][lists[probe, place]] if lists[probe, place] >= 0 else {}
+        wanted = sum((one[key] * other[key] for key in one.keys() & other.keys()), np.zeros(3))
+        assert found[probe, place] == pytest.approx(wanted, rel=1e-5)
+
+
+def test_the_nearest_by_a_loop() -> None:
+    generator = np.random.default_rng(2)
+    table, probes = generator.random((30, 20)) * (generator.random((30, 20)) < 0.2), rows(generator, 8, 20)
+    owners = [np.flatnonzero(table[:, key]).astype(np.int32) for key in range(20)]
+    index = np.cumsum([0, *map(len, owners)]), np.concatenate(owners), table.T[table.T > 0].astype(np.float32)
+    found = nearest(index, probes, 30, 5, 1000)
+    for probe in range(8):
+        inside = slice(probes[0][probe], probes[0][probe + 1])
+        sums = table[:, probes[1][inside]].astype(np.float32) @ probes[2][inside]
+        wanted = np.sort(sums)[::-1][:5]
+        listed = found[probe][found[probe] != NOBODY]
+        assert len(set(listed.tolist())) == len(listed) == min(5, np.count_nonzero(sums))
+        assert np.sort(sums[listed])[::-1] == pytest.approx(wanted[: len(listed)], rel=1e-5)
+    nothing = nearest(index, probes, 30, 5, 0)
+    assert (nothing == NOBODY).all()
+    # The rarest keys come first, and one too many ends the search.
+    sizes = np.array([len(one) for one in owners])
+    few = nearest(index, probes, 30, 30, int(sizes[probes[1][: probes[0][1]]].min()))
+    rarest = probes[1][: probes[0][1]][np.argmin(sizes[probes[1][: probes[0][1]]])]
+    assert set(few[0][few[0] >= 0].tolist()) <= set(owners[rarest].tolist())
+
+
+def habits(generator: Random, users: int, events: int, places: int, loyal: float = 0.6) -> Traces:
+    """People with three favourite places each."""
+    who = np.repeat(np.arange(users), events)
+    favourite = generator.integers(0, places, (users, 3))[who, generator.integers(0, 3, len(who))]
+    where = np.where(generator.random(len(who)) < loyal, favourite, generator.integers(0, places, len(who)))
+    return Traces.of(who, where)
+
+
+def spelled_out(split: Split, probe: int, user: int) -> list[float]:
+    """The features of a pair, but for profiles and hours, event by event."""
+    known, target = events_of(split.training), events_of(split.target)
+    trace, history, n = target[probe], known[user], len(known)
+    everything = [x for row in known for x in row]
+    rarity = {x: log(n / sum(x in row for row in known)) for x in set(everything)}
+
+    def a(x: int) -> int:
+        return history.count(x)
+
+    def length(row: list[int], weigh: Callable[[int], float]) -> float:
+        return sqrt(sum((rarity.get(x, 0.0) * weigh(row.count(x))) ** 2 for x in set(row))) or 1.0
+
+    both = sorted(set(trace) & set(history))
+    likelihood = [
+        sum(
+            trace.count(x) * log1p((1 - share) / share * a(x) / len(history) * len(everything) / everything.count(x))
+            for x in both
+        )
+        for share in SHARES
+    ]
+    affinity = sum(sqrt(a(x) * trace.count(x)) for x in both) / sqrt(len(history) * len(trace))
+    rare = sum(rarity[x] for x in both)
+    cosine = len(both) / sqrt(len(set(history)) * len(set(trace)))
+    by_roots, by_counts = (
+        sum(rarity[x] ** 2 * weigh(a(x)) * weigh(trace.count(x)) for x in both)
+        / (length(history, weigh) * length(trace, weigh))
+        for weigh in (sqrt, float)
+    )
+    late = {x: sum(1 / (len(history) - i + 1) for i, y in enumerate(history) if y == x) for x in both}
+    early = {x: sum(1 / (i + 2) for i, y in enumerate(trace) if y == x) for x in both}
+    recent = sum(rarity[x] * late[x] * early[x] for x in both)
+    steps = [set(pairwise(row)) for row in known]
+    made = set(pairwise(trace)) & steps[user]
+    moves = log1p(sum(log(n / sum(step in one for one in steps)) for step in made))
+    activity = log(max(len(history), 1)) - float(np.mean([log(max(len(row), 1)) for row in known]))
+    events = [*likelihood, affinity, rare, cosine, by_roots, recent, by_counts]
+    return [events[i] for i in (0, 1, 2, 3, 4, 5, 6, 7)] + [moves, float(not both), activity]
+
+
+def test_features_by_a_loop() -> None:
+    split = by_half(habits(np.random.default_rng(3), 9, 12, 8))
+    pairs = Pairs(split, np.arange(9), SeededRandom(1))
+    lists = np.tile(np.arange(9, dtype=np.int32), (9, 1))
+    found = pairs.features(lists)
+    for probe, user in product(range(9), range(9)):
+        wanted = spelled_out(split, probe, user)
+        assert found[probe, user, : len(wanted)] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+    assert (np.abs(found[:, :, 11]) <= 1 + 1e-5).all()
+    assert not found[:, :, 12].any()
+
+
+def test_users_who_are_not_listed_share_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    from discreet.risk.attacks import learned
+
+    monkeypatch.setattr(learned, "_LISTED", 5)
+    monkeypatch.setattr(learned, "_ALIKE", 3)
+    split = by_half(habits(np.random.default_rng(4), 60, 12, 30))
+    posterior = Attacker(split, SeededRandom(1)).posterior
+    for one in (posterior, posterior.jointly()):
+        matrix = spread(one)
+        assert matrix.sum(axis=1) == pytest.approx(np.ones(60), abs=1e-5)
+        assert np.log(np.diag(matrix)) == pytest.approx(one.own, abs=1e-5)
+        rounded = np.round(np.log(matrix) * 2**20)
+        above = (rounded > np.diag(rounded)[:, None]).sum(axis=1)
+        # Sums of two rounded numbers are off by one.
+        assert np.abs(above - one.ranks().greater).max() <= 1
+    assert matrix.sum(axis=0) == pytest.approx(np.ones(60), abs=1e-3)
+
+
+def spread(posterior: Posterior) -> np.ndarray:
+    """The probabilities of all pairs."""
+    matrix = np.exp(posterior.rest[:, None] + posterior.common)
+    for row, listed, logs in zip(matrix, posterior.lists, posterior.logs, strict=True):
+        row[listed[listed >= 0]] = np.exp(logs[listed >= 0])
+    return matrix
+
+
+def test_scores_are_those_of_all_pairs() -> None:
+    split = by_half(habits(np.random.default_rng(5), 40, 12, 20))
+    posterior = Attacker(split, SeededRandom(1)).posterior
+    scores, matrix = posterior.scores(), np.rint(np.log(spread(posterior)) * 2**20)
+    own = np.diag(matrix)
+    assert np.abs(scores.genuine - own).max() <= 1
+    assert scores.n == 40
+    assert scores.m == 40 * 39
+    assert np.abs(scores.ranks.greater - (matrix > own[:, None]).sum(axis=1)).max() <= 1
+
+
+# The certificate
+
+
+def test_the_certificate_is_below_the_exact_information() -> None:
+    """Every trace of two events of users whose habits are known, with its probability: the PIE itself."""
+    informed = 0
+    for seed in range(4):
+        generator = np.random.default_rng(seed)
+        habit = generator.dirichlet(np.full(5, 0.5), 6) * 0.99 + 0.002
+        who = np.repeat(np.arange(6), 60)
+        known = Traces.of(who, [int(generator.choice(5, p=habit[user])) for user in who], domain=Domain(range(5)))
+        traces = list(product(range(known.event_count), repeat=2))
+        chances = np.array([[habit[user, a] * habit[user, b] for a, b in traces] for user in range(6)])
+        exact = float((chances * np.log2(chances / chances.mean(axis=0))).sum() / 6)
+        posterior = []
+        for start in range(0, len(traces), 6):
+            some = traces[start : start + 6]
+            offsets = np.minimum(np.arange(7), len(some)) * 2
+            target = Traces(offsets, np.array(some, np.int32).ravel(), known.event_count)
+            posterior.append(spread(Attacker(Split(known, target), SeededRandom(1)).posterior))
+        bits = float((chances * np.log2(6 * np.concatenate(posterior).T)).sum() / 6)
+        assert bits <= exact + 1e-6
+        informed += bits > 0.05
+    assert informed == 4
+
+
+def test_the_certificate_of_a_posterior_is_its_mean() -> None:
+    own = np.log([0.5] * 100 + [0.25] * 100)
+    found = information_of_posterior(own, users=8, level=0.95)
+    assert found.bits == pytest.approx(1.5)
+    assert found.bounds_pie
+    assert found.certified is not None
+    assert found.certified < 1.5
+
+
+# All at once
+
+
+def test_joint_margins_name_nearly_as_many_as_those_of_all_permutations() -> None:
+    named = {"alone": 0.0, "jointly": 0.0, "exact": 0.0}
+    for seed in range(60):
+        generator = np.random.default_rng(seed)
+        n = int(generator.integers(3, 7))
+        matrix = generator.dirichlet(np.full(n, 0.4), n) + 1e-4
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        orders = np.array(list(permutations(range(n))))
+        weights = np.prod(matrix[np.arange(n), orders], axis=1)
+        margins = np.zeros((n, n))
+        for order, weight in zip(orders, weights / weights.sum(), strict=True):
+            margins[np.arange(n), order] += weight
+        lists = np.tile(np.arange(n, dtype=np.int32), (n, 1))
+        rest = np.full(n, -np.inf)
+        posterior = Posterior(np.arange(n), lists, np.log(matrix), rest, np.zeros(n), np.zeros(n, np.bool_))
+        jointly = spread(posterior.jointly())
+        assert jointly.sum(axis=0) == pytest.approx(np.ones(n), abs=1e-4)
+        assert jointly.sum(axis=1) == pytest.approx(np.ones(n), abs=1e-4)
+        for name, table in (("alone", matrix), ("jointly", jointly), ("exact", margins)):
+            named[name] += margins[np.arange(n), table.argmax(axis=1)].mean() / 60
+    assert named["alone"] < named["jointly"] <= named["exact"] + 1e-12
+    assert named["jointly"] > 0.98 * named["exact"]
+
+
+def test_missing_traces_may_be_anybodys() -> None:
+    split = by_half(habits(np.random.default_rng(6), 50, 12, 20))
+    lengths = np.where(np.arange(50) % 5 == 0, 0, 6)
+    fewer = Split(split.training, Traces(np.append(0, np.cumsum(lengths)), split.target.events[: lengths.sum()], 20))
+    jointly = spread(Attacker(fewer, SeededRandom(1)).posterior.jointly())
+    assert jointly.shape == (40, 50)
+    assert jointly.sum(axis=1) == pytest.approx(np.ones(40), abs=1e-3)
+    assert (jointly.sum(axis=0) <= 1 + 1e-3).all()
+
+
+# What it finds
+
+
+def rare_places(generator: Random) -> Traces:
+    """Everybody is mostly at popular places, and now and then at one of their own."""
+    who = np.repeat(np.arange(200), 20)
+    own = generator.random(len(who)) < 0.15
+    return Traces.of(who, np.where(own, 100 + who, generator.integers(0, 10, len(who))))
+
+
+def steps_only(generator: Random) -> Traces:
+    """The same five places, in an order of one's own that is gone round."""
+    orders = np.array([generator.permutation(7) for _ in range(150)])
+    return Traces.of(np.repeat(np.arange(150), 42), np.tile(orders, (1, 6)).ravel())
+
+
+def hours_only(generator: Random) -> Traces:
+    """The same place for all, at an hour of the week of one's own."""
+    who, week = np.repeat(np.arange(80), 16), np.tile(np.arange(16), 80)
+    times = 1_700_000_000 + week * 168 * 3600 + (2 * who) * 3600 + generator.integers(0, 600, len(who))
+    return Traces.of(who, np.zeros(len(who), np.int64), times=times)
+
+
+def tastes_only(generator: Random) -> Traces:
+    """Nothing is seen twice, but every pair of people keeps to a shelf of its own."""
+    shelves = [generator.permutation(60)[:40] + 60 * (user // 2) for user in range(200)]
+    return Traces.of(np.repeat(np.arange(200), 40), np.concatenate(shelves))
+
+
+@pytest.mark.parametrize(
+    ("world", "least"), [(rare_places, 0.6), (steps_only, 0.8), (hours_only, 0.9), (tastes_only, 0.3)]
+)
+def test_one_feature_alone_tells(world: Callable[[Random], Traces], least: float) -> None:
+    split = by_half(world(np.random.default_rng(7)))
+    attacker = Attacker(split, SeededRandom(1))
+    named = attacker.by_learning().ranks.hits().mean()
+    assert named > least
+    assert attacker.of_all_at_once().ranks.hits().mean() >= named - 0.05
+
+
+@pytest.mark.parametrize("world", [rare_places, tastes_only])
+def test_permuted_names_leave_chance(world: Callable[[Random], Traces]) -> None:
+    traces = world(np.random.default_rng(8))
+    split = by_half(traces)
+    mixed = Split(split.training, split.target.select(np.roll(np.arange(traces.users), 7)))
+    attacker = Attacker(mixed, SeededRandom(1))
+    for outcome in (attacker.by_learning(), attacker.of_all_at_once()):
+        assert outcome.ranks.hits().mean() < 5 / traces.users + 0.02
+
+
+def test_nothing_to_learn_from_leaves_the_likelihood_of_visits() -> None:
+    traces = Traces.of(np.arange(30), np.arange(30) // 2)
+    weights = Logit.taught(maximum_knowledge(traces), SeededRandom(1)).weights
+    assert weights.tolist() == np.eye(14)[0].tolist()
+
+
+def test_one_seed_one_answer() -> None:
+    split = by_half(habits(np.random.default_rng(9), 100, 12, 40))
+    first, again = (Attacker(split, SeededRandom(5)).posterior for _ in range(2))
+    assert first.logs.tobytes() == again.logs.tobytes()
+    assert DENSE_USERS >= 20_000
