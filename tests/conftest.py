@@ -79,18 +79,6 @@ def pytest_configure(config: pytest.Config) -> None:
         share_kernels()
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Hand out files, and all that needs the cluster as if it were one: starting a cluster costs half a minute."""
-    from xdist.scheduler import LoadFileScheduling
-
-    class Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return "cluster" if "engines/test_spark" in nodeid else super()._split_scope(nodeid)
-
-    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
-
-
 def pytest_collection_modifyitems(items: list[Any]) -> None:
     """Put first what is handed out first; sorting keeps the order of the others."""
 

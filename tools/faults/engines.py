@@ -92,6 +92,6 @@ FAULTS = [
         "engines/spark/likelihood.py",
         "often = 1.0 if matrix.multiplicity is None else matrix.multiplicity",
         "often = 1.0",
-        ("tests/engines/test_spark_estimates.py",),
+        ("tests/engines/test_spark.py",),
     ),
 ]
