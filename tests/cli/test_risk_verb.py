@@ -1,6 +1,7 @@
 """The verb ``risk``."""
 
 import csv
+import json
 import re
 from pathlib import Path
 
@@ -114,6 +115,10 @@ def test_an_alert_asks_the_upper_limit_of_the_strongest_attack(tmp_path: Path) -
     assert {one["attack"] for one in facts["attacks_tried"]} == set(ATTACKS)
     value, high = facts["success"]["value"], facts["success"]["high"]
     assert facts["risk"] == high > value
+    assert "learns" in facts["attacker"] or "Markov" in facts["attacker"]
+    assert (facts["seed"], facts["limit"], facts["verdict"]) == (1, None, None)
+    gated = run("risk", table, "--seed", 1, "--fail-above", high + 1e-9, "--json")
+    assert json.loads(gated.stdout)["verdict"] == "within the limit"
     assert told("risk", table, "--attack", "markov")["success"]["value"] <= value
     assert run("risk", table, "--seed", 1, "--fail-above", (value + high) / 2).exit_code == 1
     assert run("risk", table, "--seed", 1, "--fail-above", high + 1e-9).exit_code == 0

@@ -2,10 +2,11 @@
 
 from functools import cache
 
+import numpy as np
 import pytest
 
 from discreet.core.traces import Traces, by_count, by_half, leave_out, maximum_knowledge, split_of
-from discreet.errors import ParameterError
+from discreet.errors import DataError, ParameterError
 
 LENGTHS = {"u1": 6, "u2": 5, "u3": 3, "u4": 2, "u5": 1}
 
@@ -63,3 +64,22 @@ def test_what_is_advised_for_a_row_per_person_can_be_done() -> None:
 def test_other_words_are_refused(kind: str) -> None:
     with pytest.raises(ParameterError, match="--split must be half, all, first:N or rest:N"):
         split_of(traces(), kind)
+
+
+def test_a_time_parts_what_is_known_from_what_is_attributed() -> None:
+    days = np.array(["2024-01-01", "2024-01-03", "2024-01-02", "2024-02-01", "2024-02-02"], "datetime64[ns]")
+    timed = Traces.of(["a", "a", "b", "b", "c"], ["x", "y", "x", "z", "x"], times=days)
+    split, words = split_of(timed, "time:2024-01-03", least=1)
+    # Of c nothing is known before: left out.
+    assert split.training.lengths.tolist() == [1, 1]
+    assert split.target.lengths.tolist() == [1, 1]
+    assert words == "each user's events before 2024-01-03; those from then on are attributed"
+    numbered = Traces.of(["a", "a", "b", "b"], list("xyxz"), times=[1, 5, 2, 3])
+    assert split_of(numbered, "time:3")[0].target.lengths.tolist() == [1, 1]
+    assert split_of(numbered, "time:2.5")[0].training.lengths.tolist() == [1, 1]
+    with pytest.raises(ParameterError, match="choose a later time"):
+        split_of(numbered, "time:1")
+    with pytest.raises(ParameterError, match="needs a number or a date"):
+        split_of(numbered, "time:soon")
+    with pytest.raises(DataError, match="no times"):
+        split_of(Traces.of(["a", "a"], ["x", "y"]), "time:3")

@@ -81,7 +81,7 @@ class _Events(OptionGroup):
         "--split",
         default="half",
         show_default=True,
-        help="What the attacker knows of each user: half (the first half of the events), all, first:N, rest:N.",
+        help="What the attacker knows of each user: half (the first half), all, first:N, rest:N, time:WHEN.",
     )
     least: int = option(
         "--least", type=Count(1), default=2, show_default=True, help="Leave out users with fewer events."
@@ -204,7 +204,9 @@ def traces(
     }
     with progress_bar("comparing every trace with every user"):
         assessment = assess(parts, mechanism=mechanism, random=random, **chosen)
+    verdict = None if fail_above is None else "above the limit" if assessment.risk > fail_above else "within the limit"
     record = _assessment_record(assessment, parts, knowledge, read)
+    record |= {"seed": seed, "limit": fail_above, "verdict": verdict}
     files: list[Path] = []
     if out.output is not None:
         # Where one pass gives all other epsilons.
@@ -244,6 +246,7 @@ _ASSESSMENT = (
 
 _OF_TRACES = (
     Fact("attacks_tried", "tried"),
+    Fact("attacker", lambda found: ATTACKS[found.attack].words),
     Fact("traces_of_which_nothing_was_learned", "unlearned"),
     Fact("uniqueness", "unique"),
     Fact("by_number_of_events", "by_events"),
