@@ -224,13 +224,18 @@ def test_joint_margins_name_nearly_as_many_as_those_of_all_permutations() -> Non
 
 
 def test_missing_traces_may_be_anybodys() -> None:
-    split = by_half(habits(np.random.default_rng(6), 50, 12, 20))
+    split = by_half(habits(np.random.default_rng(6), 50, 12, 20, loyal=0.9))
     lengths = np.where(np.arange(50) % 5 == 0, 0, 6)
-    fewer = Split(split.training, Traces(np.append(0, np.cumsum(lengths)), split.target.events[: lengths.sum()], 20))
+    fewer = Split(
+        split.training, Traces(np.append(0, np.cumsum(lengths)), split.target.events[np.repeat(lengths > 0, 6)], 20)
+    )
     jointly = spread(Attacker(fewer, SeededRandom(1)).posterior.jointly())
     assert jointly.shape == (40, 50)
     assert jointly.sum(axis=1) == pytest.approx(np.ones(40), abs=1e-3)
     assert (jointly.sum(axis=0) <= 1 + 1e-3).all()
+    # Whose traces are missing is noticed, and not everybody has four fifths of one.
+    there = lengths > 0
+    assert jointly.sum(axis=0)[there].mean() > jointly.sum(axis=0)[~there].mean() + 0.02
 
 
 # What it finds

@@ -1,7 +1,4 @@
-"""The strongest attack and its interval, and the share of anybody, against what is spelled out in loops."""
-
-from collections import Counter
-from math import log
+"""The strongest attack and its interval, against what is spelled out."""
 
 import numpy as np
 import pytest
@@ -11,9 +8,7 @@ from hypothesis import strategies as st
 from discreet.core.random import SeededRandom
 from discreet.core.traces import Split, Traces, by_count, by_half
 from discreet.errors import DataError, ParameterError
-from discreet.risk.attacks import features
-from discreet.risk.attacks.features import Visited
-from discreet.risk.attacks.traces import ATTACKS, SHARES, Attacker, foretelling_share, level_of_each, strongest
+from discreet.risk.attacks.traces import ATTACKS, Attacker, level_of_each, strongest
 from discreet.risk.scores.rates import rate
 from refusals import refused
 
@@ -33,45 +28,6 @@ def regulars(users: int, seed: int, visited: int = 12, places: int = 30) -> Trac
     return Traces.of(
         who, np.where(generator.random(len(who)) < 0.6, favourite, generator.integers(0, places, len(who)))
     )
-
-
-# The share of anybody
-
-
-def foretold(rows: list[list[int]], share: float) -> float:
-    """The leave-one-out log-likelihood, event by event."""
-    everybody = [x for row in rows for x in row]
-    total = 0.0
-    for row in rows:
-        for place, x in enumerate(row):
-            others = row[:place] + row[place + 1 :]
-            anybody = (everybody.count(x) - 1) / max(len(everybody) - 1, 1)
-            own = others.count(x) / len(others) if others else 0.0
-            if anybody:
-                total += log((1 - share) * own + share * anybody)
-    return total
-
-
-@given(ROWS, st.integers(1, 30))
-def test_the_share_of_anybody_is_the_one_that_foretells_best(rows: list[list[int]], most: int) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(features, "_EVENTS_PER_PART", most)
-        found = foretelling_share(Visited(laid_out(rows)))
-    values = [foretold(rows, share) for share in SHARES]
-    if max(Counter(x for row in rows for x in row).values(), default=1) == 1:
-        assert found == 0.5
-    else:
-        assert found in SHARES
-        assert values[SHARES.index(found)] == pytest.approx(max(values), abs=1e-9)
-
-
-def test_the_share_follows_what_people_do() -> None:
-    generator = np.random.default_rng(1)
-    anywhere = Traces.of(np.repeat(np.arange(200), 30), generator.integers(0, 20, 6000))
-    assert foretelling_share(Visited(anywhere)) >= 0.95
-    loyal = Traces.of(np.repeat(np.arange(200), 30), np.repeat(generator.integers(0, 20, 200), 30))
-    assert foretelling_share(Visited(loyal)) == min(SHARES)
-    assert foretelling_share(Visited(regulars(200, 2, 40))) not in (min(SHARES), max(SHARES))
 
 
 # The strongest

@@ -102,11 +102,6 @@ class Visited:
                 self._only = part, rows
             yield part, rows
 
-    def of_anybody(self) -> IntArray:
-        """Return the ``(d,)`` visits of all users together."""
-        counts = np.bincount(self.traces.events, minlength=self.traces.event_count)
-        return counts.astype(np.int64, copy=False)
-
 
 Weigh = Callable[[KeyCounts], Sequence[AnyArray]]
 """The weights of the entries of some rows, as whole numbers: ``(k,)`` by each matching algorithm that is to count the
