@@ -59,7 +59,7 @@ def test_figure_5_from_the_papers_own_file(tmp_path: Path) -> None:
     assert "http" not in report.replace("http://www.w3.org", "")
     told = json.loads((out / "uldp-fig5-findings.json").read_text())
     assert [one["holds"] for one in told] == [finding.holds for finding in found.findings]
-    assert len(told) == 6
+    assert len(told) == 8
 
 
 def test_other_losses_come_from_the_same_cells(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +118,7 @@ def test_figures_beyond_the_paper(folder: Path) -> None:
         assert [one.holds for one in found.findings] == [True] * 3
         svg = next(file for file in found.files if file.suffix == ".svg").read_text()
         assert svg.count(">lower bound<") == 1
-    assert len(made("beyond/stopping", folder, *names, drawn=False).findings) == 8
+    assert len(made("beyond/stopping", folder, *names, drawn=False).findings) == 10
 
 
 def test_sizes_go_from_one_to_all() -> None:

@@ -185,8 +185,9 @@ class TraceGroup:
         >>> from discreet.core.random import SeededRandom
         >>> from discreet.core.traces import Traces, by_half
         >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 8, list("abab") + list("cccc") + list("dededede"))
-        >>> [(one.fewest, one.success.value) for one in assess(by_half(traces), random=SeededRandom(1)).by_events]
-        [(2, 1.0), (4, 1.0)]
+        >>> strata = assess(by_half(traces), random=SeededRandom(1)).by_events
+        >>> [(one.fewest, one.most, one.success.value) for one in strata]
+        [(2, 4, 1.0)]
     """
 
     fewest: int

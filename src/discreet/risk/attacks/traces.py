@@ -184,7 +184,7 @@ def match(matcher: Matcher, *, threads: int | None = None) -> Scores:
         >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 4, list("abab") + list("cccc") + list("aaaa")))
         >>> scores = match(visits(split))
-        >>> scores.n, scores.candidates, round(scores.success(), 2)
+        >>> scores.n, scores.places.candidates, round(scores.success(), 2)
         (3, 3, 1.0)
     """
     from discreet.kernels import matching as kernels

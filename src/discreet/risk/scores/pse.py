@@ -738,7 +738,7 @@ def information_of_posterior(own: FloatArray, *, users: int, level: float) -> In
 
     Example:
         >>> information = information_of_posterior(np.log(np.full(200, 0.5)), users=16, level=0.95)
-        >>> information.bits, information.bounds_pie
+        >>> round(information.bits, 9), information.bounds_pie
         (3.0, True)
     """
     mean = Mean.of(own + log(users), np.ones(len(own)), users)
