@@ -114,7 +114,8 @@ def test_a_column_that_is_published_as_reports(tmp_path: Path) -> None:
         (["--quasi", "age", "--what-if", "--fail-above", 0.1], "--fail-above does nothing here"),
         (["--quasi", "age", "--what-if", "--sensitive", "sex"], "--sensitive does nothing here"),
         (["--quasi", "age", "--plan", "zip=plan.toml"], "--plan must name a column of --quasi or --sensitive"),
-        (["--quasi", "age", "--plan", "age=none.toml"], "none.toml"),
+        (["--quasi", "age,sex", "--plan", "age=none.toml"], "none.toml"),
+        (["--quasi", "age", "--plan", "age=none.toml"], "--plan leaves no column in --quasi but 'age'"),
         (["--quasi", "age", "--allow-outside"], "--allow-outside goes with --plan"),
     ],
 )
@@ -124,7 +125,10 @@ def test_requests_that_say_nothing_are_refused(options: list[object], words: str
 
 def test_tables_as_they_come(tmp_path: Path) -> None:
     empty = write(tmp_path, "age,zip\n", "empty.csv")
-    assert "a table of people must have a row at least" in refusal("risk", "people", empty, "--quasi", "age")
+    assert "the table of people must have a row at least" in refusal("risk", "people", empty, "--quasi", "age")
+    assert "the table of the population must have a row at least" in refusal(
+        "risk", "people", EXAMPLE, "--quasi", "age,zip", "--population", empty
+    )
     two = write(tmp_path, "age;zip\n30;02139\n30;02139\n", "two.csv")
     assert told("risk", "people", two, "--quasi", "age,zip")["k"] == 2
     assert "sample" not in done("risk", "people", two, "--quasi", "age,zip")

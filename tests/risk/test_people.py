@@ -262,6 +262,18 @@ def test_steps_that_are_none_are_refused(text: str) -> None:
         steps_of(text)
 
 
+def test_long_numbers_do_not_become_one() -> None:
+    long = 1 << 60
+    whole = pa.table({"id": [long, long + 1, long + 2]})
+    keys = PeopleTable.of(whole, ["id"])
+    assert people_risk(keys).uniques == 3
+    assert min(what_if(keys, {"id": (Step(), Step("10-wide"), *proposed(keys.values[0]))}).figures["k"]) == 1
+    read_as_floats = pa.table({"id": [float(long), float(long), 1.0]})
+    for table, population in ((read_as_floats, None), (whole, read_as_floats), (read_as_floats, whole)):
+        with pytest.raises(DataError, match="'id' holds numbers of 9007199254740992 or more"):
+            PeopleTable.of(table, ["id"], [], population)
+
+
 def test_refusals_and_results_show_nobody() -> None:
     secret = "quaggasteppe-4711"
     table = pa.table({"age": [1, 2], "name": [secret, secret], "pair": [[1], [2]], "gone": pa.nulls(2)})

@@ -89,12 +89,12 @@ class Step:
                 return pc.add(pc.multiply(years, 12), pc.month(values))
             return pc.floor(pc.divide(years.cast(pa.float64()), self.width or 1.0))
         if self.width and is_numeric(kind):
-            return pc.floor(pc.divide(values.cast(pa.float64()), self.width))
+            return pc.floor(pc.divide(values.cast(pa.float64(), safe=False), self.width))
         if self.length and (is_text or pa.types.is_integer(kind)):
             return pc.utf8_slice_codeunits(values if is_text else _padded(values), 0, self.length)
         raise ParameterError(
             f"the column {name!r} holds {noun_of(kind)}, which cannot be written as {self.text}; numbers take 5-year "
-            "or 10-wide, text and whole numbers 3-digits, dates month or 5-year, and every column *."
+            "or 10-wide, text and whole numbers 3-digits, dates (as 1990-12-31) month or 5-year, and every column *."
         )
 
 
@@ -137,7 +137,7 @@ def proposed(values: Any) -> tuple[Step, ...]:
     between = list[str]()
     there = values.drop_null()
     if len(there) > 2 and is_numeric(there.type):
-        ends = pc.min_max(there.cast(pa.float64())).as_py()
+        ends = pc.min_max(there.cast(pa.float64(), safe=False)).as_py()
         between = _widths(ends["max"] - ends["min"])
     elif pa.types.is_date(there.type) or pa.types.is_timestamp(there.type):
         between = ["month", "year", "10-year"]

@@ -393,7 +393,7 @@ class WhatIf(ResultTable):
             f" People in classes of fewer than {self.suppress} are left out (suppressed)." if self.suppress > 1 else ""
         )
         return (
-            "Of all ways those than which no other has less risk, mean and worst, and loses less: kept is the share of "
+            "Shown are the ways that no other beats in mean risk, worst risk and loss at once: kept is the share of "
             f"the columns' information that is left, merged that of their values which are no more.{rare}"
         )
 

@@ -20,6 +20,8 @@ from discreet.risk.diversity import SensitiveColumn
 from discreet.risk.generalisation import AS_IT_IS, Step, is_numeric, is_textual, noun_of
 
 _MOST_KEYS = 1 << 62
+# From here on floating point has no room for every whole number: people would seem alike who are not.
+_EXACT = 1 << 53
 # Of the people, whom a column alone tells apart before that is said.
 _TELLING = 0.5
 
@@ -65,16 +67,17 @@ class PeopleTable:
             population: another table with the quasi-identifiers of everybody in the population, in the same types.
 
         Raises:
-            DataError: if there is no row, or a column holds anything but text, numbers, dates or marks, or another
-                kind of values than that of the population.
+            DataError: if there is no row, or a column holds anything but text, numbers, dates or marks, or numbers of
+                which different ones may have become one, or another kind of values than that of the population.
             ParameterError: if a column is named twice, or none is.
         """
         names = (*quasi, *sensitive)
         if not quasi or len(set(names)) < len(names):
             raise ParameterError("quasi-identifiers and sensitive columns must be named, each once, and one at least.")
+        for what, one in (("people", table), ("the population", population)):
+            if one is not None and not one.num_rows:
+                raise DataError(f"the table of {what} must have a row at least, got none.")
         people = table.num_rows
-        if not people or (population is not None and not population.num_rows):
-            raise DataError("a table of people must have a row at least, and one has none.")
         encoded = [_encoded(name, table, population) for name in quasi]
         gone = np.zeros(people, dtype=np.bool_)
         for codes, values in encoded:
@@ -164,7 +167,7 @@ def _encoded(name: str, table: Any, population: Any) -> tuple[IntArray, Any]:
                 "population; write it alike in both."
             )
         common = pa.float64() if kinds == {True} else pa.large_string()
-        parts = [part.cast(common) for part in parts]
+        parts = [_plain(name, part.cast(common, safe=False)) for part in parts]
     return _coded(pa.chunked_array([chunk for part in parts for chunk in part.chunks], parts[0].type))
 
 
@@ -176,8 +179,14 @@ def _plain(name: str, column: Any) -> Any:
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise DataError(f"the column {name!r} must hold text, numbers, dates or marks, got {kind}.")
     column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-    if pa.types.is_floating(kind):
-        return pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+    if not pa.types.is_floating(kind):
+        return column
+    column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
+    if pc.any(pc.greater_equal(pc.abs(column.cast(pa.float64())), _EXACT)).as_py():
+        raise DataError(
+            f"the column {name!r} holds numbers of {_EXACT} or more that were read with a decimal point, so that "
+            "different ones may have become one; write them as text or leave the column out."
+        )
     return column
 
 

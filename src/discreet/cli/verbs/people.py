@@ -69,6 +69,8 @@ class _Columns(OptionGroup):
                 "--plan must name a column of --quasi or --sensitive and its plan, as in --plan zip=plan.toml, "
                 f"got {self.plan!r}."
             )
+        if [column] == _listed(self.quasi):
+            raise ParameterError(f"--plan leaves no column in --quasi but {column!r}; name another one there.")
         return column, load_plan(Path(path)).mechanism()
 
     def read(self, table: str | Path, reported: str) -> PeopleTable:
@@ -112,7 +114,7 @@ def people(
     fail_above: float | None,
     seed: int | None,
 ) -> None:
-    """Assess the RX in TABLE, a row per person, by what others may know of somebody.
+    """Assess the risk of being found in TABLE, a row per person, by what others may know of somebody.
 
     People who are alike in all columns of --quasi are a class; who is alone in a class is found for sure. A missing
     cell is a value of its own.
