@@ -352,9 +352,17 @@ class Operated:
                         self.kill()
                         self.start()
                 rounds -= 1
+            # Until the server has sealed by itself: of few reports, as a busy machine takes in, it seals nothing.
+            latest = min(end, time.monotonic() + 120)
+            while not self._sealed_alone() and time.monotonic() < latest:
+                time.sleep(0.2)
             self.kill()
         self.left.acknowledged = sum(map(len, self._taken().values()))
         self.left.count(self.data, self._taken(), self.senders.sent)
+
+    def _sealed_alone(self) -> int:
+        """Return the number of epochs that the server sealed without being told."""
+        return len(asked(self.data, "SELECT 1 FROM audit WHERE actor = 'collector' AND action = 'sealed'"))
 
     def _waiting(self) -> dict[str, list[str]]:
         """Return the options that name epochs with enough reports to be sealed, by collection."""
@@ -384,7 +392,7 @@ class Operated:
             self.stop()
         self.left.count(self.data, self._taken(), self.senders.sent)
         self.left.sealed = sum(counts.total() for counts in kept(self.data).values())
-        self.left.alone = len(asked(self.data, "SELECT 1 FROM audit WHERE actor = 'collector' AND action = 'sealed'"))
+        self.left.alone = self._sealed_alone()
         sent = self.senders.sent.of
         kept_records = [record[1:] for at in sent if at not in few for record in sent[at].values()]
         for folder in (self.data, self.folder / "last"):
