@@ -73,6 +73,10 @@ VALUES: dict[str, list[object]] = {
     "least": [11],
     "attack": ["markov"],
     "alone": [],
+    "known": ["KNOWN"],
+    "known_user": ["other"],
+    "known_event": ["tnelp"],
+    "known_time": ["when"],
     "plan": ["PLAN"],
     "epsilon": [2.0],
     "mechanism": ["unary"],
@@ -106,6 +110,7 @@ def inputs(tmp_path: Path) -> Inputs:
 def passed(name: str, inputs: Inputs) -> list[object]:
     special: dict[object, object] = {
         "PLAN": inputs.plans[0],
+        "KNOWN": inputs.events,
         "FOLDER": inputs.folder / "out",
         "FILE": inputs.folder / "trace.txt",
     }
@@ -204,6 +209,7 @@ def test_an_option_is_used(form: str, name: str, inputs: Inputs) -> None:
         assert not done("risk", *inputs.base(form)).startswith("{")
     else:
         more = {"mechanism": ["--epsilon", 2.0], "reports": [] if form == COMPARE else ["--epsilon", 2.0]}.get(name, [])
+        more = ["--known", inputs.events] if name.startswith("known_") else more
         before, given = told("risk", *inputs.base(form), *more), passed(name, inputs)
         # The last of an option given twice counts.
         after: Any = told("risk", *inputs.base(form), *more, *given)

@@ -25,7 +25,7 @@ up.
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import log, log1p
+from math import exp, log, log1p
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,8 @@ class Bins:
 
 
 _Floats = NDArray[np.float64]
+
+_TINY = 1e-300
 
 # With more additions than one for so many candidates, all sums are gone through; with fewer, a list of those begun.
 _CROWDED = 2
@@ -260,6 +262,36 @@ def rank_probes(parts: Any, people: Any, bins: Any, rows: Any, out: Any) -> None
 
 
 @compiled()
+def lead_probes(parts: Any, people: Any, unit: float, rows: Any, out: Any) -> None:
+    """Find the best score of each probe, by how much it leads, how many have it, and two users' share in it."""
+    users, candidates = people
+    odds, ties, holds = out
+    room = _room(candidates)
+    sums, scores = room[0], room[5]
+    own = np.zeros(2, np.int64)
+    for probe in range(rows[0], rows[1]):
+        found, floor = _add_crowd(parts, probe, room), parts[0][probe]
+        for which in range(2):
+            own[which] = floor + (sums[users[which, probe]] if users[which, probe] >= 0 else 0)
+        others = _take(room, found, floor)
+        rest, best = candidates - others, floor
+        for i in range(others):
+            best = max(best, scores[i])
+        # One of the best is left out, not taken off later, when nothing would be left of small numbers.
+        left_out = best == floor
+        same, mass = rest * left_out, (rest - left_out) * exp((floor - best) * unit)
+        for i in range(others):
+            same += scores[i] == best
+            if scores[i] < best or left_out:
+                mass += exp((scores[i] - best) * unit)
+            else:
+                left_out = True
+        odds[probe], ties[probe] = -log(max(mass, _TINY)), same
+        for which in range(2):
+            holds[which, probe] = users[which, probe] >= 0 and own[which] == best
+
+
+@compiled()
 def _sum_of_pair(index: Any, queries: Any, row: int, owner: int) -> int:
     offsets, owners, weights = index
     rows, features, counts = queries
@@ -394,6 +426,31 @@ def rank(
 
     map_blocks(work, genuine.size, block=rows_per_task(genuine.size), threads=threads)
     return greater, ties, total
+
+
+def leads(
+    problem: Problem, users: _Ints, unit: float, *, threads: int | None = None
+) -> tuple[_Floats, _Ints, NDArray[np.bool_]]:
+    """Return by how much the best candidate of each probe leads.
+
+    Args:
+        problem: probes and candidates.
+        users: ``(2, m)`` two candidates for each probe, -1 for none.
+        unit: of the scores, in nats.
+        threads: as in `map_blocks`.
+
+    Returns:
+        ``(m,)`` logarithms of the odds of the best candidate against all others, if scores are likelihoods; ``(m,)``
+        how many candidates have its score; and ``(2, m)`` whether each of the two has it.
+    """
+    size = problem.constants.size
+    odds, ties, holds = np.empty(size), np.empty(size, np.int64), np.zeros((2, size), np.bool_)
+
+    def work(start: int, stop: int) -> None:
+        lead_probes(problem.parts, (users, problem.candidates), unit, (start, stop), (odds, ties, holds))
+
+    map_blocks(work, size, block=rows_per_task(size), threads=threads)
+    return odds, ties, holds
 
 
 def rows_per_task(rows: int) -> int:

@@ -18,6 +18,7 @@ _STEPS = 1500
 _SIZE = 380
 _DIAGONAL = "equal rates"
 _CHANCE = "guessing"
+_RATES = (("x", "recall"), ("y", "precision"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +51,21 @@ class RankLines:
     name: str
     points: Sequence[tuple[int, float, float, float]]
     level: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrecisionLine:
+    """The line of precision against recall of one attacker.
+
+    Attributes:
+        name: in the legend.
+        recall: ``(b,)`` rising.
+        precision: ``(b,)``.
+    """
+
+    name: str
+    recall: FloatArray
+    precision: FloatArray
 
 
 def deviate(rate: float) -> float:
@@ -176,5 +192,44 @@ def rank_chart(lines: Sequence[RankLines], *, users: int | None = None, title: s
         layers.insert(0, guessing.encode(x=x, y=y))
     levels = " or ".join(f"{level * 100:g}%" for level in sorted({line.level for line in lines}))
     legend = f"bars: {levels} confidence intervals" + (f"; dashed: {_CHANCE} among {users:,}" if users else "")
+    heading = alt.TitleParams(title, subtitle=legend, anchor="start", fontSize=14, subtitleFontSize=11)
+    return alt.layer(*layers, width=_SIZE, height=_SIZE * 3 // 4, title=heading)
+
+
+@self_contained
+def precision_chart(
+    lines: Sequence[PrecisionLine], *, guessed: float | None = None, title: str = "Named right, and how many"
+) -> Any:
+    """Return a chart of precision against recall over all thresholds.
+
+    Args:
+        lines: at least one.
+        guessed: the precision of guessing; None for no line.
+        title: above the chart.
+
+    Returns:
+        an Altair layer chart.
+    """
+    alt = optional("altair")
+    records = [
+        {"name": line.name, "place": int(place), "x": float(line.recall[place]), "y": float(line.precision[place])}
+        for line in lines
+        for place in np.unique(np.linspace(0, len(line.recall) - 1, _STEPS).astype(np.int64))
+    ]
+    x = (
+        alt.X("x:Q")
+        .scale(domain=[0, 1])
+        .axis(alt.Axis(format="~%"))
+        .title("recall: of the known users' traces, named right")
+    )
+    y = alt.Y("y:Q").scale(domain=[0, 1]).axis(alt.Axis(format="~%")).title("precision: of the names, right")
+    tips = [alt.Tooltip("name:N"), *(alt.Tooltip(f"{axis}:Q", format=".2%", title=name) for axis, name in _RATES)]
+    colour = _colour(alt, [line.name for line in lines])
+    curve = alt.Chart(records_of(records)).mark_line(strokeWidth=2)
+    layers = [curve.encode(x=x, y=y, color=colour, tooltip=tips, order="place:Q")]
+    if guessed is not None:
+        ends = [{"x": end, "y": guessed} for end in (0.0, 1.0)]
+        layers.insert(0, alt.Chart(records_of(ends)).mark_line(strokeDash=[4, 4], color="#999").encode(x=x, y=y))
+    legend = f"dashed: {_CHANCE}" if guessed is not None else ""
     heading = alt.TitleParams(title, subtitle=legend, anchor="start", fontSize=14, subtitleFontSize=11)
     return alt.layer(*layers, width=_SIZE, height=_SIZE * 3 // 4, title=heading)

@@ -21,6 +21,7 @@ from discreet.pictures.det import det_chart, rank_chart
 from discreet.pictures.pages import PageFigure, PageTable, render
 from discreet.risk.assessment import Assessment, ReportAssessment, TraceAssessment
 from discreet.risk.bounds.identification import NO_LIMIT, limit
+from discreet.risk.linkage import Linkage
 from discreet.risk.scores.rates import Rate, rank_curve
 from discreet.simulation.study import Findings, make_folder, rows, table
 
@@ -150,6 +151,23 @@ def risk_page(assessment: Assessment, knowledge: str, sweep: Sweep = ()) -> str:
         swept=_swept(sweep),
         bounds=_bounds(assessment),
     )
+
+
+def write_linkage(found: Linkage, facts: Mapping[str, Any], folder: Path, *, force: bool = False) -> list[Path]:
+    """Write ``risk.html`` and ``risk.json`` of a release beside a known table into a folder, as `write_page`."""
+    headings, *cells = found.cells
+    _, precision, recall = found.claims.curve()
+    text = (
+        f"Of the traces with the surest names {precision[0]:.1%} are named right; of all {len(found.claims.right):,} "
+        f"traces {precision[-1]:.1%}, which are {recall[-1]:.1%} of those whose users are known."
+    )
+    page = render(
+        "linkage.html",
+        found=found,
+        measured=PageTable(found.heading, headings, cells),
+        curve=PageFigure.of(found.plot(), "How many names are right, as more traces are named.", text),
+    )
+    return _written(folder, {"risk.html": page, "risk.json": json_text(facts, indent=2) + "\n"}, force=force)
 
 
 def tried_in_words(assessment: Assessment) -> list[str]:

@@ -18,7 +18,7 @@ from discreet.core.arrow import array_of, flags_of
 from discreet.core.checks import checked_choice
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
-from discreet.core.traces import Traces, instants, missing_rows, spelled
+from discreet.core.traces import Split, Traces, instants, missing_rows, spelled
 from discreet.errors import DataError, DiscreetError
 from discreet.files.paths import File, file_of
 from discreet.files.reading import Progress, prefetched, readable
@@ -352,36 +352,111 @@ def read_traces(
         Traces(200 users, 3200 events, 140 different)
     """
     checked_choice("missing", missing, ("refuse", "drop"))
-    asked = [TraceColumn(user, "users"), TraceColumn(event, "events" if domain is None else "values", domain=domain)]
-    asked += [] if time is None else [TraceColumn(time, "times", timed=True)]
-    rows = EventTable.of(sources, asked, drop=missing == "drop")
-    owners, names, times = _Names(), _Names(), []
-    done = 0
-    for users, events, *timed in prefetched(rows.batches()):
-        owners.add(users)
-        names.add(events)
-        times += timed
-        done += len(users)
-        if progress is not None:
-            progress(done, rows.count)
+    rows = EventTable.of(sources, asked_columns(user, event, time, domain), drop=missing == "drop")
+    (traces,) = _traces_of([rows], domain, progress, keep_times=keep_times)
+    return traces
+
+
+def asked_columns(user: str, event: str, time: str | None, domain: Domain | None = None) -> list[TraceColumn]:
+    """Return the columns of a table of events by name; those of events hold values of the domain, if there is one."""
+    timed = [] if time is None else [TraceColumn(time, "times", timed=True)]
+    return [
+        TraceColumn(user, "users"),
+        TraceColumn(event, "events" if domain is None else "values", domain=domain),
+        *timed,
+    ]
+
+
+def read_linked(
+    release: Sequence[str | Path],
+    known: str | Path,
+    *,
+    asked: tuple[Sequence[TraceColumn], Sequence[TraceColumn]],
+    missing: str = "refuse",
+    progress: Progress | None = None,
+) -> Split:
+    """Return the traces of a release as target and those known from another table as training, in the same numbers.
+
+    Users of one of the two have no event in the other.
+
+    Args:
+        release: files and folders of the release.
+        known: a file or a folder.
+        asked: the columns of both, see `asked_columns`.
+        missing: as for `read_traces`.
+        progress: as for `read_traces`.
+
+    Raises:
+        DataError: as by `read_traces`, and if users or events are of another kind in one table than in the other.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> checkins = files("discreet") / "examples" / "checkins.csv"
+        >>> columns = asked_columns("user", "place", "day")
+        >>> read_linked([checkins], checkins, asked=(columns, columns)).target
+        Traces(200 users, 3200 events, 140 different)
+    """
+    checked_choice("missing", missing, ("refuse", "drop"))
+    tables = [
+        EventTable.of(sources, columns, drop=missing == "drop")
+        for sources, columns in zip((release, known), asked, strict=True)
+    ]
+    for wanted in ("users", "events", "values"):
+        kinds = [table.kinds.get(wanted) for table in tables]
+        if None not in kinds and kinds[0] != kinds[1]:
+            raise DataError(
+                f"{wanted} are {kinds[0]} in the release and {kinds[1]} in what is known; write them alike in both."
+            )
+    target, training = _traces_of(tables, asked[0][1].domain, progress)
+    return Split(training, target)
+
+
+def _traces_of(
+    tables: Sequence[EventTable], domain: Domain | None, progress: Progress | None, *, keep_times: bool = False
+) -> list[Traces]:
+    """Return the traces of tables, whose users and events have the same numbers in all of them."""
+    owners, names, whens, ends = _Names(), _Names(), [], [0]
+    total, done = sum(rows.count for rows in tables), 0
+    for rows in tables:
+        times = []
+        for users, events, *timed in prefetched(rows.batches()):
+            owners.add(users)
+            names.add(events)
+            times += timed
+            done += len(users)
+            if progress is not None:
+                progress(done, total)
+        ends.append(done)
+        kind = np.float64 if rows.kinds.get("times") == "floats" else np.int64
+        timed_rows = any(column.timed for column in rows.columns)
+        whens.append(np.concatenate([np.empty(0, kind), *times]) if timed_rows else None)
+        # They are there once more, in one piece.
+        times.clear()
     (people, who), (codes, said) = owners.numbers(), names.numbers()
-    left_out, count = rows.count - len(codes), len(said)
+    count = len(said)
     if domain is not None:
-        codes, count = _codes(domain, said, rows)[codes], domain.size
-    kind = np.float64 if rows.kinds.get("times") == "floats" else np.int64
-    whens = None if time is None else np.concatenate([np.empty(0, kind), *times])
-    times.clear()
+        codes, count = _codes(domain, said, tables)[codes], domain.size
     # What reading took would otherwise stay with Arrow while the traces are worked on.
     pa.default_memory_pool().release_unused()
-    return Traces.of_numbers((people, len(who)), (codes, count), whens, keep_times=keep_times, left_out=left_out)
+    return [
+        Traces.of_numbers(
+            (people[start:stop], len(who)),
+            (codes[start:stop], count),
+            when,
+            keep_times=keep_times,
+            left_out=rows.count - (stop - start),
+        )
+        for rows, when, start, stop in zip(tables, whens, ends, ends[1:], strict=False)
+    ]
 
 
-def _codes(domain: Domain, names: Any, rows: EventTable) -> AnyArray:
+def _codes(domain: Domain, names: Any, tables: Sequence[EventTable]) -> AnyArray:
     """Return the domain's codes of names, by number."""
     if not len(names):
         return np.empty(0, np.int32)
     codes = domain.space.encode(names)
     if codes.min() < 0:
-        rows.examine()
+        for rows in tables:
+            rows.examine()
         raise changed()
     return codes.astype(np.int32)

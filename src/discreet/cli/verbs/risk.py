@@ -16,6 +16,7 @@ from discreet.cli import options
 from discreet.cli.commands import VerbGroup
 from discreet.cli.options import Count, OptionGroup, Writing, allow_outside, load_plan, option, progress_bar
 from discreet.cli.output import Fact, InputFile, OutputFolder, Table, built_ins, record_of, show, table_of, written
+from discreet.cli.verbs.linkage import KnownTable, gate_linkage, linkage_parts, linkage_record
 from discreet.cli.verbs.people import people
 from discreet.core.checks import checked_choice
 from discreet.core.columns import reals
@@ -28,8 +29,9 @@ from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResp
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, sweep
 from discreet.risk.attacks.traces import ATTACKS
 from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds, limit
+from discreet.risk.linkage import link
 from discreet.risk.scores.biometric import Biometric, biometric
-from discreet.simulation.pages import measured, tried_in_words, write_page
+from discreet.simulation.pages import measured, tried_in_words, write_linkage, write_page
 from discreet.tables.columns import read_columns, read_scores
 from discreet.tables.events import read_traces
 from discreet.tables.text import NUMBERS
@@ -173,6 +175,7 @@ class _Pages(Writing):
 @click.argument("tables", type=InputFile(urls=True), nargs=-1, required=True, metavar="TABLE...")
 @_Events.options
 @_Attack.options
+@KnownTable.options
 @options.fail_above
 @_Pages.options
 @options.seed
@@ -181,6 +184,7 @@ def traces(
     tables: tuple[str | Path, ...],
     events: _Events,
     how: _Attack,
+    aux: KnownTable,
     out: _Pages,
     *,
     fail_above: float | None,
@@ -189,10 +193,14 @@ def traces(
     """Attack traces as they are, or with --plan or --epsilon as reports, and bound what every attack finds.
 
     TABLE has a row per event: user, event and perhaps time; several files, and folders of them, here or at URLs, are
-    one table. What the strongest attack finds is set beside what no attack exceeds.
+    one table. What the strongest attack finds is set beside what no attack exceeds. With --known TABLE is a release
+    whose users the attacker knows in part.
     """
-    mechanism, domain = how.of_plan()
     random = _random(seed)
+    if aux.known is not None:
+        _link(tables, events, how, aux, out, fail_above=fail_above, random=random)
+        return
+    mechanism, domain = how.of_plan()
     read = events.read(tables, domain)
     parts, knowledge = split_of(read, events.split, least=events.least)
     mechanism = mechanism or how.of_epsilon(parts.target.event_count)
@@ -225,6 +233,30 @@ def traces(
                 known = f" (with the {assessment.unlearned:.2%} of the traces of which nothing was learned)"
         click.echo(f"The identification risk, {assessment.risk:.4g}{known}, is above {fail_above:g}.", err=True)
         raise click.exceptions.Exit(1)
+
+
+def _link(
+    release: tuple[str | Path, ...],
+    events: _Events,
+    how: _Attack,
+    aux: KnownTable,
+    out: _Pages,
+    *,
+    fail_above: float | None,
+    random: RandomSource,
+) -> None:
+    """Name the traces of a release by what is known of some of its users."""
+    mechanism, domain = how.of_plan()
+    split = aux.read(release, (events.user, events.event, events.time), domain, events.missing)
+    mechanism = mechanism or how.of_epsilon(split.target.event_count)
+    with progress_bar("comparing every trace with every known user"):
+        found = link(split, mechanism=mechanism, reports=how.reports, random=random)
+    record, files = linkage_record(found, split), []
+    if out.output is not None:
+        files = write_linkage(found, record, out.output, force=out.force)
+    seeded = isinstance(random, SeededRandom)
+    show(record | {"files": files}, chain(linkage_parts(found, split), written(*files), [] if seeded else [_VARIES]))
+    gate_linkage(found, fail_above)
 
 
 _ASSESSMENT = (

@@ -119,14 +119,34 @@ def match_reports(
         >>> match_reports(split, mechanism, random=dc.SeededRandom(1)).success()
         0.78
     """
-    sent = split.target.first(events)
-    reports = mechanism.obfuscate_codes(_fitting(sent, mechanism).events, random=random)
-    owners = np.repeat(np.arange(sent.users), sent.lengths)
+    reports, owners = _sent(split.target, mechanism, events, random)
     if mechanism.is_explicit:
         rows, users = _channel_rows(split.training, mechanism.channel(), reports, owners, checked_between("zero", zero))
         return replace(match_rows(rows, users, split.training.users), unit=UNIT)
     matcher = report_matcher(split.training, BlockMechanism.checked(mechanism), reports, owners, zero=zero)
     return match(matcher, threads=threads)
+
+
+def reports_matcher(
+    split: Split, mechanism: BlockMechanism | Channel, *, events: int = 1, random: RandomSource | None = None
+) -> Matcher:
+    """Let each user send their first events in the target through a mechanism; return the matcher of the reports.
+
+    Raises:
+        DataError: if the traces are not in the mechanism's codes.
+        ParameterError: if it is a matrix, whose reports are compared by `match_reports` alone.
+    """
+    reports, owners = _sent(split.target, mechanism, events, random)
+    return report_matcher(split.training, BlockMechanism.checked(mechanism), reports, owners)
+
+
+def _sent(
+    target: Traces, mechanism: BlockMechanism | Channel, events: int, random: RandomSource | None
+) -> tuple[Reports, IntArray]:
+    """Return reports of the first events of each user, and whose they are."""
+    sent = target.first(events)
+    reports = mechanism.obfuscate_codes(_fitting(sent, mechanism).events, random=random)
+    return reports, np.repeat(np.arange(sent.users), sent.lengths)
 
 
 def report_matcher(

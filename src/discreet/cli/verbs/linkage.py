@@ -1,0 +1,104 @@
+"""The option ``--known`` of ``risk traces``: a release without names beside a table that an attacker has with names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.options import OptionGroup, option, progress_bar, refuse_idle
+from discreet.cli.output import Fact, InputFile, Table, built_ins, record_of
+from discreet.core.domain import Domain
+from discreet.core.traces import Split
+from discreet.risk.linkage import Linkage
+from discreet.tables.events import asked_columns, read_linked
+
+_ONE_TABLE = "with --known the attacker knows that table, and compares with all of it"
+_NEEDS = {"known": "{} goes with --known; leave it out."}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTable(OptionGroup):
+    """The table that the attacker knows, with names, and its columns."""
+
+    known: str | Path | None = option(
+        "--known",
+        type=InputFile(urls=True),
+        metavar="TABLE",
+        help="Events that the attacker knows by name; the tables are a release, whose users are partly known.",
+    )
+    known_user: str | None = option(
+        "--known-user", metavar="COLUMN", needs=_NEEDS, help="Its column of users, as those of the release. [--user]"
+    )
+    known_event: str | None = option(
+        "--known-event", metavar="COLUMN", needs=_NEEDS, help="Its column of events. [--event]"
+    )
+    known_time: str | None = option(
+        "--known-time", metavar="COLUMN", needs=_NEEDS, help="Its column of times. [--time]"
+    )
+
+    def read(
+        self, release: Sequence[str | Path], columns: tuple[str, str, str | None], domain: Domain | None, missing: str
+    ) -> Split:
+        """Return the traces of the release as target, and those known as training."""
+        assert self.known is not None
+        refuse_idle(["split", "least", "attack", "alone", "largest_list"], _ONE_TABLE)
+        others = self.known_user, self.known_event, self.known_time
+        user, event, time = (other or column for other, column in zip(others, columns, strict=True))
+        asked = asked_columns(*columns, domain), asked_columns(str(user), str(event), time, domain)
+        with progress_bar("reading the events") as progress:
+            how = partial(progress, "reading the events")
+            return read_linked(release, self.known, asked=asked, missing=missing, progress=how)
+
+
+_NAMING = ("rule", "named", "precision", "recall", "false")
+_FACTS = (
+    Fact("attack", "attack"),
+    Fact("known", "known"),
+    Fact("traces", lambda found: found.inside + found.outside),
+    Fact("traces_of_known_users", "inside"),
+    Fact("risk", "risk"),
+    Fact("success", "recall"),
+    Fact("identification_at_most", "bound"),
+    Fact("named", "namings"),
+    Fact("named_by_permuted_names", "chance"),
+    Fact("traces_of_which_nothing_was_learned", "unlearned"),
+    Fact("level", "level"),
+    Fact("in_words", "sentences"),
+)
+
+
+def linkage_record(found: Linkage, split: Split) -> dict[str, Any]:
+    """Return the figures of a linkage, for programs."""
+    left_out = {"rows_left_out": split.target.left_out, "known_rows_left_out": split.training.left_out}
+    record: dict[str, Any] = built_ins({**record_of(found, _FACTS), **left_out})
+    return record
+
+
+def linkage_parts(found: Linkage, split: Split) -> list[str | Table]:
+    """Return the table of outcomes and the sentences."""
+    sides = (("release", split.target.left_out), ("known table", split.training.left_out))
+    left_out = [
+        f"{rows:,} rows of the {side} are left out, since a user, an event or a time is missing in them."
+        for side, rows in sides
+        if rows
+    ]
+    headings, *cells = found.cells
+    return [*left_out, Table(found.heading, headings, cells), *found.sentences]
+
+
+def gate_linkage(found: Linkage, fail_above: float | None) -> None:
+    """Exit with 1 if the identification risk of a user who is in both tables may be above the limit."""
+    if fail_above is None or found.risk <= fail_above:
+        return
+    asked = "what no attack exceeds"
+    if found.bound is None:
+        nothing = f", and the {found.unlearned:.2%} of which nothing was learned" if found.unlearned else ""
+        asked = f"upper limit of what is named right if all traces are named{nothing}"
+    click.echo(
+        f"The identification risk of users in both tables, {found.risk:.4g} ({asked}), is above {fail_above:g}.",
+        err=True,
+    )
+    raise click.exceptions.Exit(1)

@@ -1,0 +1,418 @@
+"""Linkage of two tables: a release without names, and the users that an attacker knows by name, who are partly in both.
+
+The attacker names, for each trace of the release, the known user of the largest posterior probability, by what is
+learned from the known table alone (reports: by their likelihood), and is the *surer* of it the larger the odds of that
+user against all others who are known. That is as if the trace were one of theirs, so the odds only order the traces;
+what naming above a threshold achieves is measured by the users who are in both tables:
+
+- *precision*: of the traces named, the share named right;
+- *recall*: of the traces whose users are known, the share named right;
+- *false identification*: of the traces whose users are not known, the share named, which is wrong whatever the name.
+"""
+
+from dataclasses import dataclass, replace
+from math import ceil, inf, log, nan
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray, frozen
+from discreet.core.checks import checked_level, checked_share, checked_whole
+from discreet.core.random import RandomSource, checked_source
+from discreet.core.result_table import Cells, ResultColumn, ResultTable, text_column
+from discreet.core.traces import Split, Traces
+from discreet.errors import DataError
+from discreet.mechanisms import BlockMechanism, Channel
+from discreet.pictures.det import PrecisionLine, precision_chart
+from discreet.risk.assessment import REPORTS
+from discreet.risk.attacks.features import UNIT
+from discreet.risk.attacks.learned import Logit, Pairs, Posterior
+from discreet.risk.attacks.reports import reports_matcher
+from discreet.risk.attacks.traces import Matcher
+from discreet.risk.bounds.identification import NO_LIMIT, Bound, identification_bounds, limit
+from discreet.risk.scores.pse import generator_of
+from discreet.risk.scores.rates import Rate, rate
+
+SURE = (0.5, 0.9, 0.99, 0.999)
+"""How sure an attacker is who names a trace; the thresholds are fixed beforehand, not chosen by what they achieve."""
+
+_SUREST = 0.01
+_RATES = ("precision", "recall", "false")
+_NO_RATE = Rate(nan, nan, nan, 0, nan)
+_NOBODY = -1
+_MOST = 1000.0
+LEARNED = "learned"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTraces:
+    """The outcome of naming some of the traces.
+
+    Attributes:
+        rule: which traces are named.
+        named: how many.
+        precision: rate of names that are right; None if no trace is named.
+        recall: rate of the traces of known users that are named right.
+        false: rate of the traces of users who are not known that are named; None if there are none.
+    """
+
+    rule: str
+    named: int
+    precision: Rate | None
+    recall: Rate
+    false: Rate | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Claims:
+    """The names that an attacker gives to the traces of a release.
+
+    Attributes:
+        sureness: ``(m,)`` logarithms of the odds of the best user.
+        right: ``(m,)`` probabilities that the name is right: ties are broken at random.
+        inside: ``(m,)`` whether the user is known.
+    """
+
+    sureness: FloatArray
+    right: FloatArray
+    inside: BoolArray
+
+    def __post_init__(self) -> None:
+        """Make the columns read-only."""
+        for name in ("sureness", "right", "inside"):
+            object.__setattr__(self, name, frozen(getattr(self, name)))
+
+    def __repr__(self) -> str:
+        return f"Claims({len(self.right)} traces, {int(self.inside.sum())} of known users)"
+
+    def at(self, rows: IntArray) -> "Claims":
+        """Return those of some traces."""
+        return Claims(self.sureness[rows], self.right[rows], self.inside[rows])
+
+    def naming(self, rule: str, least: float, level: float) -> NamedTraces:
+        """Return the outcome of naming all traces of which the attacker is at least so sure."""
+        named = self.sureness >= least
+        count, right = int(named.sum()), float(self.right[named].sum())
+        inside, outside = int(self.inside.sum()), int((~self.inside).sum())
+        return NamedTraces(
+            rule,
+            count,
+            rate(right, count, level=level) if count else None,
+            rate(right, inside, level=level),
+            rate(int((named & ~self.inside).sum()), outside, level=level) if outside else None,
+        )
+
+    def curve(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return thresholds, falling, with the precision and the recall at each of them."""
+        order = np.argsort(-self.sureness, kind="stable")
+        sureness, right = self.sureness[order], np.cumsum(self.right[order])
+        ends = np.flatnonzero(np.append(sureness[1:] != sureness[:-1], True))
+        return sureness[ends], right[ends] / (ends + 1), right[ends] / self.inside.sum()
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Linkage(ResultTable):
+    """The traces of a release, named by an attacker who knows some of its users and others.
+
+    Attributes:
+        known: number of users that the attacker knows.
+        attack: its name.
+        claims: what the attacker says of each trace.
+        namings: outcomes: everything named, by how sure, the surest, and at a threshold that was chosen on one half of
+            the traces and measured on the other.
+        chance: everything named, with the names of the known users permuted.
+        unlearned: share of the traces of known users of which nothing was learned: the attacker gives the right one no
+            more than guessing would; all of them if not shown to name more than guessing; 0 for reports.
+        level: confidence of each interval.
+        bound: what no attack exceeds, where the release is of reports; None for traces as they are.
+
+    Example:
+        >>> from discreet.core.random import SeededRandom
+        >>> users = np.repeat(np.arange(30), 4)
+        >>> known, release = Traces.of(users, users), Traces.of(users, users)
+        >>> found = link(Split(known, release), random=SeededRandom(1))
+        >>> found.recall.value, found.namings[0].named
+        (1.0, 30)
+    """
+
+    known: int
+    attack: str
+    claims: Claims
+    namings: tuple[NamedTraces, ...]
+    chance: NamedTraces
+    unlearned: float
+    level: float
+    bound: Bound | None
+
+    @property
+    def inside(self) -> int:
+        """Number of traces whose users are known."""
+        return int(self.claims.inside.sum())
+
+    @property
+    def outside(self) -> int:
+        """Number of traces whose users are not known."""
+        return len(self.claims.inside) - self.inside
+
+    @property
+    def recall(self) -> Rate:
+        """Rate of the traces of known users that are named right if all are named."""
+        return self.namings[0].recall
+
+    @property
+    def risk(self) -> float:
+        """The identification risk of a user who is in both tables: the bound, if there is one.
+
+        Otherwise the upper limit of `recall`, where traces of which nothing was learned count as named.
+        """
+        return min(self.recall.high + self.unlearned, 1.0) if self.bound is None else self.bound.value
+
+    @property
+    def heading(self) -> str:
+        """The numbers of traces and users."""
+        return (
+            f"{self.inside + self.outside:,} traces, {self.inside:,} of them of the {self.known:,} known users; "
+            f"{self.attack}"
+        )
+
+    def stated(self) -> list[ResultColumn]:
+        """Return the columns: which traces are named, how many, and three rates with limits; nan where none is."""
+        rows = [*self.namings, self.chance]
+        columns = [
+            text_column("rule", [one.rule for one in rows]),
+            ResultColumn("named", np.array([one.named for one in rows])),
+        ]
+        for name in _RATES:
+            rates = [getattr(one, name) or _NO_RATE for one in rows]
+            for end, suffix in (("value", ""), ("low", "_low"), ("high", "_high")):
+                columns.append(ResultColumn(name + suffix, np.array([getattr(one, end) for one in rates])))
+        return columns
+
+    @property
+    def cells(self) -> Cells:
+        """Headings and rows for people: rates with their intervals."""
+        rows = [
+            [one.rule, f"{one.named:,}", *(_spelled(getattr(one, name)) for name in _RATES)]
+            for one in (*self.namings, self.chance)
+        ]
+        return [["traces named", "number", "right", "of known users", "of strangers"], *rows]
+
+    def _shown(self) -> tuple[Cells, str]:
+        return self.cells, "\n".join(self.sentences)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The result in sentences for a report."""
+        everything, chance = self.namings[0], self.chance
+        lines = [
+            f"Of {self.inside:,} traces whose users are known, {everything.recall.value:.2%} are named right if all "
+            f"{everything.named:,} traces are named ({_ends(everything.recall)}); with names permuted "
+            f"{chance.recall.value:.2%}."
+        ]
+        surest = self.namings[1 + len(SURE)]
+        if surest.precision is not None:
+            lines.append(
+                f"Of the {surest.named:,} traces of which the attacker is surest, {surest.precision.value:.2%} are "
+                f"named right ({_ends(surest.precision)})."
+            )
+        chosen = self.namings[-1]
+        if chosen.precision is not None:
+            lines.append(
+                f"A threshold chosen on one half of the traces ({chosen.rule}) names {chosen.named:,} of the other: "
+                f"{chosen.precision.value:.2%} right ({_ends(chosen.precision)}), which are "
+                f"{chosen.recall.value:.2%} of those whose users are known."
+            )
+        if self.unlearned and self.bound is None:
+            lines.append(
+                f"Nothing was learned about {self.unlearned:.2%} of the traces of known users, which count as named in "
+                f"the identification risk: {limit(self.risk)}."
+            )
+        lines.append(self._limit)
+        lines.append(
+            "Who is in both tables is told by their user columns, which count and never name. Thresholds of sureness "
+            "are fixed beforehand; each interval holds by itself."
+        )
+        return tuple(lines)
+
+    @property
+    def _limit(self) -> str:
+        if self.bound is None:
+            return "Nothing limits what a better attack names."
+        if limit(self.bound.value) == NO_LIMIT:
+            return "Nothing limits how often a better attack names the right one."
+        return (
+            "No attack, whatever it knows, names the right one with more than probability "
+            f"{limit(self.bound.value)} on average over the users who are in both tables."
+        )
+
+    def plot(self) -> Any:
+        """Return an Altair chart of precision against recall."""
+        _, precision, recall = self.claims.curve()
+        guessed = self.inside / (self.inside + self.outside) / self.known
+        return precision_chart([PrecisionLine(self.attack, recall, precision)], guessed=guessed)
+
+
+def _spelled(one: Rate | None) -> str:
+    return "-" if one is None else f"{one.value:.1%} ({one.low:.1%} to {one.high:.1%})"
+
+
+def _ends(one: Rate) -> str:
+    return f"{one.level:.0%} interval {one.low:.2%} to {one.high:.2%}"
+
+
+def link(
+    split: Split,
+    *,
+    mechanism: BlockMechanism | Channel | None = None,
+    reports: int = 1,
+    precision: float = 0.95,
+    level: float = 0.95,
+    random: RandomSource | None = None,
+) -> Linkage:
+    """Return the linkage of the traces of a release with the users that an attacker knows.
+
+    Args:
+        split: the training traces, of the users who are known, and the target, the traces of the release. A user with
+            no event in the training is not known, and one with none in the target is not in the release.
+        mechanism: over the events' codes: each user of the release sends their first events through it. None for
+            traces without obfuscation.
+        reports: t, how many events of each user, with a mechanism.
+        precision: share of right names that the threshold is to reach on the half on which it is chosen.
+        level: confidence of each interval.
+        random: draws reports, permutes names and cuts the release in halves; None for fresh words.
+
+    Raises:
+        DataError: if fewer than 2 users are known, fewer than 2 have a trace, or nobody is in both tables.
+        ParameterError: if a number is out of range.
+
+    Example:
+        >>> from discreet.core.random import SeededRandom
+        >>> known = Traces.of_numbers((np.repeat(range(30), 4), 40), (np.repeat(range(30), 4), 40))
+        >>> release = Traces.of_numbers((np.repeat(range(20, 40), 4), 40), (np.repeat(range(20, 40), 4), 40))
+        >>> found = link(Split(known, release), random=SeededRandom(1))
+        >>> found.inside, found.outside, found.recall.value
+        (10, 10, 1.0)
+    """
+    from discreet.kernels.matching import leads
+
+    goal, level, source = checked_share("precision", precision), checked_level(level), checked_source(random)
+    reports = checked_whole("reports", reports, 1)
+    known, probes = np.flatnonzero(split.training.lengths), np.flatnonzero(split.target.lengths)
+    where = np.full(split.training.users, _NOBODY)
+    where[known] = np.arange(len(known))
+    owners = where[probes]
+    inside = owners >= 0
+    _refuse_apart(len(known), len(probes), int(inside.sum()))
+    generator = generator_of(source)
+    permuted = np.where(inside, generator.permutation(len(known))[owners], _NOBODY)
+    sides = split.training.select(known), split.target.select(probes)
+    users = np.stack([owners, permuted])
+    if mechanism is None:
+        odds, ties, holds, own = _leads_of_traces(*sides, users, source)
+    else:
+        matcher = _matcher(*sides, mechanism, reports, source)
+        odds, ties, holds = leads(matcher.problem, users, matcher.unit)
+    real, chance = (Claims(odds, held / ties, inside) for held in holds)
+    everything = chance.naming("all, names permuted", -inf, level)
+    fixed, unlearned, bound = _fixed(real, level), 0.0, None
+    if mechanism is not None:
+        bound = identification_bounds(mechanism, int(inside.sum()), reports=reports).identification
+    else:
+        success = fixed[0].recall
+        guessed = success.low <= 1 / len(known) and success.high < 1
+        unlearned = 1.0 if guessed else float(np.mean(own[inside] <= -log(len(known))))
+    return Linkage(
+        len(known),
+        LEARNED if mechanism is None else REPORTS,
+        real,
+        (*fixed, _chosen(real, goal, generator.permutation(len(probes)), level)),
+        everything,
+        unlearned,
+        level,
+        bound,
+    )
+
+
+def _refuse_apart(known: int, traces: int, inside: int) -> None:
+    if min(known, traces) < 2:
+        raise DataError(f"at least 2 users must be known and 2 have a trace in the release, got {known} and {traces}.")
+    if not inside:
+        raise DataError(
+            f"none of the {traces:,} users of the release is among the {known:,} known, so nothing can be measured; "
+            "write users alike in both tables, so that they say who is in both."
+        )
+
+
+def _matcher(
+    known: Traces, release: Traces, mechanism: BlockMechanism | Channel, reports: int, random: RandomSource
+) -> Matcher:
+    """Return the matcher of the reports of a release, numbered as they come, and all known users."""
+    size = max(known.users, release.users)
+    matcher = reports_matcher(
+        Split(_filled(known, size), _filled(release, size)), mechanism, events=reports, random=random
+    )
+    # Users who were added to fill up the smaller table have no event: they are no candidates.
+    return replace(matcher, problem=replace(matcher.problem, candidates=known.users))
+
+
+def _filled(traces: Traces, users: int) -> Traces:
+    """Return traces of so many users; those who are added have no event."""
+    offsets = np.append(traces.offsets, np.full(users - traces.users, traces.offsets[-1]))
+    return replace(traces, offsets=offsets)
+
+
+_Leads = tuple[FloatArray, IntArray, BoolArray, FloatArray]
+
+
+def _leads_of_traces(known: Traces, release: Traces, users: IntArray, random: RandomSource) -> _Leads:
+    """Return the results of `leads` for the posterior of traces, and its logarithms ``(m,)`` for the first users.
+
+    As many traces as there are known users are compared at a time.
+    """
+    size, logit, parts = known.users, None, []
+    for start in range(0, release.users, size):
+        rows = np.arange(start, min(start + size, release.users))
+        split = Split(known, _filled(release.select(rows), size))
+        logit = logit or Logit.taught(split, random)
+        parts.append(_leads(logit.posterior(Pairs(split, rows - start, random)), users[:, rows]))
+    odds, ties, holds, own = (np.concatenate(one, axis=-1) for one in zip(*parts, strict=True))
+    return odds, ties, holds, own
+
+
+def _leads(posterior: Posterior, users: IntArray) -> _Leads:
+    from scipy.special import logsumexp
+
+    there, rows = posterior.lists >= 0, np.arange(len(posterior.lists))
+    # Those who are not listed are one alternative more, and tie.
+    stand = np.column_stack([there, len(posterior.common) - there.sum(axis=1)])
+    units = np.rint(np.clip(np.column_stack([posterior.logs, posterior.rest]), -_MOST, _MOST) / UNIT)
+    units[stand == 0] = -inf
+    place, best = units.argmax(axis=1), units.max(axis=1)
+    others = stand.copy()
+    others[rows, place] -= 1
+    odds = (best * UNIT) - logsumexp(units * UNIT, b=others, axis=1)
+    chosen = []
+    for user in users:
+        listed = (posterior.lists == user[:, None]) & there
+        chosen.append(units[rows, np.where(listed.any(axis=1), listed.argmax(axis=1), there.shape[1])])
+    holds = (np.stack(chosen) == best) & (users >= 0)
+    return odds, ((units == best[:, None]) * stand).sum(axis=1), holds, chosen[0] * UNIT
+
+
+def _fixed(claims: Claims, level: float) -> list[NamedTraces]:
+    """Return the outcomes of naming everything, what the attacker is sure of, and the surest traces."""
+    # By sureness alone: who is who has no part in the choice.
+    surest = np.sort(claims.sureness)[-ceil(_SUREST * len(claims.sureness))]
+    return [
+        claims.naming("all", -inf, level),
+        *(claims.naming(f"sureness of {share:g}", log(share / (1 - share)), level) for share in SURE),
+        claims.naming(f"the surest {_SUREST:.0%}", surest, level),
+    ]
+
+
+def _chosen(claims: Claims, goal: float, order: IntArray, level: float) -> NamedTraces:
+    """Return the outcome on a half of the traces of a threshold chosen on the other: the least with such precision."""
+    first, second = claims.at(order[: len(order) // 2]), claims.at(order[len(order) // 2 :])
+    thresholds, precision, _ = first.curve()
+    enough = np.flatnonzero(precision >= goal)
+    return second.naming(f"{goal:.0%} right on one half", thresholds[enough[-1]] if len(enough) else inf, level)
