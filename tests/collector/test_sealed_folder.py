@@ -14,8 +14,8 @@ from discreet.core.tally import Tally
 from discreet.engines import gather, tally
 from discreet.errors import DataError
 from discreet.estimators import estimate
-from discreet.formats.tallies import estimate_facts
 from discreet.mechanisms.report_tables import to_arrow
+from discreet.results.estimate import estimate_facts
 from json_rows import columns
 
 plans = pytest.mark.parametrize("plan", sorted(PLANS))

@@ -31,9 +31,9 @@ from discreet.estimators import METHODS, Method, estimate
 from discreet.estimators.linear import LinearStart, thresholded
 from discreet.files.writing import json_text
 from discreet.formats.publications import collection_publication, most_answers
-from discreet.formats.tallies import estimate_facts, read_tally
+from discreet.formats.tallies import read_tally
 from discreet.privacy.publication import Publication
-from discreet.results.estimate import Estimate
+from discreet.results.estimate import Estimate, estimate_facts
 from discreet.risk.bounds import identification_bounds
 
 _MOST_EPOCHS = 100_000

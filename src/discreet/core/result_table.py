@@ -90,6 +90,11 @@ def label_columns(labels: Mapping[str, AnyArray], columns: Sequence[ResultColumn
     return {f"label_{name}" if name in named else name: column for name, column in labels.items()} | named
 
 
+def objects(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return columns as one object per row."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
 def rows_of(columns: Iterable[ResultColumn], place: str = "text") -> Cells:
     """Return a heading and rows of the columns that are shown in a place; p-values stand last on pages."""
     here = [one for one in columns if place in one.shown]

@@ -592,7 +592,8 @@ def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> 
     forms = {id(part.path): part.form for part in parts if part.form is not None}
     unread, kind = [name for part in parts for name in part.unread], "tables" if not files else "files"
     warn_of(forms.values(), len(places), mechanism.fingerprint, unread, kind=kind)
-    return Survey(tallies, _promised(promised_rows(read.named, files), tallies, parts))
+    folders = set(read.named).difference(files)
+    return Survey(tallies, _promised(promised_rows(folders, files) if folders else {}, tallies, parts))
 
 
 def _promised(rows: Mapping[Any, int], tallies: Mapping[File, Tally], parts: list[Partition]) -> list[Partition]:

@@ -1,11 +1,6 @@
-"""Files of tallies and of estimates.
+"""Files of tallies, written whole or not at all and checked when they are read; columns of results in files."""
 
-Tallies in files: written whole or not at all, checked when they are read.
-
-Estimates as plain facts, ready for JSON, and as columns in files.
-"""
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -24,8 +19,6 @@ from discreet.files.reading import readable
 from discreet.files.stored import TableFile, look, read_groups
 from discreet.files.writing import replacing
 from discreet.mechanisms import Mechanism, report_tables
-from discreet.results.estimate import Estimate
-from discreet.theory.binomial import DEFAULT_LEVEL
 
 _BATCH = 1 << 18
 # Names of what a file says of the reports that were counted.
@@ -137,41 +130,6 @@ def _checked_tally(mechanism: Mechanism, facts: dict[str, Any], table: pa.Table)
     if not 0 <= n < 1 << 62 or (len(each) and each.min() < 0) or not mechanism.is_consistent(n, support, clear):
         raise DataError("this tally has been changed by hand: its counts do not fit its number of reports.")
     return Tally(mechanism.fingerprint, n, support, clear, bool(facts.get("simulated")), *_known_of(facts))
-
-
-def estimate_facts(
-    found: Estimate, level: float | None, *, simultaneous: bool, more: Mapping[str, Sequence[float]] | None = None
-) -> dict[str, Any]:
-    """Return an estimate as JSON holds it; ``values`` has an object per value, with the columns of `Estimate.columns`.
-
-    Args:
-        found: the estimate.
-        level: confidence of the intervals; None for the default.
-        simultaneous: whether all intervals hold at once.
-        more: further columns, each as long as the domain.
-
-    Raises:
-        ParameterError: if the level is not in (0, 1).
-    """
-    columns = found.columns(level, simultaneous=simultaneous)
-    outside = np.flatnonzero(found.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous))
-    return {
-        "plan": found.fingerprint,
-        "method": found.method,
-        "n": found.n,
-        "gap": found.gap,
-        "level": DEFAULT_LEVEL if level is None else level,
-        "simultaneous": simultaneous,
-        "contradicted": list(found.domain.names(outside)),
-        "simulated": found.simulated,
-        **({} if found.publication is None else {"publication": found.publication.to_dict()}),
-        "values": objects({name: column.tolist() for name, column in columns.items()} | dict(more or {})),
-    }
-
-
-def objects(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return columns as one object per row."""
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def write_columns(path: Path, table: Any) -> None:

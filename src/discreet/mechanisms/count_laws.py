@@ -214,13 +214,6 @@ class SumLaw:
         return ValueSets(sets.covered, told, control, int(self.whole.covered[0]), self.mass)
 
 
-def clear_counts(domain: Domain, tally: Tally, truth: float) -> list[CodedLaw]:
-    """Return the counts of the values in clear: binomial with probability s p."""
-    if not domain.clear_count:
-        return []
-    return [(domain.clear_codes, BinomialCounts(tally.clear, tally.n, 0.0, truth))]
-
-
 def worth_moments(numbers: LinearDecoder | Design, mass: PerValue) -> tuple[WorthMoment, WorthMoment]:
     """Return the second and third moment of a report's worth to a sensitive value, where p(X_S) is about ``mass``."""
     moments = []

@@ -13,7 +13,7 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, Counting, Evidence
-from discreet.mechanisms.count_laws import CodedLaw, SumLaw, clear_counts, worth_moments
+from discreet.mechanisms.count_laws import CodedLaw, SumLaw, worth_moments
 from discreet.mechanisms.covariances import (
     BlockRatios,
     LikelihoodRatios,
@@ -121,7 +121,10 @@ class BlockDecoder(Decoder):
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
         """Return the counts of all values with their laws; see `discreet.mechanisms.count_laws`."""
-        domain, laws = self.domain, clear_counts(self.domain, tally, self.numbers.truth)
+        domain, laws = self.domain, list[CodedLaw]()
+        if domain.clear_count:
+            # Binomial with probability s p.
+            laws.append((domain.clear_codes, BinomialCounts(tally.clear, tally.n, 0.0, self.numbers.truth)))
         if not domain.sensitive_count:
             return laws
         binomial = self.numbers.count_law

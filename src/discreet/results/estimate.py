@@ -1,6 +1,6 @@
 """The estimate: a table of frequencies with the errors of the method that made it, and the limits that reports give."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.domain import Domain
 from discreet.core.labels import Grid, IntegerRange, Integers
-from discreet.core.result_table import Cells, ResultColumn, ResultTable, label_columns, rows_of, text_column
+from discreet.core.result_table import Cells, ResultColumn, ResultTable, label_columns, objects, rows_of, text_column
 from discreet.errors import ParameterError
 from discreet.pictures.charts import Map, Panel, frequency_chart, map_chart
 from discreet.results.functionals import Functionals, Quantity
@@ -437,6 +437,36 @@ class Estimate(Functionals, ResultTable):
         known = None if truth is None else np.asarray(truth, dtype=np.float64)[codes]
         confidence = DEFAULT_LEVEL if level is None else level
         return Panel(title, self.domain.names(codes), columns, known, confidence, simultaneous, shown)
+
+
+def estimate_facts(
+    found: Estimate, level: float | None, *, simultaneous: bool, more: Mapping[str, Sequence[float]] | None = None
+) -> dict[str, Any]:
+    """Return an estimate as JSON holds it; ``values`` has an object per value, with the columns of `Estimate.columns`.
+
+    Args:
+        found: the estimate.
+        level: confidence of the intervals; None for the default.
+        simultaneous: whether all intervals hold at once.
+        more: further columns, each as long as the domain.
+
+    Raises:
+        ParameterError: if the level is not in (0, 1).
+    """
+    columns = found.columns(level, simultaneous=simultaneous)
+    outside = np.flatnonzero(found.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous))
+    return {
+        "plan": found.fingerprint,
+        "method": found.method,
+        "n": found.n,
+        "gap": found.gap,
+        "level": DEFAULT_LEVEL if level is None else level,
+        "simultaneous": simultaneous,
+        "contradicted": list(found.domain.names(outside)),
+        "simulated": found.simulated,
+        **({} if found.publication is None else {"publication": found.publication.to_dict()}),
+        "values": objects({name: column.tolist() for name, column in columns.items()} | dict(more or {})),
+    }
 
 
 def _left_of(bounds: Callable[[float], tuple[float, float]], alpha: float) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from discreet.cli.options import (
 from discreet.cli.output import InputFile, OutputFile, Table, file_notes, save_picture, save_table, show, write_results
 from discreet.cli.publications import Publishing, Statement, weighed_cells
 from discreet.core.grouping import MINIMUM, Grouping
-from discreet.core.result_table import ResultColumn, rows_of, spelled_p_value, text_column
+from discreet.core.result_table import ResultColumn, objects, rows_of, spelled_p_value, text_column
 from discreet.engines import LocalEngine
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
@@ -33,7 +33,6 @@ from discreet.estimators.differences import compare as compared
 from discreet.files.paths import ESTIMATES, PICTURES, file_of, is_tally, spelled
 from discreet.formats.public_columns import read_public
 from discreet.formats.sources import Sources, report_files
-from discreet.formats.tallies import objects
 from discreet.mechanisms import BlockMechanism
 from discreet.results.comparison import Comparison
 from discreet.results.estimate import Estimate

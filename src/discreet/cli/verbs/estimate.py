@@ -42,7 +42,7 @@ from discreet.cli.output import (
 from discreet.cli.publications import Publishing, Statement, weighed_cells
 from discreet.core.grouping import Grouping
 from discreet.core.reports import Reports
-from discreet.core.result_table import rows_of, text_column
+from discreet.core.result_table import objects, rows_of, text_column
 from discreet.core.tally import Tally
 from discreet.engines import LocalEngine
 from discreet.engines.engine import Engine
@@ -55,12 +55,12 @@ from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, file_of, is_tally
 from discreet.formats.plan import Plan
 from discreet.formats.public_columns import read_margins, read_public, read_shares
 from discreet.formats.sources import Sources
-from discreet.formats.tallies import estimate_facts, objects, put_tally
+from discreet.formats.tallies import put_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.block_law import StoredBlocks
 from discreet.mechanisms.personalized import Personalized
 from discreet.privacy.publication import batches_of, cells_of, two_digits
-from discreet.results.estimate import Estimate
+from discreet.results.estimate import Estimate, estimate_facts
 from discreet.results.groups import GroupedEstimate
 from discreet.results.groups import spelled as spelled_group
 from discreet.tables.columns import read_distribution

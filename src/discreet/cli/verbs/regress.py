@@ -12,14 +12,13 @@ from discreet.cli.commands import Verb
 from discreet.cli.options import OptionGroup, Trust, Writing, allow_outside, load_plan, option
 from discreet.cli.output import InputFile, OutputFile, Table, file_notes, save_table, show, write_results
 from discreet.cli.publications import Statement
-from discreet.core.result_table import rows_of
+from discreet.core.result_table import objects, rows_of
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
 from discreet.estimators.regression import regress as regressed
 from discreet.files.paths import ESTIMATES, spelled
 from discreet.formats.public_columns import read_public
 from discreet.formats.sources import Sources
-from discreet.formats.tallies import objects
 from discreet.privacy.publication import REGRESSION, Publication
 from discreet.results.regression import Regression
 
