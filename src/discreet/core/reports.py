@@ -168,6 +168,19 @@ class Column:
         """Return the shape of the column of so many blocks."""
         return (rows,) if self.width is None else (rows, self.width)
 
+    def out_of_bounds(self, entries: AnyArray) -> BoolArray | None:
+        """Return ``(m,)`` booleans: the rows with an entry that is negative or not below the bound; None without any.
+
+        Args:
+            entries: ``(m,)`` or ``(m, width)`` integers.
+        """
+        # Nearly always all is well, which two sweeps that write nothing tell.
+        if self.bound is None or not entries.size or (entries.max() < self.bound and entries.min() >= 0):
+            return None
+        each = (entries < 0) | (entries >= self.bound)
+        wrong: BoolArray = np.any(each.reshape(len(each), -1), axis=1)
+        return wrong
+
 
 def report_columns(size: int, has_clear: bool, block: tuple[Column, ...]) -> tuple[Column, ...]:
     """Return the columns of a report: of the code of a value in clear, where there are such values, and of a block."""

@@ -6,6 +6,7 @@ from inspect import signature
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from discreet.core.checks import checked_choice, meant
+from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally
 from discreet.errors import ParameterError
 from discreet.estimators import groups as by_group
@@ -142,7 +143,7 @@ def estimate(
         >>> estimate(mechanism, mechanism.tally(reports), method="projected").frequencies.round(2).tolist()
         [0.6, 0.38, 0.02]
     """
-    taken: Any = taken_reports(mechanism, data)
+    taken: Any = data if isinstance(data, Reports) else taken_reports(mechanism, data)
     grouped = groups is not None or isinstance(taken, GroupedTally)
     own: dict[str, Any] = {**options}
     about_groups = {name: own.pop(name) for name in by_group.OPTIONS if name in own}

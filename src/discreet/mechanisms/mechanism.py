@@ -27,7 +27,7 @@ from discreet.kernels import counting
 from discreet.mechanisms.block_law import Counting, Data, Evidence, StoredBlocks
 from discreet.mechanisms.count_laws import CodedLaw, SumLaw
 from discreet.mechanisms.covariances import LikelihoodRatios
-from discreet.mechanisms.row_checks import ArrowTable, ReportMaker, out_of_bounds
+from discreet.mechanisms.row_checks import ArrowTable, ReportMaker
 from discreet.theory.covariance import Covariance
 
 _BATCH_BYTES = 1 << 26
@@ -429,7 +429,7 @@ class Mechanism(ReportMaker):
         """
         flawed = np.zeros(reports.block_count, dtype=np.bool_)
         for column in self.block_columns:
-            wrong = out_of_bounds(column, reports.blocks[column.name])
+            wrong = column.out_of_bounds(reports.blocks[column.name])
             flawed = flawed if wrong is None else flawed | wrong
         if not flawed.any():
             flawed = self.flaws(reports.blocks)

@@ -485,11 +485,11 @@ def table_of(data: Any) -> pa.Table:
 
 
 def taken_reports(mechanism: ReportMaker, data: Any) -> Any:
-    """Return the reports of a table that Arrow reads, checked as those of files are; anything else as it is.
+    """Return the reports of a table that Arrow reads, checked as those of files are; what is no table as it is.
 
     Args:
         mechanism: what they claim to come from.
-        data: reports, a tally, or a table of reports that says its plan, by its stamp or in a column ``plan``.
+        data: a tally, or a table of reports that says its plan, by its stamp or in a column ``plan``.
 
     Raises:
         DataError: if a table does not say its plan, or cannot hold reports of it, or no device can have sent a row.
@@ -502,7 +502,7 @@ def taken_reports(mechanism: ReportMaker, data: Any) -> Any:
         >>> mechanism.tally(table).n, dc.estimate(mechanism, table).n
         (50, 50)
     """
-    if isinstance(data, Reports) or not hasattr(data, "__arrow_c_stream__"):
+    if not hasattr(data, "__arrow_c_stream__"):
         return data
     table = table_of(data)
     if not is_stamped(table.schema) and PLAN not in table.schema.names:

@@ -147,7 +147,7 @@ def checked_reports(mechanism: ReportMaker, n: int, columns: dict[str, Nullable]
     blocks = {column.name: columns[column.name] for column in mechanism.block_columns}
     _check_shape(mechanism, n, in_clear, blocks)
     for column in mechanism.columns:
-        wrong = out_of_bounds(column, columns[column.name].entries)
+        wrong = column.out_of_bounds(columns[column.name].entries)
         if wrong is not None:
             refuse_rows(columns[column.name].present, wrong, _outside(column))
     if clear is not None:
@@ -170,16 +170,6 @@ def _check_shape(mechanism: ReportMaker, n: int, in_clear: BoolArray | None, blo
             continue
         refuse_rows(every, in_clear & column.present, _BOTH)
         refuse_rows(every, ~in_clear & ~column.present, _NEITHER)
-
-
-def out_of_bounds(column: Column, entries: AnyArray) -> BoolArray | None:
-    """Return ``(m,)`` booleans: the rows with an entry outside the bounds of a column; None if there are none."""
-    # Nearly always all is well, which two sweeps that write nothing tell.
-    if column.bound is None or not entries.size or (entries.max() < column.bound and entries.min() >= 0):
-        return None
-    each = (entries < 0) | (entries >= column.bound)
-    wrong: BoolArray = np.any(each.reshape(len(each), -1), axis=1)
-    return wrong
 
 
 def _outside(column: Column) -> str:

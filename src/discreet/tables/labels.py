@@ -98,21 +98,19 @@ def _space(domain: Domain, name: str) -> LabelSpace | None:
     return space.attributes.get(name) if isinstance(space, Product) else None if name else space
 
 
-def cells_with_cuts(cells: Mapping[str, Cells], cuts: Cuts | None) -> dict[str, Cells]:
+def cells_with_cuts(cells: Mapping[str, Cells], cuts: Cuts) -> dict[str, Cells]:
     """Return the reading of the columns of values, where some are cut."""
     if not isinstance(cuts, dict):
-        return dict(cells) if cuts is None else dict.fromkeys(cells, cells_of_cuts(cuts))
+        return dict.fromkeys(cells, cells_of_cuts(cuts))
     return {**cells, **{name: cells_of_cuts(some) for name, some in cuts.items()}}
 
 
-def cut(values: Any, cuts: Cuts | None, domain: Domain) -> Any:
+def cut(values: Any, cuts: Cuts, domain: Domain) -> Any:
     """Return a column or a table of values with labels in the place of what is cut; missing values stay missing.
 
     Raises:
         DataError: if a column holds neither numbers nor dates, as its cuts are.
     """
-    if cuts is None:
-        return values
     if not isinstance(cuts, dict):
         return _cut("values", values, cuts, domain.space)
     columns = {name: values[name] for name in values.column_names}

@@ -346,7 +346,8 @@ class CodedValues:
     def _whole(self, values: Any, users: Any, kept: Any, **more: Any) -> tuple[dict[str, Any], dict[str, int]]:
         """Return columns by noun, without the rows to be left out, and the number of these by reason."""
         asked = self.columns
-        read = filled(cut(values, asked.cuts, asked.domain), asked.stand)
+        read = values if asked.cuts is None else cut(values, asked.cuts, asked.domain)
+        read = filled(read, asked.stand)
         needed = {"value": read} | ({} if users is None else {"user": users})
         rows, counts = needed | more | ({} if kept is None else {"kept": kept}), dict[str, int]()
         if asked.drop:
@@ -516,7 +517,8 @@ class ValueScan:
                 _refuse_headless(found, domain)
             names.extend(spread or [_only(found, besides, domain, headed=not plain) if column is None else column])
             check_apart(keep, [*names, *owners])
-            cells = cells_with_cuts(spread or {names[0]: cells_of(domain.space)}, cuts)
+            cells = spread or {names[0]: cells_of(domain.space)}
+            cells = cells if cuts is None else cells_with_cuts(cells, cuts)
             return {**cells, **dict.fromkeys(owners, NAMES), **dict.fromkeys(keep, ANYTHING)}
 
         table = scan(source, checked_columns(chosen), wanted)
