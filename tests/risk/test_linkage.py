@@ -166,6 +166,10 @@ def test_a_threshold_chosen_on_one_half_is_honest_on_the_other() -> None:
         seeming += precision.max() >= goal
     assert covered >= binom.ppf(1e-6, 400, 0.95)
     assert seeming > 250
+    halves = Claims(np.tile(np.arange(10.0), 2), np.repeat([1.0, 0.0], 10), np.ones(20, np.bool_))
+    other = _chosen(halves, goal, np.arange(20), 0.95)
+    assert other.precision is not None
+    assert (other.named, other.precision.value) == (10, 0)
     none = _chosen(Claims(np.arange(8.0), np.zeros(8), np.ones(8, np.bool_)), 0.95, np.arange(8), 0.95)
     assert (none.named, none.precision) == (0, None)
 

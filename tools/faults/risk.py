@@ -115,4 +115,25 @@ FAULTS = [
         "places = np.full(_DRAWS, chances.argmax())",
         ("tests/risk/test_population.py",),
     ),
+    Fault(
+        "a threshold is measured on the half of a release on which it was chosen",
+        "risk/linkage.py",
+        "return second.naming(",
+        "return first.naming(",
+        ("tests/risk/test_linkage.py",),
+    ),
+    Fault(
+        "a bound on a release counts the known users who are not in it",
+        "risk/linkage.py",
+        "identification_bounds(mechanism, int(inside.sum())",
+        "identification_bounds(mechanism, len(known)",
+        ("tests/risk/test_linkage.py",),
+    ),
+    Fault(
+        "users who are not listed are one user",
+        "risk/linkage.py",
+        "stand = np.column_stack([there, len(posterior.common) - there.sum(axis=1)])",
+        "stand = np.column_stack([there, np.minimum(len(posterior.common) - there.sum(axis=1), 1)])",
+        ("tests/risk/test_linkage.py",),
+    ),
 ]

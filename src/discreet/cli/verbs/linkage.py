@@ -27,7 +27,7 @@ class KnownTable(OptionGroup):
         "--known",
         type=InputFile(urls=True),
         metavar="TABLE",
-        help="Events that the attacker knows by name; the tables are a release, whose users are partly known.",
+        help="Events that the attacker has of some of the users, and of others.",
     )
     known_user: str | None = option(
         "--known-user", metavar="COLUMN", needs=_NEEDS, help="Its column of users, as those of the release. [--user]"

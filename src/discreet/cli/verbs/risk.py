@@ -193,8 +193,8 @@ def traces(
     """Attack traces as they are, or with --plan or --epsilon as reports, and bound what every attack finds.
 
     TABLE has a row per event: user, event and perhaps time; several files, and folders of them, here or at URLs, are
-    one table. What the strongest attack finds is set beside what no attack exceeds. With --known TABLE is a release
-    whose users the attacker knows in part.
+    one table. What the strongest attack finds is set beside what no attack exceeds. With --known
+    the tables are a release, and its users partly known.
     """
     random = _random(seed)
     if aux.known is not None:
