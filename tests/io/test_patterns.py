@@ -118,6 +118,13 @@ def test_what_is_said_of_a_person_knows_of_columns_in_names(tmp_path: Path) -> N
     assert "the columns beside the reports too (day)" in str(facts)
 
 
+def test_a_name_that_two_folders_of_a_path_have_is_no_column(tmp_path: Path) -> None:
+    keep(tmp_path / "r" / "a=1" / "b=3" / "a=2" / "part.parquet")
+    message = refused(DataError, lambda: LocalEngine().tally_by(MECHANISM, tmp_path / "r", "a"))
+    assert "the file must have the public column 'a' once" in message
+    assert list(LocalEngine().tally_by(MECHANISM, tmp_path / "r", "b")) == ["3"]
+
+
 def test_folders_that_disagree_are_refused(tmp_path: Path) -> None:
     keep(tmp_path / "r" / "date=2026-01-01" / "a.parquet")
     other = keep(tmp_path / "r" / "b.parquet")

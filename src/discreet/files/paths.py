@@ -16,6 +16,7 @@ import os
 import re
 import stat
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -358,12 +359,16 @@ def path_below(file: File, folder: File) -> PurePosixPath | None:
 def folder_columns(file: File) -> dict[str, str | None]:
     """Return the columns that a file's folders are named by, as ``date=2026-01-31``, with their one cell.
 
+    A name that several folders of one path have is no column: nothing says which of them is meant.
+
     Example:
         >>> folder_columns(Path("reports/date=2026-01-31/place=New%20York/part.parquet"))
         {'date': '2026-01-31', 'place': 'New York'}
     """
-    pairs = (name.split("=", 1) for name in path_of(file).parts[:-1] if name.find("=") > 0)
-    return {unquote(name): None if cell == _NO_CELL else unquote(cell) for name, cell in pairs}
+    pairs = [name.split("=", 1) for name in path_of(file).parts[:-1] if name.find("=") > 0]
+    often = Counter(unquote(name) for name, _ in pairs)
+    named = {unquote(name): None if cell == _NO_CELL else unquote(cell) for name, cell in pairs}
+    return {name: cell for name, cell in named.items() if often[name] == 1}
 
 
 def _asked(url: str, question: Callable[[Any, str], Any]) -> Any:
