@@ -212,8 +212,8 @@ class Linkage(ResultTable):
         surest = self.namings[1 + len(SURE)]
         if surest.precision is not None:
             lines.append(
-                f"Of the {surest.named:,} traces of which the attacker is surest, {surest.precision.value:.2%} are "
-                f"named right ({_ends(surest.precision)})."
+                f"Of the surest {_SUREST:.0%} of the traces ({surest.named:,}) {surest.precision.value:.2%} are named "
+                f"right ({_ends(surest.precision)})."
             )
         chosen = self.namings[-1]
         if chosen.precision is not None:
