@@ -12,6 +12,7 @@ import discreet as dc
 from discreet.engines import LocalEngine, obfuscate, read_traces
 from discreet.errors import DataError
 from discreet.files.paths import matched
+from discreet.files.reading import readable
 from discreet.formats.manifest import write_manifest
 from discreet.formats.reports import write_reports
 from discreet.tables.labels import look_at
@@ -136,6 +137,14 @@ def test_folders_that_disagree_are_refused(tmp_path: Path) -> None:
     other.unlink()
     keep(tmp_path / "r" / "day=2026-01-02" / "a.parquet")
     assert "got date and day" in refused(DataError, lambda: LocalEngine().tally(MECHANISM, tmp_path / "r"))
+
+
+def test_a_file_that_others_own_is_not_called_damaged() -> None:
+    def look() -> None:
+        with readable(Path("r/b.parquet")):
+            raise PermissionError(13, "Permission denied")
+
+    assert refused(DataError, look) == "r/b.parquet must not be read by this user; see who may read it."
 
 
 def test_a_missing_cell_in_a_name_is_missing(tmp_path: Path) -> None:

@@ -267,6 +267,8 @@ def readable(path: object) -> Iterator[None]:
         raise type(error)(str(error) if named else f"{path}: {error}") from None
     except FileNotFoundError:
         raise DataError(f"{path} does not exist.") from None
+    except PermissionError:
+        raise DataError(f"{path} must not be read by this user; see who may read it.") from None
     except (pa.ArrowException, OSError, UnicodeDecodeError, *BROKEN) as error:
         raise DataError(
             f"{path} cannot be read ({type(error).__name__}); it may be truncated or of another format."
