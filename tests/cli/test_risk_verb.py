@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv as arrow_csv
 
+from discreet.risk.attacks import traces as attacks
 from discreet.risk.attacks.traces import ATTACKS
 from running import done, refusal, run, told
 
@@ -97,6 +98,21 @@ def test_nobody_is_named(tmp_path: Path) -> None:
         assert word not in text + written
     assert written.count("data:image/svg+xml;base64,") == 3
     assert "http" not in written.replace("http://www.w3.org", "")
+
+
+def test_long_work_says_how_long_and_of_what_its_figures_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = write_table(tmp_path, users=90)
+    short = run("risk", table, "--attack", "markov", "--seed", 1)
+    assert short.stderr == ""
+    assert "random sample" not in short.stdout
+    monkeypatch.setattr(attacks, "_SECONDS_PER_ADDITION", 0.1)
+    long = run("risk", table, "--attack", "markov", "--seed", 1, "--json")
+    assert re.fullmatch(r"Comparing .* of 90 users, .* takes about 300 seconds of a processor\.\n", long.stderr)
+    facts = json.loads(long.stdout)
+    (tried,) = facts["attacks_tried"]
+    assert tried["traces"] == 90 > tried["success"]["trials"] == facts["success"]["trials"]
+    assert any("random sample" in sentence for sentence in facts["in_words"])
+    assert facts["users"] == 90
 
 
 def test_an_alert_has_an_exit_code(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ up.
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import exp, log, log1p
 from typing import Any
 
@@ -369,6 +369,20 @@ class Problem:
         """The arrays in the order in which kernels take them."""
         worth = self.reports, self.contrasts, self.totals, self.floor, self.scale
         return self.constants, self.index, self.queries, worth
+
+    @property
+    def additions(self) -> _Ints:
+        """``(m,)`` numbers of owners of the features of each probe, where scores are plain sums."""
+        (starts, *_), (rows, features, _) = self.index, self.queries
+        return np.diff(np.append(0, np.cumsum(np.diff(starts)[features]))[rows])
+
+    def of_probes(self, chosen: _Ints) -> "Problem":
+        """Return the problem of some probes only, by ascending index, where scores are plain sums."""
+        rows, features, counts = self.queries
+        lengths = np.diff(rows)
+        kept = np.repeat(np.isin(np.arange(lengths.size), chosen), lengths)
+        queries = np.append(0, np.cumsum(lengths[chosen])), features[kept], counts[kept]
+        return replace(self, users=self.users[chosen], constants=self.constants[chosen], queries=queries)
 
 
 def scores_of_pairs(problem: Problem, probes: _Ints, owners: _Ints, *, threads: int | None = None) -> _Ints:

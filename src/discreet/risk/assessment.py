@@ -131,7 +131,7 @@ class Assessment(ABC):
 
     @property
     def singled_out(self) -> int:
-        """Number of probes whose best score is their own user's alone."""
+        """Number of probes, of a sample if that was attacked, whose best score is their own user's alone."""
         return int(np.count_nonzero((self.places.greater == 0) & (self.places.ties == 1)))
 
     @property
@@ -309,9 +309,10 @@ class TraceAssessment(Assessment):
         ends = self.ends + (", the choice accounted for" if several else "")
         first = self._named("traces without names", f"{how} ({ends}")
         answer = (self.unlearned_sentence, first) if self.is_mostly_blind else (first, self.unlearned_sentence)
+        samples = (one.sample_sentence for one in self.tried)
         bits = f"{self._bits}; nothing limits what a better attack finds"
         bits += "." if self.unique.limit == 1 else f", but that equal traces stay together: {limit(self.unique.limit)}."
-        return tuple(filter(None, (*answer, bits, self.unique.sentence, self.yardstick)))
+        return tuple(filter(None, (*answer, *samples, bits, self.unique.sentence, self.yardstick)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)

@@ -183,7 +183,7 @@ def _with_interval(rate: Rate, assessment: Assessment) -> str:
 
 def measured(assessment: Assessment) -> tuple[list[str], list[list[str]]]:
     """Return headings and cells of what was measured, beside what bounds every attack."""
-    users, bits = assessment.users, log2(assessment.users)
+    bits = log2(assessment.users)
     named = listed = NO_LIMIT
     if isinstance(assessment, TraceAssessment):
         named = limit(assessment.unique.limit)
@@ -205,7 +205,8 @@ def measured(assessment: Assessment) -> tuple[list[str], list[list[str]]]:
         unique, fourth = assessment.unique, assessment.unique.singled_out[3]
         rows += [["unique as they are (traces)", f"{unique.unique:,} of {unique.traces:,}", ""]]
         rows += [["singled out by 4 random events", f"{fourth.value:.3g} ({fourth.low:.3g} to {fourth.high:.3g})", ""]]
-    rows += [["singled out (users)", f"{assessment.singled_out:,} of {users:,}", ""]]
+    singled_out = f"{assessment.singled_out:,} of {assessment.success.trials:,}"
+    rows += [["singled out (traces)", singled_out, ""]]
     return ["", "measured", "at most"], [*rows, ["equal error rate", f"{assessment.det.equal_error_rate:.4g}", ""]]
 
 

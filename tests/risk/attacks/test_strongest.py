@@ -8,16 +8,17 @@ from hypothesis import strategies as st
 from discreet.core.random import SeededRandom
 from discreet.core.traces import Split, Traces, by_count, by_half
 from discreet.errors import DataError, ParameterError
-from discreet.risk.attacks.traces import ATTACKS, Attacker, level_of_each, strongest
+from discreet.risk.attacks import traces as attacks
+from discreet.risk.attacks.traces import ATTACKS, Attacker, level_of_each, markov, match, strongest
 from discreet.risk.scores.rates import rate
 from refusals import refused
 
 ROWS = st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=2, max_size=9)
 
 
-def laid_out(rows: list[list[int]]) -> Traces:
+def laid_out(rows: list[list[int]], events: int = 6) -> Traces:
     offsets = np.cumsum([0, *map(len, rows)])
-    return Traces(offsets, np.array([event for row in rows for event in row], np.int32), 6)
+    return Traces(offsets, np.array([event for row in rows for event in row], np.int32), events)
 
 
 def regulars(users: int, seed: int, visited: int = 12, places: int = 30) -> Traces:
@@ -71,6 +72,50 @@ def test_blind_is_who_shares_nothing_with_oneself(known: list[list[int]], target
     assert not (found.blind & shares).any()
     own = Attacker(split, SeededRandom(1)).posterior.own
     assert found.blind.tolist() == (~np.array(shares) & (own <= -np.log(users))).tolist()
+
+
+def test_a_sample_of_the_traces_has_the_ranks_of_all_of_them() -> None:
+    matcher = markov(by_half(regulars(300, 4)))
+    most = float(matcher.seconds.sum()) / 3
+    some, whole = match(matcher.within(most, SeededRandom(1))).ranks, match(matcher).ranks
+    assert some.users.tolist() == sorted(set(some.users.tolist()))
+    assert len(some.users) == 100
+    assert some.candidates == 300
+    assert some.greater.tolist() == whole.greater[some.users].tolist()
+    assert some.ties.tolist() == whole.ties[some.users].tolist()
+    others = matcher.within(most, SeededRandom(2)).users
+    assert others.tolist() != some.users.tolist()
+    assert matcher.within(4 * most, SeededRandom(1)) is matcher
+
+
+def test_the_work_is_that_of_all_owners_of_the_features_of_a_trace() -> None:
+    matcher = markov(by_half(regulars(40, 4)))
+    known = [set(events_of(matcher.problem.index, feature)) for feature in range(len(matcher.problem.index[0]) - 1)]
+    asked = [events_of(matcher.problem.queries, probe) for probe in range(matcher.probes)]
+    assert matcher.problem.additions.tolist() == [sum(len(known[feature]) for feature in row) for row in asked]
+
+
+def events_of(rows: tuple[np.ndarray, ...], row: int) -> list[int]:
+    return rows[1][rows[0][row] : rows[0][row + 1]].tolist()
+
+
+@pytest.mark.parametrize("names", [["markov"], ["learned", "markov"]])
+def test_a_sample_is_named_wherever_its_figures_are(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of users of whom some have no trace, and whichever attack is the strongest."""
+    traces = regulars(300, 9)
+    halves = by_half(traces)
+    split = Split(halves.training, laid_out([[], *([int(x) for x in row] for row in rows_of(halves.target)[1:])], 30))
+    monkeypatch.setattr(attacks, "LONGEST", float(markov(split).seconds.sum()) / 3)
+    found = strongest(split, names, random=SeededRandom(1))
+    trials = {one.attack: one.success.trials for one in found.attempts}
+    assert trials == {name: 99 if name == "markov" else 299 for name in names}
+    assert len(found.blind) == len(found.outcome.ranks.users) == trials[found.attempts[0].attack]
+    named = [one.success.value for one in found.attempts]
+    assert named == sorted(named, reverse=True)
+
+
+def rows_of(traces: Traces) -> list[np.ndarray]:
+    return np.split(traces.events, traces.offsets[1:-1])
 
 
 def test_chosen_among_equals_the_corrected_interval_keeps_its_level() -> None:

@@ -27,7 +27,7 @@ from discreet.core.traces import Split, Traces, split_of
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, sweep
-from discreet.risk.attacks.traces import ATTACKS
+from discreet.risk.attacks.traces import ALL, ATTACKS, expected_seconds
 from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds, limit
 from discreet.risk.linkage import link
 from discreet.risk.scores.biometric import Biometric, biometric
@@ -38,6 +38,7 @@ from discreet.tables.text import NUMBERS
 
 _TRACES = "traces"
 _WORSE_THAN_CHANCE = 0.5
+_LONG = 30
 _AS_THEY_ARE = "events are published as they are."
 _VARIES = "Random choices are a part of this, so figures vary from run to run; --seed repeats them."
 
@@ -210,6 +211,8 @@ def traces(
         "reports": how.reports,
         "largest_list": how.largest_list,
     }
+    if mechanism is None:
+        _say_how_long(parts, how.attack)
     with progress_bar("comparing every trace with every user"):
         assessment = assess(parts, mechanism=mechanism, random=random, **chosen)
     verdict = None if fail_above is None else "above the limit" if assessment.risk > fail_above else "within the limit"
@@ -257,6 +260,14 @@ def _link(
     seeded = isinstance(random, SeededRandom)
     show(record | {"files": files}, chain(linkage_parts(found, split), written(*files), [] if seeded else [_VARIES]))
     gate_linkage(found, fail_above)
+
+
+def _say_how_long(split: Split, attack: str) -> None:
+    """Print the expected time, if it is long."""
+    seconds = expected_seconds(split, list(ATTACKS) if attack == ALL else [attack])
+    if seconds > _LONG:
+        traces = f"the traces of {split.target.users:,} users, {len(split.target):,} events,"
+        click.echo(f"Comparing {traces} takes about {seconds:,.0f} seconds of a processor.", err=True)
 
 
 _ASSESSMENT = (

@@ -31,14 +31,21 @@ from discreet.core.traces import Split, Traces
 from discreet.errors import DataError, ParameterError
 from discreet.risk.attacks.features import UNIT, KeyCounts, Known, Probes, Visited, events_of, first_and_steps, steps
 from discreet.risk.attacks.learned import Logit, Pairs, Posterior
+from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.rates import Rate, rate
-from discreet.risk.scores.scores import Ranks, Rows, Scores, checked_owners, folded
+from discreet.risk.scores.scores import FEWEST_GENUINE, Ranks, Rows, Scores, checked_owners, folded
 
 if TYPE_CHECKING:
     from discreet.kernels.matching import Problem
 
 SMALLEST = 1e-8
 """The replacement of probabilities of 0 [PIE, section 5]."""
+
+LONGEST = 300.0
+"""Seconds of a processor that comparing all pairs may take; beyond, a random sample of the traces is compared."""
+
+_SECONDS_PER_ADDITION, _SECONDS_PER_SCORE, _SECONDS_PER_TRACE = 2.5e-9, 4e-9, 1e-3
+_LOOKED_AT = 2_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -76,6 +83,30 @@ class Matcher:
     def users(self) -> IntArray:
         """``(probes,)`` users of the probes."""
         return self.problem.users
+
+    @property
+    def seconds(self) -> FloatArray:
+        """``(probes,)`` expected seconds of a processor that matching takes; of plain sums."""
+        additions = self.problem.additions
+        # Candidates without a feature of the probe cost nothing: they are counted together.
+        return additions * _SECONDS_PER_ADDITION + np.minimum(additions, self.candidates) * _SECONDS_PER_SCORE
+
+    def within(self, seconds: float, random: RandomSource) -> "Matcher":
+        """Return the matcher of a random sample of the probes that takes about so long; all of them if they take less.
+
+        Example:
+            >>> from discreet.core.random import SeededRandom
+            >>> from discreet.core.traces import Traces, by_half
+            >>> matcher = visits(by_half(Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 4, list("ababccccaaaa"))))
+            >>> matcher.within(60, SeededRandom(1)), matcher.within(1e-9, SeededRandom(1))
+            (Matcher(3 probes, 3 candidates), Matcher(2 probes, 3 candidates))
+        """
+        whole = float(self.seconds.sum())
+        if whole <= seconds:
+            return self
+        size = max(int(seconds / whole * self.probes), FEWEST_GENUINE)
+        drawn = generator_of(random).permutation(self.probes)[:size]
+        return replace(self, problem=self.problem.of_probes(np.sort(drawn)))
 
 
 def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
@@ -228,16 +259,27 @@ class Attempt:
     Attributes:
         attack: its name.
         success: how often it names the right user in one guess; the intervals of all attempts hold at once.
+        traces: number of all traces, of which the attack may have been tried on a random sample.
 
     Example:
         >>> from discreet.risk.scores.rates import rate
-        >>> attempt = Attempt("markov", rate(38, 100))
-        >>> attempt.attack, attempt.success.value
-        ('markov', 0.38)
+        >>> attempt = Attempt("markov", rate(38, 100), traces=2500)
+        >>> attempt.attack, attempt.success.value, attempt.sample_sentence
+        ('markov', 0.38, 'The attack markov was tried on a random sample of 100 of the 2,500 traces, among all users.')
     """
 
     attack: str
     success: Rate
+    traces: int
+
+    @property
+    def sample_sentence(self) -> str:
+        """The sample in words; empty if the attack was tried on all traces."""
+        tried = self.success.trials
+        if tried == self.traces:
+            return ""
+        sample = f"a random sample of {tried:,} of the {self.traces:,} traces, among all users"
+        return f"The attack {self.attack} was tried on {sample}."
 
 
 def level_of_each(level: float, attempts: int) -> float:
@@ -259,9 +301,9 @@ class Naming:
 
     Attributes:
         scores: of each trace by itself.
-        ranks: of the right users by what the attack names.
-        blind: ``(probes,)`` true where nothing was learned of the trace: it shares nothing with its own user by which
-            this attack goes, and is given to that one no more than guessing would.
+        ranks: of the right users by what the attack names; of a sample of the probes if all would take too long.
+        blind: ``(probes,)`` of all probes, true where nothing was learned of the trace: it shares nothing with its own
+            user by which this attack goes, and is given to that one no more than guessing would.
         own: ``(probes,)`` logarithms of the probabilities of the right users; None if scores are no posterior.
     """
 
@@ -287,9 +329,11 @@ class Attacker:
 
     def by_markov(self) -> Naming:
         """Attack by the Markov chains of users."""
+        from discreet.kernels.matching import genuine_scores
+
         matcher = markov(self.split)
-        scores = match(matcher)
-        return Naming(scores, scores.ranks, scores.genuine == matcher.problem.constants)
+        scores = match(matcher.within(LONGEST, self.random))
+        return Naming(scores, scores.ranks, genuine_scores(matcher.problem) == matcher.problem.constants)
 
     def by_learning(self) -> Naming:
         """Attack each trace by the posterior."""
@@ -323,13 +367,13 @@ class Attack:
     outcome: Callable[[Attacker], Naming]
 
 
-JOINTLY = "jointly"
+MARKOV, JOINTLY = "markov", "jointly"
 _LEARNS = "learns from the known events, cut in two, what tells users apart"
 
 ATTACKS = {
     attack.name: attack
     for attack in (
-        Attack("markov", "compares each trace with the Markov chain of each user's known events", Attacker.by_markov),
+        Attack(MARKOV, "compares each trace with the Markov chain of each user's known events", Attacker.by_markov),
         Attack("learned", f"{_LEARNS}, and gives each trace to the likeliest user", Attacker.by_learning),
         Attack(JOINTLY, f"{_LEARNS}, and gives all traces at once, to each user one", Attacker.of_all_at_once),
     )
@@ -344,7 +388,7 @@ class Strongest:
     Attributes:
         outcome: of that attack.
         attempts: all attacks, the strongest one first.
-        blind: ``(probes,)`` true where nothing was learned of the trace by any attack.
+        blind: ``(probes,)`` of those of the outcome, true where nothing was learned of the trace by any attack.
     """
 
     outcome: Naming
@@ -380,10 +424,38 @@ def strongest(
     attacker, each = Attacker(split, checked_source(random)), level_of_each(level, len(names))
     outcomes = [(name, ATTACKS[name].outcome(attacker)) for name in names]
     # Sorting keeps the order of equals.
-    outcomes.sort(key=lambda one: -float(one[1].ranks.hits().sum()))
+    outcomes.sort(key=lambda one: -float(one[1].ranks.hits().mean()))
+    blind, probes = (
+        np.logical_and.reduce([outcome.blind for _, outcome in outcomes]),
+        np.flatnonzero(split.target.lengths),
+    )
     attempts = tuple(
-        Attempt(name, rate(float(hits.sum()), len(hits), level=each))
+        Attempt(name, rate(float(hits.sum()), len(hits), level=each), len(probes))
         for name, hits in ((name, outcome.ranks.hits()) for name, outcome in outcomes)
     )
-    blind: BoolArray = np.logical_and.reduce([outcome.blind for _, outcome in outcomes])
-    return Strongest(outcomes[0][1], attempts, blind)
+    best = outcomes[0][1]
+    return Strongest(best, attempts, blind[np.isin(probes, best.ranks.users)])
+
+
+def expected_seconds(split: Split, names: Sequence[str] = tuple(ATTACKS)) -> float:
+    """Return about how many seconds of a processor attacks take, from the pairs of up to 2,000 users.
+
+    Args:
+        split: training and target.
+        names: some of `ATTACKS`.
+
+    Example:
+        >>> from discreet.core.traces import Traces, by_half
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> expected_seconds(split) < 30
+        True
+    """
+    users = np.flatnonzero(split.target.lengths)
+    seconds = _SECONDS_PER_TRACE * len(users) * (list(names) != [MARKOV])
+    if MARKOV not in names or not len(users):
+        return seconds
+    # Evenly, as tables may be sorted.
+    some = users[:: -(-len(users) // _LOOKED_AT)]
+    compared = markov(Split(split.training.select(some), split.target.select(some))).seconds.sum()
+    pairs = len(users) * split.training.users / len(some) ** 2
+    return seconds + min(float(compared) * pairs, LONGEST)
