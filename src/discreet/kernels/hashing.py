@@ -195,9 +195,15 @@ def _count_by_group(
         for visit in range(visits.max()):
             if visit >= common:
                 _retire(x, visits, visit)
-            for lane in range(x.size):
-                if x[lane] < size:
-                    flat[rows[lane] + x[lane]] += 1
+            # Most often there is one group, whose rows need not be looked up: a quarter of the time.
+            if size == flat.size:
+                for lane in range(x.size):
+                    if x[lane] < size:
+                        flat[x[lane]] += 1
+            else:
+                for lane in range(x.size):
+                    if x[lane] < size:
+                        flat[rows[lane] + x[lane]] += 1
             _advance(x, step, prime)
 
 
