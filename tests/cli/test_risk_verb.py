@@ -107,7 +107,7 @@ def test_long_work_says_how_long_and_of_what_its_figures_are(tmp_path: Path, mon
     assert "random sample" not in short.stdout
     monkeypatch.setattr(attacks, "_SECONDS_PER_ADDITION", 0.1)
     long = run("risk", table, "--attack", "markov", "--seed", 1, "--json")
-    assert re.fullmatch(r"Comparing .* of 90 users, .* takes about 300 seconds of a processor\.\n", long.stderr)
+    assert re.fullmatch(r"Comparing .* of 90 users, .* takes about 200 seconds of a processor\.\n", long.stderr)
     facts = json.loads(long.stdout)
     (tried,) = facts["attacks_tried"]
     assert tried["traces"] == 90 > tried["success"]["trials"] == facts["success"]["trials"]

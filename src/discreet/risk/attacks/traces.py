@@ -30,7 +30,7 @@ from discreet.core.random import RandomSource, checked_source
 from discreet.core.traces import Split, Traces
 from discreet.errors import DataError, ParameterError
 from discreet.risk.attacks.features import UNIT, KeyCounts, Known, Probes, Visited, events_of, first_and_steps, steps
-from discreet.risk.attacks.learned import Logit, Pairs, Posterior
+from discreet.risk.attacks.learned import DENSE_USERS, Logit, Pairs, Posterior
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.rates import Rate, rate
 from discreet.risk.scores.scores import FEWEST_GENUINE, Ranks, Rows, Scores, checked_owners, folded
@@ -41,10 +41,11 @@ if TYPE_CHECKING:
 SMALLEST = 1e-8
 """The replacement of probabilities of 0 [PIE, section 5]."""
 
-LONGEST = 300.0
+LONGEST = 200.0
 """Seconds of a processor that comparing all pairs may take; beyond, a random sample of the traces is compared."""
 
-_SECONDS_PER_ADDITION, _SECONDS_PER_SCORE, _SECONDS_PER_TRACE = 2.5e-9, 4e-9, 1e-3
+_SECONDS_PER_ADDITION, _SECONDS_PER_SCORE = 2.5e-9, 4e-9
+_SECONDS_PER_LIST, _SECONDS_PER_LONG_LIST = 4e-4, 3e-3
 _LOOKED_AT = 2_000
 
 
@@ -451,7 +452,8 @@ def expected_seconds(split: Split, names: Sequence[str] = tuple(ATTACKS)) -> flo
         True
     """
     users = np.flatnonzero(split.target.lengths)
-    seconds = _SECONDS_PER_TRACE * len(users) * (list(names) != [MARKOV])
+    each = _SECONDS_PER_LIST if split.training.users > DENSE_USERS else _SECONDS_PER_LONG_LIST
+    seconds = each * len(users) * (list(names) != [MARKOV])
     if MARKOV not in names or not len(users):
         return seconds
     # Evenly, as tables may be sorted.
