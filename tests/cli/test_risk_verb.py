@@ -115,6 +115,49 @@ def test_long_work_says_how_long_and_of_what_its_figures_are(tmp_path: Path, mon
     assert facts["users"] == 90
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_users_by_name_go_to_a_file_for_its_owner_alone(ending: str, tmp_path: Path) -> None:
+    table, out = write_table(tmp_path), tmp_path / f"users.{ending}"
+    with table.open("a") as file:
+        file.write("person-alone,place 1,0\n")
+    words = ("risk", table, "--seed", 1, "--per-user", out)
+    run_of = run(*words, "--json")
+    facts = json.loads(run_of.stdout)
+    assert "person-" not in run_of.output
+    assert out.stat().st_mode & 0o777 == 0o600
+    found = (arrow_csv.read_csv(out) if ending == "csv" else pq.read_table(out)).to_pylist()
+    assert {one["user"] for one in found} == {f"person-{user}" for user in range(40)}
+    assert {(one["events_known"], one["events_attributed"]) for one in found} == {(6, 6)}
+    assert sum(one["named"] for one in found) == facts["singled_out"]
+    shared = [1 / (one["worst_rank"] - one["best_rank"] + 1) for one in found if one["best_rank"] == 1]
+    assert sum(shared) / 40 == pytest.approx(facts["success"]["value"])
+    assert all((one["margin"] > 0) == one["named"] for one in found if abs(one["margin"]) > 1e-3)
+    before = out.read_bytes()
+    assert "exists already" in refusal(*words)
+    assert out.read_bytes() == before
+    out.chmod(0o644)
+    assert done(*words, "--force").endswith(f"Written: {out}.\n")
+    assert out.stat().st_mode & 0o777 == 0o600
+
+
+def test_names_stay_with_their_users(tmp_path: Path) -> None:
+    """Users whose traces say who they are, in whatever order the names come and whoever is left out."""
+    table, out = tmp_path / "events.csv", tmp_path / "users.csv"
+    lengths = {"zoe": 4, "few": 1, "adam": 6, "mia": 8, "bo": 10}
+    rows = [(user, f"at-{user}") for turn in range(10) for user, length in lengths.items() if turn < length]
+    table.write_text("user,event\n" + "".join(f"{user},{place}\n" for user, place in rows))
+    words = ("risk", table, "--attack", "markov", "--split", "first:1", "--per-user", out)
+    done(*words)
+    with out.open() as file:
+        found = {row["user"]: row for row in csv.DictReader(file)}
+    assert {user: int(row["events_attributed"]) for user, row in found.items()} == {
+        user: length - 1 for user, length in lengths.items() if user != "few"
+    }
+    assert {row["margin"] for row in found.values()} == {""}
+    assert "--per-user is for events as they are" in refusal(*words[:2], "--epsilon", 1, "--per-user", "other.csv")
+    assert "does not go with --known" in refusal(*words[:2], "--known", table, "--per-user", "other.csv")
+
+
 def test_an_alert_has_an_exit_code(tmp_path: Path) -> None:
     table = write_table(tmp_path)
     high = run("risk", table, "--split", "all", "--fail-above", 0.05)

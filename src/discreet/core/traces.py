@@ -2,15 +2,15 @@
 
 Traces: the events of users in order of time, and splits into training and target.
 
-Traces hold users and events as codes only; their names stay with the caller.
+Traces hold users and events as codes; those that are read from files know the names of their users, and print none.
 
 Splits of traces by the words for them: half, all, first:N and rest:N.
 
-Numbers for users and events, and comparable times: traces keep no names.
+Numbers for users and events, and comparable times.
 """
 
 from collections.abc import Iterable, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -35,6 +35,7 @@ class Traces:
         event_count: d, how many different events there may be.
         times: ``(m,)`` numbers that do not fall within a user, in any unit; None if only the order is known.
         left_out: number of rows of the source table left out for missing values.
+        names: ``(n,)`` names of the users, in Arrow; None if they stay with the caller. Nothing prints them.
 
     Example:
         >>> users = ["u1", "u2", "u1", "u2", "u1"]
@@ -51,6 +52,7 @@ class Traces:
     event_count: int
     times: AnyArray | None = None
     left_out: int = 0
+    names: Any = None
 
     def __post_init__(self) -> None:
         """Refuse invalid columns, and make them read-only.
@@ -76,6 +78,8 @@ class Traces:
             if times.shape != events.shape:
                 raise DataError(f"times must be one per event, {len(events)}, got shape {times.shape}.")
             object.__setattr__(self, "times", frozen(times))
+        if self.names is not None and len(self.names) != self.users:
+            raise DataError(f"names must be one per user, {self.users}, got {len(self.names)}.")
 
     def __repr__(self) -> str:
         more = "" if self.times is None else ", timed"
@@ -125,6 +129,7 @@ class Traces:
         *,
         keep_times: bool = True,
         left_out: int = 0,
+        names: Any = None,
     ) -> Self:
         """Return the traces of numbered users and events.
 
@@ -134,6 +139,7 @@ class Traces:
             times: ``(m,)`` comparable times by which each user's events are ordered; None if the rows are in order.
             keep_times: whether the traces keep them.
             left_out: number of rows of the source table that are not among these.
+            names: ``(n,)`` names of the users in the order of their numbers, in Arrow; None to keep none.
 
         Raises:
             DataError: if the columns differ in length.
@@ -152,7 +158,7 @@ class Traces:
         if times is not None:
             order_rows(offsets, places, times)
         whens = times[places] if times is not None and keep_times else None
-        return cls(offsets, np.asarray(codes)[places], d, whens, left_out)
+        return cls(offsets, np.asarray(codes)[places], d, whens, left_out, names)
 
     @classmethod
     def from_table(
@@ -183,7 +189,8 @@ class Traces:
         chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen.astype(np.int64)
         if len(chosen) and not (chosen.min() >= 0 and chosen.max() < self.users):
             raise DataError(f"users must be codes in 0..{self.users - 1}.")
-        return self._cut(self.offsets[chosen], self.offsets[chosen + 1])
+        cut = self._cut(self.offsets[chosen], self.offsets[chosen + 1])
+        return cut if self.names is None else replace(cut, names=self.names.take(pa.array(chosen)))
 
     def with_least(self, events: int) -> Self:
         """Return the traces of users with at least this number of events."""
@@ -207,7 +214,9 @@ class Traces:
             return self
         offsets = np.concatenate([[0], np.cumsum(stops - starts)])
         times = None if self.times is None else copy_rows(self.times, starts, offsets)
-        return type(self)(offsets, copy_rows(self.events, starts, offsets), self.event_count, times)
+        # Whoever selects users gives them their names.
+        names = self.names if len(starts) == self.users else None
+        return type(self)(offsets, copy_rows(self.events, starts, offsets), self.event_count, times, names=names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

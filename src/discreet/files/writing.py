@@ -86,11 +86,11 @@ def _check_writable(folder: Path) -> None:
 
 
 @contextmanager
-def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
+def replacing(path: str | Path, *, force: bool = False, private: bool = False) -> Iterator[Path]:
     """Write beside ``path``, then rename: the file appears whole or not at all, already synchronized to disk.
 
     Whatever is raised meanwhile, nothing is left beside it. Without ``force`` nothing is replaced, also not what
-    another process put there meanwhile.
+    another process put there meanwhile. What is ``private`` is for its owner alone (mode 0600).
 
     Yields:
         the path to write to.
@@ -105,9 +105,10 @@ def replacing(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     try:
         _make(beside, target)
         yield beside
-        mask = os.umask(0)
-        os.umask(mask)
-        beside.chmod(0o666 & ~mask)
+        if not private:
+            mask = os.umask(0)
+            os.umask(mask)
+            beside.chmod(0o666 & ~mask)
         with beside.open("rb+") as file:
             os.fsync(file.fileno())
         if force:

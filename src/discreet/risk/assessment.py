@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.result_table import facts_as_html
@@ -203,6 +203,9 @@ class TraceAssessment(Assessment):
         tried: the attacks with their rates of success, the strongest first; the intervals of all of them hold at once.
         unique: how far the traces differ.
         events: ``(probes,)`` numbers of events of the traces.
+        known: ``(probes,)`` numbers of events that the attacker knows of their users.
+        margins: ``(probes,)`` logarithms of the ratios of the right users' probabilities to the largest of others, in
+            nats; None if the attack has no probabilities (`markov`).
         unlearned: share of the traces of which nothing was learned: they share no event with what is known of their own
             user, or more than half of the other users resemble them more; all of them if the strongest attack is not
             shown to name more than guessing would, unless the attacker knows the traces themselves.
@@ -219,6 +222,8 @@ class TraceAssessment(Assessment):
     unlearned: float
     unique: Uniqueness
     events: IntArray
+    known: IntArray
+    margins: FloatArray | None
 
     def __repr__(self) -> str:
         nothing = f", nothing learned of {self.unlearned:.2%})" if self.unlearned else ")"
@@ -256,6 +261,33 @@ class TraceAssessment(Assessment):
             named = rate(float(hits[inside].sum()), int(inside.sum()), level=self.success.level)
             strata.append(TraceGroup(fewest, most, named))
         return tuple(strata)
+
+    def per_user(self) -> Any:
+        """Return an Arrow table with a row per trace: whose it is, and how surely the attack tells.
+
+        The columns are ``user`` (a number in the split), ``events_known``, ``events_attributed``, ``best_rank`` and
+        ``worst_rank`` of the right user (which differ by ties), ``margin`` in nats (`margins`), and ``named``: whether
+        that user alone is the best.
+
+        Example:
+            >>> from discreet.core.traces import Traces, by_half
+            >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+            >>> assess(split, attack="markov").per_user().column("worst_rank").to_pylist()
+            [1, 1]
+        """
+        import pyarrow as pa
+
+        places = self.places
+        columns = {
+            "user": places.users,
+            "events_known": self.known,
+            "events_attributed": self.events,
+            "best_rank": places.greater + 1,
+            "worst_rank": places.greater + places.ties,
+            "margin": pa.nulls(len(places.users), pa.float64()) if self.margins is None else self.margins,
+            "named": (places.greater == 0) & (places.ties == 1),
+        }
+        return pa.table(columns)
 
     @property
     def yardstick(self) -> str:
@@ -444,9 +476,10 @@ def assess(
     success: Rate = shared["ranks"].rates[0]
     guessed = split.training is not split.target and success.low <= 1 / users and success.high < 1
     unlearned = 1.0 if guessed else _share_unlearned(ranks, outcome.blind)
-    events = split.target.lengths[ranks.users]
+    events, known = split.target.lengths[ranks.users], split.training.lengths[ranks.users]
     unique = uniqueness(split.target, level=level, random=source)
-    return TraceAssessment(**shared, tried=tried, unlearned=unlearned, unique=unique, events=events)
+    answer: dict[str, Any] = {"tried": tried, "unlearned": unlearned, "unique": unique, "margins": outcome.margins}
+    return TraceAssessment(**shared, **answer, events=events, known=known)
 
 
 def _refuse_unknown(split: Split) -> None:

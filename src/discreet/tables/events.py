@@ -338,7 +338,7 @@ def read_traces(
         progress: called now and then with the rows read and the rows to be read.
 
     Returns:
-        The traces that `Traces.of` makes of all rows.
+        The traces that `Traces.of` makes of all rows; they know the names of their users.
 
     Raises:
         DataError: if a file is missing or broken, a column is not there or not of its kind, values are missing or not
@@ -445,6 +445,7 @@ def _traces_of(
             when,
             keep_times=keep_times,
             left_out=rows.count - (stop - start),
+            names=who,
         )
         for rows, when, start, stop in zip(tables, whens, ends, ends[1:], strict=False)
     ]

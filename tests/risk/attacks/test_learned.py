@@ -299,3 +299,21 @@ def test_one_seed_one_answer() -> None:
     first, again = (Attacker(split, SeededRandom(5)).posterior for _ in range(2))
     assert first.logs.tobytes() == again.logs.tobytes()
     assert DENSE_USERS >= 20_000
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_margins_are_those_of_all_pairs(share: float) -> None:
+    """The right user's probability beside the largest one of another, listed or not, spelled out."""
+    generator, m, n, listed = np.random.default_rng(3), 40, 7, 4
+    lists = np.stack([generator.permutation(n)[:listed] for _ in range(m)])
+    lists[generator.random(lists.shape) < share] = -1
+    logs = np.where(lists >= 0, generator.normal(size=lists.shape), -np.inf)
+    rest, common = generator.normal(size=m), generator.normal(size=n)
+    users = generator.integers(0, n, m)
+    found = Posterior(users, lists, logs, rest, common, np.zeros(m, np.bool_)).margins
+    for trace, user in enumerate(users):
+        row = rest[trace] + common
+        for candidate, log in zip(lists[trace], logs[trace], strict=True):
+            if candidate >= 0:
+                row[candidate] = log
+        assert found[trace] == pytest.approx(row[user] - np.delete(row, user).max())

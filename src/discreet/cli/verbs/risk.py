@@ -1,6 +1,7 @@
 """The verbs ``risk``: the identification risk of traces and reports, of scores of a matcher, and of plans."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -15,7 +16,19 @@ from discreet.arrays import FloatArray
 from discreet.cli import options
 from discreet.cli.commands import VerbGroup
 from discreet.cli.options import Count, OptionGroup, Writing, allow_outside, load_plan, option, progress_bar
-from discreet.cli.output import Fact, InputFile, OutputFolder, Table, built_ins, record_of, show, table_of, written
+from discreet.cli.output import (
+    Fact,
+    InputFile,
+    OutputFile,
+    OutputFolder,
+    Table,
+    built_ins,
+    record_of,
+    save_table,
+    show,
+    table_of,
+    written,
+)
 from discreet.cli.verbs.linkage import KnownTable, gate_linkage, linkage_parts, linkage_record
 from discreet.cli.verbs.people import people
 from discreet.core.checks import checked_choice
@@ -25,6 +38,7 @@ from discreet.core.guarantee import in_odds
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.traces import Split, Traces, split_of
 from discreet.errors import ParameterError
+from discreet.files.writing import replacing
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, sweep
 from discreet.risk.attacks.traces import ALL, ATTACKS, expected_seconds
@@ -170,6 +184,27 @@ class _Pages(Writing):
     output: Path | None = option(
         "-o", "--output", type=OutputFolder("risk.html", "risk.json"), help="Folder for risk.html and risk.json."
     )
+    per_user: Path | None = option(
+        "--per-user",
+        type=OutputFile("figures of each user", (".csv", ".parquet")),
+        bars={
+            "plan epsilon": "{} is for events as they are; reports are bounded for all users alike.",
+            "known": "{} does not go with --known.",
+        },
+        help="File (CSV or Parquet) of users by name, with rank and margin: for you alone, mode 0600.",
+    )
+
+    @contextmanager
+    def naming(self, found: TraceAssessment | ReportAssessment, names: Any) -> Iterator[list[Path]]:
+        """Write the file of users by name when the body is done; yield the files of that kind."""
+        if self.per_user is None or not isinstance(found, TraceAssessment):
+            yield []
+            return
+        table = found.per_user()
+        named = table.set_column(0, "user", names.take(table["user"]))
+        with replacing(self.per_user, force=self.force, private=True) as beside:
+            save_table(lambda: named, dict)(beside)
+            yield [self.per_user]
 
 
 @risk.command(_TRACES)
@@ -218,12 +253,12 @@ def traces(
     verdict = None if fail_above is None else "above the limit" if assessment.risk > fail_above else "within the limit"
     record = _assessment_record(assessment, parts, knowledge, read)
     record |= {"seed": seed, "limit": fail_above, "verdict": verdict}
-    files: list[Path] = []
-    if out.output is not None:
-        # Where one pass gives all other epsilons.
-        one_pass = mechanism is not None and mechanism.name == RandomizedResponse.name and how.reports == 1
-        swept = sweep(parts, mechanism) if one_pass and mechanism and not mechanism.domain.clear_count else ()
-        files = write_page(assessment, knowledge, record, out.output, swept, force=out.force)
+    with out.naming(assessment, parts.target.names) as files:
+        if out.output is not None:
+            # Where one pass gives all other epsilons.
+            one_pass = mechanism is not None and mechanism.name == RandomizedResponse.name and how.reports == 1
+            swept = sweep(parts, mechanism) if one_pass and mechanism and not mechanism.domain.clear_count else ()
+            files.extend(write_page(assessment, knowledge, record, out.output, swept, force=out.force))
     lines = chain(
         _assessment_parts(assessment, parts, knowledge, read), written(*files), [] if seed is not None else [_VARIES]
     )

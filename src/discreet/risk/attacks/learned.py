@@ -401,6 +401,23 @@ class Posterior:
         own = self.logs[np.arange(len(self.users)), self._listed.argmax(axis=1)]
         return np.where(self._listed.any(axis=1), own, self.rest + self.common[self.users])
 
+    @property
+    def margins(self) -> FloatArray:
+        """``(m,)`` logarithms of the ratios of the right users' probabilities to the largest of others, in nats."""
+        n, listed = len(self.common), self._listed.any(axis=1)
+        order = np.argsort(-self.common, kind="stable")
+        place = np.empty(n, np.int64)
+        place[order] = np.arange(n)
+        # The best user who is neither listed nor the right one has the first place that none of these has.
+        nobody = n + self.lists.shape[1] + 1
+        taken = np.where(self.lists >= 0, place[self.lists], nobody)
+        own = np.where(listed, nobody, place[self.users])
+        taken = np.sort(np.column_stack([taken, own, np.full(len(own), nobody)]), axis=1)
+        first = (taken != np.arange(taken.shape[1])).argmax(axis=1)
+        unlisted = self.rest + np.append(self.common[order], -np.inf)[first]
+        others = np.where((self.lists >= 0) & ~self._listed, self.logs, -np.inf).max(axis=1)
+        return self.own - np.maximum(others, unlisted)
+
     def ranks(self) -> Ranks:
         """Return the ranks of the right users."""
         units, rest, common = (_in_units(logs) for logs in (self.logs, self.rest, self.common))

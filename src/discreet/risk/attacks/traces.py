@@ -306,12 +306,15 @@ class Naming:
         blind: ``(probes,)`` of all probes, true where nothing was learned of the trace: it shares nothing with its own
             user by which this attack goes, and is given to that one no more than guessing would.
         own: ``(probes,)`` logarithms of the probabilities of the right users; None if scores are no posterior.
+        margins: ``(probes,)`` logarithms of the ratios of these to the largest one of another user, by what the attack
+            names; None likewise.
     """
 
     scores: Scores
     ranks: Ranks
     blind: BoolArray
     own: FloatArray | None = None
+    margins: FloatArray | None = None
 
 
 class Attacker:
@@ -339,11 +342,13 @@ class Attacker:
     def by_learning(self) -> Naming:
         """Attack each trace by the posterior."""
         own, scores = self.posterior.own, self.posterior.scores()
-        return Naming(scores, scores.ranks, self.posterior.strangers & (own <= -np.log(scores.ranks.candidates)), own)
+        blind = self.posterior.strangers & (own <= -np.log(scores.ranks.candidates))
+        return Naming(scores, scores.ranks, blind, own, self.posterior.margins)
 
     def of_all_at_once(self) -> Naming:
         """Attack all traces together, where every user has one at most."""
-        return replace(self.by_learning(), ranks=self.posterior.jointly().ranks())
+        together = self.posterior.jointly()
+        return replace(self.by_learning(), ranks=together.ranks(), margins=together.margins)
 
 
 @dataclass(frozen=True, slots=True)
