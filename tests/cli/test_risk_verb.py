@@ -120,7 +120,7 @@ def test_users_by_name_go_to_a_file_for_its_owner_alone(ending: str, tmp_path: P
     table, out = write_table(tmp_path), tmp_path / f"users.{ending}"
     with table.open("a") as file:
         file.write("person-alone,place 1,0\n")
-    words = ("risk", table, "--seed", 1, "--per-user", out)
+    words = ("risk", table, "--attack", "learned", "--seed", 1, "--per-user", out)
     run_of = run(*words, "--json")
     facts = json.loads(run_of.stdout)
     assert "person-" not in run_of.output

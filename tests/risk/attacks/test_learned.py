@@ -313,7 +313,7 @@ def test_margins_are_those_of_all_pairs(share: float) -> None:
     found = Posterior(users, lists, logs, rest, common, np.zeros(m, np.bool_)).margins
     for trace, user in enumerate(users):
         row = rest[trace] + common
-        for candidate, log in zip(lists[trace], logs[trace], strict=True):
+        for candidate, chance in zip(lists[trace], logs[trace], strict=True):
             if candidate >= 0:
-                row[candidate] = log
+                row[candidate] = chance
         assert found[trace] == pytest.approx(row[user] - np.delete(row, user).max())
