@@ -121,13 +121,13 @@ class _Attack(OptionGroup):
         default="all",
         show_default=True,
         bars={"plan epsilon": "{} is for events as they are; reports are attacked by their likelihood."},
-        help=f"The strongest of all attacks on traces, or one: {', '.join(ATTACKS)}.",
+        help=f"Attack on traces: the strongest, or one of {', '.join(ATTACKS)}.",
     )
     alone: bool = option(
         "--alone",
         is_flag=True,
         bars={"plan epsilon": "{} is for events as they are; reports are attacked one user at a time."},
-        help="A user may have several of the traces: leave out the attack on all of them at once.",
+        help="A user may have several traces: no attack on all of them at once.",
     )
     plan: Path | None = option(
         "--plan", type=InputFile(), help="Plan by which events are obfuscated before they are published."
@@ -191,7 +191,7 @@ class _Pages(Writing):
             "plan epsilon": "{} is for events as they are; reports are bounded for all users alike.",
             "known": "{} does not go with --known.",
         },
-        help="File (CSV or Parquet) of users by name, with rank and margin: for you alone, mode 0600.",
+        help="Users by name, with rank and margin: a .csv or .parquet, mode 0600.",
     )
 
     @contextmanager

@@ -416,7 +416,8 @@ class Posterior:
         first = (taken != np.arange(taken.shape[1])).argmax(axis=1)
         unlisted = self.rest + np.append(self.common[order], -np.inf)[first]
         others = np.where((self.lists >= 0) & ~self._listed, self.logs, -np.inf).max(axis=1)
-        return self.own - np.maximum(others, unlisted)
+        margins: FloatArray = self.own - np.maximum(others, unlisted)
+        return margins
 
     def ranks(self) -> Ranks:
         """Return the ranks of the right users."""
