@@ -91,6 +91,7 @@ VALUES: dict[str, list[object]] = {
     "prior": ["zipf:1"],
     "fail_above": [0.0],
     "output": ["FOLDER"],
+    "per_user": ["USERS"],
     "force": [],
     "seed": [2],
     "allow_outside": [],
@@ -112,6 +113,7 @@ def passed(name: str, inputs: Inputs) -> list[object]:
         "PLAN": inputs.plans[0],
         "KNOWN": inputs.events,
         "FOLDER": inputs.folder / "out",
+        "USERS": inputs.folder / "users.csv",
         "FILE": inputs.folder / "trace.txt",
     }
     return [NAMES[name], *(special.get(value, value) for value in VALUES[name])]
@@ -185,10 +187,16 @@ def replaces(inputs: Inputs, form: str) -> None:
     assert "no output is named" in refusal("risk", *inputs.base(form), "--force")
 
 
+def names_users(inputs: Inputs, form: str) -> None:
+    done("risk", *inputs.base(form), *passed("per_user", inputs))
+    assert len((inputs.folder / "users.csv").read_text().splitlines()) == 1 + 30
+
+
 OTHERWISE: dict[str, Callable[[Inputs, str], None]] = {
     "missing": left_out,
     "least": refuses_all_but("at least 2 users must have 11 events", "--least", 11),
     "output": writes,
+    "per_user": names_users,
     "force": replaces,
     "failed": failed_scores,
     "distance": turned,
