@@ -63,7 +63,11 @@ def done(*arguments: object) -> str:
 
 
 def told(*arguments: object) -> Any:
-    return json.loads(done(*arguments, "--json"), parse_constant=pytest.fail)
+    """Return what a verb says for programs, but the evidence, which has the command line."""
+    facts = json.loads(done(*arguments, "--json"), parse_constant=pytest.fail)
+    if isinstance(facts, dict):
+        facts.pop("evidence", None)
+    return facts
 
 
 def refusal(*arguments: object) -> str:

@@ -3,6 +3,8 @@
 import csv
 import json
 import re
+import shlex
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv as arrow_csv
 
+from discreet import __version__
 from discreet.risk.attacks import traces as attacks
 from discreet.risk.attacks.traces import ATTACKS
 from running import done, refusal, run, told
@@ -156,6 +159,34 @@ def test_names_stay_with_their_users(tmp_path: Path) -> None:
     assert {row["margin"] for row in found.values()} == {""}
     assert "--per-user is for events as they are" in refusal(*words[:2], "--epsilon", 1, "--per-user", "other.csv")
     assert "does not go with --known" in refusal(*words[:2], "--known", table, "--per-user", "other.csv")
+
+
+def test_evidence_says_of_what_and_how_it_was_made(tmp_path: Path) -> None:
+    table, out, plan = write_table(tmp_path), tmp_path / "out", write_plan(tmp_path)
+    with table.open("a") as file:
+        file.write(",place 1,0\n")
+    words = ["risk", table, "--missing", "drop", "--seed", 1, "--fail-above", 0.001, "-o", out]
+    facts = json.loads(run(*words, "--json").stdout)
+    saved = json.loads((out / "risk.json").read_text())
+    assert saved["evidence"] == facts["evidence"]
+    files = [{"file": str(table), "bytes": table.stat().st_size, "sha256": sha256(table.read_bytes()).hexdigest()}]
+    assert facts["evidence"] == {
+        "command": shlex.join(["discreet", "risk", "traces", *map(str, words[1:]), "--json"]),
+        "version": __version__,
+        "rows_read": 481,
+        "files": files,
+    }
+    page = (out / "risk.html").read_text()
+    assert all(
+        word in page for word in (files[0]["sha256"], "Rows read: 481; left out: 1.", "above the limit of 0.001")
+    )
+    assert "1 rows are left out" in " ".join(facts["conditions"])
+    assert ("Each user is assumed" in page) == (len(facts["attacks_tried"]) == 3)
+    alone = told("risk", table, "--missing", "drop", "--alone")["conditions"]
+    assert not any("Each user is assumed" in condition for condition in alone)
+    reports = json.loads(done("risk", table, "--missing", "drop", "--plan", plan, "--json"))
+    assert [one["file"] for one in reports["evidence"]["files"]] == [str(table), str(plan)]
+    assert "The bounds hold for every attack, on average over users." in reports["conditions"]
 
 
 def test_an_alert_has_an_exit_code(tmp_path: Path) -> None:

@@ -131,11 +131,14 @@ def write_page(
         ParameterError: if the folder cannot be made or written to; nothing is written then.
         MissingExtraError: if the ``plot`` extra is not installed.
     """
-    texts = {"risk.html": risk_page(assessment, knowledge, sweep), "risk.json": json_text(facts, indent=2) + "\n"}
+    texts = {
+        "risk.html": risk_page(assessment, knowledge, sweep, facts),
+        "risk.json": json_text(facts, indent=2) + "\n",
+    }
     return _written(folder, texts, force=force)
 
 
-def risk_page(assessment: Assessment, knowledge: str, sweep: Sweep = ()) -> str:
+def risk_page(assessment: Assessment, knowledge: str, sweep: Sweep = (), facts: Mapping[str, Any] | None = None) -> str:
     """Return the page as one HTML text.
 
     Raises:
@@ -150,6 +153,8 @@ def risk_page(assessment: Assessment, knowledge: str, sweep: Sweep = ()) -> str:
         figures=[_ranks(assessment), _det(assessment)],
         swept=_swept(sweep),
         bounds=_bounds(assessment),
+        conditions=(facts or {}).get("conditions", ()),
+        evidence=_evidence(facts or {}),
     )
 
 
@@ -261,6 +266,20 @@ def _swept(sweep: Sweep) -> PageFigure | None:
         f"{last[1]:.4g}."
     )
     return PageFigure.of(chart, f"How often the right user is named: {caption}.", text)
+
+
+def _evidence(facts: Mapping[str, Any]) -> list[str]:
+    """Return the files, the command and the verdict in sentences; none if they are not among the facts."""
+    if "evidence" not in facts:
+        return []
+    made = facts["evidence"]
+    seed = "without a seed, so that figures vary" if facts["seed"] is None else f"seed {facts['seed']}"
+    said = [f"{made['command']} (discreet {made['version']}, {seed})"]
+    said += [f"{one['file']}: {one['bytes']:,} bytes, SHA-256 {one['sha256']}" for one in made["files"]]
+    said += [f"Rows read: {made['rows_read']:,}; left out: {facts['rows_left_out']:,}."]
+    if facts["limit"] is not None:
+        said += [f"The identification risk, {limit(facts['risk'])}, is {facts['verdict']} of {facts['limit']:g}."]
+    return said
 
 
 def _bounds(assessment: Assessment) -> list[str]:

@@ -1,6 +1,7 @@
 """The verbs ``risk``: the identification risk of traces and reports, of scores of a matcher, and of plans."""
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
+from discreet import __version__
 from discreet.arrays import FloatArray
 from discreet.cli import options
 from discreet.cli.commands import VerbGroup
@@ -23,6 +25,7 @@ from discreet.cli.output import (
     OutputFolder,
     Table,
     built_ins,
+    prints_json,
     record_of,
     save_table,
     show,
@@ -38,19 +41,23 @@ from discreet.core.guarantee import in_odds
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.traces import Split, Traces, split_of
 from discreet.errors import ParameterError
+from discreet.files.paths import is_url, shown
+from discreet.files.reading import digest
 from discreet.files.writing import replacing
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, sweep
-from discreet.risk.attacks.traces import ALL, ATTACKS, expected_seconds
+from discreet.risk.attacks.traces import ALL, ATTACKS, JOINTLY, expected_seconds
 from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds, limit
 from discreet.risk.linkage import link
 from discreet.risk.scores.biometric import Biometric, biometric
 from discreet.simulation.pages import measured, tried_in_words, write_linkage, write_page
 from discreet.tables.columns import read_columns, read_scores
 from discreet.tables.events import read_traces
+from discreet.tables.scan import table_files
 from discreet.tables.text import NUMBERS
 
 _TRACES = "traces"
+_ARGUMENTS = "discreet.risk.arguments"
 _WORSE_THAN_CHANCE = 0.5
 _LONG = 30
 _AS_THEY_ARE = "events are published as they are."
@@ -64,6 +71,7 @@ class _RiskGroup(VerbGroup):
         """Parse the arguments; without a verb they are those of ``traces``."""
         if args and args[0] not in {*self.commands, *ctx.help_option_names}:
             args = [_TRACES, *args]
+        ctx.meta[_ARGUMENTS] = list(args)
         return super().parse_args(ctx, args)
 
 
@@ -252,7 +260,9 @@ def traces(
         assessment = assess(parts, mechanism=mechanism, random=random, **chosen)
     verdict = None if fail_above is None else "above the limit" if assessment.risk > fail_above else "within the limit"
     record = _assessment_record(assessment, parts, knowledge, read)
-    record |= {"seed": seed, "limit": fail_above, "verdict": verdict}
+    record |= {"seed": seed, "limit": fail_above, "verdict": verdict, "conditions": _conditions(assessment, record)}
+    if prints_json() or out.output is not None:
+        record["evidence"] = _evidence(tables, how.plan, read)
     with out.naming(assessment, parts.target.names) as files:
         if out.output is not None:
             # Where one pass gives all other epsilons.
@@ -361,6 +371,35 @@ def _assessment_record(assessment: _Found, split: Split, knowledge: str, read: T
         }
     )
     return record
+
+
+def _evidence(tables: Sequence[str | Path], plan: Path | None, read: Traces) -> dict[str, Any]:
+    """Return the files, the command and the version behind an assessment, by which others can make it again."""
+    arguments = click.get_current_context().meta[_ARGUMENTS]
+    files = [*table_files(tables), *filter(None, [plan])]
+    return {
+        "command": shlex.join(["discreet", "risk", *(shown(one) if is_url(one) else one for one in arguments)]),
+        "version": __version__,
+        "rows_read": len(read) + read.left_out,
+        "files": [{"file": str(one), "bytes": one.stat().st_size, "sha256": digest(one)} for one in files],
+    }
+
+
+def _conditions(found: _Found, record: Mapping[str, Any]) -> list[str]:
+    """Return the conditions of the figures in sentences."""
+    said = [f"The attacker knows {record['attacker_knows']}."]
+    if isinstance(found, TraceAssessment):
+        said += [f"The attacker {record['attacker']}; the risk is that of the attacks tried, and no bound on others."]
+        if any(one.attack == JOINTLY for one in found.tried):
+            said += ["Each user is assumed to have one of the traces; --alone assumes nothing of the kind."]
+    else:
+        said += ["The bounds hold for every attack, on average over users."]
+        said += filter(None, (found.bounds.attribution_sentence, found.bounds.condition_sentence))
+    said += [f"Intervals hold with confidence {found.level:.0%}, for users like these."]
+    for what, reason in (("rows", "something is missing in them"), ("users", "they have too few events")):
+        if count := record[f"{what}_left_out"]:
+            said += [f"{count:,} {what} are left out, since {reason}; nothing is said of them."]
+    return said
 
 
 def _assessment_parts(assessment: _Found, split: Split, knowledge: str, read: Traces) -> Iterator[str | Table]:
