@@ -18,8 +18,8 @@ that go back, or a room that is left before its work is done. Not counted are
 - other threads, and modules outside the rooms.
 
 Before risk stood in rooms, and traces were read in the room of files, this counted 57 moves and 28 climbs. It fails
-above 54 and 25: files and tables are rooms of their own now, the strongest of three attacks is looked for, and what
-equal traces allow is counted beside it. With ``--list`` it prints the walk, a line per move.
+above 55 and 26: files and tables are rooms of their own now, the strongest of three attacks is looked for, and what
+equal traces allow is counted beside it, and how it was made is said. ``--list`` prints the walk.
 """
 
 import faulthandler
@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "discreet"
 FILE = ROOT / "src" / "discreet" / "examples" / "checkins.csv"
 ARGUMENTS = ("risk", str(FILE), "--event", "place", "--time", "day", "--json")
-MOST_MOVES, MOST_CLIMBS = 54, 25
+MOST_MOVES, MOST_CLIMBS = 55, 26
 # Kernels that are compiled anew take a minute on a busy machine; who waits longer waits for a lock.
 LONGEST = 300
 

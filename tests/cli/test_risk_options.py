@@ -260,7 +260,7 @@ def test_compare_says_how_many_plans_are_above_the_limit(inputs: Inputs) -> None
         (["--mechanism", "hashing", "--reports", 3], "--mechanism goes with --epsilon"),
         (["--reports", 3], "--reports goes with --plan or --epsilon"),
         (["--mechanism", "unary", "--plan", "PLAN"], "--mechanism goes with --epsilon"),
-        (["--attack", "visits", "--plan", "PLAN"], "attacked by their likelihood"),
+        (["--attack", "markov", "--plan", "PLAN"], "attacked by their likelihood"),
         (["--attack", "all", "--epsilon", 1], "attacked by their likelihood"),
         (["--epsilon", 1, "--plan", "PLAN"], "give one of the two"),
     ],

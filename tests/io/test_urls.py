@@ -166,7 +166,7 @@ def test_tables_of_risk_may_be_at_a_url(put: Put, tmp_path: Path) -> None:
     cells = "user,event,time\n" + "".join(f"{user},{event},{time}\n" for user, event, time in rows)
     (tmp_path / "t.csv").write_text(cells)
     url = put(tmp_path / "t.csv", "tables/t.csv")
-    asked = ("--time", "time", "--attack", "visits", "--seed", 1)
+    asked = ("--time", "time", "--attack", "markov", "--seed", 1)
     assert told("risk", "traces", url, *asked) == told("risk", "traces", tmp_path / "t.csv", *asked)
     pairs = [(row, column, (3 * row + column) % 5 + 4 * (row == column)) for row in range(5) for column in range(5)]
     (tmp_path / "s.csv").write_text("row,col,face\n" + "".join(f"{row},{col},{score}\n" for row, col, score in pairs))

@@ -63,9 +63,9 @@ def test_bounds() -> None:
 
 
 def test_assessments() -> None:
-    found = assess(by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc"))), attack="visits")
+    found = assess(by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc"))), attack="markov")
     texts = shown(found)
-    assert {"users", "2", "attack", "visits"} <= set(texts)
+    assert {"users", "2", "attack", "markov"} <= set(texts)
     assert any(text.startswith("100.00% (95% interval") for text in texts)
 
 
