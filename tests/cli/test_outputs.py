@@ -38,6 +38,7 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "seal -o": lambda files: ["seal", files.plan, "none.parquet", "-o"],
     "simulate -o": lambda files: ["simulate", "none.toml", "-o"],
     "risk traces -o": lambda files: ["risk", "none.csv", "-o"],
+    "risk traces --per-user": lambda files: ["risk", "none.csv", "--per-user"],
 }
 FILES = {
     "obfuscate -o": "r.jsonl",
@@ -54,6 +55,7 @@ FILES = {
     "regress -o": "e.csv",
     "seal -o": "s.parquet",
     "verify --plot": "p.svg",
+    "risk traces --per-user": "who.csv",
 }
 DRAWING = ["verify --plot", "estimate --plot", "compare --plot", "plan --plot", "simulate -o", "risk traces -o"]
 
