@@ -125,10 +125,10 @@ def tally(mechanism: Mechanism, sources: Any, *, threads: int | None = None) -> 
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:
-        ...     for day in ("monday", "tuesday"):
-        ...         written = write_reports(f"{folder}/{day}.parquet", mechanism, mechanism.obfuscate(["yes"] * 50))
+        ...     for day, people in (("monday", 50), ("tuesday", 30)):
+        ...         written = write_reports(f"{folder}/{day}.parquet", mechanism, mechanism.obfuscate(["yes"] * people))
         ...     tally(mechanism, folder).tally.n
-        100
+        80
     """
     return LocalEngine(threads=threads).tally(mechanism, sources)
 
