@@ -218,7 +218,7 @@ ELSEWHERE = {
         for option in ("--shuffled", "--delta", "--rounds", "--not-trusted", "--plot", "--force")
     },
 }
-OTHER_VERBS = {"regress", "init", "risk", "collection", "device", "collector", "serve", "reproduce"}
+OTHER_VERBS = {"regress", "init", "risk", "collection", "device", "collector", "serve", "reproduce", "tally"}
 """Whose options are proved in a file of their own."""
 
 

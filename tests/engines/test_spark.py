@@ -634,6 +634,10 @@ def test_tallies_and_estimates_are_those_of_one_machine(spark: Any, tmp_path: Pa
     marked = read.selectExpr("*", f"'{sealed.mechanism.fingerprint}' AS plan", "false AS simulated")
     assert SparkEngine(spark).tally(sealed.mechanism, marked).tally == sealed.tally
     assert sealed.tally.n == EPOCHS * N
+    # What was counted already is not counted again, and of a frame nobody can tell.
+    first = tally(sealed.mechanism, min(sealed.place.glob("epoch-*.parquet"))).tally
+    assert SparkEngine(spark).tally_onto(sealed.mechanism, sealed.place, first) == sealed.tally
+    refused(ParameterError, lambda: SparkEngine(spark).tally_onto(sealed.mechanism, marked, first))
 
 
 def test_the_likeliest_distribution_is_that_of_one_machine(spark: Any, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ VERBS = {
     "serve": "Take reports in, keep them safe, and seal them: a collector.",
     "simulate": "Obfuscate people whose values are known, estimate, and compare with the truth.",
     "stamp": "Write REPORTS that another tool rewrote anew, marked as reports of PLAN.",
+    "tally": "Add to a tally the SEALED batches made under PLAN that it has not counted yet, each exactly once.",
     "verify": "Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is "
     "broken.",
 }
@@ -48,6 +49,7 @@ _HOMES = {
     "reproduce": "simulate",
     "serve": "collector",
     "stamp": "seal",
+    "tally": "seal",
 }
 """Modules of verbs that are beside another one."""
 

@@ -372,6 +372,33 @@ class Tally:
         n, simulated = sum(one.n for one in (first, *others)), any(one.simulated for one in (first, *others))
         return cls(first.fingerprint, n, support, clear, simulated, batches, rest)
 
+    def without(self, other: Self) -> Self:
+        """Return the tally without sealed batches that it has counted.
+
+        Args:
+            other: the tally of those batches, and of no other report.
+
+        Raises:
+            MismatchError: if it belongs to another plan, or has counted anything else.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
+            >>> sealed = [mechanism.obfuscate(["yes"] * n).sealed() for n in (50, 60)]
+            >>> first, second = map(mechanism.tally, sealed)
+            >>> (first + second).without(first) == second
+            True
+        """
+        check_same_plan({self.fingerprint, other.fingerprint})
+        left = sorted(set(self.batches) - set(other.batches))
+        if other.rest_n or len(left) + len(other.batches) != len(self.batches):
+            raise MismatchError(
+                "what is taken out of a tally must be sealed batches that it has counted, with the reports that it "
+                "counted; it has not counted all of these."
+            )
+        counts = (self.support - other.support, self.clear - other.clear)
+        return type(self)(self.fingerprint, self.n - other.n, *counts, self.simulated, tuple(left), self.rest)
+
     def __radd__(self, other: object) -> Self:
         """Return this tally for 0, so that ``sum`` works."""
         return self if other == 0 and isinstance(other, int) else NotImplemented

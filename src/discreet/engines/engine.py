@@ -99,11 +99,30 @@ class Engine(ABC):
             EngineError: if a cluster gives up.
         """
         read = sources_of(sources)
-        survey = self.survey(mechanism, read)
-        found = self.fold(TallyFold(mechanism), survey, read)
-        whole = Counted(survey.whole(found.tally), found.left_out)
+        return self._tallied(mechanism, self.survey(mechanism, read), read)
+
+    def _tallied(self, mechanism: Mechanism, survey: Survey, read: Sources) -> Counted:
+        counted = self.fold(TallyFold(mechanism), survey, read)
+        whole = Counted(survey.whole(counted.tally), counted.left_out)
         whole.refuse_above(read.bad_share)
         return whole
+
+    def tally_onto(self, mechanism: Mechanism, sources: Any, before: "Tally") -> "Tally":
+        """Return a tally with sealed batches added that it has not counted yet; those that it has are not read.
+
+        Args:
+            mechanism: what made the reports.
+            sources: sealed batches of collections, and tallies of such batches.
+            before: the tally that they are added to.
+
+        Raises:
+            DataError, EngineError: as for `tally`; and if a batch has other reports than were counted under its name.
+            MismatchError: as for `tally`, and if a tally has counted some of the batches and not others.
+            ParameterError: as for `tally`; and if a source is no sealed batch of a collection.
+        """
+        read = sources_of(sources)
+        survey, _ = self.survey(mechanism, read).beyond(before)
+        return before + self._tallied(mechanism, survey, read).tally
 
     def tally_by(self, mechanism: Mechanism, sources: Any, by: str | Sequence[str]) -> GroupedTally:
         """Return a tally for each group of people, streamed.

@@ -120,6 +120,34 @@ def replacing(path: str | Path, *, force: bool = False, private: bool = False) -
         beside.unlink(missing_ok=True)
 
 
+@contextmanager
+def in_turn(folder: Path) -> Iterator[None]:
+    """Wait until no other process of this kind writes in a folder, and keep others from it during the body.
+
+    Where the system has no such locks (Windows), it does not wait.
+
+    Raises:
+        ParameterError: if the folder cannot be opened, or its file system has no locks.
+    """
+    if os.name == "nt":
+        yield
+        return
+    import fcntl
+
+    try:
+        place = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise ParameterError(f"{folder} cannot be opened ({error.strerror}); choose another place.") from None
+    try:
+        try:
+            fcntl.flock(place, fcntl.LOCK_EX)
+        except OSError as error:
+            raise ParameterError(f"{folder} must be on a file system with locks ({error.strerror}).") from None
+        yield
+    finally:
+        os.close(place)
+
+
 def _make(beside: Path, target: Path) -> None:
     try:
         os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.checks import checked_share
-from discreet.core.reports import DIGEST, SEALED, Reports, SealedBatch, batch_name, spelled
+from discreet.core.reports import DIGEST, SEALED, Reports, SealedBatch, batch_name, read_digest, spelled
 from discreet.core.tally import GROUPS, MODULUS, Tally, digesting, equal_by_chance
 from discreet.errors import DataError, EqualReportsWarning, ParameterError
 from discreet.files.paths import (
@@ -475,6 +475,37 @@ class Survey:
         known = replace(reports, batches=sealed, rest=total % MODULUS)
         return sum(self.tallies.values(), start=known)
 
+    def beyond(self, counted: Tally) -> tuple["Survey", tuple[SealedBatch, ...]]:
+        """Return the sources without what a tally has counted, and the batches left out, which are not read.
+
+        Raises:
+            DataError: if a batch has other reports than were counted under its name; it names the file.
+            ParameterError: if a source is no sealed batch of a collection, so that nobody can tell whether it was
+                counted; it names it.
+        """
+        again, parts, tallies = list[SealedBatch](), list[Partition](), dict[File, Tally]()
+        known = {batch.name: batch for batch in counted.batches}
+
+        def is_new(path: Place, batches: Sequence[SealedBatch]) -> bool:
+            if not all(batch.name for batch in batches):
+                raise ParameterError(f"{path} must be sealed batches of collections: no others are known again.")
+            if any(known.get(batch.name, batch) != batch for batch in batches):
+                raise DataError(
+                    f"{path} holds other reports than were counted of the same epochs; take those out first."
+                )
+            new = not batches or any(batch.name not in known for batch in batches)
+            again.extend([] if new else batches)
+            return new
+
+        for path, some in _by_file(self.parts).items():
+            if is_new(path, [] if rows_in(some) == 0 else [_sealed_as(some)]):
+                parts += some
+        for path, tally in self.tallies.items():
+            others = [SealedBatch("", 0, tally.rest_n)] if tally.rest_n else []
+            if is_new(path, [*tally.batches, *others]):
+                tallies[path] = tally
+        return replace(self, tallies=tallies, parts=parts), tuple(again)
+
     def batches(self) -> tuple[SealedBatch, ...]:
         """Return the sealed batches among the files of reports, after all parts were read.
 
@@ -557,6 +588,14 @@ def _sealed_facts(part: Partition) -> dict[str, Any] | None:
         return None
     facts = read_stamp(part.table.schema, "reports", part.mechanism.fingerprint)
     return {**facts, DIGEST: part.table.digest} if facts.get(SEALED) is True else None
+
+
+def _sealed_as(parts: Sequence[Partition]) -> SealedBatch:
+    """Return the batch that a sealed file says it holds; one without a name of other files."""
+    facts, n = _sealed_facts(parts[0]), rows_in(parts)
+    if facts is None or facts[DIGEST] is None or n is None:
+        return SealedBatch("", 0, 0)
+    return SealedBatch(batch_name(facts), read_digest(facts[DIGEST]), n)
 
 
 def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> Survey:

@@ -1,4 +1,4 @@
-"""The verbs ``seal``, ``stamp`` and ``manifest``, about files of reports."""
+"""The verbs ``seal``, ``stamp``, ``tally`` and ``manifest``, about files of reports."""
 
 from functools import partial
 from pathlib import Path
@@ -19,10 +19,14 @@ from discreet.cli.output import (
     show,
 )
 from discreet.cli.publications import Publishing
+from discreet.engines.sealing import refuse_replacing
 from discreet.engines.stamping import stamp as stamped
-from discreet.files.paths import REPORTS, spelled
+from discreet.files.paths import REPORTS, TALLIES, checked_output, spelled
+from discreet.files.writing import in_turn
 from discreet.formats.manifest import NAME, write_manifest
 from discreet.formats.sources import Sources
+from discreet.formats.tallies import read_tally, write_tally
+from discreet.privacy.publication import batches_of
 
 
 @click.command(cls=Verb)
@@ -119,6 +123,66 @@ def stamp(plan: Path, reports: tuple[str | Path, ...], *, output: Path, bad_rows
             f"Simulated with a known seed, so that they protect nobody: {len(written.simulated)} of the files."
         )
     show({**result, "left_out": written.left_out, "notes": notes}, sentences)
+
+
+@click.command(cls=Verb)
+@click.argument("plan", type=InputFile())
+@click.argument("sealed", nargs=-1, required=True, type=InputFile(urls=True))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=OutputPlace("tallies", dir_okay=False),
+    help=f"The tally, made where there is none: {spelled(TALLIES)}.",
+)
+@click.option("--retract", is_flag=True, help="Take the batches out instead, which must have been counted.")
+@Reading.only("not_trusted")
+@Reading.only("engine")
+@Reading.only("master")
+@allow_outside
+def tally(
+    plan: Path,
+    sealed: tuple[str | Path, ...],
+    *,
+    output: Path,
+    retract: bool,
+    not_trusted: int,
+    engine: str,
+    master: str | None,
+) -> None:
+    """Add to a tally the SEALED batches made under PLAN that it has not counted yet, each exactly once.
+
+    SEALED are a collector's sealed files, tallies of such files, and folders of both, here or at URLs. Batches that the
+    tally has counted are known by their names and digests, and are not read again: run it every night on the whole
+    folder. A batch that was counted with other reports is refused. discreet estimate PLAN TALLY reads the result.
+    """
+    document = load_plan(plan)
+    mechanism = document.mechanism()
+    checked_output(output, TALLIES, "tallies")
+    read = Reading(trust_plan=False, not_trusted=not_trusted, engine=engine, master=master, bad_rows=0.0)
+    with progress_bar("reading") as progress, read.running() as running, in_turn(output.absolute().parent):
+        before = read_tally(output, mechanism) if output.exists() else mechanism.empty_tally()
+        sources = read.sources(sealed, partial(progress, "reading"))
+        refuse_replacing(output, sources.named, sources.files)
+        if retract:
+            after = before.without(running.tally(mechanism, sources).tally)
+        else:
+            after = running.tally_onto(mechanism, sources, before)
+        if after.batches != before.batches or not output.exists():
+            write_tally(output, after, force=True)
+    publishing = Publishing(document, (), not_trusted, trust_plan=False)
+    said = publishing.of(batches_of(after), "the tally, or anything made of it", simulated=after.simulated)
+    changed = set(after.batches) ^ set(before.batches)
+    what, reports = "taken out" if retract else "added", sum(batch.n for batch in changed)
+    result = {"plan": mechanism.fingerprint, "output": output, "reports": after.n, "simulated": after.simulated}
+    sentence = (
+        f"Batches {what}: {len(changed):,}, with {reports:,} reports. Batches in {output}: {len(after.batches):,}, with "
+        f"{after.n:,} reports."
+    )
+    show(
+        {**result, "batches": len(after.batches), "changed": len(changed), **said.record()},
+        [sentence, *said.closing(())],
+    )
 
 
 @click.command(cls=Verb)

@@ -1,0 +1,151 @@
+"""`discreet tally` night after night: each sealed batch counts exactly once, whatever it is run on, and can be taken out."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from sealed_folders import EPOCHS, N, Sealed, sealed_of
+
+from discreet.cli import main
+from discreet.core.tally import Tally
+from discreet.engines import LocalEngine
+from discreet.errors import MismatchError
+from discreet.formats.reports import write_reports
+from discreet.formats.sealed_files import put_sealed, write_sealed
+from discreet.formats.sealing import CanonicalOrder
+from discreet.formats.tallies import read_tally
+from refusals import refused
+
+
+@pytest.fixture
+def sealed(tmp_path: Path) -> Sealed:
+    return sealed_of(tmp_path / "collector", "rr")
+
+
+def run(sealed: Sealed, year: Path, *sources: Any, code: int = 0) -> str:
+    plan = sealed.place / "_plan.json"
+    result = CliRunner().invoke(main, ["tally", str(plan), *map(str, sources), "-o", str(year), "--json"])
+    assert result.exit_code == code, result.output
+    return result.stdout if code == 0 else result.stderr
+
+
+def files(sealed: Sealed) -> list[Path]:
+    return sorted(sealed.place.glob("epoch-*.parquet"))
+
+
+def counted(sealed: Sealed, year: Path) -> Tally:
+    tally = read_tally(year, sealed.mechanism)
+    assert tally.rest == 0
+    return tally
+
+
+def test_nights_add_up_to_the_year(sealed: Sealed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nights of one more epoch each, one of them run twice: the tally of all, and no file is read a second time."""
+    year, read = tmp_path / "year.tally.parquet", list[int]()
+    tallied = LocalEngine.fold
+
+    def spy(engine: Any, fold: Any, survey: Any, read_as: Any) -> Any:
+        read.append(len(survey.parts))
+        return tallied(engine, fold, survey, read_as)
+
+    monkeypatch.setattr(LocalEngine, "fold", spy)
+    for night in (1, 2, 2, 3):
+        facts = json.loads(run(sealed, year, *files(sealed)[:night]))
+    assert (facts["reports"], facts["batches"], facts["changed"]) == (EPOCHS * N, EPOCHS, 1)
+    assert read == [1, 1, 0, 1]
+    assert counted(sealed, year) == sealed.tally
+    # The whole folder, and the tallies of the same epochs: nothing of it is new.
+    before = year.read_bytes()
+    assert json.loads(run(sealed, year, sealed.place))["changed"] == 0
+    assert json.loads(run(sealed, year, sealed.place / "_tallies"))["changed"] == 0
+    assert year.read_bytes() == before
+
+
+def test_an_epoch_is_taken_out_and_added_again(sealed: Sealed, tmp_path: Path) -> None:
+    year, first = tmp_path / "year.tally.parquet", files(sealed)[0]
+    run(sealed, year, sealed.place)
+    whole = year.read_bytes()
+    facts = json.loads(run(sealed, year, first, "--retract"))
+    assert (facts["reports"], facts["batches"], facts["changed"]) == ((EPOCHS - 1) * N, EPOCHS - 1, 1)
+    assert counted(sealed, year) == sealed.mechanism.tally(sealed.sent.part(N, EPOCHS * N))
+    assert "must be sealed batches that it has counted" in run(sealed, year, first, "--retract", code=2)
+    run(sealed, year, first)
+    assert year.read_bytes() == whole
+
+
+def test_ranges_are_merged(sealed: Sealed, tmp_path: Path) -> None:
+    early, late, year = (tmp_path / f"{name}.tally.parquet" for name in ("early", "late", "year"))
+    one, two, three = files(sealed)
+    run(sealed, early, one, two)
+    run(sealed, late, two, three)
+    run(sealed, year, early)
+    # Half of the second range is counted already, and nobody can halve a tally.
+    assert "1 sealed batches of 2,000 reports are in both" in run(sealed, year, late, code=2)
+    run(sealed, year, three)
+    assert counted(sealed, year) == sealed.tally
+    assert json.loads(run(sealed, year, late))["changed"] == 0
+
+
+def test_nobody_knows_other_reports_again(sealed: Sealed, tmp_path: Path) -> None:
+    """Reports that are not sealed, sealed ones of no collection, tallies of either: refused, and nothing is written."""
+    year, few = tmp_path / "year.tally.parquet", sealed.sent.part(0, 50)
+    write_reports(tmp_path / "loose.parquet", sealed.mechanism, few)
+    write_sealed(tmp_path / "unnamed.parquet", sealed.mechanism, few)
+    write_reports(tmp_path / "loose.jsonl", sealed.mechanism, few)
+    for name in ("loose.parquet", "loose.jsonl", "unnamed.parquet"):
+        path = tmp_path / name
+        assert f"{path} must be sealed batches of collections" in run(sealed, year, path, code=2)
+    assert not year.exists()
+
+
+def test_an_epoch_with_other_reports_is_refused(sealed: Sealed, tmp_path: Path) -> None:
+    """A collector restored from a backup may seal an epoch anew, with other reports."""
+    year, changed = tmp_path / "year.tally.parquet", tmp_path / "changed.parquet"
+    run(sealed, year, sealed.place)
+    collection, epoch = counted(sealed, year).batches[1].name.split("/")
+    with CanonicalOrder(sealed.mechanism) as order:
+        order.add(sealed.sent.part(0, N))
+        facts = {"collection": collection, "epoch": int(epoch)}
+        put_sealed(changed, sealed.mechanism, order.batches(), order.n, facts=facts)
+    assert f"{changed} holds other reports than were counted" in run(sealed, year, changed, code=2)
+    assert counted(sealed, year) == sealed.tally
+
+
+def test_two_nights_at_once(sealed: Sealed, tmp_path: Path) -> None:
+    """Processes that add different epochs at the same time wait for each other: none overwrites what another added."""
+    year = tmp_path / "year.tally.parquet"
+    plan = str(sealed.place / "_plan.json")
+    given = [[sys.executable, "-m", "discreet", "tally", plan, str(one), "-o", str(year)] for one in files(sealed)]
+    running = [subprocess.Popen(one, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for one in given]
+    for process in running:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    assert counted(sealed, year) == sealed.tally
+
+
+def test_what_the_tally_tells(sealed: Sealed, tmp_path: Path) -> None:
+    year, plan = tmp_path / "year.tally.parquet", str(sealed.place / "_plan.json")
+    shown = []
+    for name, more in (("year", []), ("other", ["--not-trusted", "100"])):
+        given = ["tally", plan, str(sealed.place), "-o", str(year.with_name(f"{name}.tally.parquet")), *more]
+        result = CliRunner().invoke(main, given)
+        assert result.exit_code == 0, result.output
+        shown.append(result.stdout)
+    assert "Batches added: 3, with 6,000 reports." in shown[0]
+    assert "100" in shown[1].replace(shown[0], "")
+    assert "is in" in run(sealed, sealed.place / "year.tally.parquet", sealed.place, code=2)
+    assert "tallies" in run(sealed, tmp_path / "year.parquet", sealed.place, code=2)
+    assert "cannot be opened" in run(sealed, tmp_path / "none" / "year.tally.parquet", sealed.place, code=2)
+
+
+def test_only_what_was_counted_is_taken_out(sealed: Sealed) -> None:
+    batches = [LocalEngine().tally(sealed.mechanism, one).tally for one in files(sealed)]
+    first, *others = batches
+    whole = sum(others, start=first)
+    assert whole.without(first) == sum(others[1:], start=others[0])
+    for wrong in (sealed.mechanism.tally(sealed.sent.part(0, N)), whole + sealed.mechanism.tally(sealed.sent)):
+        assert "must be sealed batches" in refused(MismatchError, lambda wrong=wrong: whole.without(wrong))
