@@ -366,6 +366,7 @@ def test_an_address_of_a_kind_that_the_machine_lacks_is_passed_over(
         (["--listen", "0.0.0.0:80", "--demo"], "there is tls or behind_proxy"),
         (["--listen", "0.0.0.0:80", "--insecure", "--demo"], "on this machine only"),
         (["--behind-proxy", "--demo"], "on this machine only"),
+        (["--gateway", "http://127.0.0.1:1", "--demo"], "a gateway seals nothing"),
         (["--devices", "5"], "add --demo"),
         (["--listen", "nowhere"], "HOST:PORT"),
         (["--config", "none.toml"], "does not exist"),

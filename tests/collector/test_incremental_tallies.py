@@ -1,4 +1,4 @@
-"""`discreet tally` night after night: each sealed batch counts exactly once, whatever it is run on, and can be taken out."""
+"""`discreet tally` night after night: each sealed batch counts once, whatever it is run on, and can be taken out."""
 
 import json
 import subprocess

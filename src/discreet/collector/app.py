@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from discreet.collector import intake
+from discreet.collector.gateway import Gateway
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import ANY_ORIGIN, Intake, Receive, Refusal, Refused, Scope, Send, refuse
 from discreet.collector.keeper import ANALYST, OPERATOR, Entry, Keeper, Rates, TooManyTriesError
@@ -354,11 +356,14 @@ class Housekeeper(threading.Thread):
         keeper: of the data.
         measures: what is counted.
         sealing: whether epochs are sealed when they are over.
+        gateway: by which reports are sent on instead; None to keep them here.
     """
 
-    def __init__(self, keeper: Keeper, measures: Measures, *, sealing: bool = True) -> None:
+    def __init__(
+        self, keeper: Keeper, measures: Measures, *, sealing: bool = True, gateway: Gateway | None = None
+    ) -> None:
         super().__init__(name="housekeeping", daemon=True)
-        self._keeper, self._measures, self._sealing = keeper, measures, sealing
+        self._keeper, self._measures, self._sealing, self._gateway = keeper, measures, sealing, gateway
         self._ended = threading.Event()
         self._failed: dict[tuple[int, tuple[int, ...]], float] = {}
         self._seen = 0.0
@@ -407,26 +412,40 @@ class Housekeeper(threading.Thread):
         self.oldest_unsealed = max(0.0, keeper.clock.now() - due[0][0]) if due else 0.0
         if keeper.clock.doubted:
             return
-        if self._sealing:
+        if self._gateway is not None:
+            for entry, epoch in self._gateway.due():
+                self._done("forwarding_failed", entry, (epoch,), partial(self._forward, entry, epoch))
+        elif self._sealing:
             for _, entry, batch in due:
-                self._seal(entry, batch)
+                self._done("sealing_failed", entry, batch, partial(self._seal, entry, batch))
         self._forget()
 
-    def _seal(self, entry: Entry, batch: tuple[int, ...]) -> None:
+    def _done(self, event: str, entry: Entry, batch: tuple[int, ...], what: Callable[[], None]) -> None:
+        """Do what is due of a batch; what fails is logged, and tried again a while later."""
         at = entry.key, batch
         if self._ended.is_set() or self._failed.get(at, -_AGAIN_SECONDS) > time.monotonic() - _AGAIN_SECONDS:
             return
-        began = time.monotonic()
-        facts: Any = {"collection": entry.key, "epoch": batch[-1]}
         try:
-            row = seal_batch(self._keeper, entry, batch, "collector")
+            what()
         except (DiscreetError, OSError) as error:
             self._failed[at] = time.monotonic()
             if not self._ended.is_set():
                 reason = str(error) if isinstance(error, DiscreetError) else error.strerror or type(error).__name__
-                log("sealing_failed", level="error", **facts, reason=reason)
+                log(event, level="error", collection=entry.key, epoch=batch[-1], reason=reason)
             return
         self._failed.pop(at, None)
+
+    def _forward(self, entry: Entry, epoch: int) -> None:
+        assert self._gateway is not None
+        began, n = time.monotonic(), self._gateway.forward(entry, epoch)
+        if n:
+            seconds = round(time.monotonic() - began, 3)
+            log("forwarded", collection=entry.key, epoch=epoch, seconds=seconds, n=n)
+
+    def _seal(self, entry: Entry, batch: tuple[int, ...]) -> None:
+        began = time.monotonic()
+        facts: Any = {"collection": entry.key, "epoch": batch[-1]}
+        row = seal_batch(self._keeper, entry, batch, "collector")
         if row is None:
             log("too_few_to_seal", **facts)
             return
@@ -477,7 +496,8 @@ class Application:
             rates = None if settings.behind_proxy or not limits.rate else Rates(limits.rate, limits.burst)
             queue = {"gather": settings.gather_ms / 1000, "frames": limits.frames, "size": limits.bytes}
             self.intake = Intake(keeper, self.measures, rates, **queue)
-            self.housekeeper = Housekeeper(keeper, self.measures, sealing=settings.sealing == "auto")
+            gateway = None if settings.gateway is None else Gateway(keeper, settings.gateway)
+            self.housekeeper = Housekeeper(keeper, self.measures, sealing=settings.sealing == "auto", gateway=gateway)
             self.releases = Releases(keeper, workers=self.workers, seconds=limits.estimate_seconds)
             self.pages = pages_of(self)
             self.control = Control(keeper)

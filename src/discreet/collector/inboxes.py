@@ -267,18 +267,26 @@ class Inboxes:
                 path.unlink(missing_ok=True)
         return True
 
-    def remove(self, at: At) -> None:
-        """Unlink the files of an epoch.
+    def end(self, at: At) -> list[Part]:
+        """End the files of an epoch, so that what comes from now on goes to another one, and return them."""
+        with self.turn:
+            for part in self._parts.get(at, []):
+                part.ended = True
+            return self.parts(at)
+
+    def remove(self, at: At, paths: Sequence[Path] | None = None) -> None:
+        """Unlink the files of an epoch, or some of them.
 
         Raises:
             OSError: if they cannot be; those that remain are known as before.
         """
         with self.turn:
             parts = self._parts.get(at, [])
-            while parts:
-                parts[-1].path.unlink(missing_ok=True)
-                parts.pop()
-            self._parts.pop(at, None)
+            for part in [one for one in reversed(parts) if paths is None or one.path in paths]:
+                part.path.unlink(missing_ok=True)
+                parts.remove(part)
+            if not parts:
+                self._parts.pop(at, None)
             synchronize(self._folder)
 
     def forget_strangers(self, keys: Set[int]) -> None:

@@ -428,6 +428,7 @@ class Keeper:
         tokens: in use.
         clock: by which epochs end.
         upkeep: held by whoever seals, deletes or copies: one at a time.
+        upstream: origin of the collector that reports are sent on to; None where they are sealed here.
         few: reports that wait in batches of fewer different ones than their collection wants, by collection and epochs.
 
     Raises:
@@ -441,6 +442,7 @@ class Keeper:
         self.folder, self._workers = folder, workers
         self.upkeep = RLock()
         self.few: dict[tuple[int, tuple[int, ...]], int] = {}
+        self.upstream: str | None = None
         self._refused: Counter[tuple[int | None, int, str]] = Counter()
         self._counting = Lock()
         self._widths: dict[int, int] = {}

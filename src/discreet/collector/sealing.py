@@ -33,7 +33,7 @@ _ARRIVAL = 8
 
 
 def first_reports(batches: Iterable[AnyArray], rows: RowSort, counts: Counter[str]) -> Iterator[AnyArray]:
-    """Yield reports without their ids, ``(m, W)`` at a time: of each id the one that came first, in no order.
+    """Yield reports, ``(m, 16 + W)`` at a time: of each id the one that came first, in order of the ids.
 
     Args:
         batches: ``(n, 16 + W)`` rows, ids and what is reported under them, in order of their arrival.
@@ -52,7 +52,7 @@ def first_reports(batches: Iterable[AnyArray], rows: RowSort, counts: Counter[st
         fresh[: 0 if last is None else len(last)] = False
         counts["duplicates"] += int(np.count_nonzero(~first & same))
         counts["conflicts"] += int(np.count_nonzero(~first & ~same))
-        yield joined[fresh][:, ID_BYTES + _ARRIVAL :]
+        yield np.delete(joined[fresh], slice(ID_BYTES, ID_BYTES + _ARRIVAL), axis=1)
         # The first report of the last id: more of that id may follow.
         last = joined[np.flatnonzero(first)[-1:]]
 
@@ -112,9 +112,12 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
 
     Raises:
         DiscreetError: if the disk refuses, or what is stored is damaged.
+        ParameterError: if they are sealed, or this is a gateway.
         OSError: if the reports cannot be unlinked; the seal holds, and they are unlinked later.
     """
     key, epochs = entry.key, range(batch[0], batch[-1] + 1)
+    if keeper.upstream is not None:
+        raise ParameterError(f"reports are sealed by {keeper.upstream}, which this gateway sends them on to.")
     with keeper.upkeep:
         if any(covers(seal, (key, epoch)) for seal in keeper.seals(entry) for epoch in batch):
             raise ParameterError(f"{_said(entry, batch)} is sealed already.")
@@ -200,7 +203,7 @@ def write_batch(
         )
         with RowSort(entry.width + _ARRIVAL, memory=MEMORY, folder=folder.path) as arrived:
             for records in first_reports(batches, arrived, counts):
-                order.add_records(records)
+                order.add_records(records[:, ID_BYTES:])
         if order.n < entry.collection.least:
             return None
         sealed = sealed_folder(folder, entry)

@@ -13,6 +13,7 @@ import msgspec
 
 from discreet.core.checks import meant
 from discreet.errors import ParameterError
+from discreet.protocol.collection import is_origin
 
 _PREFIX = "DISCREET_COLLECTOR_"
 _SEPARATOR = "__"
@@ -71,6 +72,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         limits: what is held and borne at once.
         gather_ms: how long after the beginning of a group of frames the next one may begin.
         least_free_disk: bytes below which the collector says that it is not ready.
+        gateway: origin of the collector that reports are sent on to; None to seal them here.
         sealing: ``auto`` when an epoch is over, or ``manual`` by ``discreet collector seal``.
         log: the least level of what is logged.
     """
@@ -84,6 +86,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     limits: ServiceLimits = ServiceLimits()
     gather_ms: float = 2.0
     least_free_disk: int = 1 << 28
+    gateway: str | None = None
     sealing: Literal["auto", "manual"] = "auto"
     log: Literal["debug", "info", "warning", "error"] = "info"
 
@@ -98,6 +101,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             raise ValueError("gather_ms must be a number of milliseconds in 0..1000")
         if self.least_free_disk < 0:
             raise ValueError("least_free_disk must be a number of bytes of at least 0")
+        if self.gateway is not None and not is_origin(self.gateway):
+            raise ValueError(
+                "gateway must be an origin such as https://collect.example.org (http only on this machine)"
+            )
         if self.tls is not None and self.behind_proxy:
             raise ValueError("tls and behind_proxy exclude each other: the proxy ends TLS, or the collector")
         if not (is_loopback(host) or self.tls or self.behind_proxy or self.insecure):

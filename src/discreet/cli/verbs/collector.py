@@ -4,7 +4,7 @@ import base64
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,26 +213,32 @@ def purge(name: str, *, yes: bool, place: _Place) -> None:
 _NEEDED = ("starlette", "uvicorn", "httptools", "prometheus_client")
 
 
+@dataclass(frozen=True, slots=True)
+class _Flags(OptionGroup):
+    """Settings of a collector that flags say; those that are not given stand elsewhere."""
+
+    data: Path | None = option(
+        "--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of all data. [collector-data]"
+    )
+    listen: str | None = option("--listen", metavar="HOST:PORT", help="Where to listen. [127.0.0.1:8080]")
+    behind_proxy: bool = option("--behind-proxy", is_flag=True, help="A proxy in front ends TLS and limits rates.")
+    insecure: bool = option(
+        "--insecure", is_flag=True, help="Let other machines send without TLS: in a network that you trust."
+    )
+    gateway: str | None = option(
+        "--gateway", metavar="URL", help="Send reports on to the collector there, permuted, and seal none."
+    )
+    log: str | None = option(
+        "--log", type=click.Choice(["debug", "info", "warning", "error"]), help="Least level of logs. [info]"
+    )
+
+
 @click.command(cls=Verb, has_result=False)
 @click.option("--config", type=InputFile(), help="Settings: a TOML file (docs/collector.md).")
-@click.option("--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of all data. [collector-data]")
-@click.option("--listen", metavar="HOST:PORT", help="Where to listen. [127.0.0.1:8080]")
-@click.option("--behind-proxy", is_flag=True, help="A proxy in front ends TLS and limits rates.")
-@click.option("--insecure", is_flag=True, help="Let other machines send without TLS: in a network that you trust.")
-@click.option("--log", type=click.Choice(["debug", "info", "warning", "error"]), help="Least level of logs. [info]")
+@_Flags.options
 @click.option("--demo", is_flag=True, help="A simulated collection, no tokens, this machine only, a temporary folder.")
 @click.option("--devices", type=Count(0), help="With --demo: how many simulated devices answer it. [300]")
-def serve(
-    *,
-    config: Path | None,
-    data: Path | None,
-    listen: str | None,
-    behind_proxy: bool,
-    insecure: bool,
-    log: str | None,
-    demo: bool,
-    devices: int | None,
-) -> None:
+def serve(given: _Flags, *, config: Path | None, demo: bool, devices: int | None) -> None:
     """Take reports in, keep them safe, and seal them: a collector.
 
     Flags go over environment variables (DISCREET_COLLECTOR_LISTEN), and these over the file of --config. SIGTERM ends
@@ -242,20 +248,16 @@ def serve(
         optional(module)
     if devices is not None and not demo:
         raise ParameterError("--devices are those of a demonstration; leave them out, or add --demo.")
-    flags: dict[str, str | bool | None] = {
-        "data": None if data is None else str(data),
-        "listen": listen,
-        "behind_proxy": behind_proxy or None,
-        "insecure": insecure or None,
-        "log": log,
-    }
+    if demo and given.gateway is not None:
+        raise ParameterError("--demo seals what it takes, and a gateway seals nothing; leave one of them out.")
+    flags: dict[str, Any] = {name: flag or None for name, flag in asdict(given).items()}
     with ExitStack() as ending:
-        if demo and data is None:
+        if demo and given.data is None:
             flags["data"] = ending.enter_context(tempfile.TemporaryDirectory(prefix="discreet-demo-"))
-        _run(config, flags, demo=demo, devices=devices)
+        _run(config, {**flags, "data": flags["data"] and str(flags["data"])}, demo=demo, devices=devices)
 
 
-def _run(config: Path | None, flags: dict[str, str | bool | None], *, demo: bool, devices: int | None) -> None:
+def _run(config: Path | None, flags: dict[str, Any], *, demo: bool, devices: int | None) -> None:
     from discreet.collector.serving import bound, serve
 
     settings = load_settings(config, flags=flags)

@@ -176,8 +176,8 @@ def tally(
     what, reports = "taken out" if retract else "added", sum(batch.n for batch in changed)
     result = {"plan": mechanism.fingerprint, "output": output, "reports": after.n, "simulated": after.simulated}
     sentence = (
-        f"Batches {what}: {len(changed):,}, with {reports:,} reports. Batches in {output}: {len(after.batches):,}, with "
-        f"{after.n:,} reports."
+        f"Batches {what}: {len(changed):,}, with {reports:,} reports. "
+        f"Batches in {output}: {len(after.batches):,}, with {after.n:,} reports."
     )
     show(
         {**result, "batches": len(after.batches), "changed": len(changed), **said.record()},
