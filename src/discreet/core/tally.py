@@ -384,8 +384,12 @@ class Tally:
         Example:
             >>> import discreet as dc
             >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
-            >>> sealed = [mechanism.obfuscate(["yes"] * n).sealed() for n in (50, 60)]
-            >>> first, second = map(mechanism.tally, sealed)
+            >>> from dataclasses import replace
+            >>> days = [mechanism.tally(mechanism.obfuscate(["yes"] * n)) for n in (50, 60)]
+            >>> first, second = (
+            ...     replace(day, batches=(SealedBatch(f"{'c0' * 32}/{number}", day.rest, day.n),), rest=0)
+            ...     for number, day in enumerate(days)
+            ... )
             >>> (first + second).without(first) == second
             True
         """
