@@ -35,6 +35,7 @@ VERBS = [
     "manifest",
     "init",
     "verify",
+    "attest",
     "plan",
     "plan-central",
     "plan-identification",

@@ -55,6 +55,7 @@ FORMS: dict[str, list[str]] = {
     },
     "compare": ["compare", "plan.toml", "reports.parquet", "r.jsonl"],
     "verify": ["verify", "plan.toml"],
+    "attest": ["attest", "plan.toml", "-o", "new.html", "--draws", "0"],
     "audit": ["audit", "plan.toml", "--draws", "2000", "--seed", "1"],
     # Of two values: whatever is planned is planned again for each option.
     "plan": ["plan", "two.toml", "--epsilon", "1", "--users", "1000"],
@@ -133,6 +134,14 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--allow-outside": ["--allow-outside outside.toml"],
         "--json": ["--json"],
     },
+    "attest": {
+        "--output": ["-o other.html"],
+        "--users": ["--users 50"],
+        "--draws": ["--draws 7"],
+        "--trust": ["--trust " + "A" * 43 + "="],
+        "--allow-outside": ["--allow-outside outside.toml"],
+        "--json": ["--json"],
+    },
     "verify": {
         "--sealed": ["--sealed sealed"],
         "--json": ["--json"],
@@ -208,7 +217,10 @@ ELSEWHERE = {
     ("estimate", "--engine"): "test_estimating_on_spark.py",
     ("estimate", "--memory"): "test_where_blocks_go",
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("obfuscate", "simulate")},
-    **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("manifest", "stamp", "examples", "seal")},
+    **{
+        (verb, "--force"): "test_outputs_are_replaced_with_force"
+        for verb in ("manifest", "stamp", "examples", "seal", "attest")
+    },
     ("seal", "--engine"): "test_spark_sealing.py",
     ("estimate", "--not-trusted"): "test_published_estimates.py",
     ("compare", "--not-trusted"): "test_published_estimates.py",
@@ -247,6 +259,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         + "".join(f"v{code},{50 + code},{code > 1}\n".lower() for code in range(9)),
         "old.csv": "old",
         "old.svg": "old",
+        "old.html": "old",
         "old.toml": "old",
         "old.parquet": "old",
     }
@@ -410,6 +423,7 @@ def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: l
         ("plan two.toml --epsilon 1 --users 10 -o", "old.toml"),
         ("plan-identification two.toml --epsilon 1 --users 1000 --identification-error 0.9 -o", "old.toml"),
         ("simulate study.toml --seed 1 -o", "studied"),
+        ("attest plan.toml --draws 0 -o", "old.html"),
         ("manifest", "listed"),
         ("stamp plan.toml bare.parquet -o", "old.parquet"),
         ("seal plan.toml reports.parquet -o", "old.parquet"),

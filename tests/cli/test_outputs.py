@@ -36,6 +36,7 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "regress -o": lambda files: ["regress", files.plan, "none.parquet", "--on", "x", "-o"],
     "verify --plot": lambda files: ["verify", files.plan, "--shuffled", "100", "--plot"],
     "seal -o": lambda files: ["seal", files.plan, "none.parquet", "-o"],
+    "attest -o": lambda files: ["attest", "none.toml", "-o"],
     "simulate -o": lambda files: ["simulate", "none.toml", "-o"],
     "risk traces -o": lambda files: ["risk", "none.csv", "-o"],
     "risk traces --per-user": lambda files: ["risk", "none.csv", "--per-user"],
@@ -54,10 +55,19 @@ FILES = {
     "compare --plot": "p.svg",
     "regress -o": "e.csv",
     "seal -o": "s.parquet",
+    "attest -o": "a.html",
     "verify --plot": "p.svg",
     "risk traces --per-user": "who.csv",
 }
-DRAWING = ["verify --plot", "estimate --plot", "compare --plot", "plan --plot", "simulate -o", "risk traces -o"]
+DRAWING = [
+    "attest -o",
+    "verify --plot",
+    "estimate --plot",
+    "compare --plot",
+    "plan --plot",
+    "simulate -o",
+    "risk traces -o",
+]
 
 RISKS = {f"risk {name}": verb for name, verb in main.commands["risk"].commands.items()}
 

@@ -127,7 +127,10 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
         "discreet/collector/pages/survey.html",
         *(
             f"discreet/pictures/templates/{name}"
-            for name in ("base.html", "linkage.html", "page.css", "parts.html", "risk.html", "study.html")
+            for name in (
+                *("attestation.html", "base.html", "linkage.html", "page.css", "parts.html", "risk.html"),
+                "study.html",
+            )
         ),
     }
     assert "Requires-Python: >=3.11\n" in metadata

@@ -10,6 +10,8 @@ from discreet import __version__
 from discreet.cli.commands import LazyVerbs, Verbs
 
 VERBS = {
+    "attest": "Write a page on PLAN, or a signed collection, for privacy officers; exit with 1 if its promise does not "
+    "hold.",
     "audit": "Draw reports under PLAN and bound epsilon from below by what they show; exit with 1 if the promise is "
     "broken.",
     "collection": "Ask people: sign a plan with its terms, show it, renew and withdraw it.",
@@ -41,6 +43,7 @@ VERBS = {
 """The first sentence of each verb's help, by its name."""
 
 _HOMES = {
+    "attest": "collection",
     "audit": "verify",
     "examples": "simulate",
     "manifest": "seal",

@@ -23,7 +23,7 @@ import click
 from click.core import ParameterSource
 
 from discreet.errors import DiscreetError, ParameterError, SourceWarning
-from discreet.files.paths import PICTURES, checked_output, ending, matched, output_of
+from discreet.files.paths import PAGES, PICTURES, checked_output, ending, matched, output_of
 from discreet.files.writing import check_folder, check_free, json_text, replacing_all
 
 
@@ -137,7 +137,7 @@ def check_output(kind: Any, path: Path, *, force: bool) -> None:
         return
     checked_output(path, kind.endings, kind.what)
     check_free(path, force=force)
-    if kind.endings == PICTURES:
+    if kind.endings in {PICTURES, PAGES}:
         _check_drawing()
 
 

@@ -17,12 +17,13 @@ The application: the path of reports as plain ASGI, all else through Starlette, 
 """
 
 import base64
+import hashlib
 import json
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +46,13 @@ from discreet.collector.sealing import due_batches, forget_few, forget_reports, 
 from discreet.collector.settings import Settings
 from discreet.collector.working import Workers
 from discreet.errors import DiscreetError
+from discreet.formats.attestation import Attestation
 from discreet.formats.publications import sentences_on_published
+from discreet.formats.signing import plan_of
 from discreet.pictures.pages import render
 from discreet.protocol.collection import Collection, notice
 from discreet.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
+from discreet.protocol.envelope import signers
 from discreet.protocol.frames import REPORTS
 
 _NONE = Refusal(401, "token", "this needs a token: Authorization: Bearer dsc_...")
@@ -140,6 +144,19 @@ def survey_page(collection: Collection, trust: Sequence[bytes]) -> str:
     )
 
 
+@lru_cache(maxsize=64)
+def attestation_of(entry: Entry) -> tuple[Attestation, str, dict[str, str]]:
+    """Return the attestation of a collection as its terms stand, its page and the headers of that; worked out once."""
+    collection, trusted = entry.collection, entry.row.trust
+    keys = tuple(base64.b64encode(key).decode() for key in signers(entry.row.envelope) if key in trusted)
+    attested = Attestation(plan_of(collection), collection, keys, "trusted by this collector")
+    page = attested.page(base="")
+    # The page is the file that `discreet attest` writes, with its style inside: that style is allowed, and no other.
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return attested, page, {**VARY, **_headers({"style-src": f"'sha256-{digest}'", "img-src": "data:"})}
+
+
 ABOUT = (
     "This server collects reports for surveys. Answers that a survey protects are obfuscated on your device before "
     "anything is sent; which these are, and how well they are protected, is said before you agree. From many reports "
@@ -186,6 +203,7 @@ def pages_of(of: "Application") -> Starlette:
     endpoints = _Endpoints(of)
     served: list[Any] = [
         Route("/", endpoints.front),
+        Route("/collections/{name}/about", endpoints.about),
         Route("/v1/collections", endpoints.collections),
         Route("/v1/collections/{name}", endpoints.envelope),
         Route("/v1/collections/{name}/estimates", endpoints.estimates),
@@ -280,6 +298,19 @@ class _Endpoints:
         if entry is None:
             raise Refused(_UNKNOWN)
         return Response(survey_page(entry.collection, entry.row.trust), headers=survey_headers(entry.collection))
+
+    async def about(self, request: Request) -> Response:
+        """Return the attestation of a collection: HTML for people, JSON for programs."""
+        entry, turns = self._entry(request), self._of.releases.turns
+
+        def attested() -> tuple[Attestation, str, dict[str, str]]:
+            with turns:
+                return attestation_of(entry)
+
+        found, page, headers = await self._of.releases.aside(attested)
+        if for_people(request.headers.get("accept", "")):
+            return Response(page, headers=headers)
+        return _json(found.to_dict(), headers={**_OPEN, **_CACHED, **VARY})
 
     async def estimates(self, request: Request) -> Response:
         """Return the estimate of some epochs, made beside the pool of all other pages."""

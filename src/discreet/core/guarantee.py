@@ -52,18 +52,19 @@ def _rounded(number: float, digits: int, way: str) -> str:
     return f"{float(Context(prec=digits, rounding=way).create_decimal(repr(float(number)))):.15g}"
 
 
-def sureness(epsilon: float) -> float:
+def sureness(epsilon: float, before: float = 0.5) -> float:
     """Return the share that 50% becomes at most, in whoever learns epsilon: e^epsilon / (1 + e^epsilon).
 
     Args:
         epsilon: what is learned, in nats.
+        before: another share than 50%, in (0, 1).
 
     Example:
-        >>> round(sureness(2.0), 3), sureness(0.0), sureness(1000.0)
-        (0.881, 0.5, 1.0)
+        >>> round(sureness(2.0), 3), sureness(0.0), sureness(1000.0), round(sureness(2.0, 0.01), 4)
+        (0.881, 0.5, 1.0, 0.0695)
     """
     # e^-epsilon, not e^epsilon: no overflow.
-    return 1 / (1 + exp(-epsilon))
+    return 1 / (1 + exp(-epsilon) * (1 - before) / before)
 
 
 _MOST_NAMES = 6
@@ -164,6 +165,17 @@ class Guarantee:
         more = self.sensitive_count - len(shown)
         return "; ".join(shown) + (f"; and {more} more" if more else "")
 
+    @property
+    def not_protected(self) -> str:
+        """The sentence on values that nothing is promised for; empty where every value is sensitive."""
+        rest = self.size - self.sensitive_count
+        if self.tags:
+            return (
+                "A user's values that are neither secret nor sensitive for all are not protected: they may be "
+                "reported in clear."
+            )
+        return f"The other {rest} values are not protected: they may be reported in clear." if rest else ""
+
     def _repr_html_(self) -> str:
         promised = {} if self.promised is None else {"promised epsilon": f"{self.promised:g}"}
         bots = {"bots": f"{self.tags}"} if self.tags else {}
@@ -195,15 +207,13 @@ class Guarantee:
             return (
                 f"Personalized ULDP for every user's own secret values and {self.sensitive_count} values sensitive for "
                 f"all, of {self.size} ({realised}; {self.tags} bots): a report that could come from any of these could "
-                f"come from any other value, with likelihoods at most a factor e^epsilon apart. A user's values that "
-                f"are neither are not protected: they may be reported in clear."
+                f"come from any other value, with likelihoods at most a factor e^epsilon apart. {self.not_protected}"
             )
         return (
             f"(X_S, epsilon)-ULDP for {self.sensitive_count} sensitive of {self.size} values ({realised}; "
             f"X_S = {{{self.sensitive_names}}}): "
             f"a report that could come from a sensitive value could come from any other value, with likelihoods at "
-            f"most a factor e^epsilon apart. The other {self.size - self.sensitive_count} values are not protected: "
-            f"they may be reported in clear."
+            f"most a factor e^epsilon apart. {self.not_protected}"
         )
 
     def _per_value(self, realised: str) -> str:
@@ -212,8 +222,7 @@ class Guarantee:
         ends = [(min(column), max(column)) for column in columns]
         spans = [f"{low:.12g}" if low == high else f"{low:.12g} to {high:.12g}" for low, high in ends]
         other = f"; {NOT_TWO_SIDED}" if len(kinds) > 1 else ""
-        rest = self.size - self.sensitive_count
-        clear = f" The other {rest} values are not protected: they may be reported in clear." if rest else ""
+        clear = f" {self.not_protected}" if self.not_protected else ""
         return (
             f"An epsilon_x for each of {self.sensitive_count} sensitive of {self.size} values (realised {spans[0]}, "
             f"promised {spans[1]}, {len(kinds)} different; X_S = {{{self.sensitive_names}}}), {ONE_SIDED}{other}. "

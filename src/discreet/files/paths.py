@@ -415,6 +415,7 @@ ESTIMATES = (".csv", *COLUMNS, ".json")
 COLLECTIONS = (".json",)
 PLANS = (".toml", ".json")
 PICTURES = (".png", ".svg", ".html")
+PAGES = (".html",)
 
 
 def spelled(endings: Sequence[str]) -> str:

@@ -25,6 +25,11 @@ from discreet.privacy.notions import at_most, logarithm, one_sided, smallest_eps
 _WORDS = 1 << 64
 # What a matrix of doubles can say about a ratio.
 _MATRIX_TOLERANCE = 1e-9
+_COUNTED = {
+    "all": "counted from all blocks",
+    "few values": "as stated; counted over few values",
+    "none": "as stated; never counted",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,6 +106,31 @@ class Verification:
             if self.counted == "none"
             else "The promise holds."
         )
+
+    @property
+    def figures(self) -> list[list[str]]:
+        """Names and values of the sampler's integers, and of the epsilons that follow from them, for people."""
+        if self.ratio is None:
+            return []
+        largest = "the largest " if self.groups else ""
+        return [
+            *([name, number] for name, number in self.integers.items()),
+            [f"{largest}e^epsilon, exactly", f"{self.ratio.numerator} / {self.ratio.denominator}"],
+            [f"{largest}epsilon realised, its logarithm", f"{self.realised:.17g}"],
+            [f"{largest}epsilon from the spelled-out matrix", spelled_epsilon(self.from_matrix)],
+            [f"{largest}epsilon promised", f"{self.promised:.17g}"],
+            ["pi and rho of the law", _COUNTED[self.counted]],
+        ]
+
+
+def spelled_epsilon(from_matrix: float | None) -> str:
+    """Return an epsilon of a spelled-out matrix, if there is one.
+
+    Example:
+        >>> spelled_epsilon(1.0), spelled_epsilon(None)
+        ('1', 'too large to be spelled out')
+    """
+    return "too large to be spelled out" if from_matrix is None else f"{from_matrix:.15g}"
 
 
 def verify(mechanism: Mechanism) -> Verification:

@@ -1,14 +1,16 @@
-"""The verbs ``collection``: keys, signing, showing, renewing and withdrawing what people are asked."""
+"""The verbs ``collection``: keys, signing, showing, renewing and withdrawing what people are asked; and ``attest``."""
 
+import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from discreet.cli.commands import VerbGroup
+from discreet.cli.commands import Verb, VerbGroup
 from discreet.cli.options import (
     Count,
     Length,
@@ -17,14 +19,16 @@ from discreet.cli.options import (
     Timestamp,
     Writing,
     allow_outside,
+    force,
     load_plan,
     option,
+    refuse_idle,
     spelled_key,
 )
-from discreet.cli.output import InputFile, OutputFile
+from discreet.cli.output import InputFile, OutputFile, write_results, written
 from discreet.cli.output import show as print_result
 from discreet.errors import ParameterError
-from discreet.files.paths import COLLECTIONS
+from discreet.files.paths import COLLECTIONS, PAGES
 from discreet.files.writing import replacing
 from discreet.formats import signing
 from discreet.formats.signing import Terms, new_key, read_key
@@ -34,6 +38,8 @@ from discreet.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, pub
 _ANSWERS = ("once", "fresh", "permanent")
 _DAY = 86400
 _EPOCHS = 30
+# Of audits: one page in a million denies what holds.
+_SURE = 0.999999
 
 _TRUST = click.option(
     "--trust", multiple=True, type=PublicKey(), help="Public key that may have signed it; may be repeated."
@@ -232,6 +238,53 @@ def withdraw(file: Path, by: _Signing, *, trust: tuple[bytes, ...]) -> None:
     """Sign the notice that the collection in FILE is withdrawn: devices stop, and erase what they kept for it."""
     before = opened_file(file, (*trust, *by.public), is_known=True)
     by.write(signing.withdraw(before.envelope, by.private, trust=trust))
+
+
+@click.command(cls=Verb)
+@click.argument("plan", metavar="PLAN|COLLECTION", type=InputFile())
+@click.option(
+    "-o", "--output", required=True, type=OutputFile("attestations", PAGES), help="The page: .html, of two sheets A4."
+)
+@click.option("--users", type=Count(1), help="Among so many one is identified. [a collection's least, or 1000]")
+@click.option(
+    "--draws", type=Count(0), default=100_000, show_default=True, help="Reports drawn to test it; 0 for none."
+)
+@_TRUST
+@force
+@allow_outside
+def attest(plan: Path, output: Path, *, users: int | None, draws: int, trust: tuple[bytes, ...], force: bool) -> None:
+    """Write a page on PLAN, or a signed collection, for privacy officers; exit with 1 if its promise does not hold.
+
+    What is asked and protected, promised and realised epsilon, what is published tells, who is identified, what is not
+    protected; a place to sign, and all sensitive values at the end.
+    """
+    # Which draws, and what bounds the identification of people; other verbs here do without.
+    from discreet.formats.attestation import Attestation
+    from discreet.privacy.audit import audit
+
+    if _is_collection(plan):
+        refuse_idle(["allow_outside"], "a collection names no files")
+        found = opened_file(plan, trust)
+        keys = [spelled_key(key) for key in signers(found.envelope) if key in trust or not trust]
+        known = "trusted by whoever made this page" if trust else "whose keys these are was not checked"
+        attested = Attestation(signing.plan_of(found), found, tuple(keys), known, users=users)
+    else:
+        refuse_idle(["trust"], "a plan is not signed")
+        attested = Attestation(load_plan(plan), users=users)
+    if draws and attested.holds:
+        attested = replace(attested, audit=audit(attested.mechanism, draws=draws, confidence=_SURE))
+    page = attested.page()
+    write_results(None, None, {output: lambda path: path.write_text(page, encoding="utf-8")}, force=force)
+    print_result(attested.to_dict, [attested.heading, *attested.answer, *written(output)])
+    if not attested.holds:
+        raise click.exceptions.Exit(1)
+
+
+def _is_collection(path: Path) -> bool:
+    """Return true for a signed collection; whatever cannot be read is taken for a plan, whose reader says why."""
+    with suppress(OSError, ValueError):
+        return "signatures" in json.loads(path.read_bytes())
+    return False
 
 
 def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:

@@ -33,7 +33,7 @@ from discreet.files.paths import PICTURES, spelled
 from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism
 from discreet.privacy.publication import Answers, Publication
-from discreet.privacy.verify import Verification
+from discreet.privacy.verify import Verification, spelled_epsilon
 from discreet.privacy.verify import verify as verified
 
 if TYPE_CHECKING:
@@ -42,11 +42,6 @@ if TYPE_CHECKING:
 
 _MOST_NAMES = 3
 _MOST_LEVELS = 8
-_COUNTED = {
-    "all": "counted from all blocks",
-    "few values": "as stated; counted over few values",
-    "none": "as stated; never counted",
-}
 _NOT_SEALED = {"sealed": "{} does not go with --sealed."}
 _OF_BATCHES: dict[str, Any] = {
     "needs": {"shuffled": "{} goes with --shuffled; name a number of reports."},
@@ -201,7 +196,7 @@ def _group_facts(domain: Domain) -> list[Fact]:
         Fact("e_to_epsilon", "ratio"),
         Fact("block_contains_a_given_one", "inclusion"),
         Fact("from_matrix", "from_matrix"),
-        Fact("", lambda group: _from_matrix(group.from_matrix), "from the matrix"),
+        Fact("", lambda group: spelled_epsilon(group.from_matrix), "from the matrix"),
         Fact("holds", "holds"),
     ]
 
@@ -214,16 +209,7 @@ def _verification_parts(
     if verification.notion == "none" or verification.ratio is None:
         yield "Nothing is protected: every value is reported in clear."
         return
-    largest = "the largest " if verification.groups else ""
-    cells = [
-        *([name, number] for name, number in verification.integers.items()),
-        [f"{largest}e^epsilon, exactly", f"{verification.ratio.numerator} / {verification.ratio.denominator}"],
-        [f"{largest}epsilon realised, its logarithm", f"{verification.realised:.17g}"],
-        [f"{largest}epsilon from the spelled-out matrix", _from_matrix(verification.from_matrix)],
-        [f"{largest}epsilon promised", f"{verification.promised:.17g}"],
-        ["pi and rho of the law", _COUNTED[verification.counted]],
-    ]
-    yield Table(f"{verification.notion}: the sampler's own integers", ["what", "value"], cells)
+    yield Table(f"{verification.notion}: the sampler's own integers", ["what", "value"], verification.figures)
     if verification.groups:
         yield from _level_parts(mechanism.domain, verification)
     yield from (f"Broken: {fault}" for fault in verification.faults)
@@ -236,10 +222,6 @@ def _verification_parts(
 
 def _reading(verification: Verification) -> str:
     return ONE_SIDED + (f"; {NOT_TWO_SIDED}" if len(verification.groups) > 1 else "")
-
-
-def _from_matrix(epsilon: float | None) -> str:
-    return "too large to be spelled out" if epsilon is None else f"{epsilon:.15g}"
 
 
 def _level_parts(domain: Domain, verification: Verification) -> Iterator[str | Table]:
@@ -263,7 +245,7 @@ def _level_parts(domain: Domain, verification: Verification) -> Iterator[str | T
 
 def _span(numbers: list[float | None]) -> str:
     known = [number for number in numbers if number is not None]
-    return f"{min(known):.12g} to {max(known):.12g}" if known else _from_matrix(None)
+    return f"{min(known):.12g} to {max(known):.12g}" if known else spelled_epsilon(None)
 
 
 def _values(domain: Domain, codes: IntArray) -> str:

@@ -1,0 +1,78 @@
+"""The page for everybody on what a collection asks and protects, as it is served: the file that the verb writes."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from collectors import added, added_envelope, current, serving
+from test_front import LONG, PEOPLE
+
+from discreet.formats.attestation import Attestation
+from discreet.formats.signing import plan_of, withdraw
+from signed import PUBLIC, TRUST, envelope, key
+
+KEY = base64.b64encode(PUBLIC).decode()
+ABOUT = "/collections/habits/about"
+HOSTILE = "<script>alert(1)</script>"
+
+
+def test_everybody_reads_the_attestation_of_a_collection(tmp_path: Path) -> None:
+    entry = added(tmp_path, title=HOSTILE)
+    with serving(tmp_path) as served:
+        page, said = served.client.get(ABOUT, Accept=PEOPLE), served.client.get(ABOUT)
+        again = served.client.get(ABOUT, Accept=PEOPLE)
+        front = served.client.get("/", Accept=PEOPLE).body.decode()
+        missing = served.client.get("/collections/nothing/about", Accept=PEOPLE)
+        refused = served.client.get("/collections/nothing/about")
+        assert served.client.request("POST", ABOUT, b"x").status == 405
+    attested = Attestation(plan_of(entry.collection), entry.collection, (KEY,), "trusted by this collector")
+    text = page.body.decode()
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert text == attested.page(base="") == again.body.decode()
+    assert said.json == json.loads(json.dumps(attested.to_dict()))
+    assert html.escape(HOSTILE) in text
+    assert "<script" not in text
+    assert 'href="/v1/collections/habits"' in text
+    # The policy allows the style of this page, and nothing else.
+    (style,) = re.findall(r"<style>(.*?)</style>", text, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = page.headers["content-security-policy"]
+    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'")
+    assert page.headers["vary"] == said.headers["vary"] == "accept"
+    assert "style=" not in text
+    assert "habits/about" not in front
+    assert (missing.status, refused.status) == (404, 404)
+    assert "There is no such page here" in missing.body.decode()
+    assert refused.json["error"] == "collection"
+
+
+def test_the_version_that_is_asked_for_and_a_withdrawn_one(tmp_path: Path) -> None:
+    added_envelope(tmp_path, first := envelope(epochs=current(), listed=True))
+    added_envelope(tmp_path, second := envelope(version=2, title="Habits again", epochs=current(), listed=True))
+    with serving(tmp_path) as served:
+        titles = [served.client.get(f"{ABOUT}{query}").json["title"] for query in ("?version=1", "?version=2", "")]
+        assert f'href="{ABOUT}"' in served.client.get("/", Accept=PEOPLE).body.decode()
+    assert titles == ["Habits", "Habits again", "Habits again"]
+    assert first != second
+    added_envelope(tmp_path, withdraw(second, [key()], trust=TRUST))
+    with serving(tmp_path) as served:
+        assert "This collection is withdrawn" in served.client.get(ABOUT, Accept=PEOPLE).body.decode()
+
+
+def test_it_is_read_at_360_pixels_without_scripts(tmp_path: Path, browser: Any) -> None:
+    added(tmp_path, title=LONG)
+    with serving(tmp_path) as served:
+        page, said = browser.new_page(viewport={"width": 360, "height": 700}, java_script_enabled=False), []
+        try:
+            page.on("console", lambda message: said.append(message.text))
+            page.goto(f"http://127.0.0.1:{served.client.port}{ABOUT}")
+            assert page.evaluate("document.documentElement.scrollWidth") == 360
+            assert page.evaluate("getComputedStyle(document.querySelector('.answer')).borderLeftWidth") == "4px"
+            assert page.get_by_text("The signed collection").get_attribute("href") == "/v1/collections/habits"
+        finally:
+            page.close()
+    assert said == []
