@@ -70,9 +70,9 @@ def record(at: dict[str, float], *, line: str, column: str = "", row: str = "") 
 
 def curves(title: str, subtitle: str, axes: tuple[str, str], records: Sequence[dict[str, Any]], **more: Any) -> Any:
     """Draw curves; lines, columns and rows are those of the records, and zeros are left out but on an even axis."""
-    drawn = [one for one in records if more.get("even") or one["y"] > 0]
+    drawn = [record for record in records if more.get("even") or record["y"] > 0]
     named: dict[str, Sequence[str]] = {
-        key: list(dict.fromkeys(one[key[:-1]] for one in drawn)) for key in ("lines", "columns", "rows")
+        key: list(dict.fromkeys(record[key[:-1]] for record in drawn)) for key in ("lines", "columns", "rows")
     }
     chart = Curves(title, [subtitle], *axes, drawn, named["lines"], named["columns"], named["rows"], {}, **more)
     return curve_chart(chart)

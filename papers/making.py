@@ -69,13 +69,13 @@ def at_hand(figure: Figure, environment: Environment) -> tuple[dict[str, Dataset
         raise ParameterError(f"data sets are {', '.join(sources.NAMES)}, got {unknown[0]!r}.")
     wanted = [name for name in listed if not environment.names or name in environment.names]
     lacking = {name: files for name in wanted if (files := sources.missing_files(name, environment.data))}
-    found = {name: sources.load(name, environment.data) for name in wanted if name not in lacking}
-    if not found:
+    datasets = {name: sources.load(name, environment.data) for name in wanted if name not in lacking}
+    if not datasets:
         raise DataError(
             f"{figure.name} has no data: it can use {', '.join(listed)}, and "
             f"{'; '.join(f'{name} lacks {file}' for name, (file, *_) in lacking.items()) or 'none of them was chosen'}."
         )
-    return found, lacking
+    return datasets, lacking
 
 
 def usable(figure: Figure, environment: Environment) -> bool:
@@ -107,9 +107,11 @@ def make(figure: Figure, settings: Settings, environment: Environment, progress:
     results = Results(rows)
     findings = figure.findings(results)
     files, pictures = _written(figure, (results, findings), populations, environment.output)
-    said = _settings_in_words(figure, settings, cells, before)
+    sentences = _settings_in_words(figure, settings, cells, before)
     tables = figure.tables(results)
-    section = Section(figure, said, populations, lacking, pictures, tables, findings, [file.name for file in files])
+    section = Section(
+        figure, sentences, populations, lacking, pictures, tables, findings, [file.name for file in files]
+    )
     _keep_section(section, environment)
     return Made(figure, results, findings, [*files, environment.report])
 
@@ -129,21 +131,21 @@ def _settings_in_words(figure: Figure, settings: Settings, cells: Sequence[Cell]
     fewer = "" if runs >= figure.runs[0] else f", where the paper has {figure.runs[0]}"
     epsilons = sorted({cell.epsilon for cell in cells if cell.epsilon is not None})
     many = f"mean over {runs} runs" if runs > 1 else "a single run"
-    said = [f"{many}{fewer}; seed {settings.seed}" + ("; quick: fewer points" if settings.quick else "")]
+    sentences = [f"{many}{fewer}; seed {settings.seed}" + ("; quick: fewer points" if settings.quick else "")]
     if epsilons:
-        said.append(f"epsilon: {', '.join(f'{epsilon:.4g}' for epsilon in epsilons)}")
-    return [*said, f"{len(cells)} cells, {before} of them finished before"]
+        sentences.append(f"epsilon: {', '.join(f'{epsilon:.4g}' for epsilon in epsilons)}")
+    return [*sentences, f"{len(cells)} cells, {before} of them finished before"]
 
 
 def _written(
-    figure: Figure, made: tuple[Results, Sequence[Finding]], populations: Mapping[str, Dataset], output: Path
+    figure: Figure, outcome: tuple[Results, Sequence[Finding]], populations: Mapping[str, Dataset], output: Path
 ) -> tuple[list[Path], Mapping[str, str]]:
-    results, findings = made
+    results, findings = outcome
     files = [output / f"{figure.slug}.csv", output / f"{figure.slug}-findings.json"]
     results.write_csv(files[0])
-    told = [asdict(finding) | {"holds": finding.holds} for finding in findings]
+    rows = [asdict(finding) | {"holds": finding.holds} for finding in findings]
     with replacing(files[1], force=True) as beside:
-        beside.write_text(json_text(told, indent=2) + "\n", encoding="utf-8")
+        beside.write_text(json_text(rows, indent=2) + "\n", encoding="utf-8")
     pictures = {}
     for name, chart in figure.charts(results, populations).items():
         place = output / f"{figure.slug}-{name}"
@@ -166,6 +168,8 @@ def _keep_section(section: Section, environment: Environment) -> None:
     folder = environment.output / "sections"
     with replacing(folder / f"{section.figure.slug}.html", force=True) as beside:
         beside.write_text(section.html(), encoding="utf-8")
-    made = [folder / f"{figure.slug}.html" for figure in FIGURES.values()]
+    sections = [folder / f"{figure.slug}.html" for figure in FIGURES.values()]
     with replacing(environment.report, force=True) as beside:
-        beside.write_text(page([file.read_text(encoding="utf-8") for file in made if file.is_file()]), encoding="utf-8")
+        beside.write_text(
+            page([file.read_text(encoding="utf-8") for file in sections if file.is_file()]), encoding="utf-8"
+        )

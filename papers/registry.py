@@ -64,4 +64,4 @@ def family(name: str) -> list[Figure]:
     Raises:
         ParameterError: if there is none.
     """
-    return [one for key, one in FIGURES.items() if key.split("/")[0] == name] or [figure(name)]
+    return [member for key, member in FIGURES.items() if key.split("/")[0] == name] or [figure(name)]

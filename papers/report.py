@@ -53,8 +53,8 @@ class Section:
     def _picture(self, name: str, svg: str) -> PageFigure:
         """Return a picture; in words it is what the figure shows, and its findings."""
         holding = [finding.claim for finding in self.findings if finding.data == name and finding.holds]
-        seen = f" On these data: {'; '.join(holding)}." if holding else ""
-        return PageFigure(f"{self.figure.title}, on {name}", f"{self.figure.shows}{seen}", svg)
+        remark = f" On these data: {'; '.join(holding)}." if holding else ""
+        return PageFigure(f"{self.figure.title}, on {name}", f"{self.figure.shows}{remark}", svg)
 
 
 def page(sections: Sequence[str]) -> str:

@@ -32,17 +32,17 @@ def list_figures(data: Path | None) -> None:
     """Show every figure, with the data sets it can use that are at hand and those that are not."""
     lacking = {name: sources.missing_files(name, data) for name in sources.NAMES}
     cells = []
-    for one in FIGURES.values():
-        names = (*one.paper, *one.instead)
+    for figure in FIGURES.values():
+        names = (*figure.paper, *figure.instead)
         ready, absent = ([name for name in names if bool(lacking[name]) == gone] for gone in (False, True))
-        cells.append([one.name, one.title, _listed(ready), _listed(absent)])
+        cells.append([figure.name, figure.title, _listed(ready), _listed(absent)])
     parts: list[str | Table] = [
         Table("Figures and tables", ["name", "what it is", "data at hand", "data not at hand"], cells, left=4)
     ]
     files = sorted({file for name in sources.NAMES for file in lacking[name]})
     if files:
         parts.append(f"Files not at hand: {', '.join(files)}. --data or DISCREET_DATA names their folder.")
-    show([_told(one, lacking) for one in FIGURES.values()], parts)
+    show([_figure_facts(figure, lacking) for figure in FIGURES.values()], parts)
 
 
 def _listed(names: list[str]) -> str:
@@ -56,9 +56,9 @@ def _listed(names: list[str]) -> str:
     )
 
 
-def _told(one: Figure, lacking: dict[str, list[str]]) -> dict[str, object]:
-    names = (*one.paper, *one.instead)
-    return {"name": one.name, "title": one.title, "data": {name: not lacking[name] for name in names}}
+def _figure_facts(figure: Figure, lacking: dict[str, list[str]]) -> dict[str, object]:
+    names = (*figure.paper, *figure.instead)
+    return {"name": figure.name, "title": figure.title, "data": {name: not lacking[name] for name in names}}
 
 
 def make_figures(names: tuple[str, ...], settings: Settings, environment: Environment, *, everything: bool) -> None:
@@ -71,21 +71,23 @@ def make_figures(names: tuple[str, ...], settings: Settings, environment: Enviro
         )
     if settings.runs is not None and settings.runs < 1:
         raise ParameterError(f"runs must be at least 1, got runs={settings.runs}.")
-    chosen = list({one.name: one for name in names for one in family(name)}.values())
+    chosen = list({candidate.name: candidate for name in names for candidate in family(name)}.values())
     if everything or any(name not in FIGURES for name in names):
         wanted = chosen or list(FIGURES.values())
-        chosen = [one for one in wanted if one.name in names or usable(one, environment)]
-        _say_idle([one.name for one in wanted if one not in chosen])
-    used = {name for one in chosen for name in (*one.paper, *one.instead)}
+        chosen = [candidate for candidate in wanted if candidate.name in names or usable(candidate, environment)]
+        _say_idle([candidate.name for candidate in wanted if candidate not in chosen])
+    used = {name for candidate in chosen for name in (*candidate.paper, *candidate.instead)}
     if idle := [name for name in environment.names if name not in used]:
         raise ParameterError(f"--only names {idle[0]}, which none of these figures uses; leave it out.")
-    made = []
-    for one in chosen:
-        with progress_bar(one.name) as progress:
-            made.append(make(one, settings, environment, lambda what, *at: progress(f"{one.name}: {what}", *at)))  # noqa: B023
+    outcomes = []
+    for figure in chosen:
+        with progress_bar(figure.name) as progress:
+            outcomes.append(
+                make(figure, settings, environment, lambda what, *at: progress(f"{figure.name}: {what}", *at))  # noqa: B023
+            )
         if not prints_json():
-            say(_parts(made[-1]))
-    show([_record(one) for one in made], [f"Report: {environment.report}"])
+            say(_parts(outcomes[-1]))
+    show([_record(candidate) for candidate in outcomes], [f"Report: {environment.report}"])
 
 
 def _say_idle(names: list[str]) -> None:
@@ -93,29 +95,29 @@ def _say_idle(names: list[str]) -> None:
         click.echo(f"Note: no data at hand for {', '.join(names)}.", err=True)
 
 
-def _record(made: Made) -> dict[str, object]:
+def _record(outcome: Made) -> dict[str, object]:
     names = ("data", "claim", "measured", "number", "relation", "threshold", "holds")
-    findings = [{name: getattr(finding, name) for name in names} for finding in made.findings]
-    return {"figure": made.figure.name, "files": made.files, "findings": findings}
+    findings = [{name: getattr(finding, name) for name in names} for finding in outcome.findings]
+    return {"figure": outcome.figure.name, "files": outcome.files, "findings": findings}
 
 
-def _parts(made: Made) -> Iterator[str | Table]:
+def _parts(outcome: Made) -> Iterator[str | Table]:
     cells = [
         [
-            one.data,
-            one.claim,
-            "holds" if one.holds else "DOES NOT HOLD",
-            f"{one.number:.4g}",
-            f"{one.relation} {one.threshold:.4g}",
+            finding.data,
+            finding.claim,
+            "holds" if finding.holds else "DOES NOT HOLD",
+            f"{finding.number:.4g}",
+            f"{finding.relation} {finding.threshold:.4g}",
         ]
-        for one in made.findings
+        for finding in outcome.findings
     ]
     headings = ["data", "finding", "on these data", "number", "threshold"]
-    title = f"{made.figure.title}: {made.figure.name}"
+    title = f"{outcome.figure.title}: {outcome.figure.name}"
     if cells:
         yield Table(title, headings, cells, left=3)
     else:
         yield title
-    for table in made.figure.tables(made.results):
+    for table in outcome.figure.tables(outcome.results):
         yield Table(table.caption, list(table.heads), [list(row) for row in table.rows], left=table.left)
-    yield "Written: " + ", ".join(str(file) for file in made.files)
+    yield "Written: " + ", ".join(str(file) for file in outcome.files)

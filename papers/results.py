@@ -74,14 +74,14 @@ class Measurement:
         return {"kind": type(self.row).__name__, **at, **asdict(self.row)}
 
     @classmethod
-    def of_json(cls, kept: dict[str, Any]) -> "Measurement":
+    def of_json(cls, entry: dict[str, Any]) -> "Measurement":
         """Return the measurement of a file.
 
         Raises:
             KeyError: if the kind of row is unknown or a field is missing.
             TypeError: if its fields are others.
         """
-        row = dict(kept)
+        row = dict(entry)
         kind = _KINDS[row.pop("kind")]
         at = {name: row.pop(name) for name in ("population", "epsilon", "drawn", "run")}
         return cls(**at, row=kind(**row))
@@ -118,7 +118,7 @@ class Point(Generic[R_co]):
 def _point(group: Sequence[Measurement]) -> Point[Row]:
     """Return the point of at least one measurement, all of one kind and with the same coordinates."""
     first = group[0]
-    columns = {name: [getattr(one.row, name) for one in group] for name in type(first.row).measures()}
+    columns = {name: [getattr(measurement.row, name) for measurement in group] for name in type(first.row).measures()}
     means: dict[str, Any] = {name: fmean(numbers) for name, numbers in columns.items()}
     errors: dict[str, Any] = {name: standard_error(numbers) for name, numbers in columns.items()}
     mean, error = replace(first.row, **means), replace(first.row, **errors)
@@ -144,10 +144,10 @@ class Results:
     def points(self) -> list[Point[Row]]:
         """The points of the figure, in the order of their first measurements."""
         groups: dict[tuple[Any, ...], list[Measurement]] = defaultdict(list)
-        for one in self.measurements:
-            row, measures = one.row, type(one.row).measures()
+        for entry in self.measurements:
+            row, measures = entry.row, type(entry.row).measures()
             coordinates = tuple(value for name, value in asdict(row).items() if name not in measures)
-            groups[(type(row), one.population, one.epsilon, one.drawn, *coordinates)].append(one)
+            groups[(type(row), entry.population, entry.epsilon, entry.drawn, *coordinates)].append(entry)
         return [_point(group) for group in groups.values()]
 
     @property
@@ -165,17 +165,17 @@ class Results:
         Raises:
             LookupError: if it is not one.
         """
-        found = self.of(kind, **wanted)
-        if len(found) != 1:
-            raise LookupError(f"{len(found)} points of {kind.__name__} with {wanted}")
-        return found[0]
+        points = self.of(kind, **wanted)
+        if len(points) != 1:
+            raise LookupError(f"{len(points)} points of {kind.__name__} with {wanted}")
+        return points[0]
 
     def write_csv(self, path: Path) -> None:
         """Write one line per point."""
         kinds = list(dict.fromkeys(type(point.mean) for point in self.points))
-        own = list(dict.fromkeys(name for kind in kinds for name in kind.own_coordinates()))
+        coordinates = list(dict.fromkeys(name for kind in kinds for name in kind.own_coordinates()))
         measures = list(dict.fromkeys(name for kind in kinds for name in kind.measures()))
-        heads = ["population", "mechanism", *own, "epsilon", "drawn", "values", "sensitive", "n", "runs"]
+        heads = ["population", "mechanism", *coordinates, "epsilon", "drawn", "values", "sensitive", "n", "runs"]
         heads += [f"{name}{part}" for name in measures for part in ("", "_standard_error")]
         with replacing(path, force=True) as beside, beside.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, heads)

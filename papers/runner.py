@@ -44,32 +44,32 @@ def run_cells(
     store.mkdir(parents=True, exist_ok=True)
     keys = [cell.key for cell in cells]
     asked = dict(zip(keys, cells, strict=True))
-    found = {key: rows for key, cell in asked.items() if (rows := finished(cell, store)) is not None}
-    rest = [cell for key, cell in asked.items() if key not in found]
-    for done, (cell, rows) in enumerate(_measured(rest, jobs, folder), start=1 + len(found)):
+    rows_of = {key: rows for key, cell in asked.items() if (rows := finished(cell, store)) is not None}
+    rest = [cell for key, cell in asked.items() if key not in rows_of]
+    for done, (cell, rows) in enumerate(_measured(rest, jobs, folder), start=1 + len(rows_of)):
         _keep(cell, rows, store)
-        found[cell.key] = rows
+        rows_of[cell.key] = rows
         if progress is not None:
             at = "" if cell.epsilon is None else f", epsilon {cell.epsilon:.3g}"
             progress(f"{cell.population}, {cell.mechanism}{at}", done, len(asked))
-    return [row for key in keys for row in found[key]]
+    return [row for key in keys for row in rows_of[key]]
 
 
 def finished(cell: Cell, store: Path) -> list[Measurement] | None:
     """Return the measurements of a cell that was finished before, or None."""
     try:
-        kept = json.loads((store / f"{cell.key}.json").read_text(encoding="utf-8"))["rows"]
-        return [Measurement.of_json(one) for one in kept]
+        rows = json.loads((store / f"{cell.key}.json").read_text(encoding="utf-8"))["rows"]
+        return [Measurement.of_json(row) for row in rows]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         # What cannot be read is measured again.
         return None
 
 
 def _keep(cell: Cell, rows: list[Measurement], store: Path) -> None:
-    kept: dict[str, object] = {"population": cell.population, "mechanism": cell.mechanism, "epsilon": cell.epsilon}
-    kept |= {"rows": [row.as_json() for row in rows]}
+    content: dict[str, object] = {"population": cell.population, "mechanism": cell.mechanism, "epsilon": cell.epsilon}
+    content |= {"rows": [row.as_json() for row in rows]}
     with replacing(store / f"{cell.key}.json", force=True) as beside:
-        beside.write_text(json.dumps(kept), encoding="utf-8")
+        beside.write_text(json.dumps(content), encoding="utf-8")
 
 
 def _measured(cells: list[Cell], jobs: int, folder: Path | None) -> Iterator[tuple[Cell, list[Measurement]]]:

@@ -2,8 +2,8 @@
 
 Run from anywhere, ``python tools/house.py`` prints a line for each place that breaks a rule, and exits with 1 if there
 is one. The rules: the first line of a docstring names the thing, with a noun; no module is called by a participle or by
-nothing in particular; a public class has one name of its own; files and functions are small; no more modules import
-each other in circles than are listed here, wherever in a file they do.
+nothing in particular; a local is called what it holds; a public class has one name of its own; files and functions are
+small; no more modules import each other in circles than are listed here, wherever in a file they do.
 """
 
 import ast
@@ -45,6 +45,11 @@ _NAMES = (
 BANNED = frozenset(_NAMES.split())
 """Names of modules that say nothing, or say what is done instead of what is there."""
 
+
+LOCALS = frozenset("found given got kept made one own said seen taken told".split())  # noqa: SIM905
+"""Names of locals that say how something came about, and not what it is."""
+
+ROOMS_TO_COME = {"cli", "collector", "device", "risk"}
 
 CIRCLES: tuple[str, ...] = ()
 """Modules that import each other today, within functions and for types too; the list may only become shorter."""
@@ -119,6 +124,23 @@ def of_sizes(path: Path, tree: ast.Module, lines: Sequence[str]) -> Iterator[str
                 yield f"{path}:{node.lineno}: {node.name} has {size} lines of code, and may have {MOST_CODE_LINES}"
 
 
+def of_locals(path: Path, tree: ast.Module) -> Iterator[str]:
+    """Yield the locals, and the private functions and their arguments, whose names do not say what they hold."""
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    fields = {node.target for body in bodies for node in body if isinstance(node, ast.AnnAssign)}
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in fields:
+            names = [node.id]
+        elif isinstance(node, ast.Lambda) or (isinstance(node, ast.FunctionDef) and node.name.startswith("_")):
+            names = [
+                getattr(node, "name", ""),
+                *(part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)),
+            ]
+        for name in {name.lstrip("_") for name in names} & LOCALS:
+            yield f"{path}:{node.lineno}: a local is called what it holds, not {name!r}"
+
+
 def of_scripts(path: Path, text: str) -> Iterator[str]:
     """Yield the first lines of a script's comments on files, classes and functions that are clauses."""
     for found in re.finditer(r"^[ \t]*/\*\*\s*\n?[ \t]*\*?[ \t]*(.*)$", text, flags=re.MULTILINE):
@@ -173,7 +195,10 @@ def broken() -> list[str]:
             sentences.append(f"{path}:1: a module is named by what is in it, not {path.stem!r}")
         sentences += of_words(path, tree)
         if path.parts[0] != "tools":
-            sentences += of_sizes(path, tree, text.splitlines())
+            sentences += [
+                *of_sizes(path, tree, text.splitlines()),
+                *(() if set(path.parts) & ROOMS_TO_COME else of_locals(path, tree)),
+            ]
     for folder in SCRIPTS:
         for file in sorted((ROOT / folder).rglob("*.js")):
             if not {"node_modules", "vectors"} & set(file.parts):

@@ -21,7 +21,7 @@ SHOWS = (
 
 def findings_on_cells(results: Results) -> list[Finding]:
     """Compare bots of coarse cells, which need no background knowledge, with those of tags."""
-    found = []
+    findings = []
     for name in results.populations:
         line = log_size(results.of(Loss, population=name)[0].mean.values)
         for mechanism in WITH_CELLS.names:
@@ -30,7 +30,7 @@ def findings_on_cells(results: Results) -> list[Finding]:
             }
             at = {who: lines[who] for who in (f"{mechanism} (I)", f"{mechanism} (II)", celled(mechanism))}
             nothing_known, _, cells = at.values()
-            found.append(
+            findings.append(
                 Finding(
                     f"without knowledge from elsewhere, cells are better than tags for {mechanism} at epsilon = ln|X|",
                     name,
@@ -41,7 +41,7 @@ def findings_on_cells(results: Results) -> list[Finding]:
                     "; ".join(f"{who}: {value:.4g}" for who, value in at.items()),
                 )
             )
-    return found
+    return findings
 
 
 FIGURE = Figure(

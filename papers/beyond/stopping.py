@@ -16,12 +16,12 @@ STOPPED_EARLY = Comparison(PAPER, (5, 1), STOPPING, tuple(ENDS))
 
 def findings_on_stopping(results: Results) -> list[Finding]:
     """Compare EM stopped early with the maximum, and check [ULDP, Fig. 5] with EM stopped early."""
-    found = []
+    findings = []
     for name in results.populations:
         losses = Losses(results, name, TV)
         for epsilon, at in ((LOW, "0.1"), (log_size(losses.values), LOG_SIZE)):
             ratios = {m: losses.at(m, STOPPED, epsilon) / losses.at(m, "EM", epsilon) for m in PAPER}
-            found.append(
+            findings.append(
                 Finding(
                     f"where EM stops is about as good as where it ends, at epsilon = {at}",
                     name,
@@ -33,8 +33,10 @@ def findings_on_stopping(results: Results) -> list[Finding]:
                 )
             )
         early = Losses(results, name, TV, ("emp+thr", STOPPED))
-        found += [replace(one, claim=f"{one.claim} (EM stopped early)") for one in findings_on_epsilons(early)]
-    return found
+        findings += [
+            replace(finding, claim=f"{finding.claim} (EM stopped early)") for finding in findings_on_epsilons(early)
+        ]
+    return findings
 
 
 FIGURE = Figure(

@@ -55,7 +55,7 @@ def load_acs(which: str, source: Path) -> Population:
     """
     labels, marks = read_labels(source, "category", f"sensitive_{which}")
     counts = whole_numbers(read_table(source), "people", source, below=1 << 40)
-    told = {
+    described = {
         "and": "sensitive: poor and not employed and (little schooling at 19-64, or widowed or divorced, or disabled).",
         "or": "sensitive: poor, or not employed, or little schooling at 19-64, or widowed or divorced, or disabled.",
     }
@@ -66,7 +66,7 @@ def load_acs(which: str, source: Path) -> Population:
         counts,
         "US Census Bureau, American Community Survey 2023 PUMS; categories and sensitive sets as prepared by "
         "github.com/phy811/uBD for Park, Nam and Lee",
-        ("277 combinations of age, schooling, marital status, disability, employment and poverty.", told[which]),
+        ("277 combinations of age, schooling, marital status, disability, employment and poverty.", described[which]),
         (
             "another survey, 33 years later, and other attributes: 277 values instead of 400",
             f"|X_S| = {int(np.sum(marks))} instead of 76",
@@ -104,9 +104,12 @@ def load_us_census(path: Path, added: int = 0) -> Population:
         DataError: if it cannot be read, or an attribute has a code that it should not have.
     """
     chosen = {**_CODED, **{name: _Coded(name, ["0", "1"]) for name in _SERVICE[: check_added(added)]}}
-    table = _read_columns(path, [one.column for one in chosen.values()])
-    attributes = {name: one.labels for name, one in chosen.items()}
-    codes = {name: whole_numbers(table, one.column, path, below=len(one.labels)) for name, one in chosen.items()}
+    table = _read_columns(path, [attribute.column for attribute in chosen.values()])
+    attributes = {name: attribute.labels for name, attribute in chosen.items()}
+    codes = {
+        name: whole_numbers(table, attribute.column, path, below=len(attribute.labels))
+        for name, attribute in chosen.items()
+    }
     return Population(
         _named("us-census-1990", added),
         f"US Census 1990 (UCI), {4 + added} attributes",
@@ -114,7 +117,7 @@ def load_us_census(path: Path, added: int = 0) -> Population:
         count_product(attributes, codes),
         "US Census Bureau; Meek, Thiesson and Heckerman, US Census Data (1990), UCI Machine Learning Repository",
         (
-            "attributes as coded in the file: " + ", ".join(one.column for one in chosen.values()) + ".",
+            "attributes as coded in the file: " + ", ".join(attribute.column for attribute in chosen.values()) + ".",
             _RULE.format(income="without income"),
         ),
     )

@@ -123,8 +123,8 @@ class _World:
 
     def cities(self, users: int, generator: np.random.Generator) -> IntArray:
         """Draw the cities of users by the popularity of all their places."""
-        found: IntArray = np.searchsorted(self.reached[self.borders[1:-1]], generator.random(users), side="right")
-        return found
+        codes: IntArray = np.searchsorted(self.reached[self.borders[1:-1]], generator.random(users), side="right")
+        return codes
 
     def homes(self, city: IntArray, generator: np.random.Generator) -> IntArray:
         """Draw a home in each city, every place alike."""

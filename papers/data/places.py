@@ -60,9 +60,9 @@ class CheckIns:
     lon: AnyArray
     category: AnyArray
 
-    def where(self, kept: BoolArray) -> "CheckIns":
+    def where(self, mask: BoolArray) -> "CheckIns":
         """Return the check-ins of some rows."""
-        return CheckIns(self.user[kept], self.place[kept], self.lat[kept], self.lon[kept], self.category[kept])
+        return CheckIns(self.user[mask], self.place[mask], self.lat[mask], self.lon[mask], self.category[mask])
 
 
 def in_manhattan(lat: AnyArray, lon: AnyArray) -> BoolArray:
@@ -137,11 +137,11 @@ def _read_tabs(path: Path, names: list[str], among: Any = None) -> Any:
     )
     with readable(path), csv.open_csv(path, read, parse, convert) as reader:
         # Batch by batch: of the world's check-ins few are in Manhattan.
-        kept = [
+        batches = [
             batch if among is None else batch.filter(pc.is_in(batch["place"], value_set=among.combine_chunks()))
             for batch in reader
         ]
-        return pa.Table.from_batches(kept, schema=reader.schema)
+        return pa.Table.from_batches(batches, schema=reader.schema)
 
 
 def _numbers(table: Any, name: str, path: Path) -> AnyArray:
@@ -156,8 +156,8 @@ def _numbers(table: Any, name: str, path: Path) -> AnyArray:
 
 def _text(column: Any) -> AnyArray:
     plain = column.cast(pa.string())
-    found: AnyArray = plain.to_numpy(zero_copy_only=False).astype(str)
-    return found
+    texts: AnyArray = plain.to_numpy(zero_copy_only=False).astype(str)
+    return texts
 
 
 def _checkins(table: Any, path: Path, names: dict[str, str]) -> CheckIns:

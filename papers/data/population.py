@@ -89,10 +89,10 @@ class Population:
         return digest.hexdigest()[:16]
 
 
-def data_folder(given: Path | None = None) -> Path:
+def data_folder(folder: Path | None = None) -> Path:
     """Return the folder of data sets: the one given, the one DISCREET_DATA names, or ``data``."""
-    if given is not None:
-        return given
+    if folder is not None:
+        return folder
     named = os.environ.get(VARIABLE, "").strip()
     return Path(named) if named else HERE
 
@@ -140,9 +140,9 @@ def recoded(table: Any, name: str, source: Path, *, groups: Sequence[Sequence[st
         raise DataError(f"{source}: column {name!r} must hold text, got {plain.type}.")
     listed = [text for group in groups for text in group]
     places = np.array([place for place, group in enumerate(groups) for _ in group])
-    found = pc.index_in(plain, value_set=pa.array(listed)).fill_null(-1).to_numpy(zero_copy_only=False)
-    _refuse(found < 0, f"one of the {len(listed)} categories known", name, source)
-    coded: IntArray = places[found].astype(np.int64)
+    indices = pc.index_in(plain, value_set=pa.array(listed)).fill_null(-1).to_numpy(zero_copy_only=False)
+    _refuse(indices < 0, f"one of the {len(listed)} categories known", name, source)
+    coded: IntArray = places[indices].astype(np.int64)
     return coded
 
 

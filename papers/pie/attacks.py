@@ -92,8 +92,8 @@ def split_of(traces: Traces, knowledge: str, events: int | None) -> Split:
         halves, most = by_half(traces.with_least(LONG_TRACE)), LONG_TRACE // 2
         # Traces of one length, or the scores of long and short ones could not be compared.
         return Split(halves.training.first(most if events is None else events), halves.target.first(most))
-    kept = traces.with_least(LONG_HISTORY)
-    return Split(kept if events is None else kept.first(events), kept)
+    eligible = traces.with_least(LONG_HISTORY)
+    return Split(eligible if events is None else eligible.first(events), eligible)
 
 
 def measure_attack(cell: Cell, data: TraceData, run: int) -> Iterator[Row]:
@@ -101,22 +101,22 @@ def measure_attack(cell: Cell, data: TraceData, run: int) -> Iterator[Row]:
     traces = data.traces
     if cell.users is not None:
         traces = traces.select(cell.people(run).permutation(traces.users)[: cell.users])
-    found = assess(split_of(traces, cell.mechanism, cell.drawn), attack=ATTACK, random=_source(cell, run))
-    at = Row(mechanism=cell.mechanism, values=data.traces.event_count, sensitive=0, n=found.users)
-    yield _attack(found, ATTACK, at)
-    yield from _curve(found.det, at)
+    assessment = assess(split_of(traces, cell.mechanism, cell.drawn), attack=ATTACK, random=_source(cell, run))
+    at = Row(mechanism=cell.mechanism, values=data.traces.event_count, sensitive=0, n=assessment.users)
+    yield _attack(assessment, ATTACK, at)
+    yield from _curve(assessment.det, at)
 
 
-def _attack(found: Assessment, name: str, at: Row) -> Attack:
-    paper = found.pse.paper
+def _attack(assessment: Assessment, name: str, at: Row) -> Attack:
+    paper = assessment.pse.paper
     return Attack(
         **asdict(at),
         attack=name,
         paper_bits=0.0 if paper is None else paper.bits,
-        certified_bits=found.certified,
-        success=found.success.value,
-        error=1 - found.success.value,
-        eer=found.det.equal_error_rate,
+        certified_bits=assessment.certified,
+        success=assessment.success.value,
+        error=1 - assessment.success.value,
+        eer=assessment.det.equal_error_rate,
     )
 
 
@@ -131,19 +131,19 @@ def _curve(det: DET, at: Row) -> Iterator[DetPoint]:
 
 def measure_matchers(cell: Cell, data: Biometrics, run: int) -> Iterator[Row]:
     """Measure biometric matchers with the figures of attacks on traces."""
-    for name, found in biometric(data.scores, failed=FAILED, random=_source(cell, run)).items():
-        paper, success = found.bse.paper, found.ranks.rates[0]
-        at = Row(mechanism=name, values=0, sensitive=0, n=found.users)
+    for name, assessment in biometric(data.scores, failed=FAILED, random=_source(cell, run)).items():
+        paper, success = assessment.bse.paper, assessment.ranks.rates[0]
+        at = Row(mechanism=name, values=0, sensitive=0, n=assessment.users)
         yield Attack(
             **asdict(at),
             attack="scores",
             paper_bits=0.0 if paper is None else paper.bits,
-            certified_bits=found.bse.best.certified or 0.0,
+            certified_bits=assessment.bse.best.certified or 0.0,
             success=success.value,
             error=1 - success.value,
-            eer=found.det.equal_error_rate,
+            eer=assessment.det.equal_error_rate,
         )
-        yield from _curve(found.det, at)
+        yield from _curve(assessment.det, at)
 
 
 def measure_reports(cell: Cell, data: Any, run: int) -> Iterator[Row]:
@@ -154,9 +154,9 @@ def measure_reports(cell: Cell, data: Any, run: int) -> Iterator[Row]:
     mechanism = mechanism_over(cell.mechanism, traces.event_count, cell.epsilon, cell.drawn)
     at = Row(mechanism=cell.mechanism, values=traces.event_count, sensitive=0, n=traces.users)
     for knowledge, split in ((HALF, Split(halves.training, first)), (MAXIMUM, maximum_knowledge(first))):
-        found = _attack(assess(split, mechanism=mechanism, random=_source(cell, run)), knowledge, at)
-        yield found
-        yield ErrorBound(**asdict(at), source=f"{BY_PSE}, {knowledge}", error=error_by(found.paper_bits, found.n))
+        attack = _attack(assess(split, mechanism=mechanism, random=_source(cell, run)), knowledge, at)
+        yield attack
+        yield ErrorBound(**asdict(at), source=f"{BY_PSE}, {knowledge}", error=error_by(attack.paper_bits, attack.n))
     yield from bounds_of(mechanism, Prior.of(traces.users), cell.mechanism)
 
 

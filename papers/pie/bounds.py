@@ -60,10 +60,10 @@ def measure_bounds(cell: Cell, data: Sizes, _: int) -> Iterator[Row]:
 
 def bounds_of(mechanism: BlockMechanism, prior: Prior, name: str) -> Iterator[Row]:
     """Yield every bound for a prior."""
-    found = report_leakage(mechanism, prior, 1)
+    leakage = report_leakage(mechanism, prior, 1)
     at = asdict(Row(mechanism=name, values=mechanism.domain.size, sensitive=0, n=prior.users))
-    papers = paper_information(found, prior, 1)
-    for figure in (*papers, *information_bounds(found, prior, 1)):
+    papers = paper_information(leakage, prior, 1)
+    for figure in (*papers, *information_bounds(leakage, prior, 1)):
         yield InformationBound(**at, source=_NAMES[figure.source], bits=figure.value)
     for figure in papers:
         yield ErrorBound(**at, source=_NAMES[figure.source], error=error_by(figure.value, prior.users))

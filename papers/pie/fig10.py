@@ -36,13 +36,13 @@ def _record(point: Point[UtilityLoss], x: float) -> dict[str, Any]:
 
 def findings_on_utility(results: Results) -> list[Finding]:
     """Check that small epsilons tell nothing of places, and what a small loss takes."""
-    return [one for name in results.populations for one in _on_data(results, name)]
+    return [finding for name in results.populations for finding in _on_data(results, name)]
 
 
 def _on_data(results: Results, name: str) -> Iterator[Finding]:
     where = {"population": name, "mechanism": RR, "among": AMONG_TOP}
-    kept = {p.epsilon or 0.0: p.mean for p in results.of(UtilityLoss, **where, estimator=THRESHOLD)}
-    poor = {epsilon: row.mse / row.blank for epsilon, row in kept.items() if epsilon <= PRINTED_EPSILON}
+    losses = {p.epsilon or 0.0: p.mean for p in results.of(UtilityLoss, **where, estimator=THRESHOLD)}
+    poor = {epsilon: row.mse / row.blank for epsilon, row in losses.items() if epsilon <= PRINTED_EPSILON}
     yield Finding(
         f"RR with emp+thr is poor up to epsilon = {PRINTED_EPSILON:g} ({AMONG_TOP})",
         name,

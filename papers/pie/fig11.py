@@ -37,15 +37,15 @@ def charts_of_top(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
 def chosen_epsilons(results: Results, name: str) -> dict[str, float]:
     """Return the epsilons that are compared: the paper's number, and the largest ones that keep an error of `BETA`."""
     points = results.of(Protected, population=name, mechanism=RR)
-    found = {f"epsilon = {PRINTED_EPSILON:g}": PRINTED_EPSILON}
+    epsilons = {f"epsilon = {PRINTED_EPSILON:g}": PRINTED_EPSILON}
     ways: dict[str, Callable[[Protected], float]] = {
         "by Cor. 8": lambda row: row.paper_error,
         "exactly": lambda row: row.error,
     }
     for way, error in ways.items():
-        if kept := [p.epsilon or 0.0 for p in points if error(p.mean) >= BETA]:
-            found[f"beta >= {BETA:g} {way}: epsilon = {max(kept):.4g}"] = max(kept)
-    return found
+        if enough := [p.epsilon or 0.0 for p in points if error(p.mean) >= BETA]:
+            epsilons[f"beta >= {BETA:g} {way}: epsilon = {max(enough):.4g}"] = max(enough)
+    return epsilons
 
 
 def findings_on_top(results: Results) -> list[Finding]:

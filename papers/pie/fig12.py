@@ -24,13 +24,13 @@ EQUAL = 2.25
 def plan_buckets(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:
     """Plan hashing to increasing numbers of buckets, and randomized response at the same theta."""
     counts = BUCKET_COUNTS[::3] if settings.quick else BUCKET_COUNTS
-    found = []
+    cells = []
     for name, data, runs, _ in reporting(datasets, settings, ()):
         least = LEAST_OF_MANY if data.traces.users >= PAPER_USERS else 0
         hashing = [(GLH, epsilon_of(THETA, g), g) for g in counts if g >= least]
         asked = [*hashing, (RR, epsilon_of(THETA, data.traces.event_count), None)]
-        found += cells_of({name: data}, settings, UTILITY, asked, runs)
-    return found
+        cells += cells_of({name: data}, settings, UTILITY, asked, runs)
+    return cells
 
 
 def epsilon_of(theta: float, symbols: int) -> float:
@@ -56,7 +56,7 @@ def charts_of_buckets(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
 
 def findings_on_buckets(results: Results) -> list[Finding]:
     """Check Theorem 17, and the comparison with randomized response."""
-    return [one for name in results.populations for one in _on_data(results, name)]
+    return [finding for name in results.populations for finding in _on_data(results, name)]
 
 
 def _on_data(results: Results, name: str) -> Iterator[Finding]:

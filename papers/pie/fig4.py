@@ -37,13 +37,13 @@ def findings_on_bounds(results: Results) -> list[Finding]:
     """Check the paper's numbers for Prop. 10 and for Thms 11 and 13."""
     printed = {(ANY_LDP, 0.1): 0.014, (ANY_LDP, 1.0): 1.4, (ANY_LDP, 10.0): 14.0}
     printed |= {(PAPER_BOUND, 0.1): 2.0e-7, (PAPER_BOUND, 1.0): 3.3e-6, (PAPER_BOUND, 10.0): 0.043}
-    found = []
+    findings = []
     for (name, epsilon), number in printed.items():
         points = results.of(InformationBound, mechanism=RR, source=name, epsilon=epsilon)
         if not points:
             continue
         here = points[0].mean.bits
-        found.append(
+        findings.append(
             Finding(
                 f"{name.replace(' or 13', '')} at epsilon = {epsilon:g} is {number:g} bits",
                 "sizes",
@@ -54,7 +54,7 @@ def findings_on_bounds(results: Results) -> list[Finding]:
                 f"here {here:.4g}",
             )
         )
-    return found
+    return findings
 
 
 FIGURE = Figure(

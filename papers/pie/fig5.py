@@ -39,7 +39,7 @@ def findings_on_maximum(results: Results) -> list[Finding]:
     if not fingers:
         return []
     names = dict.fromkeys(p.population for p in results.of(Attack, mechanism=MAXIMUM))
-    return [one for name in names for one in _on_data(results, name, min(fingers))]
+    return [finding for name in names for finding in _on_data(results, name, min(fingers))]
 
 
 def _on_data(results: Results, name: str, finger: float) -> Iterator[Finding]:

@@ -46,7 +46,7 @@ def plan_partial(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:
 def findings_on_partial(results: Results) -> list[Finding]:
     """Check that more training makes traces more identifiable, and more so than faces."""
     face = next((p.mean for p in results.of(Attack, mechanism=FACE)), None)
-    return [one for name in results.populations if name != MATCHERS for one in _on_data(results, name, face)]
+    return [finding for name in results.populations if name != MATCHERS for finding in _on_data(results, name, face)]
 
 
 def _on_data(results: Results, name: str, face: Attack | None) -> Iterator[Finding]:

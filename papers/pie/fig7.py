@@ -19,10 +19,10 @@ FRPC, FRPC_RATES, FRPC_EQUAL = "FRPC 2017 (printed)", {0.01: 0.15, 0.1: 0.1}, 0.
 
 def plan_curves(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:
     """Plan DET curves of traces, by half and with maximum knowledge, and of the matchers."""
-    found = cells_of(those_of("matchers", datasets), settings, MATCHED, [("all", None, None)])
+    cells = cells_of(those_of("matchers", datasets), settings, MATCHED, [("all", None, None)])
     known = [(knowledge, None, None) for knowledge in (MAXIMUM, PARTIAL, HALF)]
-    found += cells_of(those_of("places", datasets), settings, ATTACKED, known)
-    return found + cells_of(those_of("movies", datasets), settings, ATTACKED, [(MAXIMUM, None, None)])
+    cells += cells_of(those_of("places", datasets), settings, ATTACKED, known)
+    return cells + cells_of(those_of("movies", datasets), settings, ATTACKED, [(MAXIMUM, None, None)])
 
 
 def charts_of_det(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def charts_of_det(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
         name = p.mean.mechanism if p.population == MATCHERS else f"{p.population}, {p.mean.mechanism}"
         lines.setdefault(name, []).append((p.mean.far, p.mean.frr, p.mean.equal))
     drawn = [
-        DetLine(name, np.array([one[0] for one in points]), np.array([one[1] for one in points]), points[0][2])
+        DetLine(name, np.array([point[0] for point in points]), np.array([point[1] for point in points]), points[0][2])
         for name, points in lines.items()
     ]
     return {
@@ -43,12 +43,12 @@ def charts_of_det(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
 def findings_on_det(results: Results) -> list[Finding]:
     """Check that traces are more identifiable than faces, by the matcher at hand and by the printed rates."""
     face = next((p.mean for p in results.of(Attack, mechanism=FACE)), None)
-    found = []
+    findings = []
     for p in results.of(Attack):
         if p.population == MATCHERS or p.mean.mechanism == HALF:
             continue
         if face is not None:
-            found.append(
+            findings.append(
                 Finding(
                     f"traces are more identifiable than the {FACE} (attacker: {p.mean.mechanism})",
                     p.population,
@@ -62,7 +62,7 @@ def findings_on_det(results: Results) -> list[Finding]:
         curve = [q.mean for q in results.of(DetPoint, population=p.population, mechanism=p.mean.mechanism)]
         rates = sorted((q.far, q.frr) for q in curve) or [(0.0, 0.0)]  # no point where no two errors are possible
         rejected = np.interp([*FRPC_RATES], [far for far, _ in rates], [frr for _, frr in rates])
-        found.append(
+        findings.append(
             Finding(
                 f"systems that collect traces are of high risk: errors below those of {FRPC} ({p.mean.mechanism})",
                 p.population,
@@ -73,7 +73,7 @@ def findings_on_det(results: Results) -> list[Finding]:
                 "; ".join(f"{far:g}: {here:.3g}" for far, here in zip(FRPC_RATES, rejected, strict=True)),
             )
         )
-    return found
+    return findings
 
 
 FIGURE = Figure(

@@ -73,11 +73,11 @@ def plan_reports(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:
     """Plan bounds at the paper's sizes, and attacks on one report of each user with their bounds."""
     sizes = {name: data for name, data in datasets.items() if name in SIZES}
     epsilons = REPORTED[::3] if settings.quick else REPORTED
-    found = cells_of(sizes, settings, BOUNDS, [(name, epsilon, None) for name in (RR, GLH) for epsilon in epsilons])
+    cells = cells_of(sizes, settings, BOUNDS, [(name, epsilon, None) for name in (RR, GLH) for epsilon in epsilons])
     for name, data, runs, chosen in reporting(datasets, settings, epsilons):
         asked = [(mechanism, epsilon, None) for mechanism in (RR, GLH) for epsilon in chosen]
-        found += cells_of({name: data}, settings, REPORTS, asked, runs)
-    return found
+        cells += cells_of({name: data}, settings, REPORTS, asked, runs)
+    return cells
 
 
 def charts_of_reports(drawing: ReportedMeasure) -> Charts:
@@ -88,9 +88,9 @@ def charts_of_reports(drawing: ReportedMeasure) -> Charts:
         for name in results.populations:
             points = [p for p in results.points if p.population == name]
             bounded = [
-                record(interval(p.epsilon or 0.0, *found), line=p.mean.source, column=p.mean.mechanism)
+                record(interval(p.epsilon or 0.0, *bound), line=p.mean.source, column=p.mean.mechanism)
                 for p in points
-                if isinstance(p.mean, InformationBound | ErrorBound) and (found := drawing.bound(p)) is not None
+                if isinstance(p.mean, InformationBound | ErrorBound) and (bound := drawing.bound(p)) is not None
             ]
             attacked = [
                 record(
@@ -112,7 +112,10 @@ def charts_of_reports(drawing: ReportedMeasure) -> Charts:
 def findings_on_reports(results: Results) -> list[Finding]:
     """Check that no measured figure exceeds a bound, and compare the bounds."""
     return [
-        one for name in results.populations for mechanism in (RR, GLH) for one in _on_reports(results, name, mechanism)
+        item
+        for name in results.populations
+        for mechanism in (RR, GLH)
+        for item in _on_reports(results, name, mechanism)
     ]
 
 
@@ -139,8 +142,8 @@ def _on_reports(results: Results, name: str, mechanism: str) -> Iterator[Finding
         _listed(low),
     )
     for knowledge in dict.fromkeys(p.mean.attack for p in attacks):
-        seen = {p.epsilon or 0.0: p.mean.paper_bits for p in attacks if p.mean.attack == knowledge}
-        close = {e: paper[e] / bits for e, bits in seen.items() if bits > _SEEN}
+        bits_at = {p.epsilon or 0.0: p.mean.paper_bits for p in attacks if p.mean.attack == knowledge}
+        close = {e: paper[e] / bits for e, bits in bits_at.items() if bits > _SEEN}
         if close:
             yield Finding(
                 f"the bound for {mechanism} lies close above the PSE where that is above {_SEEN:g} bits ({knowledge})",

@@ -43,7 +43,7 @@ ERROR = ReportedMeasure(
 def findings_on_errors(results: Results) -> list[Finding]:
     """Check that identification errors are above every bound on them, and where bounds lose."""
     return [
-        one for name in results.populations for mechanism in (RR, GLH) for one in _on_errors(results, name, mechanism)
+        item for name in results.populations for mechanism in (RR, GLH) for item in _on_errors(results, name, mechanism)
     ]
 
 

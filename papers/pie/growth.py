@@ -38,11 +38,11 @@ def charts_of_users(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
 
 def findings_on_users(results: Results) -> list[Finding]:
     """Check that the paper's PSE hardly changes any more."""
-    found = []
+    findings = []
     for name in results.populations:
         course = {p.mean.n: p.mean.paper_bits for p in results.of(Attack, population=name)}
         *_, half, whole = sorted(course)
-        found.append(
+        findings.append(
             Finding(
                 "D(f_G || f_I) converges as users increase",
                 name,
@@ -53,7 +53,7 @@ def findings_on_users(results: Results) -> list[Finding]:
                 "; ".join(f"{users:,}: {bits:.3g}" for users, bits in sorted(course.items())),
             )
         )
-    return found
+    return findings
 
 
 FIGURE = Figure(

@@ -84,14 +84,14 @@ class PlaceShare(Protected):
 def plan_utility(datasets: Mapping[str, Any], settings: Settings) -> list[Cell]:
     """Plan estimates of the frequencies of places."""
     epsilons = REPORTED[4::3] if settings.quick else REPORTED[2:]
-    found = []
+    cells = []
     for name, data, runs, chosen in reporting(datasets, settings, epsilons):
         asked = [(mechanism, epsilon, None) for mechanism in (RR, GLH) for epsilon in chosen]
         users, values = data.traces.users, data.traces.event_count
         protecting = [largest_protecting_epsilon(users, values, by_paper=way) for way in (True, False)]
         protected = [(RR, epsilon, None) for epsilon in protecting if epsilon is not None]
-        found += cells_of({name: data}, settings, UTILITY, [*asked, *protected], runs)
-    return found
+        cells += cells_of({name: data}, settings, UTILITY, [*asked, *protected], runs)
+    return cells
 
 
 @cache
@@ -134,20 +134,20 @@ def measure_utility(cell: Cell, data: Any, run: int) -> Iterator[Row]:
     top = np.argsort(-counts, kind="stable")
     listed = top[:LISTED]
     for name, options in _METHODS.items():
-        found = estimate(mechanism, tally, **options).frequencies
-        relative = float((np.abs(found - p)[listed] / p[listed]).mean())
+        frequencies = estimate(mechanism, tally, **options).frequencies
+        relative = float((np.abs(frequencies - p)[listed] / p[listed]).mean())
         for chosen, among in ((top[:TOP], AMONG_TOP), (top, ALL)):
             yield UtilityLoss(
                 **asdict(at),
                 estimator=name,
                 among=among,
-                mse=float(((found - p)[chosen] ** 2).sum()),
+                mse=float(((frequencies - p)[chosen] ** 2).sum()),
                 printed=float(printed[chosen].sum()),
                 blank=float((p[chosen] ** 2).sum()),
                 relative=relative,
             )
         for place, code in enumerate(listed, start=1):
-            truth, estimated = float(p[code]), float(found[code])
+            truth, estimated = float(p[code]), float(frequencies[code])
             yield PlaceShare(**asdict(at), estimator=name, place=place, truth=truth, estimate=estimated)
 
 

@@ -59,13 +59,13 @@ class Losses:
 
     def gains(self) -> list[tuple[float, str, float]]:
         """Return the ratios of the better plain mechanism to the better optimized one, by estimator and epsilon."""
-        found = []
+        findings = []
         for epsilon in self.epsilons:
             for estimator in self.estimators:
                 plain = min(self.at(mechanism, estimator, epsilon) for mechanism in PLAIN)
                 optimized = min(self.at(mechanism, estimator, epsilon) for mechanism in OPTIMIZED)
-                found.append((plain / optimized, estimator, epsilon))
-        return found
+                findings.append((plain / optimized, estimator, epsilon))
+        return findings
 
 
 def on_each(check: Callable[[Losses], Iterator[Finding]], measure: Measure) -> Findings:

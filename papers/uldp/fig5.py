@@ -41,13 +41,13 @@ def plan_epsilons(comparison: Comparison = THE_PAPERS) -> Plan:
     """Return the plan: all mechanisms at every epsilon, and no privacy."""
 
     def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
-        found: list[Cell] = []
+        cells: list[Cell] = []
         for name, population in populations.items():
             maker = CellMaker(name, population, settings, comparison)
-            found += maker.cells(NO_PRIVACY, None)
+            cells += maker.cells(NO_PRIVACY, None)
             for epsilon in epsilons_of(population, settings):
-                found += maker.all_cells(epsilon)
-        return found
+                cells += maker.all_cells(epsilon)
+        return cells
 
     return plan
 
@@ -66,7 +66,7 @@ def charts_of_epsilons(measure: Measure, comparison: Comparison = THE_PAPERS) ->
                     [subtitle(points[0]) + f"; |X_S| = {sensitive}"],
                     "epsilon",
                     measure.name,
-                    [one for p in points for one in records(p, measure, p.epsilon or 0.0, "", comparison)],
+                    [record for p in points for record in records(p, measure, p.epsilon or 0.0, "", comparison)],
                     comparison.lines(measure),
                     list(comparison.estimators),
                     [""],

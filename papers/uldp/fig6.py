@@ -48,17 +48,17 @@ def plan_sizes(comparison: Comparison = THE_PAPERS) -> Plan:
     """Return the plan: a random sensitive set in every run, the same for all mechanisms."""
 
     def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
-        found: list[Cell] = []
+        cells: list[Cell] = []
         for name, population in populations.items():
             values = population.domain.size
             maker = CellMaker(name, population, settings, comparison)
-            found += maker.cells(NO_PRIVACY, None)
+            cells += maker.cells(NO_PRIVACY, None)
             for epsilon in (LOW, log_size(values)):
                 for mechanism in comparison.measured:
                     # RR and RAPPOR do not care what is sensitive.
                     drawn = [None] if mechanism in PLAIN else sizes(values, quick=settings.quick)
-                    found += [cell for size in drawn for cell in maker.cells(mechanism, epsilon, size)]
-        return found
+                    cells += [cell for size in drawn for cell in maker.cells(mechanism, epsilon, size)]
+        return cells
 
     return plan
 

@@ -48,13 +48,13 @@ def plan_growth(comparison: Comparison = THE_PAPERS) -> Plan:
     comparison = replace(comparison, runs=RUNS)
 
     def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
-        found: list[Cell] = []
+        cells: list[Cell] = []
         for name, population in _some(populations, quick=settings.quick, largest=comparison.names is PAPER).items():
             maker = CellMaker(name, population, settings, comparison, batch=1, users=growth_users(population))
-            found += maker.cells(NO_PRIVACY, None)
+            cells += maker.cells(NO_PRIVACY, None)
             for epsilon in EPSILONS:
-                found += maker.all_cells(epsilon)
-        return found
+                cells += maker.all_cells(epsilon)
+        return cells
 
     return plan
 

@@ -45,13 +45,13 @@ def plan_cases(comparisons: Sequence[Comparison]) -> Plan:
     """Return the plan: no privacy, and at every epsilon all that is compared."""
 
     def plan(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
-        found: list[Cell] = []
+        cells: list[Cell] = []
         for name, population in populations.items():
-            found += CellMaker(name, population, settings, comparisons[0]).cells(NO_PRIVACY, None)
+            cells += CellMaker(name, population, settings, comparisons[0]).cells(NO_PRIVACY, None)
             for epsilon in epsilons_of(population, settings):
                 for comparison in comparisons:
-                    found += CellMaker(name, population, settings, comparison).all_cells(epsilon)
-        return found
+                    cells += CellMaker(name, population, settings, comparison).all_cells(epsilon)
+        return cells
 
     return plan
 

@@ -81,12 +81,12 @@ def charts_of_maps(_: Results, populations: Mapping[str, Population]) -> dict[st
 
 def findings_on_maps(results: Results) -> list[Finding]:
     """Check that points of interest are closer to the distribution behind each tag than the values in the open."""
-    found = []
+    findings = []
     for name, tag in dict.fromkeys((point.population, point.mean.mechanism) for point in results.points):
         far = {
             kind: results.one(GuessError, population=name, mechanism=tag, guess=kind).mean.tv for kind in (OPEN, POINTS)
         }
-        found.append(
+        findings.append(
             Finding(
                 f"points of interest tell more of where {tag} is than what is told in the open",
                 name,
@@ -97,7 +97,7 @@ def findings_on_maps(results: Results) -> list[Finding]:
                 "; ".join(f"{kind}: {value:.3g}" for kind, value in far.items()),
             )
         )
-    return found
+    return findings
 
 
 FIGURE = Figure(

@@ -112,9 +112,9 @@ class Errors(TypedDict):
     mse: float
 
 
-def errors(found: FloatArray, truth: FloatArray) -> Errors:
+def errors(estimated: FloatArray, truth: FloatArray) -> Errors:
     """Return the total variation distance (half the l1 loss) and the summed squared error."""
-    difference = found - truth
+    difference = estimated - truth
     return {"tv": float(np.abs(difference).sum() / 2), "mse": float(difference @ difference)}
 
 
@@ -171,8 +171,8 @@ def losses(methods: Mapping[str, Method]) -> Callable[[Cell, Population, int], I
     return measured
 
 
-def _loss(at: Row, estimator: str, found: FloatArray, truth: FloatArray, seconds: float = 0.0) -> Loss:
-    return Loss(**asdict(at), estimator=estimator, **errors(found, truth), seconds=seconds)
+def _loss(at: Row, estimator: str, estimated: FloatArray, truth: FloatArray, seconds: float = 0.0) -> Loss:
+    return Loss(**asdict(at), estimator=estimator, **errors(estimated, truth), seconds=seconds)
 
 
 def _expected(mechanism: BlockMechanism, n: int, population: Population) -> float:
@@ -193,9 +193,9 @@ def _estimated(
     tally = mechanism.tally(data) if isinstance(data, Reports) else data
     for name, method in methods.items():
         start = perf_counter()
-        found = estimate(mechanism, data if method in ("em", "mle") else tally, method=method)
+        result = estimate(mechanism, data if method in ("em", "mle") else tally, method=method)
         seconds = perf_counter() - start
-        yield _loss(at, name, found.frequencies, truth, seconds)
+        yield _loss(at, name, result.frequencies, truth, seconds)
 
 
 def _compile_kernels(

@@ -58,8 +58,8 @@ def measure_tags(cell: Cell, population: Population, run: int) -> Iterator[Row]:
     n, size = int(users.sum()), population.domain.size
     if cell.mechanism == NO_PRIVACY:
         at = Row(mechanism=NO_PRIVACY, values=size, sensitive=0, n=n)
-        found = errors(users.sum(axis=0) / users.sum(), population.truth)
-        yield Loss(**asdict(at), estimator=EMPIRICAL, **found, seconds=0.0)
+        losses = errors(users.sum(axis=0) / users.sum(), population.truth)
+        yield Loss(**asdict(at), estimator=EMPIRICAL, **losses, seconds=0.0)
         return
     personalized = Personalized(
         population.domain, _epsilon(cell), list(population.behind), others=False, mechanism=partial(_common, cell)
@@ -93,14 +93,14 @@ def measure_cells(cell: Cell, population: Population, run: int) -> Iterator[Loss
     bots = np.array([secret[codes].sum() for codes in personalized.behind])
     data = answers(personalized.common, np.concatenate([users[0], bots]), cell.generator(run))
     for name, method in ESTIMATORS.items():
-        found = estimate_personalized(personalized, data, method=method)
+        result = estimate_personalized(personalized, data, method=method)
         yield Loss(
             mechanism=celled(cell.mechanism),
             estimator=name,
             values=population.domain.size,
             sensitive=personalized.common.domain.sensitive_count,
             n=int(users.sum()),
-            **errors(found.estimate.frequencies, population.truth),
+            **errors(result.estimate.frequencies, population.truth),
             seconds=0.0,
         )
 

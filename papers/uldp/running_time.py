@@ -26,12 +26,12 @@ def plan_times(populations: Mapping[str, Population], settings: Settings) -> lis
     listed = list(populations.items())
     if settings.quick:
         # Plain EM takes its time where there are many values.
-        listed = [(name, one) for name, one in listed if one.domain.size <= QUICK_SIZE] or listed[:1]
+        listed = [(name, data) for name, data in listed if data.domain.size <= QUICK_SIZE] or listed[:1]
     return [
         cell
-        for name, one in listed
+        for name, data in listed
         for mechanism in PAPER
-        for cell in CellMaker(name, one, settings, TIMES, users=min(USERS, one.people)).cells(mechanism, 6.0)
+        for cell in CellMaker(name, data, settings, TIMES, users=min(USERS, data.people)).cells(mechanism, 6.0)
     ]
 
 
@@ -63,7 +63,7 @@ def findings_on_times(losses: Losses) -> Iterator[Finding]:
 
 def findings_on_more(results: Results) -> list[Finding]:
     """Return the growth of seconds as attributes are added, over that of the number of attributes."""
-    found = []
+    findings = []
     for family in dict.fromkeys(name.split("+")[0] for name in results.populations):
         first, *_, last = sorted(name for name in results.populations if name.split("+")[0] == family) * 2
         if first == last:
@@ -71,7 +71,7 @@ def findings_on_more(results: Results) -> list[Finding]:
         most = _FEWEST + int(last.split("+")[1])
         seconds = {name: _seconds(results, name) for name in (first, last)}
         less, more = (sum(seconds[name].values()) for name in (first, last))
-        found.append(
+        findings.append(
             Finding(
                 "running time grows roughly linearly with the number of attributes",
                 family,
@@ -82,7 +82,7 @@ def findings_on_more(results: Results) -> list[Finding]:
                 "; ".join(f"{m}: {seconds[first][m]:.3g} to {seconds[last][m]:.3g}" for m in PAPER),
             )
         )
-    return found
+    return findings
 
 
 def _seconds(results: Results, name: str) -> dict[str, float]:
@@ -109,9 +109,9 @@ def tables_of_times(results: Results) -> list[Table]:
     rows = []
     for name, mechanism in dict.fromkeys((point.population, point.mean.mechanism) for point in points):
         here = {p.mean.estimator: p.mean for p in results.of(Loss, population=name, mechanism=mechanism)}
-        one = here[STOPPED]
-        facts = (name, mechanism, f"{one.n:,}", f"{one.values:,}", f"{one.sensitive:,}")
-        printed = f"{PAPER_SECONDS[mechanism]:,}" if one.values == PAPER_SIZE else ""
+        run = here[STOPPED]
+        facts = (name, mechanism, f"{run.n:,}", f"{run.values:,}", f"{run.sensitive:,}")
+        printed = f"{PAPER_SECONDS[mechanism]:,}" if run.values == PAPER_SIZE else ""
         rows.append((*facts, *(f"{here[column].seconds:.3g}" for column in columns), printed))
     heads = ("data", "mechanism", "users", "|X|", "protected", *columns, "EM in the paper")
     return [Table("Seconds at epsilon = 6; EM is the certified maximum, the last but one is plain EM", heads, rows, 2)]

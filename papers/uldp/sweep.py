@@ -150,8 +150,8 @@ def records(
 
 def baseline(results: Results, measure: Measure, name: str) -> float | None:
     """Return the loss without privacy, if it was measured."""
-    found = results.of(Loss, population=name, mechanism=NO_PRIVACY, estimator=EMPIRICAL)
-    return measure.of(found[0].mean) if found else None
+    points = results.of(Loss, population=name, mechanism=NO_PRIVACY, estimator=EMPIRICAL)
+    return measure.of(points[0].mean) if points else None
 
 
 def noisy(results: Results, name: str | None = None) -> list[Point[Row]]:

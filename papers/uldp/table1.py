@@ -46,11 +46,11 @@ def _terms(row: TaggedLoss) -> tuple[float, float, float]:
 
 def findings_on_table(results: Results) -> list[Finding]:
     """Check Theorem 1 against the numbers of [ULDP, Table 1]."""
-    found = []
+    findings = []
     for point in results.of(TaggedLoss, estimator="EM"):
         l1, first, second = _terms(point.mean)
         printed = PRINTED[line_of(point.mean)]
-        found.append(
+        findings.append(
             Finding(
                 f"Theorem 1 holds for {line_of(point.mean)}",
                 point.population,
@@ -62,7 +62,7 @@ def findings_on_table(results: Results) -> list[Finding]:
                 f"{printed[2]:.3g}",
             )
         )
-    return found
+    return findings
 
 
 FIGURE = Figure(

@@ -71,8 +71,8 @@ def measure_worst(cell: Cell, population: Population, run: int) -> Iterator[Wors
     at = Row(mechanism=cell.mechanism, values=size, sensitive=domain.sensitive_count, n=n)
     if cell.mechanism == NO_PRIVACY or cell.epsilon is None:
         p = np.full(size, 1 / size)
-        found = errors(generator.multinomial(n, p) / n, p)
-        losses = {L1: 2 * found["tv"], SQUARED: found["mse"]}
+        empirical = errors(generator.multinomial(n, p) / n, p)
+        losses = {L1: 2 * empirical["tv"], SQUARED: empirical["mse"]}
         exact = {L1: sqrt(2 * (size - 1) / (np.pi * n)), SQUARED: (1 - 1 / size) / n}
         for name, loss in losses.items():
             yield WorstCaseLoss(**asdict(at), estimator=EMPIRICAL, measure=name, loss=loss, exact=exact[name])
@@ -104,16 +104,16 @@ def _even(mechanism: BlockMechanism, mass: float) -> FloatArray:
 
 def plan_worst(populations: Mapping[str, Population], settings: Settings) -> list[Cell]:
     """Return the cells of [ULDP, Tables 3 and 4]: both losses in the same cells."""
-    runs, found = settings.chosen(*RUNS), []
+    runs, cells = settings.chosen(*RUNS), []
     for name, population in populations.items():
         data = population.fingerprint
         epsilons = (SMALL_EPSILON, log(population.domain.size))
         asked = [(NO_PRIVACY, None), *((mechanism, epsilon) for mechanism in PAPER for epsilon in epsilons)]
-        found += [
+        cells += [
             Cell(name, data, mechanism, epsilon, runs=runs, seed=settings.seed, task=WORST)
             for mechanism, epsilon in asked
         ]
-    return found
+    return cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,15 +165,15 @@ def tables_of_worst(loss: WorstLoss) -> Callable[[Results], Sequence[Table]]:
         unit = "sqrt(2/(n pi))" if loss.measure == L1 else "1/n"
         rows = [
             (
-                one.data,
-                one.mechanism,
-                one.at,
-                f"{one.printed:,.4g}",
-                f"{one.exact:,.4g}",
-                f"{one.ratio:.3f}",
-                f"{one.simulated:,.4g} ± {one.error:.2g}",
+                entry.data,
+                entry.mechanism,
+                entry.at,
+                f"{entry.printed:,.4g}",
+                f"{entry.exact:,.4g}",
+                f"{entry.ratio:.3f}",
+                f"{entry.simulated:,.4g} ± {entry.error:.2g}",
             )
-            for one in _entries(results, loss)
+            for entry in _entries(results, loss)
         ]
         heads = ("data", "mechanism", "epsilon", "printed", "closed form", "printed / closed form", "simulated")
         return [Table(f"Largest {loss.name}, in units of {unit}", heads, rows, left=3)]
@@ -186,22 +186,22 @@ def findings_on_worst(loss: WorstLoss) -> Callable[[Results], Sequence[Finding]]
 
     def check(results: Results) -> list[Finding]:
         entries = list(_entries(results, loss))
-        found = [
+        findings = [
             Finding(
-                f"the table's entry for {one.mechanism} is the worst case at epsilon = {one.at}",
-                one.data,
+                f"the table's entry for {entry.mechanism} is the worst case at epsilon = {entry.at}",
+                entry.data,
                 "larger over smaller of entry and closed form",
-                max(one.ratio, 1 / one.ratio),
+                max(entry.ratio, 1 / entry.ratio),
                 "<=",
                 AGREES,
-                f"printed {one.printed:,.4g}, closed form {one.exact:,.4g}{_remark(loss, one)}",
+                f"printed {entry.printed:,.4g}, closed form {entry.exact:,.4g}{_remark(loss, entry)}",
             )
-            for one in entries
+            for entry in entries
         ]
-        for name in dict.fromkeys(one.data for one in entries):
-            here = [one for one in entries if one.data == name]
-            most = max(here, key=lambda one: one.surprise)
-            found.append(
+        for name in dict.fromkeys(entry.data for entry in entries):
+            here = [entry for entry in entries if entry.data == name]
+            most = max(here, key=lambda entry: entry.surprise)
+            findings.append(
                 Finding(
                     "simulated losses agree with the closed forms",
                     name,
@@ -212,7 +212,7 @@ def findings_on_worst(loss: WorstLoss) -> Callable[[Results], Sequence[Finding]]
                     f"{most.mechanism} at epsilon = {most.at}",
                 )
             )
-        return found
+        return findings
 
     return check
 

@@ -13,7 +13,7 @@ from discreet.cli import main
 from discreet.core.domain import Domain
 from discreet.formats.plan import Plan
 from discreet.planning.candidates import Target
-from discreet.planning.compare import compare
+from discreet.planning.compare import compare_mechanisms
 from discreet.privacy.verify import verify
 from running import Files, done, refusal, run, told
 
@@ -135,7 +135,7 @@ def test_simulate_refuses(tmp_path: Path) -> None:
 def test_plan_compares(files: Files, options: list[str]) -> None:
     mass = 0.2 if options else None
     target = "sensitive-mass" if options else "worst-case"
-    wanted = compare(files.mechanism.domain, 2.0, 5000, target=target, sensitive_mass=mass)
+    wanted = compare_mechanisms(files.mechanism.domain, 2.0, 5000, target=target, sensitive_mass=mass)
     assert told("plan", files.plan, "--epsilon", 2, "--users", 5000, *options)["target"] == target
     facts = told("plan", files.plan, "--epsilon", 2, "--users", 5000, *options)
     assert facts["sensitive_mass"] == wanted.sensitive_mass
@@ -212,7 +212,7 @@ def test_plan_for_a_distribution(files: Files) -> None:
     known = files.folder / "known.csv"
     known.write_text("label,probability\nnever,0.5\n[/often],0.125\ndaily,0.375\n")
     facts = told("plan", files.plan, *ONE, "--distribution", known)
-    wanted = compare(files.mechanism.domain, 1.0, 3000, target="distribution", p=[0.5, 0, 0.125, 0, 0.375])
+    wanted = compare_mechanisms(files.mechanism.domain, 1.0, 3000, target="distribution", p=[0.5, 0, 0.125, 0, 0.375])
     assert (facts["target"], facts["sensitive_mass"], facts["distribution_given"]) == ("distribution", 0.5, True)
     assert facts["mechanisms"][1]["assumed"] == asdict(wanted.candidates[1].assumed)
     assert facts["lower_bound"]["assumed"] is None
@@ -264,7 +264,7 @@ def test_plan_weighs_reports(files: Files) -> None:
     light, heavy = told(*run), told(*run, "--within", 0)
     assert (light["within"], light["best"], light["least_error"]) == (0.05, "hashing", "subset")
     assert (heavy["within"], heavy["best"], heavy["least_error"]) == (0, "subset", "subset")
-    wanted = compare(Domain(range(20_000)), 0.5, 10**8)
+    wanted = compare_mechanisms(Domain(range(20_000)), 0.5, 10**8)
     assert light["recommendation"] == wanted.recommendation
     assert light["mechanisms"][0]["mse_uniform"] == wanted.candidates[0].uniform_mse
     text = done(*run, "--all")

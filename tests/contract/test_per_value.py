@@ -367,7 +367,7 @@ REFUSED: list[tuple[Any, str]] = [
     (1.0, "must be a mapping from label to epsilon, or a list of groups"),
     ({**EPSILONS, "c": 2.5}, "epsilon must be the largest promise, 2.0, but 'c' is given 2.5"),
     *(
-        ({**EPSILONS, "b": bad}, "epsilon of a value must be a finite number > 0")
+        ({**EPSILONS, "b": bad}, "epsilon of 'b' must be a finite number > 0")
         for bad in (0, -1.0, np.nan, np.inf, "1", None, True)
     ),
     ([{"values": [{"age": "young"}], "epsilon": 1.0}], "patterns need a product domain"),

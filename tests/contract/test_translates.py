@@ -15,7 +15,7 @@ from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism, PaleyResponse, RandomizedResponse, TranslateResponse
 from discreet.mechanisms.translates import PaleyTranslates, SetTranslates, TranslatesLaw
 from discreet.planning.candidates import PLANES
-from discreet.planning.compare import compare
+from discreet.planning.compare import compare_mechanisms
 from discreet.protocol.sampler import Sampler, UnknownSamplerError
 from evidence import multinomial
 from refusals import refused
@@ -151,7 +151,7 @@ def test_a_plan_has_the_set_and_everybody_reads_it(tmp_path: Any) -> None:
 
 def test_the_comparison_recommends_planes() -> None:
     """At 57 values and epsilon = 2: the error of subsets of the plane's size, in a byte instead of eight."""
-    found = compare(Domain(range(57)), 2.0, 10_000)
+    found = compare_mechanisms(Domain(range(57)), 2.0, 10_000)
     plane = next(one for one in found.candidates if one.name == "translates, best plane")
     subset = next(one for one in found.candidates if one.name == "subset")
     assert found.best is plane

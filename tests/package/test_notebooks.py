@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet.core.traces import Traces, by_half
-from discreet.planning.compare import compare
+from discreet.planning.compare import compare_mechanisms
 from discreet.risk.assessment import assess
 from discreet.risk.bounds import identification_bounds
 
@@ -70,7 +70,7 @@ def test_assessments() -> None:
 
 
 def test_comparisons_of_mechanisms_are_tables() -> None:
-    found = compare(dc.Domain(range(20), sensitive=range(5)), 1.0, 10_000)
+    found = compare_mechanisms(dc.Domain(range(20), sensitive=range(5)), 1.0, 10_000)
     lines = repr(found).splitlines()
     assert lines[0] == "MechanismComparison(Domain(20 values, 5 sensitive), epsilon=1, 10,000 users)"
     assert lines[-1].strip() == found.recommendation

@@ -20,7 +20,7 @@ from discreet.formats.plan import Plan
 from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse, spelled_out
 from discreet.mechanisms.registry import GROUP, Registry
 from discreet.mechanisms.singletons import Singletons
-from discreet.planning.compare import compare
+from discreet.planning.compare import compare_mechanisms
 from discreet.protocol.sampler import Sampler
 from refusals import refused
 
@@ -104,7 +104,7 @@ class Refusing(Elsewhere):
 
 def test_one_that_is_not_there_for_a_domain_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     def names() -> list[str]:
-        return [one.name for one in compare(Domain(range(3), sensitive=[0]), 1.0, 1000).candidates]
+        return [one.name for one in compare_mechanisms(Domain(range(3), sensitive=[0]), 1.0, 1000).candidates]
 
     monkeypatch.setattr(BLOCK_MECHANISMS, "joined", {"elsewhere": Elsewhere}, raising=False)
     known = names()

@@ -32,7 +32,7 @@ from discreet.mechanisms import (
 from discreet.planning.best import best
 from discreet.planning.candidates import Candidate, People, Requirements, Wishes, collector_seconds
 from discreet.planning.central import CentralTarget
-from discreet.planning.compare import MechanismComparison, alternative, compare, recommended
+from discreet.planning.compare import MechanismComparison, alternative, compare_mechanisms, recommended
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
 from discreet.theory.optimum import optimal_design, optimal_theta
 from refusals import refused
@@ -49,7 +49,7 @@ several_epsilons = pytest.mark.parametrize("epsilon", [0.05, 0.5, 2.0, 6.0])
 
 @cache
 def compared(domain: Domain, epsilon: float, mass: float) -> MechanismComparison:
-    return compare(domain, epsilon, 1000, target="worst-case", sensitive_mass=mass, within=0)
+    return compare_mechanisms(domain, epsilon, 1000, target="worst-case", sensitive_mass=mass, within=0)
 
 
 def masses(domain: Domain) -> list[float]:
@@ -86,7 +86,7 @@ def test_numbers_are_those_of_the_mechanisms(domain: Domain, epsilon: float) -> 
 
 @every
 def test_every_mechanism_is_there_once(domain: Domain) -> None:
-    found = compare(domain, 1.0, 1000)
+    found = compare_mechanisms(domain, 1.0, 1000)
     enough = [name for name, cls in BLOCK_MECHANISMS.items() if not cls.needs_options()]
     planes = ["translates, best plane"] if domain.sensitive_count > 7 else []
     names = [*enough, "unary, theta=1/2", "unary, best theta", *planes]
@@ -105,7 +105,7 @@ def test_every_mechanism_is_there_once(domain: Domain) -> None:
 @every
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_both_numbers_of_digits_are_shown_and_few_are_proposed(domain: Domain, epsilon: float) -> None:
-    found = compare(domain, epsilon, 1000)
+    found = compare_mechanisms(domain, epsilon, 1000)
     # A bit that noise sets as often as not has one digit anyhow.
     best_theta = [] if domain.sensitive_count == 1 else ["unary, best theta"]
     assert [*found.usual] == ["unary", "unary, theta=1/2", *best_theta]
@@ -161,7 +161,7 @@ def test_recommendations_are_the_smallest_reports_of_little_error(domain: Domain
 def test_a_report_of_151_kilobytes_is_not_recommended() -> None:
     """1e5 values at epsilon = 0.5: hashing has 0.94% more error than subsets, in 12 bytes."""
     domain = Domain(range(100_000))
-    found = compare(domain, 0.5, 100_000)
+    found = compare_mechanisms(domain, 0.5, 100_000)
     assert (found.best.name, found.best.largest_bytes) == ("hashing", 12)
     assert found.least.name == "subset"
     assert found.best.worst_mse / found.least.worst_mse == pytest.approx(1.0094, abs=1e-4)
@@ -170,10 +170,10 @@ def test_a_report_of_151_kilobytes_is_not_recommended() -> None:
     )
     assert found.recommendation.endswith("a report takes at most 12 bytes, the smallest within 5% of the least error.")
     assert best(domain, 0.5).fingerprint == found.best.mechanism.fingerprint
-    heavier = compare(domain, 0.5, 100_000, within=0.009)
+    heavier = compare_mechanisms(domain, 0.5, 100_000, within=0.009)
     assert (heavier.best.name, heavier.best.largest_bytes) == ("unary, theta=1/2", 12_500)
     assert "the smallest within 0.9% of the least error" in heavier.recommendation
-    heavy = compare(domain, 0.5, 100_000, within=0)
+    heavy = compare_mechanisms(domain, 0.5, 100_000, within=0)
     assert (heavy.best.name, heavy.best.largest_bytes) == ("subset", 151_016)
     assert heavy.recommendation.endswith("a report takes at most 151,016 bytes.")
     assert best(domain, 0.5, within=0).fingerprint == heavy.best.mechanism.fingerprint
@@ -181,7 +181,7 @@ def test_a_report_of_151_kilobytes_is_not_recommended() -> None:
 
 @pytest.mark.parametrize("within", [-0.01, float("nan"), float("inf"), "0.05", None, True])
 def test_what_is_little_must_be_a_share(within: Any) -> None:
-    message = refused(ParameterError, lambda: compare(DOMAINS["some"], 1.0, 100, within=within))
+    message = refused(ParameterError, lambda: compare_mechanisms(DOMAINS["some"], 1.0, 100, within=within))
     assert "within" in message or "number" in message
     refused(ParameterError, lambda: best(DOMAINS["some"], 1.0, within=within))
 
@@ -195,7 +195,7 @@ def made(one: Candidate, name: str, **numbers: float) -> Candidate:
 
 
 def test_ties_of_the_worst_case_go_to_the_one_that_dominates_elsewhere() -> None:
-    one = compare(DOMAINS["some"], 1.0, 100).candidates[0]
+    one = compare_mechanisms(DOMAINS["some"], 1.0, 100).candidates[0]
     first = made(one, "first", worst=1.0, assumed=0.8, uniform=0.9)
     better = made(one, "better", worst=1.0 + 1e-12, assumed=0.8, uniform=0.7)
     heavy = made(one, "heavy", worst=0.99, assumed=0.1, uniform=0.1, size=5)
@@ -212,7 +212,7 @@ def test_ties_of_the_worst_case_go_to_the_one_that_dominates_elsewhere() -> None
 
 def test_a_mechanism_that_is_nearly_best_and_better_elsewhere_is_named() -> None:
     domain = Domain(range(400), sensitive=range(76))
-    found = compare(domain, 4.0, 100_000)
+    found = compare_mechanisms(domain, 4.0, 100_000)
     assert found.alternative is not None
     assert found.alternative.name == "hashing"
     uniform = np.full(400, 1 / 400)
@@ -224,39 +224,39 @@ def test_a_mechanism_that_is_nearly_best_and_better_elsewhere_is_named() -> None
         "with up to 12 bytes a report."
     )
     p = np.where(domain.sensitive, 0.05 / 76, 0.95 / 324)
-    mass = compare(domain, 4.0, 100_000, target="worst-case", sensitive_mass=0.05)
-    known = compare(domain, 4.0, 100_000, target="worst-case", p=p)
+    mass = compare_mechanisms(domain, 4.0, 100_000, target="worst-case", sensitive_mass=0.05)
+    known = compare_mechanisms(domain, 4.0, 100_000, target="worst-case", p=p)
     assert "25.1% less at the given sensitive share, with" in mass.recommendation
     assert "25.1% less at the given distribution, with" in known.recommendation
     # Nothing is 10% better at epsilon = 1, and what is best for the distribution needs no alternative.
-    assert compare(domain, 1.0, 100_000).alternative is None
-    assert compare(domain, 4.0, 100_000, target="distribution", p=p).alternative is None
+    assert compare_mechanisms(domain, 1.0, 100_000).alternative is None
+    assert compare_mechanisms(domain, 4.0, 100_000, target="distribution", p=p).alternative is None
 
 
 def test_an_alternative_must_be_near_the_worst_case_and_a_tenth_better() -> None:
-    one = compare(DOMAINS["some"], 1.0, 100).candidates[0]
+    one = compare_mechanisms(DOMAINS["some"], 1.0, 100).candidates[0]
     chosen = made(one, "chosen", worst=1.02, assumed=1.0, uniform=1.0)
     far = made(one, "far", worst=1.06, assumed=0.1, uniform=0.1)
     little = made(one, "little", worst=1.0, assumed=0.91, uniform=0.91)
     enough = made(one, "enough", worst=1.05, assumed=0.95, uniform=0.89)
-    assert alternative([chosen, far, little], chosen, 0.05, given=False) is None
-    assert alternative([chosen, far, little, enough], chosen, 0.05, given=False) is enough
-    assert alternative([chosen, far, little, enough], chosen, 0.05, given=True) is None
+    assert alternative([chosen, far, little], chosen, 0.05, known=False) is None
+    assert alternative([chosen, far, little, enough], chosen, 0.05, known=False) is enough
+    assert alternative([chosen, far, little, enough], chosen, 0.05, known=True) is None
     # Who wants the least error hears of what costs up to 5% all the same; who allows more hears of more.
-    assert alternative([chosen, far, little, enough], chosen, 0.0, given=False) is enough
-    assert alternative([chosen, far, little, enough], chosen, 0.1, given=False) is far
+    assert alternative([chosen, far, little, enough], chosen, 0.0, known=False) is enough
+    assert alternative([chosen, far, little, enough], chosen, 0.1, known=False) is far
 
 
 def test_recommendations_differ_where_they_should() -> None:
     """As the theory has it: subsets in the worst case at small epsilon, singletons at large."""
     domain = DOMAINS["all"]
-    assert compare(domain, 0.1, 1000, within=0).best_worst.name in ("subset", "hadamard")
-    assert compare(domain, 8.0, 1000, within=0).best_worst.name in ("rr", "subset")
+    assert compare_mechanisms(domain, 0.1, 1000, within=0).best_worst.name in ("subset", "hadamard")
+    assert compare_mechanisms(domain, 8.0, 1000, within=0).best_worst.name in ("rr", "subset")
 
 
 @every
 def test_errors_fall_with_the_number_of_people(domain: Domain) -> None:
-    few, many = compare(domain, 1.0, 100), compare(domain, 1.0, 10_000)
+    few, many = compare_mechanisms(domain, 1.0, 100), compare_mechanisms(domain, 1.0, 10_000)
     for one, other in zip(few.candidates, many.candidates, strict=True):
         assert one.bytes == other.bytes
         if one.worst.pool_bias and domain.sensitive_count > 1:
@@ -267,43 +267,45 @@ def test_errors_fall_with_the_number_of_people(domain: Domain) -> None:
 
 
 def test_the_mass_that_nobody_gave() -> None:
-    found = compare(DOMAINS["some"], 1.0, 1000)
+    found = compare_mechanisms(DOMAINS["some"], 1.0, 1000)
     assert (found.sensitive_mass, found.assumed) == (0.05, True)
-    given = compare(DOMAINS["some"], 1.0, 1000, target="worst-case", sensitive_mass=0.05)
+    given = compare_mechanisms(DOMAINS["some"], 1.0, 1000, target="worst-case", sensitive_mass=0.05)
     assert not given.assumed
     assert [one.assumed_mse for one in given.candidates] == [one.assumed_mse for one in found.candidates]
-    plain = compare(DOMAINS["all"], 1.0, 1000)
+    plain = compare_mechanisms(DOMAINS["all"], 1.0, 1000)
     assert (plain.sensitive_mass, plain.assumed) == (1.0, True)
 
 
 @pytest.mark.parametrize("mass", [-0.01, 1.01, float("nan"), float("inf")])
 def test_masses(mass: float) -> None:
-    assert "sensitive_mass" in refused(ParameterError, lambda: compare(DOMAINS["some"], 1.0, 100, sensitive_mass=mass))
+    assert "sensitive_mass" in refused(
+        ParameterError, lambda: compare_mechanisms(DOMAINS["some"], 1.0, 100, sensitive_mass=mass)
+    )
 
 
 @pytest.mark.parametrize("mass", [0.0, 0.5])
 def test_masses_where_every_value_is_sensitive(mass: float) -> None:
-    refused(ParameterError, lambda: compare(DOMAINS["all"], 1.0, 100, sensitive_mass=mass))
+    refused(ParameterError, lambda: compare_mechanisms(DOMAINS["all"], 1.0, 100, sensitive_mass=mass))
 
 
 @pytest.mark.parametrize("users", [0, -5, 1.5, "100", True, float("nan")])
 def test_users(users: Any) -> None:
-    refused(ParameterError, lambda: compare(DOMAINS["some"], 1.0, users))
+    refused(ParameterError, lambda: compare_mechanisms(DOMAINS["some"], 1.0, users))
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, float("nan"), float("inf"), "1", None, 1e-25, 1000])
 def test_epsilon(epsilon: Any) -> None:
-    assert "epsilon" in refused(ParameterError, lambda: compare(DOMAINS["some"], epsilon, 100))
+    assert "epsilon" in refused(ParameterError, lambda: compare_mechanisms(DOMAINS["some"], epsilon, 100))
 
 
 def test_nothing_to_protect() -> None:
     domain = Domain(range(3), sensitive=[], allow_unprotected=True)
-    assert "nothing to compare" in refused(ParameterError, lambda: compare(domain, 1.0, 100))
-    refused(ParameterError, lambda: compare(domain, 1.0, 100, sensitive_mass=0.0))
+    assert "nothing to compare" in refused(ParameterError, lambda: compare_mechanisms(domain, 1.0, 100))
+    refused(ParameterError, lambda: compare_mechanisms(domain, 1.0, 100, sensitive_mass=0.0))
 
 
 def test_a_single_value() -> None:
-    found = compare(Domain(["only"]), 1.0, 10)
+    found = compare_mechanisms(Domain(["only"]), 1.0, 10)
     assert all(np.isfinite(one.worst_mse) for one in found.candidates)
     assert all(one.worst.excess is None for one in found.candidates)
     assert found.recommendation.startswith("Use rr: ")
@@ -320,7 +322,7 @@ def given(domain: Domain) -> Any:
 @pytest.mark.parametrize("epsilon", [0.2, 3.0])
 def test_losses_are_those_of_the_planning_functions(domain: Domain, epsilon: float) -> None:
     n, p = 700, given(domain)
-    for one in compare(domain, epsilon, n, target="distribution", p=p).candidates:
+    for one in compare_mechanisms(domain, epsilon, n, target="distribution", p=p).candidates:
         mechanism = one.mechanism
         assert one.assumed.mse == pytest.approx(mechanism.decoder.mse(n, p), rel=1e-9)
         assert one.assumed.l1 == pytest.approx(normal_l1(mechanism, n, p), rel=1e-9)
@@ -342,7 +344,7 @@ def test_losses_are_those_of_the_planning_functions(domain: Domain, epsilon: flo
 
 
 def test_exact_l1_tells_few_reports_from_many() -> None:
-    found = compare(DOMAINS["some"], 3.0, 20).candidates[0]
+    found = compare_mechanisms(DOMAINS["some"], 3.0, 20).candidates[0]
     assert found.assumed.exact_l1 is not None
     assert abs(found.assumed.exact_l1 / found.assumed.l1 - 1) > 0.02
 
@@ -350,7 +352,7 @@ def test_exact_l1_tells_few_reports_from_many() -> None:
 @every
 def test_nothing_has_less_than_the_bound_at_its_mass(domain: Domain) -> None:
     for mass in masses(domain):
-        found = compare(domain, 1.0, 50, target="sensitive-mass", sensitive_mass=mass)
+        found = compare_mechanisms(domain, 1.0, 50, target="sensitive-mass", sensitive_mass=mass)
         if found.bounds.assumed:
             assert all(one.assumed.excess >= 1 - 1e-9 for one in found.candidates)  # type: ignore[operator]
             bound = optimal_design(domain.sensitive_count, domain.size, 1.0, sensitive_mass=mass).value / 50
@@ -363,8 +365,8 @@ def test_nothing_has_less_than_the_bound_at_its_mass(domain: Domain) -> None:
 def test_parameters_are_tuned_for_the_mass() -> None:
     """Block sizes near v/(1 + sqrt(E)) if hardly anybody is sensitive, near v/(1 + E) in the worst case."""
     domain = Domain(range(400), sensitive=range(76))
-    worst = compare(domain, 2.0, 100, within=0)
-    tuned = compare(domain, 2.0, 100, target="sensitive-mass", sensitive_mass=0.0, within=0)
+    worst = compare_mechanisms(domain, 2.0, 100, within=0)
+    tuned = compare_mechanisms(domain, 2.0, 100, target="sensitive-mass", sensitive_mass=0.0, within=0)
     sizes = [one.mechanism.law.describe()["count"] for one in tuned.candidates if one.mechanism.name == "design"]
     assert sizes[0] in (9, 10)
     assert sizes[1] in (20, 21)
@@ -387,7 +389,7 @@ def test_best_is_that_of_the_comparison() -> None:
         ({"within": 0}, "worst-case"),
         ({"within": 1.0, "sensitive_mass": 0.05}, "sensitive-mass"),
     ):
-        wanted = compare(domain, 2.0, 10**9, target=target, **known).best.mechanism  # type: ignore[arg-type]
+        wanted = compare_mechanisms(domain, 2.0, 10**9, target=target, **known).best.mechanism  # type: ignore[arg-type]
         assert best(domain, 2.0, **known).fingerprint == wanted.fingerprint  # type: ignore[arg-type]
     assert best(domain, 2.0, p=p).fingerprint == best(domain, 2.0, sensitive_mass=0.05).fingerprint
 
@@ -395,8 +397,8 @@ def test_best_is_that_of_the_comparison() -> None:
 def test_an_even_distribution_is_its_mass() -> None:
     domain = DOMAINS["some"]
     p = np.where(domain.sensitive, 0.2 / 7, 0.8 / 23)
-    by_mass = compare(domain, 1.0, 10, target="sensitive-mass", sensitive_mass=0.2)
-    by_p = compare(domain, 1.0, 10, target="distribution", p=p)
+    by_mass = compare_mechanisms(domain, 1.0, 10, target="sensitive-mass", sensitive_mass=0.2)
+    by_p = compare_mechanisms(domain, 1.0, 10, target="distribution", p=p)
     assert by_p.sensitive_mass == pytest.approx(0.2)
     for one, other in zip(by_mass.candidates, by_p.candidates, strict=True):
         # Who gives a distribution gets as many functions as it takes.
@@ -427,12 +429,12 @@ def test_an_even_distribution_is_its_mass() -> None:
     ids=str,
 )
 def test_what_cannot_be_answered_is_refused(options: Any) -> None:
-    refused(ParameterError, lambda: compare(DOMAINS["some"], 1.0, 100, **options))
+    refused(ParameterError, lambda: compare_mechanisms(DOMAINS["some"], 1.0, 100, **options))
 
 
 def test_nothing_to_protect_in_a_distribution() -> None:
     domain = Domain(range(3), sensitive=[], allow_unprotected=True)
-    refused(ParameterError, lambda: compare(domain, 1.0, 100, target="distribution", p=np.full(3, 1 / 3)))
+    refused(ParameterError, lambda: compare_mechanisms(domain, 1.0, 100, target="distribution", p=np.full(3, 1 / 3)))
 
 
 # Size of a report
@@ -440,7 +442,7 @@ def test_nothing_to_protect_in_a_distribution() -> None:
 
 @every
 def test_no_report_is_larger_than_the_largest(domain: Domain) -> None:
-    for one in compare(domain, 1.0, 100).candidates:
+    for one in compare_mechanisms(domain, 1.0, 100).candidates:
         reports = one.mechanism.obfuscate(domain.sensitive_codes[[0] * 50], random=SeededRandom(1))
         assert sum(column.nbytes for column in reports.blocks.values()) / 50 <= one.largest_bytes
         assert one.bytes <= one.largest_bytes
@@ -448,14 +450,14 @@ def test_no_report_is_larger_than_the_largest(domain: Domain) -> None:
 
 def test_large_reports_do_not_compete() -> None:
     domain = Domain(range(400), sensitive=range(76))
-    free = compare(domain, 1.0, 100, within=0)
-    tight = compare(domain, 1.0, 100, largest_report=9, within=0)
+    free = compare_mechanisms(domain, 1.0, 100, within=0)
+    tight = compare_mechanisms(domain, 1.0, 100, largest_report=9, within=0)
     assert free.best.largest_bytes > 9
     assert tight.best.largest_bytes <= 9
     assert [one.fits for one in tight.candidates] == [one.largest_bytes <= 9 for one in free.candidates]
     assert tight.best.worst_mse == min(one.worst_mse for one in tight.candidates if one.fits)
     assert "whose reports take at most 9 bytes" in tight.recommendation
-    message = refused(ParameterError, lambda: compare(domain, 1.0, 100, largest_report=0.5))
+    message = refused(ParameterError, lambda: compare_mechanisms(domain, 1.0, 100, largest_report=0.5))
     assert "the smallest takes 2" in message
 
 
@@ -465,11 +467,11 @@ def test_large_reports_do_not_compete() -> None:
 @pytest.mark.parametrize("t", [2, 3, 7])
 def test_several_reports_share_epsilon(t: int) -> None:
     domain, epsilon = DOMAINS["some"], 1.0
-    found = compare(domain, epsilon, 100, reports_per_user=t, standard_error=0.01)
+    found = compare_mechanisms(domain, epsilon, 100, reports_per_user=t, standard_error=0.01)
     each = found.candidates[0].mechanism.epsilon
     assert each == pytest.approx(epsilon / t)
     assert Fraction(each) * t <= Fraction(epsilon)
-    alone = compare(domain, each, 100 * t, standard_error=0.01)
+    alone = compare_mechanisms(domain, each, 100 * t, standard_error=0.01)
     for one, other in zip(found.candidates, alone.candidates, strict=True):
         assert (one.worst, one.assumed, one.bytes) == (other.worst, other.assumed, other.bytes)
         assert one.users_needed is not None
@@ -480,7 +482,7 @@ def test_several_reports_share_epsilon(t: int) -> None:
 def test_fewer_reports_are_better() -> None:
     """t reports at eps/t: the noise of each grows as t^2, their number as t."""
     domain = DOMAINS["all"]
-    once, twice = (compare(domain, 0.2, 100, reports_per_user=t).best.worst_mse for t in (1, 2))
+    once, twice = (compare_mechanisms(domain, 0.2, 100, reports_per_user=t).best.worst_mse for t in (1, 2))
     assert twice / once == pytest.approx(2, rel=0.1)
 
 
@@ -489,14 +491,14 @@ def test_fewer_reports_are_better() -> None:
 
 @every
 def test_users_needed(domain: Domain) -> None:
-    assert all(one.users_needed is None for one in compare(domain, 1.0, 10).candidates)
-    for one in compare(domain, 1.0, 10, standard_error=0.01).candidates:
+    assert all(one.users_needed is None for one in compare_mechanisms(domain, 1.0, 10).candidates)
+    for one in compare_mechanisms(domain, 1.0, 10, standard_error=0.01).candidates:
         if one.users_needed is None:
             assert sqrt(worst_variance(one.mechanism, 1 << 53) / (1 << 53)) > 0.01
             continue
         assert one.users_needed == reports_for_standard_error(one.mechanism, 0.01)
     p = given(domain)
-    found = compare(domain, 1.0, 10, target="distribution", p=p, standard_error=0.01)
+    found = compare_mechanisms(domain, 1.0, 10, target="distribution", p=p, standard_error=0.01)
     for one in found.candidates:
         if one.users_needed is None:
             assert one.mechanism.decoder.standard_errors(1 << 53, p).max() > 0.01
@@ -515,13 +517,13 @@ def named(one: Candidate) -> str:
 
 def test_recommendations_are_one_sentence_with_the_reason() -> None:
     domain = Domain(range(400), sensitive=range(76))
-    found = compare(domain, 1.0, 100_000, within=0)
+    found = compare_mechanisms(domain, 1.0, 100_000, within=0)
     assert found.recommendation == (
         f"Use subset (k=20): whatever the distribution, its mean squared error is at most {found.best.worst_mse:.3e}, "
         "the least of all compared (next is hashing, 0.4% more) and 1.00 times the least possible; "
         "a report takes at most 20 bytes."
     )
-    light = compare(domain, 1.0, 100_000)
+    light = compare_mechanisms(domain, 1.0, 100_000)
     assert light.recommendation == (
         f"Use {named(light.best)}: whatever the distribution, its mean squared error is at most "
         f"{light.best.worst_mse:.3e}, {light.best.worst_mse / found.best.worst_mse - 1:.1%} more than the least of all "
@@ -529,20 +531,22 @@ def test_recommendations_are_one_sentence_with_the_reason() -> None:
         f"{light.best.worst.excess:.2f} times the least possible; "
         f"a report takes at most {light.best.largest_bytes} bytes, the smallest within 5% of the least error."
     )
-    assumed = compare(domain, 1.0, 100_000, target="sensitive-mass").recommendation
+    assumed = compare_mechanisms(domain, 1.0, 100_000, target="sensitive-mass").recommendation
     assert "if 5.0% of the people have a sensitive value (assumed), its mean squared error is" in assumed
     p = np.where(domain.sensitive, 0.25 / 76, 0.75 / 324)
-    by_p = compare(domain, 1.0, 100_000, target="distribution", p=p).recommendation
+    by_p = compare_mechanisms(domain, 1.0, 100_000, target="distribution", p=p).recommendation
     assert "for the given distribution (25.0% sensitive) its mean squared error is" in by_p
     assert "least possible" not in by_p
-    few = compare(domain, 1.0, 100_000, largest_report=2).recommendation
+    few = compare_mechanisms(domain, 1.0, 100_000, largest_report=2).recommendation
     assert re.search(r"next is [a-z ,]+, ([0-9.]+% more|[0-9.]+ times as much)\)", few)
-    alone = compare(Domain(range(200), sensitive=range(199)), 1.0, 10, largest_report=1).recommendation
+    alone = compare_mechanisms(Domain(range(200), sensitive=range(199)), 1.0, 10, largest_report=1).recommendation
     assert "whose reports take at most 1 byte" in alone
     assert alone.endswith("; a report takes at most 1 byte, the smallest within 5% of the least error.")
-    sure = compare(Domain(range(5), sensitive=[1]), 1.0, 10, target="sensitive-mass", sensitive_mass=1.0)
+    sure = compare_mechanisms(Domain(range(5), sensitive=[1]), 1.0, 10, target="sensitive-mass", sensitive_mass=1.0)
     assert sure.recommendation.startswith("Use rr: if 100.0% of the people have a sensitive value, ")
-    near = compare(domain, 1.0, 10, target="sensitive-mass", sensitive_mass=0.05, largest_report=16, within=0)
+    near = compare_mechanisms(
+        domain, 1.0, 10, target="sensitive-mass", sensitive_mass=0.05, largest_report=16, within=0
+    )
     assert "(next is unary, best theta, less than 0.1% more)" in near.recommendation
 
 
@@ -553,10 +557,10 @@ def test_the_document_says_what_is_so(capsys: pytest.CaptureFixture[str]) -> Non
     exec(compile(example, "planning.md", "exec"), {})
     assert re.match(r"Use [a-z, ]+( \([^)]*\))?: if 5\.0% of the people", capsys.readouterr().out)
     survey = Plan.load(root / "examples" / "survey.toml").domain
-    assert compare(survey, 1.0, 100_000).recommendation in " ".join(page.split())
+    assert compare_mechanisms(survey, 1.0, 100_000).recommendation in " ".join(page.split())
     domain = Domain(range(400), sensitive=range(76))
-    known = compare(domain, 2.0, 100, target="sensitive-mass", sensitive_mass=0.05, within=0).best
-    assert 1 - known.assumed_mse / compare(domain, 2.0, 100, within=0).best.assumed_mse == pytest.approx(
+    known = compare_mechanisms(domain, 2.0, 100, target="sensitive-mass", sensitive_mass=0.05, within=0).best
+    assert 1 - known.assumed_mse / compare_mechanisms(domain, 2.0, 100, within=0).best.assumed_mse == pytest.approx(
         0.15, abs=0.005
     )
 
@@ -592,7 +596,7 @@ def test_the_best_is_that_of_the_comparison() -> None:
         warnings.simplefilter("ignore", UserWarning)
         for domain, epsilon, wishes in settings(16):
             answers = []
-            for ask in (best, lambda *given, **named: compare(*given, **named).best.mechanism):
+            for ask in (best, lambda *given, **named: compare_mechanisms(*given, **named).best.mechanism):
                 try:
                     answers.append(ask(domain, epsilon, **wishes).fingerprint)
                 except ParameterError as error:
@@ -603,14 +607,14 @@ def test_the_best_is_that_of_the_comparison() -> None:
 
 
 def test_both_take_the_same_arguments() -> None:
-    ours, theirs = (signature(one).parameters for one in (best, compare))
+    ours, theirs = (signature(one).parameters for one in (best, compare_mechanisms))
     assert {*theirs} - {*ours} == {"standard_error"}
     assert {*ours} - {*theirs} == {"central"}
     assert ours["wishes"].annotation == theirs["wishes"].annotation == Unpack[Wishes]
     for name in Wishes.__annotations__:
         assert f"``{name}``" in (best.__doc__ or "")
-        assert f"``{name}``" in (compare.__doc__ or "")
-    for ask in (best, compare):
+        assert f"``{name}``" in (compare_mechanisms.__doc__ or "")
+    for ask in (best, compare_mechanisms):
         with pytest.raises(TypeError, match="largest"):
             ask(Domain(range(3)), 1.0, largest=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="standard_error"):
@@ -630,7 +634,7 @@ def test_a_distribution_may_be_a_mapping() -> None:
 
 def test_what_costs_the_collector_long_is_said_or_not_recommended() -> None:
     domain = Domain(range(10_000))
-    found = compare(domain, 0.5, 100_000_000)
+    found = compare_mechanisms(domain, 0.5, 100_000_000)
     assert (found.best.name, found.best.seconds > 300) == ("hashing", True)
     assert "counting 100,000,000 reports and decoding their tally takes about 6 minutes of one core" in (
         found.recommendation
@@ -643,12 +647,16 @@ def test_what_costs_the_collector_long_is_said_or_not_recommended() -> None:
     ):
         with pytest.warns(UserWarning, match=f"{words}.* of one core"):
             best(Domain(range(size)), epsilon, 100_000_000, central=CentralTarget(central))
-    quick = compare(domain, 0.5, 100_000_000, most_seconds=10)
+    quick = compare_mechanisms(domain, 0.5, 100_000_000, most_seconds=10)
     assert quick.best.seconds <= 10
     assert "of one core" not in quick.recommendation
     assert best(domain, 0.5, 100_000_000, most_seconds=10) == quick.best.mechanism
-    assert compare(domain, 0.5).best.seconds == pytest.approx(compare(domain, 0.5, 100_000).best.seconds)
-    message = refused(ParameterError, lambda: compare(domain, 0.5, 100_000_000, largest_report=2, most_seconds=1e-6))
+    assert compare_mechanisms(domain, 0.5).best.seconds == pytest.approx(
+        compare_mechanisms(domain, 0.5, 100_000).best.seconds
+    )
+    message = refused(
+        ParameterError, lambda: compare_mechanisms(domain, 0.5, 100_000_000, largest_report=2, most_seconds=1e-6)
+    )
     assert "reports of at most 2 bytes and at most 1e-06 s" in message
 
 

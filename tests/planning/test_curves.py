@@ -9,7 +9,7 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.mechanisms import RandomizedResponse
 from discreet.planning.candidates import Requirements
-from discreet.planning.compare import LOWER_BOUND, against_epsilon, against_users, compare
+from discreet.planning.compare import LOWER_BOUND, against_epsilon, against_users, compare_mechanisms
 from discreet.theory.optimum import lower_bound
 
 DOMAIN = Domain(range(40), sensitive=range(12))
@@ -22,12 +22,12 @@ TARGETS: dict[str, dict[str, Any]] = {
 
 
 def requirements(target: Any, **options: Any) -> Requirements:
-    return compare(DOMAIN, 1.0, 5000, target=target, **TARGETS[target], **options).requirements
+    return compare_mechanisms(DOMAIN, 1.0, 5000, target=target, **TARGETS[target], **options).requirements
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_curve_per_mechanism_and_the_bound(target: Any) -> None:
-    compared = compare(DOMAIN, 1.0, 5000, target=target, **TARGETS[target])
+    compared = compare_mechanisms(DOMAIN, 1.0, 5000, target=target, **TARGETS[target])
     asked, names = compared.requirements, [one.name for one in compared.candidates]
     bound = [] if target == "distribution" else [LOWER_BOUND]
     for curves in (against_epsilon(asked), against_users(asked)):
@@ -63,7 +63,7 @@ def test_numbers_are_those_of_the_mechanism() -> None:
 
 def test_lines_end_where_reports_become_too_large() -> None:
     domain = Domain(range(40), sensitive=range(30))
-    asked = compare(domain, 1.0, 100, largest_report=4).requirements
+    asked = compare_mechanisms(domain, 1.0, 100, largest_report=4).requirements
     points = {curve.name: curve.points for curve in against_epsilon(asked)}
     assert len(points["rr"]) > len(points["subset"]) > 0
     assert points["subset"][0][0] > 0.1
@@ -71,6 +71,6 @@ def test_lines_end_where_reports_become_too_large() -> None:
 
 
 def test_no_fewer_than_one_user() -> None:
-    users = [users for users, _ in against_users(compare(DOMAIN, 1.0, 1).requirements)[0].points]
+    users = [users for users, _ in against_users(compare_mechanisms(DOMAIN, 1.0, 1).requirements)[0].points]
     assert (users[0], users[-1]) == (1, 10)
     assert all(count == round(count) for count in users)

@@ -15,7 +15,7 @@ from discreet.mechanisms import PooledHashing
 from discreet.mechanisms.hashing import PooledHashBlocks
 from discreet.planning.best import best
 from discreet.planning.candidates import Candidate
-from discreet.planning.compare import against_users, compare
+from discreet.planning.compare import against_users, compare_mechanisms
 
 DOMAIN = Domain(range(300), sensitive=range(200))
 P = np.r_[0.4 / np.arange(1, 201) / (1 / np.arange(1, 201)).sum(), np.full(100, 0.006)]
@@ -27,7 +27,7 @@ def pooled(found: Any) -> Candidate:
 
 
 def test_what_lasts_is_stated_for_the_worst_case_and_the_assumed_one() -> None:
-    found = compare(DOMAIN, 1.0, 10_000, sensitive_mass=0.3)
+    found = compare_mechanisms(DOMAIN, 1.0, 10_000, sensitive_mass=0.3)
     one = pooled(found)
     moments, even = one.mechanism.numbers, np.full(200, 0.3 / 200)
     assert one.assumed.pool_bias == pytest.approx(moments.pool_bias_error(10_000, even), rel=1e-12)
@@ -43,7 +43,7 @@ def test_what_lasts_is_stated_for_the_worst_case_and_the_assumed_one() -> None:
 
 @pytest.mark.parametrize("users", [1000, 10_000, 200_000])
 def test_for_a_given_distribution_functions_are_as_few_as_add_little(users: int) -> None:
-    one = pooled(compare(DOMAIN, 1.0, users, target="distribution", p=P))
+    one = pooled(compare_mechanisms(DOMAIN, 1.0, users, target="distribution", p=P))
     law, default = one.mechanism.law, PooledHashing(DOMAIN, 1.0).law
     assert isinstance(law, PooledHashBlocks)
     assert law.buckets == default.buckets
@@ -56,13 +56,16 @@ def test_for_a_given_distribution_functions_are_as_few_as_add_little(users: int)
 
 def test_otherwise_there_are_as_many_functions_as_by_default() -> None:
     default = PooledHashing(DOMAIN, 1.0).law
-    assert pooled(compare(DOMAIN, 1.0, 10_000)).mechanism.law == default
-    assert pooled(compare(DOMAIN, 1.0, 10_000, target="sensitive-mass", sensitive_mass=0.3)).mechanism.law == default
-    assert pooled(compare(DOMAIN, 1.0, 10**12, target="distribution", p=P)).mechanism.law == default
+    assert pooled(compare_mechanisms(DOMAIN, 1.0, 10_000)).mechanism.law == default
+    assert (
+        pooled(compare_mechanisms(DOMAIN, 1.0, 10_000, target="sensitive-mass", sensitive_mass=0.3)).mechanism.law
+        == default
+    )
+    assert pooled(compare_mechanisms(DOMAIN, 1.0, 10**12, target="distribution", p=P)).mechanism.law == default
 
 
 def test_curves_bend_where_an_error_lasts() -> None:
-    requirements = compare(DOMAIN, 1.0, 10**9).requirements
+    requirements = compare_mechanisms(DOMAIN, 1.0, 10**9).requirements
     curves = {curve.name: dict(curve.points) for curve in against_users(requirements)}
     mechanism = PooledHashing(DOMAIN, 1.0)
     for users, error in curves["hashing-pool"].items():
@@ -73,10 +76,10 @@ def test_curves_bend_where_an_error_lasts() -> None:
 
 
 def test_no_number_of_users_may_be_enough() -> None:
-    found = compare(DOMAIN, 1.0, 10_000, standard_error=1e-4)
+    found = compare_mechanisms(DOMAIN, 1.0, 10_000, standard_error=1e-4)
     assert pooled(found).users_needed is None
     assert all(one.users_needed for one in found.candidates if one.name != "hashing-pool")
-    enough = pooled(compare(DOMAIN, 1.0, 10_000, standard_error=0.05)).users_needed
+    enough = pooled(compare_mechanisms(DOMAIN, 1.0, 10_000, standard_error=0.05)).users_needed
     assert enough is not None
 
 
@@ -85,7 +88,7 @@ def test_the_best_for_any_number_of_reports_is_none_whose_error_lasts() -> None:
     domain = Domain(range(10_000))
     chosen = best(domain, 1.0, largest_report=4)
     assert not isinstance(chosen, PooledHashing)
-    assert pooled(compare(domain, 1.0, 1, largest_report=4)).worst_mse < chosen.decoder.worst_case_mse(1)
+    assert pooled(compare_mechanisms(domain, 1.0, 1, largest_report=4)).worst_mse < chosen.decoder.worst_case_mse(1)
 
 
 def test_the_command_says_what_the_pool_adds(tmp_path: Path) -> None:

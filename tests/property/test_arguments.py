@@ -12,7 +12,7 @@ from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import METHODS, estimate
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, Channel, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.personalized import Personalized
-from discreet.planning.compare import compare
+from discreet.planning.compare import compare_mechanisms
 from discreet.privacy.composition import integrated, sequential
 from discreet.privacy.notions import smallest_epsilon
 from discreet.risk.scores import Scores
@@ -192,7 +192,11 @@ def test_scores_of_any_size_tell_the_same(power: int) -> None:
     [
         (lambda name: estimate(MECHANISM, REPORTS, method=name("linear")), METHODS, "linear"),
         (lambda name: Personalized(DOMAIN, 1.0, ["home"], mechanism=name("unary")), BLOCK_MECHANISMS, "unary"),
-        (lambda name: compare(DOMAIN, 1.0, 100, target=name("worst-case") or 0), ["sensitive-mass"], "worst-case"),
+        (
+            lambda name: compare_mechanisms(DOMAIN, 1.0, 100, target=name("worst-case") or 0),
+            ["sensitive-mass"],
+            "worst-case",
+        ),
         (lambda name: smallest_epsilon(MECHANISM.channel(), name("ULDP")), ["OSLDP"], "ULDP"),
         (lambda name: divergence(Scores.of_pairs([1, 2], [3]), method=name("fixed")), ["generalized"], "fixed"),
         (

@@ -31,7 +31,7 @@ from discreet.mechanisms.personalized import Personalized, SecretTags, candidate
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import MixedSubsets, Subsets
 from discreet.planning.best import best
-from discreet.planning.compare import compare
+from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import (
     exact_l1,
     excess,
@@ -154,7 +154,7 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
         ),
     ),
     (
-        compare,
+        compare_mechanisms,
         _of(
             domain=DOMAIN,
             epsilon=1.0,
@@ -223,10 +223,10 @@ ANSWERS = {
     ("Channel.obfuscate_codes", "random"): {"none"},
     ("Estimate.columns", "level"): {"none"},
     ("estimate_personalized", "background"): {"none"},
-    ("compare", "largest_report"): {"none"},
-    ("compare", "users"): {"none"},
-    ("compare", "target"): {"none"},
-    ("compare", "standard_error"): {"none"},
+    ("compare_mechanisms", "largest_report"): {"none"},
+    ("compare_mechanisms", "users"): {"none"},
+    ("compare_mechanisms", "target"): {"none"},
+    ("compare_mechanisms", "standard_error"): {"none"},
     ("best", "sensitive_mass"): {"none"},
     ("best", "largest_report"): {"none"},
     ("mean_absolute_deviation", "chance"): {"bool"},

@@ -41,8 +41,8 @@ FAULTS = [
     Fault(
         "the variance of a weighted estimate is that of equal weights",
         "estimators/strata.py",
-        "parts = counts.weights, [(factor, one)",
-        "parts = counts.weights, [(1.0, counts.weights)] or [(factor, one)",
+        "parts = [(factor, square)",
+        "parts = [(1.0, counts.weights)] or [(factor, square)",
         ("tests/estimators/test_groups.py",),
     ),
     Fault(

@@ -88,7 +88,7 @@ class Publishing:
             beside: why what is shown is no function of unordered batches; empty if it is.
             known: names of columns beside the reports that made the batches.
         """
-        mechanism = self.plan.personalized() if self.plan.is_personalized else self.plan.mechanism()
+        mechanism = self.plan.maker
         made = self._of_folder() or Publication(mechanism, tuple(batches))
         remark_of = {_VOUCHED: self.trust_plan, _FORGOTTEN: self.forgotten, _NOT_COUNTED: not self.counted}
         remarks = [*made.remarks, *(remark for remark, holds in remark_of.items() if holds)]

@@ -135,7 +135,7 @@ def reals(values: Any, wanted: str) -> FloatArray:
     # Swallowed, not chained: the library's error quotes what it cannot take.
     with suppress(TypeError, ValueError, OverflowError):
         array = np.asarray(unmasked(values, wanted) if isinstance(values, np.ndarray) else values)
-        if array.dtype.kind == "O" and all(isinstance(one, Real) for one in array.flat):
+        if array.dtype.kind == "O" and all(isinstance(value, Real) for value in array.flat):
             array = array.astype(np.float64)
     if array is None or array.dtype.kind not in "biuf":
         raise ParameterError(f"{wanted} must hold real numbers, each of them there, and nothing else.")
@@ -184,8 +184,8 @@ def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]
         column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
         if pa.types.is_string_view(column.type.value_type):
             # An Enum of polars, which Arrow cannot spell out as it is.
-            parts = [(one.indices, one.dictionary.cast(pa.large_string())) for one in column.chunks]
-            column = pa.chunked_array([pa.DictionaryArray.from_arrays(*one) for one in parts])
+            parts = [(chunk.indices, chunk.dictionary.cast(pa.large_string())) for chunk in column.chunks]
+            column = pa.chunked_array([pa.DictionaryArray.from_arrays(*part) for part in parts])
         column = column.cast(column.type.value_type)
     refuse_missing(~present(column), wanted)
     kind = column.type

@@ -196,11 +196,11 @@ def _by_predicate(space: LabelSpace, predicate: Callable[..., bool]) -> BoolArra
     table = space.table(np.arange(space.size))
     names, spelled = list(table), [column.tolist() for column in table.values()]
     if names == ["value"]:
-        said = [predicate(label) for label in spelled[0]]
+        answers = [predicate(label) for label in spelled[0]]
     else:
-        said = [predicate(dict(zip(names, row, strict=True))) for row in zip(*spelled, strict=True)]
+        answers = [predicate(dict(zip(names, row, strict=True))) for row in zip(*spelled, strict=True)]
     try:
-        return np.array([bool(answer) for answer in said], dtype=np.bool_)
+        return np.array([bool(answer) for answer in answers], dtype=np.bool_)
     except (TypeError, ValueError):
         raise ParameterError("a predicate of what is sensitive must answer true or false for every value.") from None
 
@@ -330,7 +330,7 @@ class Domain:
             raise ParameterError("attributes must name at least one attribute, got none.")
         if len({str(name) for name in attributes}) < len(attributes):
             raise ParameterError("attributes must have different names.")
-        parts = {str(name): flat(given, f"labels of {name!r}") for name, given in attributes.items()}
+        parts = {str(name): flat(labels, f"labels of {name!r}") for name, labels in attributes.items()}
         return cls._of(Product(parts), sensitive, allow_unprotected)
 
     @classmethod

@@ -181,9 +181,9 @@ class CellPartition(ValueCells):
 
     def lifted(self, weights: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` weights of the values."""
-        found = np.zeros(self.whole)
-        found[self.codes] = weights[self.cells]
-        return found
+        of_values = np.zeros(self.whole)
+        of_values[self.codes] = weights[self.cells]
+        return of_values
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -144,8 +144,8 @@ class Texts:
         column, known = columns.text(values), pc.SetLookupOptions(value_set=self._known)
 
         def places(texts: Any) -> IntArray:
-            found = pc.index_in(texts, options=known)
-            return np.where(present(found), arrow_numbers(found), np.int64(OUTSIDE))
+            indices_of = pc.index_in(texts, options=known)
+            return np.where(present(indices_of), arrow_numbers(indices_of), np.int64(OUTSIDE))
 
         if pa.types.is_dictionary(column.type):
             of_dictionary = places(column.dictionary.cast(pa.large_string()))
@@ -245,7 +245,7 @@ def _spelled(labels: Any, wanted: str) -> list[Any]:
     if plain is None:
         return list(columns.text(labels, wanted).to_pylist())
     # Joined, a text of a class of its own, as NumPy's, becomes a plain one as it is; NumPy's own way drops a NUL.
-    texts = ["".join((one,)) if isinstance(one, str) else one for one in plain]
+    texts = ["".join((text,)) if isinstance(text, str) else text for text in plain]
     for row in columns.places_of_other(texts, range(len(texts)), wanted):
         texts[row] = None
     return texts

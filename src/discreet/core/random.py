@@ -358,7 +358,7 @@ class _Seen:
                 "return a copy."
             )
         start = words[:_PREFIX].tolist()
-        if any(_begin_alike(start, seen) for seen in self._starts):
+        if any(_begin_alike(start, earlier) for earlier in self._starts):
             raise ParameterError(
                 "a random source must never return the same words again, and this one did; keep one generator and go "
                 "on with it."
@@ -614,11 +614,11 @@ def or_noise(ranks: AnyArray, truth: BoolArray) -> IntArray:
     return members
 
 
-def chosen(told: BoolArray, values: AnyArray, noise: AnyArray, out: AnyArray) -> None:
+def chosen(truthful: BoolArray, values: AnyArray, noise: AnyArray, out: AnyArray) -> None:
     """Write the values where they are told, and noise elsewhere, without a branch, whose time would tell which.
 
     Args:
-        told: ``(n,)`` booleans.
+        truthful: ``(n,)`` booleans.
         values: ``(n,)`` integers of any type; of no meaning where they are not told.
         noise: ``(n,)`` integers.
         out: ``(n,)`` unsigned integers, in whose type the choice is made.
@@ -627,7 +627,7 @@ def chosen(told: BoolArray, values: AnyArray, noise: AnyArray, out: AnyArray) ->
     away = values.astype(out.dtype)
     away -= out
     # Products take the same time whatever the factors are.
-    away *= told.astype(out.dtype)
+    away *= truthful.astype(out.dtype)
     out += away
 
 

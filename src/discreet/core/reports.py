@@ -101,10 +101,10 @@ def read_digest(text: Any) -> int:
 
 def in_both(batches: Iterable[SealedBatch], others: Iterable[SealedBatch]) -> list[SealedBatch]:
     """Return those batches that are among others, too."""
-    found: dict[int, list[SealedBatch]] = {}
+    by_digest: dict[int, list[SealedBatch]] = {}
     for other in others:
-        found.setdefault(other.digest, []).append(other)
-    return [batch for batch in batches if any(batch.is_same(other) for other in found.get(batch.digest, ()))]
+        by_digest.setdefault(other.digest, []).append(other)
+    return [batch for batch in batches if any(batch.is_same(other) for other in by_digest.get(batch.digest, ()))]
 
 
 def batch_name(facts: Mapping[str, Any]) -> str:
@@ -238,16 +238,16 @@ class Reports:
             DataError: if they are no columns of integers, or do not fit together.
         """
         check_header(self.fingerprint, self.n, self.simulated)
-        told, rows = 0, self.n
+        clear_count, rows = 0, self.n
         if self.in_clear is not None:
             if not is_plain(self.in_clear, "b") or len(self.in_clear) != rows:
                 raise DataError(f"in_clear must be ({rows},) booleans, one for each report, or None.")
-            told = int(np.count_nonzero(self.in_clear))
+            clear_count = int(np.count_nonzero(self.in_clear))
             object.__setattr__(self, "in_clear", frozen(self.in_clear))
-        if not is_plain(self.clear) or len(self.clear) != told:
-            raise DataError(f"clear must be ({told},) codes, one for each report in clear.")
+        if not is_plain(self.clear) or len(self.clear) != clear_count:
+            raise DataError(f"clear must be ({clear_count},) codes, one for each report in clear.")
         object.__setattr__(self, "clear", frozen(self.clear))
-        object.__setattr__(self, "blocks", _sealed_blocks(self.blocks, (rows - told, rows)))
+        object.__setattr__(self, "blocks", _sealed_blocks(self.blocks, (rows - clear_count, rows)))
         if {column.name for column in self.columns} - {CLEAR} != {*self.blocks}:
             # Somebody put other blocks in their place.
             object.__setattr__(self, "columns", ())
@@ -516,19 +516,19 @@ class RecordForm:
 
     def encode(self, reports: Reports, width: int | None = None) -> AnyArray:
         """Return ``(n, W)`` bytes, a record for each report; with zeros up to another width than W, if one is given."""
-        told = reports.in_clear
-        if told is None or self.clear is None:
+        in_clear = reports.in_clear
+        if in_clear is None or self.clear is None:
             return self.of_blocks(reports.blocks, width)
         if self.clear_blocks:
             records = self.of_blocks(reports.blocks, width)
-            records[told, 0] = BOTH
+            records[in_clear, 0] = BOTH
             codes = np.zeros(reports.n, reports.clear.dtype)
-            codes[told] = reports.clear
+            codes[in_clear] = reports.clear
             self._put(records, self.clear, 1, codes)
             return records
         records = np.empty((reports.n, width or self.width), dtype=np.uint8)
-        records[told] = self.of_codes(reports.clear, width)
-        records[~told] = self.of_blocks(reports.blocks, width)
+        records[in_clear] = self.of_codes(reports.clear, width)
+        records[~in_clear] = self.of_blocks(reports.blocks, width)
         return records
 
     def of_codes(self, codes: AnyArray, width: int | None = None) -> AnyArray:
@@ -558,7 +558,7 @@ class RecordForm:
         whole = np.dtype((np.void, column.bytes))
         places.view(whole)[:] = np.ascontiguousarray(entries, dtype=kind).view(whole)
 
-    def _taken(self, records: AnyArray, column: Column, at: int) -> AnyArray:
+    def _entries(self, records: AnyArray, column: Column, at: int) -> AnyArray:
         """Return the entries of a column in ``(n, W)`` records."""
         spelled = np.ascontiguousarray(records[:, at : at + column.bytes])
         entries = spelled.view(np.dtype(column.dtype).newbyteorder(self.order)).astype(column.dtype, copy=False)
@@ -567,11 +567,11 @@ class RecordForm:
     def turned(self, records: AnyArray) -> AnyArray:
         """Return ``(n, W)`` records with the bytes of every number in the other order; nothing is checked."""
         blocks, in_clear = self._turns
-        made = np.take(records, blocks, axis=1)
+        swapped = np.take(records, blocks, axis=1)
         if in_clear != blocks:
-            told = records[:, 0] == IN_CLEAR
-            made[told] = records[told][:, in_clear]
-        return made
+            is_clear = records[:, 0] == IN_CLEAR
+            swapped[is_clear] = records[is_clear][:, in_clear]
+        return swapped
 
     @cached_property
     def _turns(self) -> tuple[list[int], list[int]]:
@@ -613,9 +613,9 @@ def report_schema(
     """Return the Arrow schema of reports with such columns; ``facts`` are said in its metadata besides."""
     import pyarrow as pa
 
-    said = {**(facts or {}), "simulated": simulated}
+    entries = {**(facts or {}), "simulated": simulated}
     fields = [pa.field(column.name, _type(column)) for column in columns]
-    return pa.schema(fields, metadata=stamp("reports", fingerprint, **said))
+    return pa.schema(fields, metadata=stamp("reports", fingerprint, **entries))
 
 
 def report_table(reports: Reports, columns: Sequence[Column]) -> Any:
@@ -626,10 +626,10 @@ def report_table(reports: Reports, columns: Sequence[Column]) -> Any:
     """
     import pyarrow as pa
 
-    told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
-    blocks = None if reports.block_count == reports.n else ~told
+    in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
+    blocks = None if reports.block_count == reports.n else ~in_clear
     arrays = [
-        _array(column, reports.clear, told)
+        _array(column, reports.clear, in_clear)
         if column.name == CLEAR
         else _array(column, reports.blocks[column.name], blocks)
         for column in columns

@@ -56,16 +56,16 @@ class ResultColumn:
     def cells(self) -> list[str]:
         """Return heading and cells for tables of text and HTML."""
         if self.unit == "mark":
-            return ["", *(self.name if one else "" for one in self.values)]
-        return [self._heading, *(self._spelled(one, self.format) for one in self.values)]
+            return ["", *(self.name if value else "" for value in self.values)]
+        return [self._heading, *(self._spelled(value, self.format) for value in self.values)]
 
     def page_cells(self) -> list[str]:
         """Return heading and cells for tables of verbs."""
         heading = self.page_heading or self._heading
         if self.unit == "mark":
-            return [heading, *("yes" if one else "no" for one in self.values)]
+            return [heading, *("yes" if value else "no" for value in self.values)]
         spec = self.page_format or (".4%" if self.unit == "share" else self.format)
-        return [heading, *(self._spelled(one, spec) for one in self.values)]
+        return [heading, *(self._spelled(value, spec) for value in self.values)]
 
     @property
     def _heading(self) -> str:
@@ -86,7 +86,7 @@ def text_column(name: str, texts: Iterable[str], *, shown: Collection[str] = EVE
 
 def label_columns(labels: Mapping[str, AnyArray], columns: Sequence[ResultColumn]) -> dict[str, AnyArray]:
     """Return named columns, those of labels first; one of these that bears the name of another is called label_..."""
-    named = {one.name: one.values for one in columns}
+    named = {column.name: column.values for column in columns}
     return {f"label_{name}" if name in named else name: column for name, column in labels.items()} | named
 
 
@@ -97,11 +97,11 @@ def objects(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 def rows_of(columns: Iterable[ResultColumn], place: str = "text") -> Cells:
     """Return a heading and rows of the columns that are shown in a place; p-values stand last on pages."""
-    here = [one for one in columns if place in one.shown]
+    here = [column for column in columns if place in column.shown]
     if place == "text":
-        listed = [one.cells() for one in here]
+        listed = [column.cells() for column in here]
     else:
-        listed = [one.page_cells() for one in sorted(here, key=lambda one: one.unit == "p-value")]
+        listed = [column.page_cells() for column in sorted(here, key=lambda column: column.unit == "p-value")]
     return [list(row) for row in zip(*listed, strict=True)]
 
 
@@ -167,7 +167,7 @@ class ResultTable:
 
     def columns(self, *asked: Any, **named: Any) -> dict[str, AnyArray]:
         """Return the named columns."""
-        return {one.name: one.values for one in self.stated(*asked, **named)}
+        return {column.name: column.values for column in self.stated(*asked, **named)}
 
     def _shown(self) -> tuple[Cells, str]:
         """Return the rows that are printed, and lines below them."""
@@ -205,4 +205,7 @@ class ResultTable:
 
 
 def _plain(columns: Mapping[str, AnyArray]) -> dict[str, Any]:
-    return {name: one.tolist() if one.dtype.kind == "T" else np.ascontiguousarray(one) for name, one in columns.items()}
+    return {
+        name: cells.tolist() if cells.dtype.kind == "T" else np.ascontiguousarray(cells)
+        for name, cells in columns.items()
+    }

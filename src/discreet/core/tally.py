@@ -118,10 +118,10 @@ class Digesting:
             rows = self._rows(reports.n)
             parts = (reports.part(at, at + rows) for at in range(0, reports.n, rows))
             return sum(self._sum(form.encode(part, _WORD * self._words)) for part in parts) % MODULUS
-        found = self._of_columns(reports.blocks, clear=False)
+        digest = self._of_columns(reports.blocks, clear=False)
         if len(reports.clear) and form.clear is not None:
-            found += self._of_columns({form.clear.name: reports.clear}, clear=True)
-        return found % MODULUS
+            digest += self._of_columns({form.clear.name: reports.clear}, clear=True)
+        return digest % MODULUS
 
     def groups(self, reports: Reports) -> IntArray:
         """Return the number of reports in each of `GROUPS` groups, by content: equal batches have equal numbers."""
@@ -132,15 +132,15 @@ class Digesting:
 
     def of_counts(self, counts: IntArray, clear: AnyArray) -> int:
         """Return the digest of reports with one number each, by the count of each block, and with codes in clear."""
-        form, found = self._form, 0
+        form, digest = self._form, 0
         if len(counts) <= _FEW:
-            found = weighted(self._block_mixings, counts)
+            digest = weighted(self._block_mixings, counts)
         else:
-            seen = np.flatnonzero(counts)
-            found = weighted(self._mixed_blocks({form.block[0].name: seen}), counts[seen])
+            occurring = np.flatnonzero(counts)
+            digest = weighted(self._mixed_blocks({form.block[0].name: occurring}), counts[occurring])
         if len(clear) and form.clear is not None:
-            found += self._of_columns({form.clear.name: clear}, clear=True)
-        return found % MODULUS
+            digest += self._of_columns({form.clear.name: clear}, clear=True)
+        return digest % MODULUS
 
     def _mixed_blocks(self, blocks: Mapping[str, AnyArray]) -> Mixed:
         return mixed(self._form.of_blocks(blocks, _WORD * self._words).view("<u8"), self._keys)
@@ -165,18 +165,18 @@ class Digesting:
         """Return the digest of blocks, or of codes in clear: by their counts where there are few of them."""
         form, width = self._form, _WORD * self._words
         n = len(next(iter(columns.values())))
-        own = (form.clear,) if clear else form.block
-        bound = own[0].bound if len(own) == 1 and own[0] is not None and own[0].width is None else None
+        fields = (form.clear,) if clear else form.block
+        bound = fields[0].bound if len(fields) == 1 and fields[0] is not None and fields[0].width is None else None
         if bound is not None and bound <= min(n, _FEW):
             (entries,) = columns.values()
             return weighted(self._clear_mixings if clear else self._block_mixings, count_symbols(entries, bound))
-        rows, found = self._rows(n), 0
+        rows, digest = self._rows(n), 0
         for at in range(0, n, rows):
             some = {name: column[at : at + rows] for name, column in columns.items()}
-            found += self._sum(
+            digest += self._sum(
                 form.of_codes(next(iter(some.values())), width) if clear else form.of_blocks(some, width)
             )
-        return found % MODULUS
+        return digest % MODULUS
 
     def _sum(self, records: AnyArray) -> int:
         """Return the sum of the mixings of ``(n, 8 k)`` bytes."""
@@ -226,19 +226,19 @@ def equal_by_chance(counts: IntArray) -> float:
         >>> round(equal_by_chance(np.array([500, 500])), 4), equal_by_chance(np.ones(40, np.int64)) < 1e-15
         (0.0252, True)
     """
-    seen = counts[counts > 0].astype(np.float64)
-    n = float(seen.sum())
-    logs = sum(count * log(count / n) - lgamma(count + 1) for count in seen.tolist())
+    positive = counts[counts > 0].astype(np.float64)
+    n = float(positive.sum())
+    logs = sum(count * log(count / n) - lgamma(count + 1) for count in positive.tolist())
     return exp(min(lgamma(n + 1) + logs, 0.0)) if n else 1.0
 
 
 def mixed(words: AnyArray, keys: AnyArray) -> Mixed:
     """Return the mixings of ``(n, k)`` words by ``(k + 3,)`` odd keys: a product per word, and two of their sum."""
-    start, one, other = keys[-3:]
+    start, low_key, high_key = keys[-3:]
     # Multiplied alone, the highest bits of words would cancel each other.
     total = ((words ^ words >> _HALF) * keys[:-3]).sum(axis=1, dtype=np.uint64) + start
     total ^= total >> _HALF
-    low, high = total * one, total * other
+    low, high = total * low_key, total * high_key
     return low ^ low >> _HALF, high ^ high >> _HALF
 
 
@@ -355,21 +355,21 @@ class Tally:
     def together(cls, tallies: Iterable[Self]) -> Self:
         """Return the tally of one batch or more; errors as for ``+``."""
         first, *others = tallies
-        check_same_plan({first.fingerprint, *(one.fingerprint for one in others)})
+        check_same_plan({first.fingerprint, *(tally.fingerprint for tally in others)})
         support, clear, batches, rest = first.support.copy(), first.clear.copy(), first.batches, first.rest
-        for one in others:
-            if one.support.shape != support.shape or one.clear.shape != clear.shape:
+        for tally in others:
+            if tally.support.shape != support.shape or tally.clear.shape != clear.shape:
                 raise MismatchError("tallies of one plan must have equally many counts.")
-            if one.batches and (twice := in_both(batches, one.batches)):
+            if tally.batches and (twice := in_both(batches, tally.batches)):
                 raise MismatchError(
                     f"tallies must count different reports, and {len(twice)} sealed batches of "
                     f"{sum(batch.n for batch in twice):,} reports are in both; count them once."
                 )
-            support += one.support
-            clear += one.clear
-            batches += one.batches
-            rest = None if rest is None or one.rest is None else (rest + one.rest) % MODULUS
-        n, simulated = sum(one.n for one in (first, *others)), any(one.simulated for one in (first, *others))
+            support += tally.support
+            clear += tally.clear
+            batches += tally.batches
+            rest = None if rest is None or tally.rest is None else (rest + tally.rest) % MODULUS
+        n, simulated = sum(tally.n for tally in (first, *others)), any(tally.simulated for tally in (first, *others))
         return cls(first.fingerprint, n, support, clear, simulated, batches, rest)
 
     def without(self, other: Self) -> Self:
@@ -450,7 +450,7 @@ class WeightedTally:
             return NotImplemented
         if self.unit != other.unit:
             raise MismatchError("weighted tallies must have one unit of weights; weigh all reports together.")
-        low, high = (one + more for one, more in zip(self.squares, other.squares, strict=True))
+        low, high = (square + more for square, more in zip(self.squares, other.squares, strict=True))
         return type(self)(self.people + other.people, self.unit, self.weights + other.weights, (low, high))
 
 
@@ -477,8 +477,8 @@ class TallyStack:
     @property
     def clear_total(self) -> IntArray:
         """``(g, 1)`` numbers of reports in clear."""
-        told: IntArray = self.clear.sum(axis=1, keepdims=True)
-        return told
+        totals: IntArray = self.clear.sum(axis=1, keepdims=True)
+        return totals
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

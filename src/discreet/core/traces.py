@@ -176,8 +176,8 @@ class Traces:
         Raises:
             DataError: if a column is not there, and as `of`.
         """
-        found = [None if name is None else columns.named(table, name) for name in (user, event, time)]
-        return cls.of(*found, domain=domain)
+        arrays = [None if name is None else columns.named(table, name) for name in (user, event, time)]
+        return cls.of(*arrays, domain=domain)
 
     def select(self, users: Any) -> Self:
         """Return the traces of some users, ``(k,)`` codes or ``(n,)`` booleans, in that order.
@@ -368,22 +368,22 @@ def split_of(traces: Traces, kind: str = "half", *, least: int = 2) -> tuple[Spl
     # Not isdigit, which also takes letters that int does not, such as a superscript.
     count = int(number) if number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS else 0
     needed = max(least, count + 1)
-    kept = traces.with_least(needed)
-    if kept.users < 2:
+    eligible = traces.with_least(needed)
+    if eligible.users < 2:
         # With a row per person there is nothing to be split.
         advice = "choose a smaller N" if count else "pass --split all --least 1"
         advice = "lower --least" if how == "all" or least > max(count + 1, 2) else advice
         raise ParameterError(
-            f"at least 2 users must have {needed} events, got {kept.users}; {advice}, or use other data."
+            f"at least 2 users must have {needed} events, got {eligible.users}; {advice}, or use other data."
         )
     if how == "half" and not number:
-        return by_half(kept), "the first half of each user's events; the second half is attributed"
+        return by_half(eligible), "the first half of each user's events; the second half is attributed"
     if how == "all" and not number:
-        return maximum_knowledge(kept), "each user's events themselves; only the names are unknown"
+        return maximum_knowledge(eligible), "each user's events themselves; only the names are unknown"
     if how == "first" and count:
-        return by_count(kept, count), f"the first {count} events of each user; the others are attributed"
+        return by_count(eligible, count), f"the first {count} events of each user; the others are attributed"
     if how == "rest" and count:
-        return leave_out(kept, count), f"all but the first {count} events of each user, which are attributed"
+        return leave_out(eligible, count), f"all but the first {count} events of each user, which are attributed"
     raise ParameterError(f"--split must be half, all, first:N or rest:N with N >= 1, or time:WHEN, got {kind!r}.")
 
 

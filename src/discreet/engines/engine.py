@@ -140,9 +140,9 @@ class Engine(ABC):
         names = checked_names(by)
         read = sources_of(sources).without_sifting("groups belong to rows, and none is left out")
         survey = self.survey(mechanism, read, names)
-        found = self.fold_groups(GroupFold(mechanism, names), survey, read)
+        by_group = self.fold_groups(GroupFold(mechanism, names), survey, read)
         survey.batches()
-        return found
+        return by_group
 
     def evidence(self, mechanism: Mechanism, sources: Any) -> Observed:
         """Return the evidence in reports for a likelihood: reports, or their blocks where they are too many.
@@ -163,7 +163,7 @@ class Engine(ABC):
         survey = self.survey(mechanism, read)
         if not survey.parts:
             return survey.whole(mechanism.empty_tally()), {}
-        if any(one.n for one in survey.tallies.values()):
+        if any(tally.n for tally in survey.tallies.values()):
             raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
         return self.gathered(mechanism, survey, read)
 
@@ -195,8 +195,8 @@ class Engine(ABC):
         survey = self.survey(mechanism, read)
         survey.refuse_tallies("reports are sealed, and a tally says nothing of their order already")
         refuse_replacing(output, read.named, [part.path for part in survey.parts])
-        with self.in_order(ContentFold(mechanism), survey, read) as (taken, batches):
+        with self.in_order(ContentFold(mechanism), survey, read) as (contents, batches):
             survey.batches()
-            taken.check(read.bad_share, least)
-            written = put_sealed(output, mechanism, batches, taken.n, force=force)
-        return Sealed(output, written, taken.simulated, survey.beside, taken.left_out)
+            contents.check(read.bad_share, least)
+            written = put_sealed(output, mechanism, batches, contents.n, force=force)
+        return Sealed(output, written, contents.simulated, survey.beside, contents.left_out)

@@ -270,11 +270,11 @@ class _Through:
             for reports in self._batches():
                 fold.add(state, reports, {})
                 stored.add(reports)
-            found = self._counted(self._survey.whole(fold.finish(state).tally))
+            counted = self._counted(self._survey.whole(fold.finish(state).tally))
             # What reading took would otherwise stay with Arrow while the likelihood is worked out.
             pa.default_memory_pool().release_unused()
             rows_of = partial(LocalRows, new_rows=rows_on_disk(folder))
-            return StoredBlocks(found.tally, stored.membership(), rows_of), found.left_out
+            return StoredBlocks(counted.tally, stored.membership(), rows_of), counted.left_out
 
     def into_memory(self) -> tuple[Reports, Mapping[str, int]]:
         reports = Reports.concatenate(self._batches())
@@ -283,9 +283,9 @@ class _Through:
         return replace(reports, batches=self._survey.batches()), self._counted(n).left_out
 
     def _counted(self, tally: Tally) -> Counted:
-        found = Counted(tally, dict(self._left_out))
-        found.refuse_above(self._read.bad_share)
-        return found
+        counted = Counted(tally, dict(self._left_out))
+        counted.refuse_above(self._read.bad_share)
+        return counted
 
 
 def memory_needed(mechanism: Mechanism, parts: Sequence[Partition]) -> int:

@@ -206,10 +206,10 @@ _CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 def memory_limit() -> int:
     """Return half of the memory of this machine, or of this process's container, in bytes."""
-    found = _UNKNOWN_MEMORY
+    memory = _UNKNOWN_MEMORY
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        found = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if _CONTAINER_LIMIT.is_file():
-        said = _CONTAINER_LIMIT.read_text(encoding="ascii").strip()
-        found = min(found, int(said)) if said.isdecimal() else found
-    return found // 2
+        limit = _CONTAINER_LIMIT.read_text(encoding="ascii").strip()
+        memory = min(memory, int(limit)) if limit.isdecimal() else memory
+    return memory // 2

@@ -131,16 +131,16 @@ def groups_in(columns: Sequence[Any], names: Sequence[str]) -> tuple[AnyArray, l
     tuples = [(label,) for label in labels]
     for more, added in parts[1:]:
         combined = codes.astype(np.int64) * len(added) + more
-        found, codes = _numbered(combined, len(tuples) * len(added))
-        tuples = [(*tuples[at // len(added)], added[at % len(added)]) for at in found.tolist()]
+        distinct, codes = _numbered(combined, len(tuples) * len(added))
+        tuples = [(*tuples[at // len(added)], added[at % len(added)]) for at in distinct.tolist()]
     return codes, tuples
 
 
 def _numbered(entries: IntArray, bound: int) -> tuple[IntArray, IntArray]:
     """Return the different entries, ascending, and the place of each among them."""
     if bound > _TABLE:
-        found, places = np.unique(entries, return_inverse=True)
-        return found, places
+        distinct, places = np.unique(entries, return_inverse=True)
+        return distinct, places
     there = np.zeros(bound, np.bool_)
     there[entries] = True
     return np.flatnonzero(there), (np.cumsum(there) - 1)[entries]

@@ -80,8 +80,8 @@ class LocalEngine(Engine):
 
     def fold(self, fold: Fold[Any, Any, Answer], survey: Survey, read: Sources) -> Answer:
         """Return the result of a fold over all parts, several at a time."""
-        given: dict[str, Any] = {"sift": read.sift, "threads": self.threads, "progress": read.progress}
-        return fold_parts(fold, survey.parts, **given)
+        options: dict[str, Any] = {"sift": read.sift, "threads": self.threads, "progress": read.progress}
+        return fold_parts(fold, survey.parts, **options)
 
     def fold_groups(self, fold: GroupFold, survey: Survey, read: Sources) -> GroupedTally:
         """Return the tally of each group; where all threads' counts do not fit, one thread's may."""
@@ -104,11 +104,11 @@ class LocalEngine(Engine):
         folder = None if self.folder is None else Path(self.folder)
         with CanonicalOrder(fold.mechanism, folder=folder) as order:
             if fold.contents is None:
-                taken = sorted_into(order, fold, survey.parts, read)
+                contents = sorted_into(order, fold, survey.parts, read)
             else:
-                taken = self.fold(fold, survey, read)
-                order.add_counts(taken.counts, simulated=taken.simulated)
-            yield taken, order.batches()
+                contents = self.fold(fold, survey, read)
+                order.add_counts(contents.counts, simulated=contents.simulated)
+            yield contents, order.batches()
 
 
 def tally(mechanism: Mechanism, sources: Any, *, threads: int | None = None) -> Counted:
@@ -230,8 +230,8 @@ class _Work:
 
     def run_into(self, state: Any) -> None:
         """Take parts until there are none."""
-        while (taken := self._take()) is not None:
-            place, part = taken
+        while (task := self._take()) is not None:
+            place, part = task
             try:
                 self._add(state, part)
             except Exception as error:

@@ -96,13 +96,13 @@ def obfuscate(
     width = sum(column.bytes for column in mechanism.columns)
     rows = min(max(_MOST_BYTES // width // CHUNK, 1) * CHUNK, _MOST_ROWS)
     coded = _batches(tables, rows, public)
-    drawn = ((mechanism.obfuscate_codes(codes, random=random), kept) for codes, kept in coded)
+    drawn = ((mechanism.obfuscate_codes(codes, random=random), public_rows) for codes, public_rows in coded)
     done, total = 0, sum(table.rows for table in tables)
 
     def reports() -> Iterator[tuple[Reports, Any]]:
         nonlocal done
-        for batch, kept in prefetched(drawn, threads):
-            yield batch, kept
+        for batch, public_rows in prefetched(drawn, threads):
+            yield batch, public_rows
             done += batch.n
             if progress is not None:
                 progress(done, total)
@@ -127,9 +127,9 @@ def _batches(tables: Sequence[CodedValues], rows: int, public: pa.Schema) -> Ite
     waiting: list[AnyArray] = []
     beside, count = public.empty_table(), 0
     for table in tables:
-        for codes, _, kept in table.batches():
+        for codes, _, public_rows in table.batches():
             waiting.append(codes)
-            beside = beside if kept is None else pa.concat_tables([beside, recast(kept, public)])
+            beside = beside if public_rows is None else pa.concat_tables([beside, recast(public_rows, public)])
             count += len(codes)
             while count >= rows:
                 whole = waiting[0] if len(waiting) == 1 else np.concatenate(waiting)

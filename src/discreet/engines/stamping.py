@@ -89,15 +89,15 @@ def stamp(mechanism: Mechanism, sources: Any, target: str | Path, *, force: bool
         _check_target(path, output, force=force)
         refuse_replacing(path, (), wanted)
     fold = TallyFold(mechanism)
-    found = {path: fold_parts(fold, each, sift=read.sift, progress=read.progress) for path, each in going.items()}
+    by_path = {path: fold_parts(fold, each, sift=read.sift, progress=read.progress) for path, each in going.items()}
     survey.batches()
-    left_out = sum((Counter(one.left_out) for one in found.values()), start=Counter[str]())
-    whole = Counted(sum((one.tally for one in found.values()), start=mechanism.empty_tally()), left_out)
+    left_out = sum((Counter(counted.left_out) for counted in by_path.values()), start=Counter[str]())
+    whole = Counted(sum((counted.tally for counted in by_path.values()), start=mechanism.empty_tally()), left_out)
     whole.refuse_above(read.bad_share)
     for path, each in going.items():
-        _write(path, each, found[path], sift=read.sift, force=force)
-    marked = tuple(path for path, one in found.items() if one.tally.simulated)
-    return Stamped({path: one.tally.n for path, one in found.items()}, marked, dict(left_out))
+        _write(path, each, by_path[path], sift=read.sift, force=force)
+    marked = tuple(path for path, counted in by_path.items() if counted.tally.simulated)
+    return Stamped({path: counted.tally.n for path, counted in by_path.items()}, marked, dict(left_out))
 
 
 def _targets(read: Sources, places: Sequence[Place], target: Path) -> dict[Place, Path]:
@@ -130,17 +130,17 @@ def _check_target(path: Path, target: Path, *, force: bool) -> None:
         check_free(path, force=force)
 
 
-def _write(path: Path, parts: Sequence[Partition], found: Counted, *, sift: bool, force: bool) -> None:
+def _write(path: Path, parts: Sequence[Partition], counted: Counted, *, sift: bool, force: bool) -> None:
     def batches() -> Iterator[Reports]:
         for part in parts:
             for reports, _ in part.reports(sift=sift):
                 # A file says once whether its reports are simulated; one that is makes it say so.
-                yield replace(reports, simulated=found.tally.simulated)
+                yield replace(reports, simulated=counted.tally.simulated)
 
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ParameterError(f"{path.parent} cannot be made ({type(error).__name__}); choose another place.") from None
-    if write_reports(path, parts[0].mechanism, batches(), force=force) != found.tally.n:
+    if write_reports(path, parts[0].mechanism, batches(), force=force) != counted.tally.n:
         path.unlink()
         raise DataError("the rows changed while they were read; leave the files alone and start again.")

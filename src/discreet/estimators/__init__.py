@@ -143,24 +143,24 @@ def estimate(
         >>> estimate(mechanism, mechanism.tally(reports), method="projected").frequencies.round(2).tolist()
         [0.6, 0.38, 0.02]
     """
-    taken: Any = data if isinstance(data, Reports) else taken_reports(mechanism, data)
-    grouped = groups is not None or isinstance(taken, GroupedTally)
-    own: dict[str, Any] = {**options}
-    about_groups = {name: own.pop(name) for name in by_group.OPTIONS if name in own}
+    reports: Any = data if isinstance(data, Reports) else taken_reports(mechanism, data)
+    grouped = groups is not None or isinstance(reports, GroupedTally)
+    method_options: dict[str, Any] = {**options}
+    about_groups = {name: method_options.pop(name) for name in by_group.OPTIONS if name in method_options}
     if not grouped and (about_groups or (isinstance(method, str) and method == by_group.SHRUNK)):
         idle = next(iter(about_groups), f"method {method!r}")
         raise ParameterError(
             f"{idle} needs groups; pass the column of each report's group as groups (--by on the command line)."
         )
     known = [*METHODS, by_group.SHRUNK] if grouped else METHODS
-    _check_options(checked_choice("method", method, known), own)
+    _check_options(checked_choice("method", method, known), method_options)
     if grouped:
-        batch = by_group.batch_of(mechanism, taken, groups, weights)
-        direct = partial(_estimated, mechanism, method=method, options=own)
+        batch = by_group.batch_of(mechanism, reports, groups, weights)
+        direct = partial(_estimated, mechanism, method=method, options=method_options)
         return by_group.grouped_estimate(mechanism, batch, method, direct, about_groups)
     if weights is not None:
-        return by_group.weighted_estimate(mechanism, taken, weights, method)
-    return _estimated(mechanism, taken, method=method, options=own)
+        return by_group.weighted_estimate(mechanism, reports, weights, method)
+    return _estimated(mechanism, reports, method=method, options=method_options)
 
 
 def _check_options(method: str, options: Mapping[str, Any]) -> None:

@@ -83,31 +83,31 @@ def compare(
         upper,
         level,
         _p_values(sides),
-        _tested([one.people for one in estimates], shares if alone else None),
+        _tested([estimate.people for estimate in estimates], shares if alone else None),
         (first.n, 0 if alone else second.n),
         titles or ("first", "given shares" if alone else "second"),
         simultaneous,
-        any(one.simulated for one in estimates),
-        tuple(one.method for one in estimates),
+        any(estimate.simulated for estimate in estimates),
+        tuple(estimate.method for estimate in estimates),
     )
 
 
 def _difference(sides: Sequence[Estimate | FloatArray], level: float) -> Ends:
     """Return the limits of the differences, from the limits of both sides at this level."""
     # Around what limits lie around: a difference about a biased frequency, which may lie outside, would not cover.
-    one, other = (
+    first, second = (
         Estimated(each.centre, *each.limits(level)) if isinstance(each, Estimate) else Estimated(each, each, each)
         for each in sides
     )
-    return difference_ends(one, other, np.zeros(1))
+    return difference_ends(first, second, np.zeros(1))
 
 
 def _p_values(sides: Sequence[Estimate | FloatArray]) -> FloatArray:
     """Return ``(|X|,)`` p-values: 1 less the level of the widest interval that excludes 0."""
     from scipy.special import ndtr
 
-    one, other = (each.centre if isinstance(each, Estimate) else each for each in sides)
-    difference = one - other
+    first, second = (each.centre if isinstance(each, Estimate) else each for each in sides)
+    difference = first - second
     # The distance from 0 that is left at each score; it falls as intervals grow.
     left = []
     for score in _SCORES:
@@ -121,8 +121,8 @@ def _p_values(sides: Sequence[Estimate | FloatArray]) -> FloatArray:
     start = np.where(excluded > 0, _SCORES[before], 0.0)
     gone = np.divide(near, near - far, out=np.zeros_like(near), where=near > far)
     scores = np.where(excluded == len(_SCORES), _SCORES[-1], start + gone * (_SCORES[after] - start))
-    found: FloatArray = np.minimum(2 * ndtr(-scores), 1.0)
-    return found
+    p_values: FloatArray = np.minimum(2 * ndtr(-scores), 1.0)
+    return p_values
 
 
 def homogeneity(estimates: Any) -> ChiSquare | None:
@@ -156,15 +156,15 @@ def homogeneity(estimates: Any) -> ChiSquare | None:
         (4, True)
     """
     parts = estimates.values() if hasattr(estimates, "values") else estimates
-    found = list(parts) if isinstance(parts, Iterable) else []
-    if len(found) < _PAIR or not all(isinstance(one, Estimate) for one in found):
+    given_estimates = list(parts) if isinstance(parts, Iterable) else []
+    if len(given_estimates) < _PAIR or not all(isinstance(estimate, Estimate) for estimate in given_estimates):
         raise ParameterError("homogeneity needs the estimates of two groups or more, as a mapping or a sequence.")
-    if len({one.fingerprint for one in found}) > 1:
+    if len({estimate.fingerprint for estimate in given_estimates}) > 1:
         raise MismatchError("the groups that are tested together must have one plan.")
     if not isinstance(estimates, GroupedEstimate):
-        for one, other in combinations(found, _PAIR):
-            _refuse_same(one, other)
-    return _tested([one.people for one in found])
+        for first, second in combinations(given_estimates, _PAIR):
+            _refuse_same(first, second)
+    return _tested([estimate.people for estimate in given_estimates])
 
 
 def _refuse_same(first: Estimate, second: Estimate) -> None:
@@ -178,37 +178,37 @@ def _refuse_same(first: Estimate, second: Estimate) -> None:
         )
 
 
-def _tested(people: Sequence[Any], given: FloatArray | None = None) -> ChiSquare | None:
-    """Return the test of one distribution behind all strata, or of the given one behind one of them."""
-    known = all(isinstance(one, Strata) and len(one.counts) == 1 for one in people)
+def _tested(people: Sequence[Any], fixed: FloatArray | None = None) -> ChiSquare | None:
+    """Return the test of one distribution behind all strata, or of the known one behind one of them."""
+    known = all(isinstance(group, Strata) and len(group.counts) == 1 for group in people)
     if not known or people[0].decoder.domain.size > _MOST_VALUES:
         return None
-    strata, decoders = [next(iter(one)) for one in people], [one.decoder for one in people]
+    strata, decoders = [next(iter(group)) for group in people], [group.decoder for group in people]
     domain = decoders[0].domain
-    if any(one.people < _PAIR for one in strata):
+    if any(stratum.people < _PAIR for stratum in strata):
         return None
-    sizes = np.array([one.weight**2 / one.squares for one in strata])
-    told = sizes * [one.truth for one in decoders]
-    in_clear = ~domain.sensitive & bool(told.all())
-    shares = told if told.all() else sizes
-    p = _plausible(in_clear, np.average([one.mean for one in strata], 0, shares)) if given is None else given
+    sizes = np.array([stratum.weight**2 / stratum.squares for stratum in strata])
+    truthful = sizes * [decoder.truth for decoder in decoders]
+    in_clear = ~domain.sensitive & bool(truthful.all())
+    shares = truthful if truthful.all() else sizes
+    means = np.array([stratum.mean for stratum in strata])
+    p = _plausible(in_clear, np.average(means, 0, shares)) if fixed is None else fixed
     covariances = _covariances(people, strata, in_clear, p)
     if covariances is None:
         return None
-    rare = in_clear & (told.min() * p < _LEAST_EXPECTED)
+    rare = in_clear & (truthful.min() * p < _LEAST_EXPECTED)
     cells = np.vstack([np.eye(domain.size)[~rare], rare.astype(np.float64)[None]])
-    means = np.array([one.mean for one in strata])
-    plans = {one.maker.fingerprint for one in decoders}
-    if given is None and len(plans) == 1:
+    plans = {decoder.maker.fingerprint for decoder in decoders}
+    if fixed is None and len(plans) == 1:
         # Under one plan a pool's bias is the same for all.
-        away = [np.sqrt(size) * one for size, one in zip(sizes, means - np.average(means, 0, sizes), strict=True)]
-        return _squared(cells @ np.average(covariances, 0, sizes) @ cells.T, [cells @ one for one in away])
-    parts = [one / size for one, size in zip(covariances, sizes, strict=True)]
-    pools = [one for one in (decoder.pool_covariances(p) for decoder in decoders) if one is not None]
-    difference = means[0] - (p if given is not None else means[1])
-    found = _squared(cells @ sum(pools, start=sum(parts[1:], start=parts[0])) @ cells.T, [cells @ difference])
-    impossible = given is not None and bool((in_clear & (p == 0) & (means[0] > 0)).any())
-    return found._replace(p_value=0.0) if found is not None and impossible else found
+        away = np.sqrt(sizes)[:, None] * (means - np.average(means, 0, sizes))
+        return _squared(cells @ np.average(covariances, 0, sizes) @ cells.T, [cells @ deviation for deviation in away])
+    parts = [covariance / size for covariance, size in zip(covariances, sizes, strict=True)]
+    pools = [pool for pool in (decoder.pool_covariances(p) for decoder in decoders) if pool is not None]
+    difference = means[0] - (p if fixed is not None else means[1])
+    test = _squared(cells @ sum(pools, start=sum(parts[1:], start=parts[0])) @ cells.T, [cells @ difference])
+    impossible = fixed is not None and bool((in_clear & (p == 0) & (means[0] > 0)).any())
+    return test._replace(p_value=0.0) if test is not None and impossible else test
 
 
 def _covariances(
@@ -219,23 +219,23 @@ def _covariances(
     People with weights w have the distribution q if they count as w^2 says: to the covariance at q, (q - p)(q - p)' is
     added, n being (sum w)^2 / sum w^2.
     """
-    weighted = [isinstance(one.counts[0], WeightedTally) for one in people]
-    squares = [(one.square_mean, one.squares) for one, mark in zip(strata, weighted, strict=True) if mark]
+    weighted = [isinstance(group.counts[0], WeightedTally) for group in people]
+    squares = [(stratum.square_mean, stratum.squares) for stratum, mark in zip(strata, weighted, strict=True) if mark]
     q = (
-        _plausible(in_clear, np.average([one for one, _ in squares], 0, [size for _, size in squares]))
+        _plausible(in_clear, np.average([mean for mean, _ in squares], 0, [size for _, size in squares]))
         if squares
         else p
     )
     known: dict[tuple[str, bool], FloatArray | None] = {}
-    for one, mark in zip(people, weighted, strict=True):
-        key = one.decoder.maker.fingerprint, mark
+    for group, mark in zip(people, weighted, strict=True):
+        key = group.decoder.maker.fingerprint, mark
         if key not in known:
-            at = one.decoder.covariances_at(q if mark else p)
+            at = group.decoder.covariances_at(q if mark else p)
             known[key] = at if at is None or not mark else at + np.outer(q - p, q - p)
         if known[key] is None:
             return None
-    made = (known[one.decoder.maker.fingerprint, mark] for one, mark in zip(people, weighted, strict=True))
-    return [one for one in made if one is not None]
+    covariances = (known[group.decoder.maker.fingerprint, mark] for group, mark in zip(people, weighted, strict=True))
+    return [covariance for covariance in covariances if covariance is not None]
 
 
 def _plausible(in_clear: BoolArray, linear: FloatArray) -> FloatArray:
@@ -258,5 +258,5 @@ def _squared(covariance: FloatArray, away: Sequence[FloatArray]) -> ChiSquare | 
     degrees = int(np.count_nonzero(used)) * max(len(away) - 1, 1)
     if not degrees:
         return None
-    statistic = float(sum(((vectors[:, used].T @ one) ** 2 / values[used]).sum() for one in away))
+    statistic = float(sum(((vectors[:, used].T @ deviation) ** 2 / values[used]).sum() for deviation in away))
     return ChiSquare(statistic, degrees, float(chdtrc(degrees, statistic)))

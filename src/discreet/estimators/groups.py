@@ -308,12 +308,12 @@ class Batch:
     @property
     def weighted(self) -> bool:
         """True if the reports have weights."""
-        return any(isinstance(one, WeightedTally) for one in self.counts.values())
+        return any(isinstance(counts, WeightedTally) for counts in self.counts.values())
 
     @property
     def sizes(self) -> dict[Any, int]:
         """The number of people in each group."""
-        return {label: one.people for label, one in self.counts.items()}
+        return {label: counts.people for label, counts in self.counts.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -352,8 +352,8 @@ class _Counted:
 
     def __iter__(self) -> Iterator[Counts]:
         yield from self.counts.values()
-        for one in self.estimates.values():
-            yield from one.people.counts
+        for estimate in self.estimates.values():
+            yield from estimate.people.counts
 
 
 def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batch:
@@ -419,7 +419,7 @@ def grouped_estimate(
     if shares is not None and margins is not None:
         raise ParameterError("shares are of groups and margins of several columns of groups; give one of the two.")
     asked = {"minimum": options.get("minimum"), "treatment": options.get("small")}
-    rule = SmallGroups(**{name: one for name, one in asked.items() if one is not None})
+    rule = SmallGroups(**{name: limit for name, limit in asked.items() if limit is not None})
     large = _large(batch, rule, options)
     chosen = {label: batch.counts[label] for label in large}
     if method == SHRUNK:
@@ -455,7 +455,7 @@ def _on_demand(mechanism: Mechanism, batch: Batch, large: list[Any], direct: Dir
     tallies = {label: mechanism.checked_tally(batch.counts[label]) for label in large}
     make = partial(_of_group, batch.data, direct)
     return EstimatesOnDemand(
-        {label: one.n for label, one in tallies.items()}, make, partial(_stacked, mechanism, tallies)
+        {label: tally.n for label, tally in tallies.items()}, make, partial(_stacked, mechanism, tallies)
     )
 
 
@@ -523,9 +523,9 @@ def _shrunk(mechanism: Mechanism, counts: Mapping[Any, Counts]) -> dict[Any, Est
     together = sizes @ direct / sizes.sum()
     variances = np.stack([_variance_at(stratum, together, size) for stratum, size in zip(strata, sizes, strict=True)])
     frequencies, errors = shrunk(direct, variances)
-    found = {}
+    estimates = {}
     for at, (label, stratum) in enumerate(zip(counts, strata, strict=True)):
-        found[label] = Estimate(
+        estimates[label] = Estimate(
             mechanism.domain,
             frequencies[at],
             errors[at],
@@ -536,7 +536,7 @@ def _shrunk(mechanism: Mechanism, counts: Mapping[Any, Counts]) -> dict[Any, Est
             intervals=CountLimits.of(MeanWorths(frequencies[at], 1, lasting=errors[at] ** 2)),
             people=Strata(mechanism.decoder, (counts[label],)),
         )
-    return found
+    return estimates
 
 
 def _variance_at(stratum: Stratum, p: FloatArray, size: float) -> FloatArray:

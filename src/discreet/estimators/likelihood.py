@@ -217,13 +217,13 @@ class LocalRows(Rows):
         """
         self.count += 1
         self._smallest = np.inf
-        values, kept = self._values(members), self._kept() if keep else None
+        values, stored = self._values(members), self._weights() if keep else None
 
         def weights(rows: slice, part: Membership) -> FloatArray:
             w: FloatArray = np.asarray(part.dot(values), dtype=np.float64)
             w += self._least
-            if kept is not None:
-                kept[rows] = w
+            if stored is not None:
+                stored[rows] = w
                 self._smallest = min(self._smallest, float(w.min(initial=np.inf)))
             return self._times(np.divide(1.0, w, out=w), rows)
 
@@ -234,7 +234,7 @@ class LocalRows(Rows):
 
         The square of a large contrast would not fit into single precision.
         """
-        w = self._kept()
+        w = self._weights()
 
         def weights(rows: slice, _part: Membership) -> FloatArray:
             relative = self._smallest / w[rows]
@@ -294,7 +294,7 @@ class LocalRows(Rows):
         values = values if self._shares is None else values * self._shares
         return np.ascontiguousarray(values, dtype=self._precision)
 
-    def _kept(self) -> FloatArray:
+    def _weights(self) -> FloatArray:
         if self._w is None:
             self._w = self._new_rows(self._membership.rows, np.float64)
         return self._w
@@ -304,7 +304,7 @@ class LocalRows(Rows):
         if self._along is None:
             raise ValueError("a direction must be taken before rows move along it.")
         # In double precision, whatever the products ran in.
-        along, w = self._along[rows].astype(np.float64, copy=False), self._kept()[rows]
+        along, w = self._along[rows].astype(np.float64, copy=False), self._weights()[rows]
         after = along * length
         after += w
         return along, w, np.maximum(after, self._least, out=after)
@@ -388,11 +388,11 @@ def singleton_gap(counts: ArrayLike, floors: ArrayLike, slope: float, frequencie
     if p.shape != n.shape:
         raise DataError(f"frequencies must have shape {n.shape}, got {p.shape}.")
     q = f + slope * p
-    seen = n > 0
-    if not (q[seen] > 0).all():
+    possible = n > 0
+    if not (q[possible] > 0).all():
         return float("inf")
     share = n / float(np.add.reduce(n))
-    ratio = np.divide(share, q, out=np.zeros_like(q), where=seen)
+    ratio = np.divide(share, q, out=np.zeros_like(q), where=possible)
     # sum(share) = 1 gives sum(f ratio) - 1 = -slope sum(p ratio); the gap is slope (max ratio -
     # mean ratio under p).
     best = float(ratio.max())

@@ -71,8 +71,8 @@ def maximum_likelihood(
     others = solution.rest * counts / total if total else np.zeros(len(counts))
     frequencies = _arranged(evidence, solution.frequencies, others)
     variance = _information_variance(start, solution)
-    found = _with_errors(start, frequencies, variance, "mle", solution.gap, solution.passes)
-    return _one_stepped(start, found, (solution.frequencies, solution.rest), solution.gradient)
+    estimate = _with_errors(start, frequencies, variance, "mle", solution.gap, solution.passes)
+    return _one_stepped(start, estimate, (solution.frequencies, solution.rest), solution.gradient)
 
 
 def _checked_tolerance(start: LinearStart, tolerance: object) -> float:
@@ -176,38 +176,38 @@ def expectation_maximization(
         progress=progress,
     )
     frequencies = _arranged(evidence, result.frequencies, result.clear_frequencies)
-    found = _with_errors(start, frequencies, start.safe_variance, "em", result.gap, result.iterations)
+    estimate = _with_errors(start, frequencies, start.safe_variance, "em", result.gap, result.iterations)
     size = len(result.frequencies)
-    return _one_stepped(start, found, (result.point[:size], float(result.point[size:].sum())), result.gradient)
+    return _one_stepped(start, estimate, (result.point[:size], float(result.point[size:].sum())), result.gradient)
 
 
 def _one_stepped(
-    start: LinearStart, found: Estimate, point: tuple[FloatArray, float], gradient: FloatArray
+    start: LinearStart, estimate: Estimate, point: tuple[FloatArray, float], gradient: FloatArray
 ) -> Estimate:
     """Return an estimate with errors and intervals of its one-step estimate, where blocks hold more than one value.
 
     Args:
         start: the reports.
-        found: the estimate.
+        estimate: the estimate.
         point: the frequencies of covered values, and of the rest, at which the gradient is.
         gradient: the mean of the likelihood ratios of the reports.
     """
     evidence, covered = start.evidence, point[0]
     if evidence.noise is not None or len(covered) > MOST_VALUES:
-        return found
+        return estimate
     ratios = start.decoder.likelihood_ratios(evidence, *point)
     worths = OneStepWorths(np.flatnonzero(evidence.covered), ratios, gradient, start.n)
     return replace(
-        found,
-        errors=partial(_step_errors, start, worths, found),
+        estimate,
+        errors=partial(_step_errors, start, worths, estimate),
         intervals=replace(start.intervals, step=worths),
         joint_errors=partial(_step_covariances, start, worths),
     )
 
 
-def _step_errors(start: LinearStart, worths: OneStepWorths, found: Estimate) -> FloatArray:
+def _step_errors(start: LinearStart, worths: OneStepWorths, estimate: Estimate) -> FloatArray:
     """Return the ``(|X|,)`` standard errors of the one-step estimate; larger ones where all reports agree."""
-    closed = found.standard_errors
+    closed = estimate.standard_errors
     if worths.step is None:
         return closed
     errors = np.sqrt(worths.step.covariances(worths.codes, start.tally).variances())

@@ -107,21 +107,21 @@ def norm_sub(values: ArrayLike, *, total: float = 1.0) -> tuple[FloatArray, floa
     """
     x = np.asarray(values, dtype=np.float64)
     _check(x, np.broadcast_to(1.0, x.shape), total)
-    above, taken = x, -np.inf
+    above, threshold = x, -np.inf
     while True:
         excess = (float(np.add.reduce(above)) - total) / len(above)
         # Rounding may not lower it: what was dropped stays so.
-        if excess <= taken:
+        if excess <= threshold:
             break
-        taken = excess
+        threshold = excess
         # Several times as fast as a mask where half of the values stay.
-        kept = np.compress(above > taken, above)
-        if len(kept) == len(above) or not len(kept):
+        remaining = np.compress(above > threshold, above)
+        if len(remaining) == len(above) or not len(remaining):
             break
-        above = kept
-    q = x - taken
+        above = remaining
+    q = x - threshold
     np.maximum(q, 0.0, out=q)
-    return _rescaled(q, total), taken
+    return _rescaled(q, total), threshold
 
 
 def _check(x: FloatArray, w: FloatArray, total: float) -> None:
@@ -223,8 +223,8 @@ def threshold_error(truth: FloatArray, deviation: FloatArray, cut: FloatArray, *
     place = (cut - truth) / deviation
     density = np.exp(-place * place / 2) / np.sqrt(2 * np.pi)
     above = _upper_tail(place, density)
-    kept, dropped = float((truth * above + deviation * density).sum()), float((1 - above).sum())
-    below = max(1 - kept, 0.0) / max(dropped, 1.0) if uniform else 0.0
+    above_mass, dropped = float((truth * above + deviation * density).sum()), float((1 - above).sum())
+    below = max(1 - above_mass, 0.0) / max(dropped, 1.0) if uniform else 0.0
     squares = deviation**2 * (above + place * density) + (below - truth) ** 2 * (1 - above)
     errors: FloatArray = np.sqrt(np.maximum(squares, 0))
     return errors
@@ -245,14 +245,14 @@ def projected_deviation(
         positive: ``(|X|,)`` booleans: above zero.
         share: ``(|X|,)`` h, the share of each value in a correction: 0 where it is not positive, 1 in all.
     """
-    total, found, nothing = float(np.add.reduce(covariance * positive)), np.empty(len(mean)), np.zeros(1)
+    total, deviations, nothing = float(np.add.reduce(covariance * positive)), np.empty(len(mean)), np.zeros(1)
     for start in range(0, len(mean), _CHUNK):
         part = slice(start, start + _CHUNK)
         h = share[part]
         # Where a value is dropped its share is 0.
         inside = np.maximum(variance[part] - 2 * h * covariance[part] + h**2 * total, 0)
-        found[part] = censored_deviation(mean[part], np.sqrt(inside), nothing, nothing)
-    return found
+        deviations[part] = censored_deviation(mean[part], np.sqrt(inside), nothing, nothing)
+    return deviations
 
 
 def _upper_tail(place: FloatArray, density: FloatArray) -> FloatArray:
@@ -341,17 +341,17 @@ class LinearStart:
     def variance(self, at: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""
         constant, slope = self.second_moments
-        found, square = np.empty(len(at)), np.empty(min(_START_CHUNK, len(at)))
+        variances, square = np.empty(len(at)), np.empty(min(_START_CHUNK, len(at)))
         for start in range(0, len(at), _START_CHUNK):
             part = slice(start, start + _START_CHUNK)
-            p, each = at[part], found[part]
+            p, each = at[part], variances[part]
             np.multiply(slope[part], p, out=each)
             each += constant[part]
             each -= np.multiply(p, p, out=square[: len(p)])
             # Rounding may take it below 0.
             np.maximum(each, 0, out=each)
             each /= self.n
-        return found
+        return variances
 
     @property
     def linear_errors(self) -> FloatArray:
@@ -370,7 +370,7 @@ class LinearStart:
     def _own_errors(self) -> tuple[FloatArray, BoolArray]:
         # Where the truth is the linear estimate itself.
         size, shape = self.domain.size, self.linear.shape
-        constant, slope, n = (np.broadcast_to(one, shape) for one in (*self.second_moments, self.n))
+        constant, slope, n = (np.broadcast_to(number, shape) for number in (*self.second_moments, self.n))
         errors, unseen = np.empty(shape), np.zeros(shape, dtype=np.bool_)
         for start in range(0, size, _START_CHUNK):
             part = ..., slice(start, start + _START_CHUNK)
@@ -505,10 +505,10 @@ def make_estimate(
     tally = start.tally
 
     def floored() -> FloatArray:
-        found = errors() if callable(errors) else errors
-        if found is start.linear_errors:
-            return found
-        return larger_of_few(found, start.linear_errors, start.unseen | all_agree(found, tally.n))
+        stated = errors() if callable(errors) else errors
+        if stated is start.linear_errors:
+            return stated
+        return larger_of_few(stated, start.linear_errors, start.unseen | all_agree(stated, tally.n))
 
     return Estimate(
         start.domain,

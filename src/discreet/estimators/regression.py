@@ -51,7 +51,7 @@ class CovariateDesign:
             [str(name)] if labels is None else [f"{name}={label}" for label in labels[1:]]
             for name, labels in self.labels.items()
         ]
-        return (INTERCEPT, *(one for column in columns for one in column))
+        return (INTERCEPT, *(name for column in columns for name in column))
 
     def matrix(self, covariates: Any, rows: int | None = None) -> FloatArray:
         """Return the ``(n, k)`` matrix of covariates: numbers, and 1 and 0 for each label but the first.
@@ -69,12 +69,12 @@ class CovariateDesign:
             raise DataError(f"covariates must have the columns of the regression; not there: {_listed(absent)}.")
         for name, labels in self.labels.items():
             column = covariates[name]
-            found = [_finite(name, column)] if labels is None else _marks(name, column, labels)
-            n = len(found[0]) if found else len(column)
+            parts = [_finite(name, column)] if labels is None else _marks(name, column, labels)
+            n = len(parts[0]) if parts else len(column)
             rows = n if rows is None else rows
             if n != rows:
                 raise DataError(f"covariates must be one for each of {rows} reports, and {name!r} has {n}.")
-            columns += found
+            columns += parts
         return np.stack([np.ones(rows or 0), *columns], axis=1)
 
 
@@ -98,14 +98,14 @@ def design_of(
         raise ParameterError("covariates must be a table or a mapping of one column or more.")
     labels: dict[str, tuple[Any, ...] | None] = {}
     for name in names:
-        own = _labels(name, covariates[name])
+        levels = _labels(name, covariates[name])
         if name in asked:
-            first = next((one for one in own or () if one == asked[name] or str(one) == asked[name]), None)
-            if own is None or first is None:
-                known = "numbers" if own is None else f"the labels {_listed(own[:12])}"
+            first = next((level for level in levels or () if asked[name] in (level, str(level))), None)
+            if levels is None or first is None:
+                known = "numbers" if levels is None else f"the labels {_listed(levels[:12])}"
                 raise ParameterError(f"reference must be a label of covariates {name!r}, which have {known}.")
-            own = (first, *(one for one in own if one != first))
-        labels[name] = own
+            levels = (first, *(level for level in levels if level != first))
+        labels[name] = levels
     if unknown := [name for name in asked if name not in labels]:
         raise ParameterError(f"reference must be of covariates, {_listed(labels)}; got {_listed(unknown)}.")
     design = CovariateDesign(labels)
@@ -159,14 +159,14 @@ def _finite(name: str, column: Any) -> FloatArray:
 
 def _marks(name: str, column: Any, labels: tuple[Any, ...]) -> list[FloatArray]:
     """Return 1 and 0 for each label but the first."""
-    codes, found = categories(column, f"covariates {name!r}")
-    if strange := [label for label in found if label not in labels]:
-        rows = np.flatnonzero(np.isin(codes, [found.index(label) for label in strange]))
+    codes, names = categories(column, f"covariates {name!r}")
+    if strange := [label for label in names if label not in labels]:
+        rows = np.flatnonzero(np.isin(codes, [names.index(label) for label in strange]))
         raise DataError(
             f"{len(rows)} of {len(codes)} covariates {name!r} have labels that the regression has not seen "
             f"(first at row {rows[0]})."
         )
-    return [(codes == (found.index(label) if label in found else -1)).astype(np.float64) for label in labels[1:]]
+    return [(codes == (names.index(label) if label in names else -1)).astype(np.float64) for label in labels[1:]]
 
 
 def _refuse_collinear(matrix: FloatArray, names: tuple[str, ...]) -> None:
@@ -240,8 +240,8 @@ class _Likelihood:
     def __init__(self, rows: FloatArray, matrix: FloatArray, weights: FloatArray, baseline: int) -> None:
         whole, places = np.unique(np.column_stack([rows, matrix]), axis=0, return_inverse=True)
         sums = [
-            np.bincount(places.reshape(-1), weights=one, minlength=len(whole)).astype(np.float64)
-            for one in (weights, weights**2)
+            np.bincount(places.reshape(-1), weights=power, minlength=len(whole)).astype(np.float64)
+            for power in (weights, weights**2)
         ]
         self.rows, self.matrix, self.n = whole[:, : rows.shape[1]], whole[:, rows.shape[1] :], len(rows)
         self.weights, self.squared_weights = sums
@@ -300,8 +300,8 @@ class _Likelihood:
         for a, b in product(range(m), repeat=2):
             inner[:, a, b] = ((rows @ inverse[a, :, b, :]) * rows).sum(axis=1)
         # With d V_ab / d eta_j = (a == b) V_aj - V_aj p_b - p_a V_bj.
-        own = np.einsum("iaa->ia", inner) - 2 * np.einsum("iab,ib->ia", inner, p)
-        slopes = p * (own - (p * own).sum(axis=1, keepdims=True)) * counts[:, None]
+        own_terms = np.einsum("iaa->ia", inner) - 2 * np.einsum("iab,ib->ia", inner, p)
+        slopes = p * (own_terms - (p * own_terms).sum(axis=1, keepdims=True)) * counts[:, None]
         value, slope = self(flat)
         n = self.n
         return value - 0.5 * float(np.linalg.slogdet(information)[1]) / n, slope - 0.5 * (slopes.T @ rows).ravel() / n
@@ -309,8 +309,8 @@ class _Likelihood:
     def hessian(self, flat: FloatArray) -> FloatArray:
         """Return the second derivative of minus the log-likelihood per report."""
         steps = _STEP * np.eye(len(flat))
-        found = np.array([(self(flat + step)[1] - self(flat - step)[1]) / (2 * _STEP) for step in steps])
-        symmetric: FloatArray = (found + found.T) / 2
+        differences = np.array([(self(flat + step)[1] - self(flat - step)[1]) / (2 * _STEP) for step in steps])
+        symmetric: FloatArray = (differences + differences.T) / 2
         return symmetric
 
     def squares(self, flat: FloatArray, weights: FloatArray) -> FloatArray:
@@ -330,11 +330,11 @@ def _undetermined(hessian: FloatArray, squares: FloatArray) -> BoolArray:
 
     values = np.linalg.eigvalsh(hessian)
     if values[0] <= 1e-7 * values[-1]:
-        found, vectors = np.linalg.eigh(hessian)
-        wrong = vectors[:, found <= 1e-7 * found[-1]]
+        eigenvalues, vectors = np.linalg.eigh(hessian)
+        wrong = vectors[:, eigenvalues <= 1e-7 * eigenvalues[-1]]
     else:
-        found, vectors = eigh(squares, hessian)
-        wrong = vectors[:, found < _LEAST_ALIKE]
+        eigenvalues, vectors = eigh(squares, hessian)
+        wrong = vectors[:, eigenvalues < _LEAST_ALIKE]
     shares = (wrong / np.maximum(np.linalg.norm(wrong, axis=0), 1e-300)) ** 2
     marks: BoolArray = (shares > 0.5 * shares.max(axis=0, initial=0)).any(axis=1)
     return marks
@@ -367,16 +367,16 @@ def logistic_fit(
     start[:, 0] = np.log(np.maximum(np.delete(shares, baseline), 1e-3) / max(shares[baseline], 1e-3))
     random = np.random.default_rng(20261122)
     starts = [start, *(start + random.normal(0, 0.7, start.shape) for _ in range(_STARTS - 1))]
-    found = _climbed(likelihood, starts)
-    best, hessian = found[0].x, likelihood.hessian(found[0].x)
+    climbs = _climbed(likelihood, starts)
+    best, hessian = climbs[0].x, likelihood.hessian(climbs[0].x)
     undetermined = _undetermined(hessian, likelihood.squares(best, likelihood.weights))
     if undetermined.any():
         if likelihood.penalty_cost > _MOST_PENALTY:
             raise DataError(
                 "the reports do not determine every coefficient; take fewer covariates, or method 'linear'."
             )
-        found = _climbed(likelihood.penalised, [start, np.clip(best, -3, 3).reshape(start.shape)])
-        best = found[0].x
+        climbs = _climbed(likelihood.penalised, [start, np.clip(best, -3, 3).reshape(start.shape)])
+        best = climbs[0].x
         hessian = likelihood.squares(best, likelihood.weights)
     inverse = np.linalg.inv(hessian)
     covariance = inverse @ likelihood.squares(best, likelihood.squared_weights) @ inverse / len(rows)
@@ -385,7 +385,7 @@ def logistic_fit(
     if undetermined.any():
         reach = _reach(likelihood, best, covariance, np.linalg.inv(whole)) / np.sqrt(np.diagonal(covariance))
         covariance *= np.outer(reach, reach)
-    ends = tuple(-float(one.fun) * len(rows) for one in found)
+    ends = tuple(-float(climb.fun) * len(rows) for climb in climbs)
     return LogisticFit(
         baseline,
         best.reshape(likelihood.shape) @ turn.T,
@@ -412,7 +412,7 @@ def _reach(likelihood: _Likelihood, best: FloatArray, covariance: FloatArray, ba
     1.96 errors.
     """
     errors = np.sqrt(np.diagonal(covariance))
-    top, found = likelihood(best)[0], errors.copy()
+    top, reached = likelihood(best)[0], errors.copy()
     for at, error in enumerate(errors):
         direction = back @ covariance[:, at] / error**2
         for side in (-1, 1):
@@ -421,8 +421,8 @@ def _reach(likelihood: _Likelihood, best: FloatArray, covariance: FloatArray, ba
                 middle = (near + far) / 2
                 fallen = likelihood.n * (likelihood(best + side * middle * direction)[0] - top)
                 near, far = (middle, far) if fallen < _Z**2 / 2 else (near, middle)
-            found[at] = max(found[at], near / _Z)
-    return found
+            reached[at] = max(reached[at], near / _Z)
+    return reached
 
 
 def _climbed(target: Callable[[FloatArray], tuple[float, FloatArray]], starts: list[FloatArray]) -> list[Any]:
@@ -430,8 +430,8 @@ def _climbed(target: Callable[[FloatArray], tuple[float, FloatArray]], starts: l
     from scipy.optimize import minimize
 
     options: dict[str, Any] = {"maxiter": 2000, "ftol": 1e-13, "gtol": 1e-7}
-    found = [minimize(target, one.ravel(), jac=True, method="L-BFGS-B", options=options) for one in starts]
-    return sorted(found, key=lambda one: float(one.fun))
+    minima = [minimize(target, start.ravel(), jac=True, method="L-BFGS-B", options=options) for start in starts]
+    return sorted(minima, key=lambda minimum: float(minimum.fun))
 
 
 def _shares(rows: FloatArray, weights: FloatArray) -> FloatArray:
@@ -545,8 +545,8 @@ def _least_squares(
     pieces = [slice(start, min(start + rows, reports.n)) for start in range(0, reports.n, rows)]
 
     def worth(piece: slice) -> FloatArray:
-        found: FloatArray = mechanism.decoder.worth(reports.part(piece.start, piece.stop))[:, codes]
-        return found * roots[piece]
+        worths: FloatArray = mechanism.decoder.worth(reports.part(piece.start, piece.stop))[:, codes]
+        return worths * roots[piece]
 
     products = sum((matrix[piece].T @ worth(piece) for piece in pieces), np.zeros((matrix.shape[1], len(codes))))
     inverse = np.linalg.inv(upper)
@@ -559,8 +559,8 @@ def _least_squares(
         leverage = ((z @ inverse) ** 2).sum(axis=1)
         residuals = (worth(piece) - z @ coefficients) / np.maximum(1 - leverage, 1e-9)[:, None]
         parts = z @ squared
-        for place, one in enumerate(residuals.T):
-            covariance[place] += (parts * (one**2)[:, None]).T @ parts
+        for place, residual in enumerate(residuals.T):
+            covariance[place] += (parts * (residual**2)[:, None]).T @ parts
         fourths += (residuals**4).T @ parts**4
     variances = np.diagonal(covariance, axis1=1, axis2=2)
     # Where no report tells the value nothing is known of the error.
@@ -585,19 +585,19 @@ def _logistic(
         )
     if domain.size < 2:
         raise DataError("method 'logistic' needs at least two values.")
-    found = logistic_fit(mechanism.likelihoods(reports), read[1], weights=weights, baseline=baseline)
-    others = np.delete(np.arange(domain.size), found.baseline)
+    fit = logistic_fit(mechanism.likelihoods(reports), read[1], weights=weights, baseline=baseline)
+    others = np.delete(np.arange(domain.size), fit.baseline)
     return Regression(
         "logistic",
         tuple(domain.names(others)),
         read[0].names,
-        found.coefficients,
-        found.standard_errors,
+        fit.coefficients,
+        fit.standard_errors,
         reports.n,
-        domain.names(np.array([found.baseline]))[0],
-        starts=found.ends,
+        domain.names(np.array([fit.baseline]))[0],
+        starts=fit.ends,
         simulated=reports.simulated,
-        covariance=found.covariance,
-        undetermined=found.undetermined if found.undetermined.any() else None,
+        covariance=fit.covariance,
+        undetermined=fit.undetermined if fit.undetermined.any() else None,
         design=read[0],
     )

@@ -66,16 +66,17 @@ def stratum_of(decoder: Decoder, counts: Tally | WeightedTally) -> Stratum:
         weights, parts = counts, [(1.0, counts)]
     else:
         low, high = counts.squares
-        weights, parts = counts.weights, [(factor, one) for factor, one in ((1.0, low), (2.0**DIGIT, high)) if one.n]
+        weights = counts.weights
+        parts = [(factor, square) for factor, square in ((1.0, low), (2.0**DIGIT, high)) if square.n]
     mean = decoder.estimate(weights)
     constant, slope = decoder.second_moments(weights, mean)
     lasting = decoder.pool_bias_variance(weights, mean)
     total = sum(factor * part.n for factor, part in parts)
     square_mean, mean_square = np.zeros(len(mean)), np.zeros(len(mean))
     for factor, part in parts:
-        share, own = factor * part.n / total, mean if part is weights else decoder.estimate(part)
-        square_mean += share * own
-        mean_square += share * decoder.mean_squares(part, own)
+        share, part_mean = factor * part.n / total, mean if part is weights else decoder.estimate(part)
+        square_mean += share * part_mean
+        mean_square += share * decoder.mean_squares(part, part_mean)
     moments, squared = (constant - weights.n * lasting, slope), tuple(parts)
     return Stratum(
         counts.people, weights.n, total, mean, square_mean, mean_square, lasting, moments, weights.simulated, squared
@@ -102,7 +103,7 @@ class Strata:
     @property
     def weights(self) -> FloatArray:
         """``(k,)`` sums of the weights of the strata."""
-        return np.array([float(one.n if isinstance(one, Tally) else one.weights.n) for one in self.counts])
+        return np.array([float(counts.n if isinstance(counts, Tally) else counts.weights.n) for counts in self.counts])
 
     def shared_with(self, others: "Strata") -> int:
         """Return the number of reports of a tally that both have counted, as far as tallies tell; 0 if there is none.
@@ -110,11 +111,11 @@ class Strata:
         Reports are recognised by the tally, by the names and digests of sealed batches, and by the digest of all others
         unless so few are equal by chance now and then.
         """
-        one, other = ((*each.counts, *each.parts) for each in (self, others))
-        same = {id(counts) for counts in other}
-        numbers = [counts.people for counts in one if id(counts) in same]
+        ours, theirs = ((*each.counts, *each.parts) for each in (self, others))
+        same = {id(counts) for counts in theirs}
+        numbers = [counts.people for counts in ours if id(counts) in same]
         # Digests of two plans have two keys.
-        tallies, others_tallies = ([each for each in side if isinstance(each, Tally)] for side in (one, other))
+        tallies, others_tallies = ([each for each in side if isinstance(each, Tally)] for side in (ours, theirs))
         sealed = [batch for each in others_tallies for batch in each.batches]
         rests = {(each.fingerprint, each.rest, each.rest_n) for each in others_tallies if each.rest is not None}
         for each in tallies:
@@ -221,7 +222,7 @@ def _covariances(
         rows += [centre(place, stratum)[None], stratum.square_mean[None]]
         weights.append(scale * stratum.squares * np.array([[1.0, -1.0], [-1.0, 0.0]]))
     # One report by itself has no sample covariance.
-    counted = tuple(one for one in samples if one[0] > 0)
+    counted = tuple(sample for sample in samples if sample[0] > 0)
     return LowRankCovariance(frequencies, diagonal, np.concatenate(rows), _diagonal(weights), counted)
 
 
@@ -259,5 +260,5 @@ class _Total:
         self.variance = self.variance + factor**2 * free * squares
         # The bias of a pool is the same for all who use it.
         self.lasting = self.lasting + abs(share) * np.sqrt(np.maximum(stratum.lasting, 0))
-        constant, slope = (one + share * more for one, more in zip(self.moments, stratum.moments, strict=True))
+        constant, slope = (moment + share * more for moment, more in zip(self.moments, stratum.moments, strict=True))
         self.moments = constant, slope

@@ -184,7 +184,7 @@ def estimate_personalized(
     """
     known = _by_tag(Personalized.checked(personalized), background)
     r = estimate(personalized.common, data, method=method, **options)
-    shares = tuple(_share(personalized, r.frequencies, place, given) for place, given in enumerate(known))
+    shares = tuple(_share(personalized, r.frequencies, place, conditional) for place, conditional in enumerate(known))
     return TagEstimate(_shared(personalized.domain, r, shares), r, personalized.tags, shares)
 
 

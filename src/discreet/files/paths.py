@@ -285,9 +285,9 @@ def listed(folder: RemoteFile, *, below: bool) -> Iterator[RemoteFile]:
     def asked(system: Any, path: str) -> tuple[str, list[Any]]:
         return path, system.get_file_info(fs.FileSelector(path, recursive=below))
 
-    base, found = _asked(folder.url, asked)
+    base, entries = _asked(folder.url, asked)
     parts = urlsplit(folder.url)
-    for facts in found:
+    for facts in entries:
         inside = facts.path.removeprefix(base.rstrip("/")).strip("/")
         yield RemoteFile(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{inside}")), {"facts": facts})
 
@@ -320,11 +320,11 @@ def matched(source: str | File) -> list[File]:
         for place in [place for place in places if place.is_dir()]:
             there += listed(place, below=False) if isinstance(place, RemoteFile) else inside(place)
         hidden = name.startswith(HIDDEN)
-        places = [one for one in there if fnmatchcase(one.name, name) and hidden >= one.name.startswith(HIDDEN)]
-    found = sorted(filter(_is_there, places))
-    if not found:
+        places = [entry for entry in there if fnmatchcase(entry.name, name) and hidden >= entry.name.startswith(HIDDEN)]
+    paths = sorted(filter(_is_there, places))
+    if not paths:
         raise DataError(f"{file} names no file: nothing there matches it.")
-    return found
+    return paths
 
 
 def _is_there(place: File) -> bool:
@@ -435,9 +435,9 @@ def checked(path: File, endings: Sequence[str], what: str) -> str:
     Raises:
         ParameterError: if it ends otherwise; it names all endings.
     """
-    for one in endings:
-        if path.name.lower().endswith(one):
-            return one
+    for suffix in endings:
+        if path.name.lower().endswith(suffix):
+            return suffix
     raise ParameterError(f"{what} are kept as {spelled(endings)}, got {path.name!r}.")
 
 

@@ -157,25 +157,25 @@ def files_in(sources: Iterable[str | File], suffixes: Sequence[str], wanted: str
         ParameterError: if a file is named that is none, or is meant twice: by its name, by its folder's, or by a link
             to either.
     """
-    found: list[File] = []
+    files: list[File] = []
     for source in chain.from_iterable(map(matched, sources)):
         if source.is_dir():
-            found += _matching(source, _files_in(source), suffixes, wanted)
+            files += _matching(source, _files_in(source), suffixes, wanted)
         elif source.exists() and not stat.S_ISREG(source.stat().st_mode):
             raise ParameterError(f"{source} is a pipe, a socket or a device; write what it gives to a file first.")
         else:
-            found.append(source)
-    _refuse_repeated(found)
-    return found
+            files.append(source)
+    _refuse_repeated(files)
+    return files
 
 
 def _refuse_repeated(paths: Sequence[File]) -> None:
-    seen: dict[tuple[int, int], File] = {}
+    by_node: dict[tuple[int, int], File] = {}
     for path in paths:
         if not path.exists():
             continue
         facts = path.stat()
-        first = seen.setdefault((facts.st_dev, facts.st_ino), path)
+        first = by_node.setdefault((facts.st_dev, facts.st_ino), path)
         if first is not path:
             how = "by itself or with its folder" if first.resolve() == path.resolve() else f"also as {first}"
             raise ParameterError(f"{path} is named twice, {how}; name it once.")
@@ -294,9 +294,9 @@ def prefetched(items: Iterator[Item], threads: int | None = None) -> Iterator[It
         return
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(_next, items)
-        while found := following.result():
+        while batch := following.result():
             following = pool.submit(_next, items)
-            yield from found
+            yield from batch
 
 
 def _next(items: Iterator[Item]) -> tuple[Item, ...]:

@@ -69,14 +69,14 @@ class Checksums:
         Raises:
             DataError: if it is damaged.
         """
-        start, found = self.ends[place - 1] if place else 0, 0
+        start, crc = self.ends[place - 1] if place else 0, 0
         left = self.ends[place] - start
         chunk = memoryview(bytearray(min(_CHUNK, left)))
         with path.open("rb", buffering=0) as file:
             file.seek(start)
-            while left and (got := file.readinto(chunk[:left])):
-                found, left = zlib.crc32(chunk[:got], found), left - got
-        if left or found != self.sums[place]:
+            while left and (size := file.readinto(chunk[:left])):
+                crc, left = zlib.crc32(chunk[:size], crc), left - size
+        if left or crc != self.sums[place]:
             raise DataError(f"stretch {place} of {len(self.sums)} is damaged (its checksum is another); {_AGAIN}.")
 
 
@@ -105,20 +105,20 @@ def read_checksums(file: IO[bytes]) -> tuple[Checksums | None, int]:
         DataError: if the footer or the checksums are damaged.
     """
     start, footer = footer_of(file)
-    found = zlib.crc32(footer)
+    crc = zlib.crc32(footer)
     file.seek(max(start - _END.size, 0))
     length, checksum, magic = _END.unpack(file.read(_END.size).rjust(_END.size)[: _END.size])
     if magic != _MAGIC:
-        return None, found
+        return None, crc
     begin = start - _END.size - length
     file.seek(max(begin, 0))
     text = file.read(length)
     if begin < 0 or zlib.crc32(text) != checksum:
         raise DataError(f"the checksums of the file are damaged; {_AGAIN}.")
     checksums = _decoded(text)
-    if checksums.footer != found or checksums.ends[-1] != begin:
+    if checksums.footer != crc or checksums.ends[-1] != begin:
         raise DataError(f"the footer of the file is damaged (its checksum is another); {_AGAIN}.")
-    return checksums, found
+    return checksums, crc
 
 
 def _decoded(text: bytes) -> Checksums:
@@ -270,11 +270,11 @@ class TableFile:
             self._writer.write_batch(group)
             self._file.mark(group.num_rows)
 
-    def close(self, said: Mapping[bytes, bytes] = MappingProxyType({})) -> None:
-        """Write the footer and the checksums; ``said`` is what the metadata of a Parquet file say besides."""
+    def close(self, metadata: Mapping[bytes, bytes] = MappingProxyType({})) -> None:
+        """Write the footer and the checksums; ``metadata`` is what the metadata of a Parquet file say besides."""
         self._file.hold()
-        if said:
-            self._writer.add_key_value_metadata(said)
+        if metadata:
+            self._writer.add_key_value_metadata(metadata)
         self._writer.close()
         self._file.finish()
         self._file.release()
@@ -318,10 +318,10 @@ class FileState:
         Raises:
             DataError: if it is no file but a pipe, a socket, a device or a folder.
         """
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise DataError("this must be a file, got a pipe, a socket, a device or a folder; write a file first.")
-        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+        return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
     def check(self, path: File) -> None:
         """Refuse a file whose state has changed.
@@ -363,16 +363,16 @@ class StoredTable:
     @property
     def beside(self) -> dict[bytes, bytes]:
         """The entries of a Parquet file's metadata beside those of its schema."""
-        said = None if self.metadata is None else self.metadata.metadata
+        meta = None if self.metadata is None else self.metadata.metadata
         return {
-            key: value for key, value in (said or {}).items() if key not in {*(self.schema.metadata or {}), SCHEMA_KEY}
+            key: value for key, value in (meta or {}).items() if key not in {*(self.schema.metadata or {}), SCHEMA_KEY}
         }
 
     @property
     def digest(self) -> str | None:
         """The order-free digest that a sealed file says it has; None for files that say none."""
-        said = self.beside.get(DIGEST_KEY)
-        return None if said is None else said.decode(errors="replace")
+        stated = self.beside.get(DIGEST_KEY)
+        return None if stated is None else stated.decode(errors="replace")
 
     def check(self, group: int) -> None:
         """Compare the bytes of a row group or batch with its checksum, if there is one.
@@ -435,8 +435,8 @@ def look(path: File) -> StoredTable:
     state = FileState.of(path)
     with path.open("rb") as file:
         checksums, footer = read_checksums(file)
-    found = _look_at_arrow if ending(path) in ARROW else _look_at_parquet
-    schema, rows, metadata = found(path, checksums)
+    look_at = _look_at_arrow if ending(path) in ARROW else _look_at_parquet
+    schema, rows, metadata = look_at(path, checksums)
     if checksums is not None:
         if checksums.rows != rows:
             raise DataError(
@@ -554,11 +554,11 @@ def _parquet_batches(
     table: StoredTable, largest: int, size: int, columns: Sequence[str] | None, labels: Sequence[str]
 ) -> Iterator[_Batches]:
     # Read ahead, a column would be in memory as a whole, buffer or not.
-    given: dict[str, Any] = {"buffer_size": _BUFFER_BYTES if largest > _LARGE_GROUP else 0, "pre_buffer": False}
+    options: dict[str, Any] = {"buffer_size": _BUFFER_BYTES if largest > _LARGE_GROUP else 0, "pre_buffer": False}
     # Checksums of the file cover more than the pages' own checksums do.
-    given["page_checksum_verification"] = table.checksums is None
-    given["read_dictionary"] = list(labels)
-    with pq.ParquetFile(arrow_source(table.path), metadata=table.metadata, **given) as source:
+    options["page_checksum_verification"] = table.checksums is None
+    options["read_dictionary"] = list(labels)
+    with pq.ParquetFile(arrow_source(table.path), metadata=table.metadata, **options) as source:
 
         def batches(group: int) -> Iterator[pa.RecordBatch]:
             # Groups are read in parallel; threads within them would only get in each other's way.

@@ -37,9 +37,9 @@ def _plain(fact: Any) -> Any:
     if isinstance(fact, float) and not math.isfinite(fact):
         return "NaN" if math.isnan(fact) else "Infinity" if fact > 0 else "-Infinity"
     if isinstance(fact, Mapping):
-        return {str(name): _plain(one) for name, one in fact.items()}
+        return {str(name): _plain(item) for name, item in fact.items()}
     if isinstance(fact, list | tuple | Set):
-        return [_plain(one) for one in fact]
+        return [_plain(item) for item in fact]
     # What has no form in JSON, such as a path or a fraction, stands as its text: nothing fails for its kind.
     return fact if fact is None or isinstance(fact, str | int | float) else str(fact)
 

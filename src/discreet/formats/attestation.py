@@ -187,7 +187,7 @@ class Attestation:
             self._data(),
             promise,
             self._odds(),
-            *self._told(),
+            *self._notices(),
             self._published(),
             AttestationPart("Who is identified", list(self._identified())),
             AttestationPart("What is not protected", [*filter(None, [guarantee.not_protected]), *_NOT_HIDDEN]),
@@ -228,9 +228,12 @@ class Attestation:
             rows += [["tags of own secrets", "; ".join(tags) if len(tags) <= _MOST_NAMES else "listed at the end"]]
         rows += [["mechanism", str(self.mechanism)], ["plan, fingerprint", self.mechanism.fingerprint]]
         if self.collection is not None:
-            one = self.collection
+            collection = self.collection
             rows += [
-                ["collection", f"{one.name}, version {one.version}, {one.state}; id {one.id.hex()}"],
+                [
+                    "collection",
+                    f"{collection.name}, version {collection.version}, {collection.state}; id {collection.id.hex()}",
+                ],
                 ["signed with", f"{', '.join(self.keys)} ({self.trust})"],
             ]
         rows += [["software", f"discreet {__version__}"]]
@@ -240,7 +243,7 @@ class Attestation:
 
     def _odds(self) -> AttestationPart:
         epsilon, collection = self.verification.realised, self.collection
-        rows, said = [["an answer", *_figures(epsilon)]], [_ANSWERS_ADD_UP]
+        rows, sentences = [["an answer", *_figures(epsilon)]], [_ANSWERS_ADD_UP]
         if collection is not None:
             number = most_answers(collection)
             most = "1 answer" if number == 1 else f"{number:,} answers"
@@ -248,21 +251,26 @@ class Attestation:
                 ["an epoch, 1 answer", *_figures(epsilon)],
                 [f"a lifetime, {most} of a version", *_figures(collection.lifetime)],
             ]
-            said = []
+            sentences = []
         headings = ["in", "epsilon", "odds grow by", "50% becomes", "1% becomes"]
         caption = "How sure a person's reports can make somebody of a protected value, at most"
-        return AttestationPart("In odds", said, [PageTable(caption, headings, rows)])
+        return AttestationPart("In odds", sentences, [PageTable(caption, headings, rows)])
 
-    def _told(self) -> Iterator[AttestationPart]:
+    def _notices(self) -> Iterator[AttestationPart]:
         if self.collection is not None:
             yield AttestationPart("What people are told", notice(self.collection))
 
     def _published(self) -> AttestationPart:
-        made = self.publication
-        said = [_NOT_PUBLISHED]
-        if made is not None:
-            said = [" ".join(made.person()), *made.conditions(), made.local_sentence, made.officers()]
-        return AttestationPart("What is published", list(filter(None, said)))
+        publication = self.publication
+        sentences = [_NOT_PUBLISHED]
+        if publication is not None:
+            sentences = [
+                " ".join(publication.person()),
+                *publication.conditions(),
+                publication.local_sentence,
+                publication.officers(),
+            ]
+        return AttestationPart("What is published", list(filter(None, sentences)))
 
     def _identified(self) -> Iterator[str]:
         least = USERS if self.collection is None else self.collection.least
@@ -282,29 +290,29 @@ class Attestation:
         Args:
             base: address of the collector that links lead to; None for the first that the collection names.
         """
-        one, links = self.collection, []
-        if one is not None:
-            start = one.collectors[0] if base is None else base
+        collection, links = self.collection, []
+        if collection is not None:
+            start = collection.collectors[0] if base is None else base
             links = [
-                ("The signed collection, as devices check it", f"{start}/v1/collections/{one.name}"),
-                ("The survey", f"{start}/take/{one.name}"),
+                ("The signed collection, as devices check it", f"{start}/v1/collections/{collection.name}"),
+                ("The survey", f"{start}/take/{collection.name}"),
             ]
-        signed = self.holds and not (one is not None and one.simulated)
+        signed = self.holds and not (collection is not None and collection.simulated)
         return render("attestation.html", attested=self, links=links, signed=signed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attestation as built-ins, ready for JSON."""
-        one, found = self.collection, self.verification
-        ratio = found.ratio
+        collection, verification = self.collection, self.verification
+        ratio = verification.ratio
         return {
             "title": self.title,
             "holds": self.holds,
             "plan": self.mechanism.fingerprint,
-            "collection": None if one is None else one.id.hex(),
+            "collection": None if collection is None else collection.id.hex(),
             "keys": list(self.keys),
             "software": f"discreet {__version__}",
-            "promised": found.promised,
-            "realised": found.realised,
+            "promised": verification.promised,
+            "realised": verification.realised,
             "e_to_epsilon": None if ratio is None else f"{ratio.numerator}/{ratio.denominator}",
             "answer": self.answer,
             "parts": [asdict(part) for part in self.parts],
@@ -373,9 +381,11 @@ def spelled_values(domain: Domain, codes: IntArray) -> list[str]:
         if chosen.all():
             parts = {name: Domain.over(part, np.ones(part.size, np.bool_)) for name, part in space.attributes.items()}
             labels = {name: spelled_values(part, part.sensitive_codes) for name, part in parts.items()}
-            return [f"every combination of {' and '.join(f'{name} ({_joined(one)})' for name, one in labels.items())}"]
+            return [
+                f"every combination of {' and '.join(f'{name} ({_joined(part)})' for name, part in labels.items())}"
+            ]
         patterns = described_values(domain, chosen)
-        return ["; ".join(f"{name}: {_joined(part)}" for name, part in one.items()) for one in patterns]
+        return ["; ".join(f"{name}: {_joined(part)}" for name, part in pattern.items()) for pattern in patterns]
     return domain.names(codes)
 
 

@@ -44,11 +44,11 @@ def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
     """Return one line of JSON per report."""
     check_same_plan({mechanism.fingerprint, reports.fingerprint})
     marks = {"simulated": True} if reports.simulated else {}
-    told = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
-    has_block = np.ones(reports.n, dtype=np.bool_) if reports.block_count == reports.n else ~told
+    in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
+    has_block = np.ones(reports.n, dtype=np.bool_) if reports.block_count == reports.n else ~in_clear
     clear, place = iter(reports.clear.tolist()), 0
     for row in range(reports.n):
-        parts: dict[str, Any] = {CLEAR: next(clear)} if told[row] else {}
+        parts: dict[str, Any] = {CLEAR: next(clear)} if in_clear[row] else {}
         if has_block[row]:
             parts |= {c.name: entry_as_json(c, reports.blocks[c.name][place]) for c in mechanism.block_columns}
             place += 1
@@ -142,10 +142,10 @@ def form_of_lines(mechanism: Mechanism, lines: Iterable[str], *, trust_plan: boo
     if not trust_plan:
         check_first(mechanism, texts)
         return None
-    found: Any = None
+    first: Any = None
     with suppress(ValueError, RecursionError):
-        found = json.loads(texts[0]) if texts else None
-    fields = found if isinstance(found, dict) else {PLAN: mechanism.fingerprint}
+        first = json.loads(texts[0]) if texts else None
+    fields = first if isinstance(first, dict) else {PLAN: mechanism.fingerprint}
     ours = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
     extra = tuple(name for name in fields if name not in ours)
     refuse_clear(extra)

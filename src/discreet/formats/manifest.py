@@ -102,10 +102,10 @@ def write_manifest(folder: str | Path, *, force: bool = False) -> Manifest:
     if not place.is_dir():
         raise ParameterError(f"a manifest belongs to a folder, got {place}.")
     with replacing(place / NAME, force=force) as beside:
-        found = Manifest(tuple(_entry(place, path) for path in files_in([place], REPORTS, "reports")))
-        text = msgspec.json.format(msgspec.json.encode(found), indent=1)
+        manifest = Manifest(tuple(_entry(place, path) for path in files_in([place], REPORTS, "reports")))
+        text = msgspec.json.format(msgspec.json.encode(manifest), indent=1)
         beside.write_bytes(text + b"\n")
-    return found
+    return manifest
 
 
 def _entry(folder: Path, path: File) -> ManifestEntry:
@@ -174,11 +174,11 @@ def promised_rows(folders: Iterable[File], files: Sequence[File]) -> dict[File, 
         for place in _places(folder, set(inside.values())) if inside else ():
             home: File = folder / place
             expected: dict[File, ManifestEntry] = {home / entry.path: entry for entry in read_manifest(home).files}
-            found = [path for path, below in inside.items() if below.is_relative_to(place)]
-            _refuse([path for path in expected if path not in found], "in the manifest are not there")
-            _refuse([path for path in found if path not in expected], "are not in the manifest")
+            present = [path for path, below in inside.items() if below.is_relative_to(place)]
+            _refuse([path for path in expected if path not in present], "in the manifest are not there")
+            _refuse([path for path in present if path not in expected], "are not in the manifest")
             _refuse(
-                [path for path in found if not _is(path, expected[path])], "have other bytes than the manifest says"
+                [path for path in present if not _is(path, expected[path])], "have other bytes than the manifest says"
             )
             rows |= {path: entry.rows for path, entry in expected.items()}
     return rows
@@ -189,7 +189,7 @@ def _places(folder: File, files: Iterable[PurePosixPath]) -> list[PurePosixPath]
     if isinstance(folder, RemoteFile):
         return sorted(file.relative_to(folder).parent for file in files_below(folder) if file.name == NAME)
     return sorted(
-        place for place in {one for file in files for one in file.parents} if (folder / place / NAME).is_file()
+        place for place in {parent for file in files for parent in file.parents} if (folder / place / NAME).is_file()
     )
 
 

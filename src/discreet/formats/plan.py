@@ -64,17 +64,17 @@ def described_domain(domain: Domain) -> dict[str, Any]:
         >>> described_domain(pairs)["sensitive"]
         [{'age': ['<40']}]
     """
-    said = _labels(domain.space)
+    described = _labels(domain.space)
     if not domain.sensitive_count:
-        return said | {"sensitive": [], "allow_unprotected": True}
+        return described | {"sensitive": [], "allow_unprotected": True}
     if not domain.clear_count:
-        return said
+        return described
     if domain.sensitive_count > _MOST:
         raise ParameterError(
             f"a plan spells out at most {_MOST:,} sensitive labels, got {domain.sensitive_count:,}; write them into a "
             "file beside it, with the table domain.file."
         )
-    return said | {"sensitive": described_values(domain, domain.sensitive)}
+    return described | {"sensitive": described_values(domain, domain.sensitive)}
 
 
 def described_values(domain: Domain, chosen: BoolArray) -> list[Any]:
@@ -202,10 +202,10 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ParameterError: if a value is out of range, or a file is elsewhere.
         """
         kinds = ("labels", "range", "product", "grid", "file")
-        given = [kind for kind in kinds if getattr(self, kind) is not None]
-        if len(given) != 1:
+        present = [kind for kind in kinds if getattr(self, kind) is not None]
+        if len(present) != 1:
             raise ParameterError(
-                f"domain must have exactly one of {', '.join(kinds)}, got {', '.join(given) or 'none'}."
+                f"domain must have exactly one of {', '.join(kinds)}, got {', '.join(present) or 'none'}."
             )
         built = self._built(folder, allow_outside)
         if self.missing is not None:
@@ -219,12 +219,12 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return built
 
     def _built(self, folder: Path, allow_outside: bool) -> Domain:
-        said: dict[str, Any] = {"sensitive": self.sensitive, "allow_unprotected": self.allow_unprotected}
+        protection: dict[str, Any] = {"sensitive": self.sensitive, "allow_unprotected": self.allow_unprotected}
         if self.product is not None:
-            return Domain.product(self.product, **said)
+            return Domain.product(self.product, **protection)
         if self.grid is not None:
             grid = self.grid
-            return Domain.grid(lat=grid.lat, lon=grid.lon, rows=grid.rows, cols=grid.cols, **said)
+            return Domain.grid(lat=grid.lat, lon=grid.lon, rows=grid.rows, cols=grid.cols, **protection)
         if self.file is not None:
             # A device with a plan that spells its labels out needs no Arrow.
             from discreet.tables.columns import read_labels
@@ -237,7 +237,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return Domain(
                 labels, sensitive=self.sensitive if marked is None else marked, allow_unprotected=self.allow_unprotected
             )
-        return Domain(range(*self.range) if self.range else self.labels, **said)
+        return Domain(range(*self.range) if self.range else self.labels, **protection)
 
 
 def inside(folder: Path, name: str, *, allow_outside: bool) -> Path:
@@ -278,9 +278,9 @@ def _mechanism_spec(name: str, cls: type[BlockMechanism]) -> type[msgspec.Struct
         (option.name, option.type) if option.default is MISSING else (option.name, option.type, option.default)
         for option in cls.options()
     ]
-    made = msgspec.defstruct(f"{cls.__name__}Spec", fields, kw_only=True, tag_field="name", tag=name, **_STRICT)
-    made.__doc__ = inspect.getdoc(cls).splitlines()[0] if inspect.getdoc(cls) else None  # type: ignore[union-attr]
-    return made
+    spec = msgspec.defstruct(f"{cls.__name__}Spec", fields, kw_only=True, tag_field="name", tag=name, **_STRICT)
+    spec.__doc__ = inspect.getdoc(cls).splitlines()[0] if inspect.getdoc(cls) else None  # type: ignore[union-attr]
+    return spec
 
 
 _NAME = "`$.mechanism.name`"
@@ -383,39 +383,39 @@ def _sentence(message: str, known: Sequence[str] | None = None) -> str:
     what, _, where = message.partition(" - at ")
     what = what[:1].lower() + what[1:]
     if known:
-        given = re.search(r"[`']([^`']*)[`']$", what)
+        quoted = re.search(r"[`']([^`']*)[`']$", what)
         listed = f"known are {', '.join(known)}" if len(known) > 1 else f"known is {known[0]!r} alone"
         unknown = "; update discreet, or install the package that brings it" if message.endswith(_NAME) else ""
-        what += f"; {listed}{meant(given[1] if given else None, known) or unknown}"
+        what += f"; {listed}{meant(quoted[1] if quoted else None, known) or unknown}"
     elif known is not None:
         what += "; there are none here"
     return f"at {where.strip('`').removeprefix('$.')}, {what}." if where else f"{what}."
 
 
-def _known_there(message: str, said: Any, kind: Any) -> Sequence[str] | None:
+def _known_there(message: str, content: Any, kind: Any) -> Sequence[str] | None:
     """Return the fields that a plan may have where it has an unknown one, or the words where it has no such word."""
     _, _, where = message.partition(" - at ")
     for part in where.strip("`").split(".")[1:]:
-        kind = next((one for one in _alternatives(kind) if isinstance(one, type)), None)
-        if kind is None or not isinstance(said, dict):
+        kind = next((spec for spec in _alternatives(kind) if isinstance(spec, type)), None)
+        if kind is None or not isinstance(content, dict):
             # Inside a list: which of its entries is meant is not told.
             return None
-        kind, said = get_type_hints(kind).get(part), said.get(part)
-        if part == "mechanism" and isinstance(said, dict):
-            named = (one for one in _alternatives(kind) if one.__struct_config__.tag == said.get("name"))
+        kind, content = get_type_hints(kind).get(part), content.get(part)
+        if part == "mechanism" and isinstance(content, dict):
+            named = (spec for spec in _alternatives(kind) if spec.__struct_config__.tag == content.get("name"))
             kind = next(named, None)
     if "unknown field" not in message:
-        words = [word for one in _alternatives(kind) for word in get_args(one) if isinstance(word, str)]
+        words = [word for spec in _alternatives(kind) for word in get_args(spec) if isinstance(word, str)]
         return words or None
-    kind = next((one for one in _alternatives(kind) if isinstance(one, type)), None)
-    return None if kind is None else tuple(one.encode_name for one in msgspec.structs.fields(kind))
+    kind = next((spec for spec in _alternatives(kind) if isinstance(spec, type)), None)
+    return None if kind is None else tuple(field.encode_name for field in msgspec.structs.fields(kind))
 
 
 def _alternatives(kind: Any) -> Sequence[Any]:
     """Return the types that a type is a choice of, but for None; itself if it is no choice."""
     if get_origin(kind) not in {Union, UnionType}:
         return [kind]
-    return [one for one in get_args(kind) if one is not type(None)]
+    return [alternative for alternative in get_args(kind) if alternative is not type(None)]
 
 
 @dataclass(frozen=True)
@@ -535,6 +535,11 @@ class Plan:
         raise ParameterError("a personalized plan must have tags (and with them others) or cells, one of the two.")
 
     @property
+    def maker(self) -> BlockMechanism | Personalized:
+        """The maker of the reports: the personalized mechanism of a personalized plan, the mechanism of any other."""
+        return self.personalized() if self.is_personalized else self.mechanism()
+
+    @property
     def fingerprint(self) -> str:
         """Digest that marks every batch, tally and estimate of this plan."""
         return self.mechanism().fingerprint
@@ -585,9 +590,9 @@ def write_plan(
         True
     """
     document = dict(read_document(source, dict))
-    said = {name: document[name] for name in _OF_DOMAIN if name in document}
-    said |= {"epsilon": mechanism.epsilon, "mechanism": _described(mechanism)}
-    with _written(path, said, Path(source).parent, force=force, allow_outside=allow_outside) as written:
+    fields = {name: document[name] for name in _OF_DOMAIN if name in document}
+    fields |= {"epsilon": mechanism.epsilon, "mechanism": _described(mechanism)}
+    with _written(path, fields, Path(source).parent, force=force, allow_outside=allow_outside) as written:
         if written.fingerprint != mechanism.fingerprint:
             raise ParameterError(f"the mechanism must be over the domain of {source}, and it is over another one.")
     return written
@@ -595,7 +600,7 @@ def write_plan(
 
 def save_plan(path: str | Path, plan: Plan, *, force: bool = False) -> Plan:
     """Write a plan, and return it as it was read back; arguments and errors as for `Plan.save`."""
-    with _written(path, _said(plan), plan.folder, force=force, allow_outside=plan.allow_outside) as written:
+    with _written(path, _fields_of(plan), plan.folder, force=force, allow_outside=plan.allow_outside) as written:
         if written.fingerprint != plan.fingerprint:
             raise ParameterError("the plan would be another one when it is read back; change its labels to plain text.")
     return written
@@ -603,43 +608,43 @@ def save_plan(path: str | Path, plan: Plan, *, force: bool = False) -> Plan:
 
 def plan_text(plan: Plan) -> str:
     """Return a plan as TOML."""
-    return toml_text(_said(plan))
+    return toml_text(_fields_of(plan))
 
 
-def _said(plan: Plan) -> dict[str, Any]:
+def _fields_of(plan: Plan) -> dict[str, Any]:
     """Return the document of a plan, its title first, without what need not be said."""
-    said = without_defaults(plan.document)
-    return {name: said[name] for name in dict.fromkeys(("title", *said)) if name in said}
+    fields = without_defaults(plan.document)
+    return {name: fields[name] for name in dict.fromkeys(("title", *fields)) if name in fields}
 
 
 def without_defaults(value: Any) -> Any:
     """Return the built-ins of a document without the fields that have their default; signed plans say those too."""
     if isinstance(value, list | tuple):
-        return [without_defaults(one) for one in value]
+        return [without_defaults(item) for item in value]
     if not isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value, enc_hook=_plain)
     kind = value.__struct_config__
-    said = {} if kind.tag is None else {str(kind.tag_field): kind.tag}
+    table = {} if kind.tag is None else {str(kind.tag_field): kind.tag}
     for field in msgspec.structs.fields(value):
-        one = getattr(value, field.name)
-        if field.required or one != (field.default if field.default_factory is NODEFAULT else field.default_factory()):
-            said[field.encode_name] = without_defaults(one)
-    return said
+        part = getattr(value, field.name)
+        if field.required or part != (field.default if field.default_factory is NODEFAULT else field.default_factory()):
+            table[field.encode_name] = without_defaults(part)
+    return table
 
 
 @contextmanager
 def _written(
-    path: str | Path, said: dict[str, Any], folder: Path, *, force: bool, allow_outside: bool
+    path: str | Path, fields: dict[str, Any], folder: Path, *, force: bool, allow_outside: bool
 ) -> Iterator[Plan]:
     """Write a document whose files are named from a folder, and read it back; an error leaves nothing."""
     target = output_of(path, "plans")
     checked_output(target, PLANS, "plans")
-    file = said["domain"].get("file")
+    file = fields["domain"].get("file")
     if file is not None:
         moved = os.path.relpath(folder / file["path"], target.absolute().parent)
-        said["domain"] = {**said["domain"], "file": {**file, "path": Path(moved).as_posix()}}
+        fields["domain"] = {**fields["domain"], "file": {**file, "path": Path(moved).as_posix()}}
     with replacing(target, force=force) as beside:
-        text = json.dumps(said, indent=2, ensure_ascii=False) if target.suffix == ".json" else toml_text(said)
+        text = json.dumps(fields, indent=2, ensure_ascii=False) if target.suffix == ".json" else toml_text(fields)
         beside.write_text(text + "\n", encoding="utf-8")
         # Where it lies, as files are named from there.
         yield Plan.load(beside, allow_outside=allow_outside)
@@ -674,11 +679,11 @@ def described_plan(mechanism: Mechanism, title: str) -> dict[str, Any]:
 def _described(mechanism: BlockMechanism) -> dict[str, Any]:
     """Return a mechanism as plans name it, with the options that are not the defaults."""
     options = {option.name: (getattr(mechanism, option.name), option.default) for option in mechanism.options()}
-    given = {name: value for name, (value, default) in options.items() if value is not default and value != default}
-    if _BY_VALUE in given:
-        epsilons = given[_BY_VALUE]
-        given[_BY_VALUE] = _groups(mechanism.domain, np.asarray(epsilons)[epsilons.groups])
-    return {"name": mechanism.name, **msgspec.to_builtins(given, enc_hook=_plain)}
+    changed = {name: value for name, (value, default) in options.items() if value is not default and value != default}
+    if _BY_VALUE in changed:
+        epsilons = changed[_BY_VALUE]
+        changed[_BY_VALUE] = _groups(mechanism.domain, np.asarray(epsilons)[epsilons.groups])
+    return {"name": mechanism.name, **msgspec.to_builtins(changed, enc_hook=_plain)}
 
 
 def _groups(domain: Domain, epsilons: FloatArray) -> list[dict[str, Any]]:

@@ -125,7 +125,9 @@ def _cells(part: Partition, names: Sequence[str]) -> Iterator[tuple[tuple[Any, .
 def _plain(batch: Any) -> Any:
     """Return a batch with plain texts in the place of dictionaries."""
     batch.validate(full=True)
-    columns_of = [one.cast(one.type.value_type) if pa.types.is_dictionary(one.type) else one for one in batch.columns]
+    columns_of = [
+        part.cast(part.type.value_type) if pa.types.is_dictionary(part.type) else part for part in batch.columns
+    ]
     return pa.RecordBatch.from_arrays(columns_of, names=batch.schema.names)
 
 
@@ -154,7 +156,7 @@ def read_shares(path: str | Path, names: Sequence[str], labels: Iterable[Any]) -
         spelled = [tuple(map(str, row)) for row in rows]
         if len(set(spelled)) < len(spelled):
             raise DataError("each group must be named once, and some are named twice.")
-        keys = [known.get(one, one if len(one) > 1 else one[0]) for one in spelled]
+        keys = [known.get(key, key if len(key) > 1 else key[0]) for key in spelled]
         return dict(zip(keys, table[SHARE].to_pylist(), strict=True))
 
 
@@ -168,10 +170,10 @@ def read_margins(path: str | Path, columns_of: Mapping[str, Iterable[Any]]) -> d
     Raises:
         DataError: as for `read_shares`; a column that is none of the groups is named.
     """
-    found: dict[str, dict[Any, float]] = {}
+    margins: dict[str, dict[Any, float]] = {}
     pairs = [(name, label) for name, labels in columns_of.items() for label in labels]
     for (name, label), share in read_shares(path, ("column", "label"), pairs).items():
         if name not in columns_of:
             raise DataError(f"{path}: margins must be of the columns {', '.join(columns_of)}, got {name[:40]!r}.")
-        found.setdefault(name, {})[label] = share
-    return found
+        margins.setdefault(name, {})[label] = share
+    return margins

@@ -80,15 +80,15 @@ def _batches(collection: Collection, n: int, epochs: int) -> list[int]:
 
 def sentences_on_published(collection: Collection) -> tuple[str, ...]:
     """Return the sentences that people read before they answer, on what will be published."""
-    made = collection_publication(collection, rebuild(collection))
+    publication = collection_publication(collection, rebuild(collection))
     several = f"That is so of all your answers together, of which there are at most {most_answers(collection):,}."
     return (
         f"Estimates are published from at least {collection.least:,} answers together.",
-        *made.person(yours=True),
-        *([several] if made.answers == FRESH and not made.none else []),
+        *publication.person(yours=True),
+        *([several] if publication.answers == FRESH and not publication.none else []),
         "The collector sees your report when it arrives, and has the promise above "
-        f"(epsilon = {rounded_up(made.local)}). That it publishes nothing else is its own word: your device can check "
-        "what it sends, and not what becomes of it.",
+        f"(epsilon = {rounded_up(publication.local)}). That it publishes nothing else is its own word: your device "
+        "can check what it sends, and not what becomes of it.",
     )
 
 
@@ -116,8 +116,8 @@ def folder_publication(folder: Path, mechanism: BlockMechanism) -> Publication |
     if not stamps or any(stamp.get("collection") != collection.id.hex() for stamp in stamps):
         return None
     sealed = [(int(stamp["n"]), 1 + _more_epochs(stamp)) for stamp in stamps]
-    made = collection_publication(collection, mechanism, sealed)
-    return replace(made, remarks=(*made.remarks, _WORD.format(name=DOCUMENT)))
+    publication = collection_publication(collection, mechanism, sealed)
+    return replace(publication, remarks=(*publication.remarks, _WORD.format(name=DOCUMENT)))
 
 
 def _more_epochs(stamp: Mapping[str, Any]) -> int:

@@ -163,10 +163,10 @@ def _open(path: Path, kind: str, mechanism: Mechanism, schema: pa.Schema) -> Tab
     return TableFile(path, schema, mechanism.columns)
 
 
-def _mechanism_of(given: "Mechanism | Plan") -> Mechanism:
+def _mechanism_of(mechanism: "Mechanism | Plan") -> Mechanism:
     from discreet.formats.plan import Plan
 
-    return given.mechanism() if isinstance(given, Plan) else given
+    return mechanism.mechanism() if isinstance(mechanism, Plan) else mechanism
 
 
 def read_reports(sources: Any, mechanism: "Mechanism | Plan") -> Reports:

@@ -135,7 +135,7 @@ def put_sealed(
     Raises:
         DataError: if they are not as many; then there is no file.
     """
-    said, written, digest, digests = {**facts, SEALED: True, NUMBER: n}, 0, 0, digesting(mechanism)
+    stamped, written, digest, digests = {**facts, SEALED: True, NUMBER: n}, 0, 0, digesting(mechanism)
 
     def passed() -> Iterator[tuple[Reports, None]]:
         nonlocal written, digest
@@ -148,7 +148,7 @@ def put_sealed(
     def last() -> dict[bytes, bytes]:
         return {DIGEST_KEY: spelled(digest % MODULUS).encode()}
 
-    schema_of = partial(report_tables.schema_of, mechanism, facts=said)
+    schema_of = partial(report_tables.schema_of, mechanism, facts=stamped)
     return write_batches(path, mechanism, passed(), schema_of, force=force, last=last)
 
 
@@ -230,8 +230,8 @@ def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
     if not report_tables.is_stamped(table.schema):
         raise UnsealedError(f"another tool wrote this file, so that it says nothing of being sealed; {_AGAIN}.")
     facts = report_tables.read_stamp(table.schema, "reports", mechanism.fingerprint)
-    own = [column.name for column in mechanism.columns]
-    if beside := [name for name in table.schema.names if name not in own]:
+    own_columns = [column.name for column in mechanism.columns]
+    if beside := [name for name in table.schema.names if name not in own_columns]:
         shown = ", ".join(repr(name[:40]) for name in beside[:_NAMES_SHOWN])
         raise UnsealedError(f"a sealed file must hold nothing beside the reports, got the columns {shown}; {_AGAIN}.")
     if facts.get(SEALED) is not True:
@@ -255,31 +255,31 @@ def _refuse_more(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, A
     """Refuse metadata that say anything but the known fields in their known forms, letter by letter."""
     wanted = _schema(mechanism, facts)
     known = {SCHEMA_KEY, STAMP} | {DIGEST_KEY} & {*table.beside}
-    said = [
+    faults = [
         ("the stamp", table.schema.metadata != wanted.metadata),
         ("the schema", not _is_schema(table.metadata.metadata.get(SCHEMA_KEY), wanted)),
         ("other entries", {*table.metadata.metadata} != known),
         ("columns", any(field.metadata for field in table.schema) or _notes(table.metadata)),
         ("the name of the writer", _WRITER.fullmatch(table.metadata.created_by) is None),
     ]
-    if more := [where for where, wrong in said if wrong]:
+    if more := [where for where, wrong in faults if wrong]:
         raise UnsealedError(f"its metadata say more than those of a sealed file, in {', '.join(more)}; {_AGAIN}.")
 
 
 def _schema(mechanism: Mechanism, facts: Mapping[str, Any]) -> pa.Schema:
     """Return the schema of a sealed file with the facts that it may have; of a collection if they are of the form."""
     names = [name for name in (COLLECTION, EPOCH, EPOCHS) if name in facts] if batch_name(facts) else []
-    said = {name: facts[name] for name in (*names, SEALED, NUMBER)}
-    return report_tables.schema_of(mechanism, simulated=facts.get("simulated") is True, facts=said)
+    stamped = {name: facts[name] for name in (*names, SEALED, NUMBER)}
+    return report_tables.schema_of(mechanism, simulated=facts.get("simulated") is True, facts=stamped)
 
 
 def _is_schema(written: bytes | None, wanted: pa.Schema) -> bool:
     """Return true if this is a schema as Parquet files keep it, with nothing beside."""
     try:
-        found = pa.ipc.read_schema(pa.py_buffer(b64decode(written or b"", validate=True)))
+        schema = pa.ipc.read_schema(pa.py_buffer(b64decode(written or b"", validate=True)))
     except (ValueError, pa.ArrowException, OSError):
         return False
-    return bool(found.equals(wanted, check_metadata=True))
+    return bool(schema.equals(wanted, check_metadata=True))
 
 
 def _notes(metadata: Any) -> bool:
@@ -290,8 +290,8 @@ def _notes(metadata: Any) -> bool:
 
 def _rewrite(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any], sink: "_Comparing") -> None:
     """Write a file's reports as they are sealed, after checks of their order."""
-    check, found, said = OrderCheck(mechanism), 0, table.beside
-    made = TableFile(Path("sealed.parquet"), _schema(mechanism, facts), mechanism.columns, into=cast(IO[bytes], sink))
+    check, digest, beside = OrderCheck(mechanism), 0, table.beside
+    file = TableFile(Path("sealed.parquet"), _schema(mechanism, facts), mechanism.columns, into=cast(IO[bytes], sink))
     try:
         for group, rows in enumerate(table.rows):
             part = Partition(table.path, mechanism, (group,), rows, table.state, table)
@@ -302,15 +302,15 @@ def _rewrite(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any],
                     f"its reports must be in canonical order, and row {check.misplaced} belongs before an earlier one; "
                     f"{_AGAIN}."
                 )
-            made.write(mechanism, reports)
-            found += digesting(mechanism).of(reports)
-        if said not in ({}, {DIGEST_KEY: spelled(found % MODULUS).encode()}):
+            file.write(mechanism, reports)
+            digest += digesting(mechanism).of(reports)
+        if beside not in ({}, {DIGEST_KEY: spelled(digest % MODULUS).encode()}):
             raise UnsealedError(
-                f"its digest must be {spelled(found % MODULUS)}, that of its reports, and is not; {_AGAIN}."
+                f"its digest must be {spelled(digest % MODULUS)}, that of its reports, and is not; {_AGAIN}."
             )
-        made.close(said)
+        file.close(beside)
     finally:
-        made.drop()
+        file.drop()
     sink.end()
 
 

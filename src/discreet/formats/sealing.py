@@ -48,8 +48,8 @@ class _Run:
     def read(self, start: int, stop: int) -> AnyArray:
         stop = min(stop, self.rows)
         if self.file is None:
-            kept = np.empty((0, self.width), np.uint8) if self.kept is None else self.kept
-            return kept[start:stop]
+            records = np.empty((0, self.width), np.uint8) if self.kept is None else self.kept
+            return records[start:stop]
         data = os.pread(self.file.fileno(), (stop - start) * self.width, start * self.width)
         return np.frombuffer(data, dtype=np.uint8).reshape(-1, self.width)
 
@@ -219,10 +219,10 @@ class ContentCounts:
 
     def _one_of_each(self, contents: IntArray, *, simulated: bool) -> Reports:
         """Return a report of each content."""
-        told = contents >= self.blocks
-        columns = {self.block.name: Nullable(~told, contents[~told].astype(self.block.dtype))}
+        is_clear = contents >= self.blocks
+        columns = {self.block.name: Nullable(~is_clear, contents[~is_clear].astype(self.block.dtype))}
         if self.codes:
-            columns[CLEAR] = Nullable(told, contents[told] - self.blocks)
+            columns[CLEAR] = Nullable(is_clear, contents[is_clear] - self.blocks)
         return checked_reports(self.mechanism, len(contents), columns, simulated=simulated)
 
 

@@ -155,7 +155,7 @@ def sign(plan: Plan, terms: Terms, keys: Sequence[Ed25519PrivateKey], *, version
         )
     lifetime = _lifetime(terms, mechanism.epsilon)
     _refuse_names(terms, mechanism)
-    said = {
+    fields = {
         "version": version,
         "state": OPEN,
         "plan": spelled_out(plan),
@@ -166,7 +166,7 @@ def sign(plan: Plan, terms: Terms, keys: Sequence[Ed25519PrivateKey], *, version
         "epochs": asdict(terms.epochs),
         "late": terms.epochs.seconds if terms.late is None else terms.late,
     }
-    return _sealed({**_plain_terms(terms), **said}, keys)
+    return _sealed({**_plain_terms(terms), **fields}, keys)
 
 
 def _sampler_of(mechanism: BlockMechanism) -> Sampler:
@@ -182,9 +182,9 @@ def _plain_terms(terms: Terms) -> dict[str, Any]:
     return {**{name: getattr(terms, name) for name in names}, **marks, "collectors": list(terms.collectors)}
 
 
-def _sealed(said: Mapping[str, Any], keys: Sequence[Ed25519PrivateKey]) -> bytes:
+def _sealed(fields: Mapping[str, Any], keys: Sequence[Ed25519PrivateKey]) -> bytes:
     """Sign a document, and see that every device would take it."""
-    envelope = signed(document_bytes({"format": FORMAT, **said}), keys)
+    envelope = signed(document_bytes({"format": FORMAT, **fields}), keys)
     rebuild(open_envelope(envelope, [public_key(key) for key in keys]))
     return envelope
 
@@ -238,25 +238,25 @@ def _refuse_names(terms: Terms, mechanism: BlockMechanism) -> None:
 
 def spelled_out(plan: Plan) -> dict[str, Any]:
     """Return a plan as JSON: the labels of a file in their place, a product as pairs, nothing that is not said."""
-    said: dict[str, Any] = _without_none(msgspec.to_builtins(plan.document))
+    content: dict[str, Any] = _without_none(msgspec.to_builtins(plan.document))
     if plan.document.domain.product is not None:
         # Codes follow the order of the attributes, and the keys of a document have none.
-        said["domain"]["product"] = [[name, labels] for name, labels in plan.document.domain.product.items()]
+        content["domain"]["product"] = [[name, labels] for name, labels in plan.document.domain.product.items()]
     if plan.document.domain.file is not None:
         domain = plan.domain
-        table = said["domain"]
+        table = content["domain"]
         del table["file"]
         labels = domain.table()["value"].tolist()
         table["labels"] = labels
         if domain.clear_count:
             table["sensitive"] = [labels[code] for code in domain.sensitive_codes.tolist()]
-    return said
+    return content
 
 
-def _without_none(said: Any) -> Any:
-    if isinstance(said, Mapping):
-        return {str(name): _without_none(one) for name, one in said.items() if one is not None}
-    return [_without_none(one) for one in said] if isinstance(said, list | tuple) else said
+def _without_none(content: Any) -> Any:
+    if isinstance(content, Mapping):
+        return {str(name): _without_none(item) for name, item in content.items() if item is not None}
+    return [_without_none(item) for item in content] if isinstance(content, list | tuple) else content
 
 
 def terms_of(collection: Collection) -> Terms:
@@ -313,11 +313,11 @@ def plan_of(collection: Collection) -> Plan:
     Raises:
         ParameterError: if it is none that this version knows.
     """
-    said = dict(collection.plan)
-    if isinstance(product := said["domain"].get("product"), list):
-        said["domain"] = {**said["domain"], "product": dict(product)}
+    content = dict(collection.plan)
+    if isinstance(product := content["domain"].get("product"), list):
+        content["domain"] = {**content["domain"], "product": dict(product)}
     try:
-        return Plan(msgspec.convert(said, PlanDocument))
+        return Plan(msgspec.convert(content, PlanDocument))
     except msgspec.ValidationError:
         raise ParameterError("the plan in the collection is none that this version knows; update discreet.") from None
 
@@ -332,7 +332,7 @@ def withdraw(envelope: bytes, keys: Sequence[Ed25519PrivateKey], *, trust: Seque
     before = open_envelope(envelope, [*trust, *map(public_key, keys)], is_known=True)
     if before.state == WITHDRAWN:
         raise ParameterError("the collection is withdrawn already.")
-    said = {**_plain_terms(terms_of(before)), "version": before.version + 1, "state": WITHDRAWN}
-    said |= {"plan": before.plan, "fingerprint": before.fingerprint, "sampler": before.sampler.document()}
-    said |= {"epsilon": before.epsilon, "lifetime": before.lifetime, "epochs": asdict(before.epochs)}
-    return _sealed({**said, "late": before.late}, keys)
+    fields = {**_plain_terms(terms_of(before)), "version": before.version + 1, "state": WITHDRAWN}
+    fields |= {"plan": before.plan, "fingerprint": before.fingerprint, "sampler": before.sampler.document()}
+    fields |= {"epsilon": before.epsilon, "lifetime": before.lifetime, "epochs": asdict(before.epochs)}
+    return _sealed({**fields, "late": before.late}, keys)

@@ -90,8 +90,8 @@ class Sources:
 
     def __post_init__(self) -> None:
         checked_share("bad_share", self.bad_share)
-        one = isinstance(self.of, str) or _is_table(self.of) or not isinstance(self.of, Iterable)
-        named = (self.of,) if one else tuple(self.of)
+        is_single = isinstance(self.of, str) or _is_table(self.of) or not isinstance(self.of, Iterable)
+        named = (self.of,) if is_single else tuple(self.of)
         wrong = [place for place in named if not isinstance(place, str | File) and not _is_table(place)]
         if wrong:
             raise ParameterError(
@@ -108,7 +108,7 @@ class Sources:
     @property
     def named(self) -> list[File]:
         """The files and folders, without tables; errors as for `matched`."""
-        return [found for place in self.of if not _is_table(place) for found in matched(place)]
+        return [path for place in self.of if not _is_table(place) for path in matched(place)]
 
     @property
     def tables(self) -> list[Any]:
@@ -135,9 +135,9 @@ def _is_table(place: object) -> bool:
     return hasattr(place, "__arrow_c_stream__") or hasattr(place, "sparkSession")
 
 
-def sources_of(given: Any) -> Sources:
+def sources_of(reports: Any) -> Sources:
     """Return sources; files, folders, URLs and tables alone are read with the usual care."""
-    return given if isinstance(given, Sources) else Sources(given)
+    return reports if isinstance(reports, Sources) else Sources(reports)
 
 
 # Rows per part: enough work to be worth handing out. Rows and bytes per batch: what stays in the cache while it is
@@ -252,8 +252,8 @@ class Partition:
 
     def _of_table(self, sift: bool, most: int, public: Sequence[str] = ()) -> Iterator[tuple[Checked, pa.RecordBatch]]:
         assert self.table is not None
-        own = [column.name for column in self.mechanism.columns]
-        names = own if self.form is None else self.form.names(self.mechanism)
+        own_names = [column.name for column in self.mechanism.columns]
+        names = own_names if self.form is None else self.form.names(self.mechanism)
         none = not public
         for batch in read_groups(self.table, self.groups, most, [*names, *public], labels=public):
             none = False
@@ -297,7 +297,7 @@ class Partition:
             yield reports, pa.record_batch(columns, list(self.public))
 
     def _of_lines(self, sift: bool, most: int) -> Iterator[tuple[Checked, None]]:
-        found = 0
+        count = 0
         assert self.state is not None
         assert not isinstance(self.path, HeldTable)
         self.state.check(self.path)
@@ -306,11 +306,11 @@ class Partition:
                 if sift:
                     yield json_reports.sift_json(self.mechanism, texts, form=self.form), None
                 else:
-                    reports = json_reports.from_json(self.mechanism, texts, first=found, form=self.form)
+                    reports = json_reports.from_json(self.mechanism, texts, first=count, form=self.form)
                     yield (reports, Counter()), None
-                found += len(texts)
-        if self.rows is not None and found != self.rows:
-            raise DataError(f"the file holds {found} lines where its manifest says {self.rows}.")
+                count += len(texts)
+        if self.rows is not None and count != self.rows:
+            raise DataError(f"the file holds {count} lines where its manifest says {self.rows}.")
         self.state.check(self.path)
 
 
@@ -515,14 +515,14 @@ class Survey:
         """
         sealed, others = list[tuple[Place, SealedBatch]](), list[tuple[Place, SealedBatch]]()
         for path, parts in _by_file(self.parts).items():
-            n, found = sum(part.seen.n for part in parts), sum(part.seen.digest for part in parts) % MODULUS
+            n, checksum = sum(part.seen.n for part in parts), sum(part.seen.digest for part in parts) % MODULUS
             facts = _sealed_facts(parts[0])
             if facts is None:
-                others.append((path, SealedBatch("", found, n)))
+                others.append((path, SealedBatch("", checksum, n)))
                 continue
-            if facts[DIGEST] not in {None, spelled(found)}:
+            if facts[DIGEST] not in {None, spelled(checksum)}:
                 raise DataError(f"{path} holds other reports than it says; take the file once more from where it came.")
-            sealed.append((path, SealedBatch(batch_name(facts), found, n)))
+            sealed.append((path, SealedBatch(batch_name(facts), checksum, n)))
         for path, tally in self.tallies.items():
             others += [(path, batch) for batch in tally.batches]
             # Of a tally of an earlier version no more is known than its bytes.
@@ -533,21 +533,21 @@ class Survey:
 
     def _refuse_twice(self, sources: Sequence[tuple[Place, SealedBatch]]) -> None:
         """Refuse reports that are there twice: in two sources, or in one and in all others together."""
-        seen: dict[int, list[tuple[Place, SealedBatch]]] = {}
+        by_digest: dict[int, list[tuple[Place, SealedBatch]]] = {}
         alike = Counter(batch.n for _, batch in sources)
         for path, batch in sources:
-            for first, other in seen.setdefault(batch.digest, []):
+            for first, other in by_digest.setdefault(batch.digest, []):
                 if batch.is_same(other):
                     # One name that was signed for is one batch, however few reports it has.
                     signed = bool(batch.name) and batch.name == other.name
                     chance = 0.0 if signed else comb(alike[batch.n], 2) * self._equal_by_chance(path)
                     _judge(f"the same {batch.n:,} reports twice: {first} and {path}", "name one of them", chance)
-            seen[batch.digest].append((path, batch))
+            by_digest[batch.digest].append((path, batch))
         n, total = sum(batch.n for _, batch in sources), sum(batch.digest for _, batch in sources)
         for path, batch in sources:
             # Names that were signed for are of different batches, whatever their reports.
             both = 2 * batch.n == n and (2 * batch.digest - total) % MODULUS == 0
-            if both and len(sources) > 2 and not all(one.name for _, one in sources):
+            if both and len(sources) > 2 and not all(sealed.name for _, sealed in sources):
                 rest = ", ".join(str(other) for other, _ in sources if other is not path)
                 what = f"the same {batch.n:,} reports twice: {path} and {rest} together"
                 _judge(what, f"leave {path} out", self._equal_by_chance(path))
@@ -576,10 +576,10 @@ def _judge(what: str, advice: str, chance: float) -> None:
 
 
 def _by_file(parts: Sequence[Partition]) -> dict[Place, list[Partition]]:
-    found: dict[Place, list[Partition]] = {}
+    by_path: dict[Place, list[Partition]] = {}
     for part in parts:
-        found.setdefault(part.path, []).append(part)
-    return found
+        by_path.setdefault(part.path, []).append(part)
+    return by_path
 
 
 def _sealed_facts(part: Partition) -> dict[str, Any] | None:
@@ -619,14 +619,14 @@ def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> 
     tallies = {path: read_tally(path, mechanism) for path in files if is_tally(path)}
     if tallies:
         refuse_public(public)
-    held = [HeldTable(f"table {number}", table_of(one)) for number, one in enumerate(read.tables, start=1)]
+    held = [HeldTable(f"table {number}", table_of(table)) for number, table in enumerate(read.tables, start=1)]
     places: list[Place] = [*(path for path in files if path not in tallies), *held]
-    parts, kept = list[Partition](), 0
+    parts, held_size = list[Partition](), 0
     for place in places:
         parts += partitions_of(place, mechanism, trust_plan=read.trust_plan, public=public)
         if isinstance(place, RemoteFile):
-            kept += place.held
-            if kept > _MOST_HELD:
+            held_size += place.held
+            if held_size > _MOST_HELD:
                 place.release()
     forms = {id(part.path): part.form for part in parts if part.form is not None}
     unread, kind = [name for part in parts for name in part.unread], "tables" if not files else "files"
@@ -638,12 +638,12 @@ def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> 
 def _promised(rows: Mapping[Any, int], tallies: Mapping[File, Tally], parts: list[Partition]) -> list[Partition]:
     """Return parts that hold as many rows as their manifests state; lines are counted when they are read."""
     whole = [replace(part, rows=rows.get(part.path)) if part.rows is None else part for part in parts]
-    found = Counter[Place]({path: one.n for path, one in tallies.items()})
+    counts = Counter[Place]({path: tally.n for path, tally in tallies.items()})
     for part in whole:
-        found[part.path] += part.rows or 0
+        counts[part.path] += part.rows or 0
     for path, wanted in rows.items():
-        if found[path] != wanted:
-            raise DataError(f"{path} holds {found[path]} reports where its manifest says {wanted}.")
+        if counts[path] != wanted:
+            raise DataError(f"{path} holds {counts[path]} reports where its manifest says {wanted}.")
     return whole
 
 

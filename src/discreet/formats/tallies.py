@@ -55,9 +55,9 @@ def write_tally(path: str | Path, tally: Tally, *, force: bool = False, facts: M
 
 def put_tally(path: Path, tally: Tally, *, facts: Mapping[str, Any] = _NO_FACTS) -> None:
     """Write a tally into an existing file."""
-    said = {**facts, "n": tally.n, "support": len(tally.support), "simulated": tally.simulated, **_known(tally, facts)}
+    head = {**facts, "n": tally.n, "support": len(tally.support), "simulated": tally.simulated, **_known(tally, facts)}
     counts = array_of(np.concatenate([tally.support, tally.clear]))
-    schema = pa.schema([pa.field("count", pa.int64())], metadata=stamp("tally", tally.fingerprint, **said))
+    schema = pa.schema([pa.field("count", pa.int64())], metadata=stamp("tally", tally.fingerprint, **head))
     sink = TableFile(path, schema)
     try:
         sink.write_table(pa.Table.from_arrays([counts], schema=schema))

@@ -63,12 +63,12 @@ def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1
 
     def count_block(start: int, stop: int) -> NDArray[np.int64]:
         whole = start + (stop - start) // group * group
-        found = _count_groups(rows[start:whole], abreast)
+        totals = _count_groups(rows[start:whole], abreast)
         if whole < stop:
             rest = np.zeros((group, width), np.uint8)
             rest[: stop - whole] = rows[whole:stop]
-            found += _count_groups(rest, abreast)
-        return found
+            totals += _count_groups(rest, abreast)
+        return totals
 
     parts = map_blocks(count_block, count, block=block, threads=threads)
     counts: NDArray[np.int64] = np.sum(parts, axis=0)
@@ -439,16 +439,16 @@ def _if_set(word: Any, mask: Any, value: Any) -> Any:
 
 @compiled()
 def _masks(first: int) -> Any:
-    one = np.uint32(1 << first)
+    bit = np.uint32(1 << first)
     return (
-        one,
-        np.uint32(one << 1),
-        np.uint32(one << 2),
-        np.uint32(one << 3),
-        np.uint32(one << 4),
-        np.uint32(one << 5),
-        np.uint32(one << 6),
-        np.uint32(one << 7),
+        bit,
+        np.uint32(bit << 1),
+        np.uint32(bit << 2),
+        np.uint32(bit << 3),
+        np.uint32(bit << 4),
+        np.uint32(bit << 5),
+        np.uint32(bit << 6),
+        np.uint32(bit << 7),
     )
 
 
@@ -469,7 +469,7 @@ def _trailing_zeros(_: Any, word: Any) -> Any:
 @compiled()
 def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArray[np.int64]) -> None:
     """Change drawn places of marks, in place, and count ``missing`` down."""
-    one, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
+    unit, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
     for i in range(marks.shape[0]):
         row = marks[i]
         left, sets = abs(missing[i]), np.uint64(missing[i] > 0)
@@ -478,7 +478,7 @@ def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArr
             place = np.uint64(places[i, j])
             word = row[place >> six]
             # 1 where the place is not yet as it should be: the loop has no branch but its end.
-            change = ((word >> (place & low)) & one) ^ sets
+            change = ((word >> (place & low)) & unit) ^ sets
             row[place >> six] = word ^ (change << (place & low))
             left -= np.int64(change)
             j += 1
@@ -492,7 +492,7 @@ def list_members(marks: NDArray[np.uint64], out: NDArray[Any]) -> None:
 
 @compiled()
 def _list(marks: NDArray[np.uint64], listed: NDArray[Any], out: NDArray[Any]) -> None:
-    one = np.uint64(1)
+    unit = np.uint64(1)
     for i in range(marks.shape[0]):
         count = np.uint64(0)
         for lane in range(marks.shape[1]):
@@ -502,7 +502,7 @@ def _list(marks: NDArray[np.uint64], listed: NDArray[Any], out: NDArray[Any]) ->
             while word:
                 for k in range(_ABREAST):
                     listed[at + np.uint64(k)] = base + _trailing_zeros(word)
-                    word &= word - one
+                    word &= word - unit
                 at += np.uint64(_ABREAST)
         for k in range(out.shape[1]):
             out[i, k] = listed[k]

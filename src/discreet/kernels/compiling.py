@@ -106,15 +106,17 @@ def only_owners_write(folder: Path, *, source: Path | None = None) -> bool:
             # Windows: temporary files and caches are in the user's own profile.
             return here.is_dir()
         owners = {0, os.geteuid()} | ({source.stat().st_uid} if source is not None and source.exists() else set())
-        found, above = here.stat(), [parent.stat() for parent in here.parents]
+        status, above = here.stat(), [node.stat() for node in here.parents]
     except OSError:
         return False
     return (
-        stat.S_ISDIR(found.st_mode)
-        and found.st_uid in owners
-        and not found.st_mode & stat.S_IWOTH
+        stat.S_ISDIR(status.st_mode)
+        and status.st_uid in owners
+        and not status.st_mode & stat.S_IWOTH
         # In a sticky folder, such as /tmp, only the owner of an entry can put another in its place.
-        and all(one.st_uid in owners and (one.st_mode & (stat.S_IWOTH | stat.S_ISVTX)) != stat.S_IWOTH for one in above)
+        and all(
+            node.st_uid in owners and (node.st_mode & (stat.S_IWOTH | stat.S_ISVTX)) != stat.S_IWOTH for node in above
+        )
     )
 
 

@@ -112,8 +112,8 @@ def _column_sums(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         digits = _sums_of_halves(digits)
     bits = np.unpackbits(digits.view(np.uint8).reshape(len(digits), 8, width), axis=2, bitorder="little")
     weights = 1 << np.arange(len(digits))
-    found: NDArray[np.int64] = weights @ bits.sum(axis=1, dtype=np.int64)
-    return found
+    sums: NDArray[np.int64] = weights @ bits.sum(axis=1, dtype=np.int64)
+    return sums
 
 
 def _sums_of_halves(digits: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -262,10 +262,10 @@ def invert(
     for _, features, weights in entries:
         _count_features(features, weights, offsets)
     np.cumsum(offsets, out=offsets)
-    owners, kept, place = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], dtype), offsets[:-1].copy()
+    owners, amounts, place = np.empty(offsets[-1], np.int32), np.empty(offsets[-1], dtype), offsets[:-1].copy()
     for rows, features, weights in entries:
-        _scatter_features(rows, features, weights, place, (owners, kept))
-    return offsets, owners, kept
+        _scatter_features(rows, features, weights, place, (owners, amounts))
+    return offsets, owners, amounts
 
 
 @compiled()
@@ -279,13 +279,13 @@ def _count_features(features: _Numbers, weights: NDArray[np.integer[Any]], offse
 def _scatter_features(
     rows: _Ints, features: _Numbers, weights: NDArray[np.integer[Any]], place: _Ints, out: Any
 ) -> None:
-    owners, kept = out
+    owners, amounts = out
     for row in range(rows.size - 1):
         for i in range(rows[row], rows[row + 1]):
             feature = features[i]
             if feature != ABSENT and weights[i] != 0:
                 owners[place[feature]] = row
-                kept[place[feature]] = weights[i]
+                amounts[place[feature]] = weights[i]
                 place[feature] += 1
 
 
@@ -322,14 +322,14 @@ def count_keys(offsets: _Ints, keys: _Ints) -> tuple[_Ints, _Ints, NDArray[np.in
     Returns:
         ``(rows + 1,)`` offsets of the result, its keys, ascending in each row, and how often each came.
     """
-    counts, found = np.empty(keys.size, np.int32), np.zeros(offsets.size, np.int64)
+    counts, distinct = np.empty(keys.size, np.int32), np.zeros(offsets.size, np.int64)
 
     def count(start: int, stop: int) -> None:
-        _count_keys(offsets, keys, counts, found, (start, stop))
+        _count_keys(offsets, keys, counts, distinct, (start, stop))
 
     rows = offsets.size - 1
     map_blocks(count, rows, block=rows_per_task(rows))
-    packed = np.cumsum(found)
+    packed = np.cumsum(distinct)
     _pack(offsets, packed, keys, counts)
     return packed, keys[: packed[-1]].copy(), counts[: packed[-1]].copy()
 
@@ -358,7 +358,7 @@ def _sort(keys: _Ints) -> None:
 
 
 @compiled()
-def _count_keys(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], found: _Ints, rows: Any) -> None:
+def _count_keys(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], distinct: _Ints, rows: Any) -> None:
     for row in range(rows[0], rows[1]):
         part, many = keys[offsets[row] : offsets[row + 1]], counts[offsets[row] : offsets[row + 1]]
         _sort(part)
@@ -372,7 +372,7 @@ def _count_keys(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], found: _
                 part[different] = part[i]
                 many[different] = 1
                 different += 1
-        found[row + 1] = different
+        distinct[row + 1] = different
 
 
 @compiled()

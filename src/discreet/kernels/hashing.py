@@ -417,23 +417,23 @@ def _hash(
     head = 4 * _POOL_LANES
     _walk(coefficients, first, min(head, out.size), prime, out)
     if count > head:
-        one, two, three = (
+        once, twice, thrice = (
             np.empty(_POOL_LANES, np.uint32),
             np.empty(_POOL_LANES, np.uint32),
             np.empty(_POOL_LANES, np.uint32),
         )
         y = out[head - _POOL_LANES : head].copy()
         for lane in range(_POOL_LANES):
-            one[lane] = _less(y[lane], out[head - 2 * _POOL_LANES + lane], modulus)
+            once[lane] = _less(y[lane], out[head - 2 * _POOL_LANES + lane], modulus)
             before = _less(out[head - 2 * _POOL_LANES + lane], out[head - 3 * _POOL_LANES + lane], modulus)
             earlier = _less(out[head - 3 * _POOL_LANES + lane], out[lane], modulus)
-            two[lane] = _less(one[lane], before, modulus)
-            three[lane] = _less(two[lane], _less(before, earlier, modulus), modulus)
+            twice[lane] = _less(once[lane], before, modulus)
+            thrice[lane] = _less(twice[lane], _less(before, earlier, modulus), modulus)
         for place in range(head, count, _POOL_LANES):
             for lane in range(_POOL_LANES):
-                two[lane] = _plus(two[lane], three[lane], modulus)
-                one[lane] = _plus(one[lane], two[lane], modulus)
-                y[lane] = _plus(y[lane], one[lane], modulus)
+                twice[lane] = _plus(twice[lane], thrice[lane], modulus)
+                once[lane] = _plus(once[lane], twice[lane], modulus)
+                y[lane] = _plus(y[lane], once[lane], modulus)
                 out[place + lane] = y[lane]
     _reduce(out, count, buckets)
 
@@ -443,12 +443,12 @@ def _walk(coefficients: NDArray[np.uint32], first: int, count: int, prime: int, 
     modulus = np.uint32(prime)
     y, y1 = _evaluate(coefficients, first, prime), _evaluate(coefficients, first + 1, prime)
     y2, y3 = _evaluate(coefficients, first + 2, prime), _evaluate(coefficients, first + 3, prime)
-    one, next_one, last_one = _less(y1, y, modulus), _less(y2, y1, modulus), _less(y3, y2, modulus)
-    two, next_two = _less(next_one, one, modulus), _less(last_one, next_one, modulus)
-    three = _less(next_two, two, modulus)
+    once, next_once, last_once = _less(y1, y, modulus), _less(y2, y1, modulus), _less(y3, y2, modulus)
+    twice, next_twice = _less(next_once, once, modulus), _less(last_once, next_once, modulus)
+    thrice = _less(next_twice, twice, modulus)
     for i in range(count):
         out[i] = y
-        y, one, two = _plus(y, one, modulus), _plus(one, two, modulus), _plus(two, three, modulus)
+        y, once, twice = _plus(y, once, modulus), _plus(once, twice, modulus), _plus(twice, thrice, modulus)
 
 
 @compiled()
@@ -509,11 +509,11 @@ def sum_mixed(words: NDArray[np.uint64], keys: NDArray[np.uint64]) -> tuple[int,
             # Multiplied alone, the highest bits of words would cancel each other.
             total += (word ^ (word >> _HALF)) * keys[place]
         total ^= total >> _HALF
-        one = total * keys[size + 1]
-        one ^= one >> _HALF
+        product = total * keys[size + 1]
+        product ^= product >> _HALF
         other = total * keys[size + 2]
         other ^= other >> _HALF
-        low += one & _LOW
-        middle += one >> _HALF
+        low += product & _LOW
+        middle += product >> _HALF
         high += other
     return low, middle, high  # type: ignore[return-value]

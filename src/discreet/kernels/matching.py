@@ -99,14 +99,14 @@ _EVERYBODY = -1
 
 
 @compiled()
-def locate(scores: _Ints, found: int, bins: Any, places: _Numbers) -> None:
+def locate(scores: _Ints, count: int, bins: Any, places: _Numbers) -> None:
     """Return, for each score, twice the number of thresholds below it, plus 1 if it is one.
 
     In one piece for all of them: a call per score, of a function that takes arrays, would cost more than the search.
     Without a branch where a cell has at most one threshold, and unsigned, which spares the check for negative indices.
     """
     thresholds, (least, most), first, coarse, shift = bins
-    for i in range(found):
+    for i in range(count):
         score = scores[i]
         above = min(max(score, least), most) - least
         wide = above >> shift
@@ -130,7 +130,7 @@ def _add_row(index: Any, queries: Any, row: int, sums: _Ints, touched: _Numbers)
     """Add the weighted features of one row to their owners' sums; return the number of owners with a first entry."""
     offsets, owners, weights = index
     rows, features, counts = queries
-    found = 0
+    new = 0
     for q in range(rows[row], rows[row + 1]):
         feature = features[q]
         count = np.int64(counts[q])
@@ -138,15 +138,15 @@ def _add_row(index: Any, queries: Any, row: int, sums: _Ints, touched: _Numbers)
             owner = owners[i]
             before = sums[owner]
             # Always written, kept only if new: without a branch.
-            touched[found] = owner
-            found += before == 0
+            touched[new] = owner
+            new += before == 0
             sums[owner] = before + count * weights[i]
-    return found
+    return new
 
 
 @compiled()
-def _worth(seen: int, total: int, contrast: float, floor: float, scale: float) -> int:
-    share = seen / total
+def _worth(hits: int, total: int, contrast: float, floor: float, scale: float) -> int:
+    share = hits / total
     if contrast > 0.0:
         return round(log1p(contrast * share) * scale)
     # As a difference of rounded numbers, so that the floor cancels exactly.
@@ -157,18 +157,18 @@ def _worth(seen: int, total: int, contrast: float, floor: float, scale: float) -
 def _add_reports(parts: Any, probe: int, room: Any) -> int:
     _, index, queries, worth = parts
     reports, contrasts, totals, floor, scale = worth
-    sums, touched, seen, here = room[:4]
-    found = 0
+    sums, touched, hits, here = room[:4]
+    count = 0
     for report in range(reports[probe], reports[probe + 1]):
-        for i in range(_add_row(index, queries, report, seen, here)):
+        for i in range(_add_row(index, queries, report, hits, here)):
             owner = here[i]
-            gain = _worth(seen[owner], totals[owner], contrasts[report], floor, scale)
-            seen[owner] = 0
+            gain = _worth(hits[owner], totals[owner], contrasts[report], floor, scale)
+            hits[owner] = 0
             if gain > 0:
-                touched[found] = owner
-                found += sums[owner] == 0
+                touched[count] = owner
+                count += sums[owner] == 0
                 sums[owner] += gain
-    return found
+    return count
 
 
 @compiled()
@@ -198,28 +198,28 @@ def _add_crowd(parts: Any, probe: int, room: Any) -> int:
 
 
 @compiled()
-def _take(room: Any, found: int, floor: int) -> int:
+def _take(room: Any, crowd: int, floor: int) -> int:
     """Write the scores of candidates with a sum, then the floor; clear the sums; return the number of scores.
 
     Args:
         room: of the task.
-        found: as many are listed, or `_EVERYBODY`.
+        crowd: as many are listed, or `_EVERYBODY`.
         floor: of the probe.
     """
     sums, touched, scores = room[0], room[1], room[5]
-    taken = 0
-    if found == _EVERYBODY:
+    count = 0
+    if crowd == _EVERYBODY:
         for i in range(sums.size):
-            scores[taken] = floor + sums[i]
-            taken += sums[i] > 0
+            scores[count] = floor + sums[i]
+            count += sums[i] > 0
             sums[i] = 0
     else:
-        for i in range(found):
-            scores[taken] = floor + sums[touched[i]]
-            taken += sums[touched[i]] > 0
+        for i in range(crowd):
+            scores[count] = floor + sums[touched[i]]
+            count += sums[touched[i]] > 0
             sums[touched[i]] = 0
-    scores[taken] = floor
-    return taken
+    scores[count] = floor
+    return count
 
 
 @compiled()
@@ -230,12 +230,12 @@ def _room(candidates: int) -> Any:
         np.empty(candidates + 1, np.int32),
         np.empty(candidates + 1, np.int32),
     )
-    seen, here, scores = (
+    hits, here, scores = (
         np.zeros(candidates, np.int64),
         np.empty(candidates + 1, np.int32),
         np.empty(candidates + 1, np.int64),
     )
-    return sums, touched, seen, here, places, scores
+    return sums, touched, hits, here, places, scores
 
 
 @compiled()
@@ -246,19 +246,19 @@ def rank_probes(parts: Any, people: Any, bins: Any, rows: Any, out: Any) -> None
     room = _room(candidates)
     sums, places, scores = room[0], room[4], room[5]
     for probe in range(rows[0], rows[1]):
-        found, own, floor = _add_crowd(parts, probe, room), genuine[probe], parts[0][probe]
+        crowd, true_score, floor = _add_crowd(parts, probe, room), genuine[probe], parts[0][probe]
         # Oneself is nobody else: gains nothing, and is not among the rest either.
         sums[users[probe]], above, equal = 0, 0, 1
-        others = _take(room, found, floor)
+        others = _take(room, crowd, floor)
         locate(scores, others + 1, bins, places)
         for i in range(others):
-            above += scores[i] > own
-            equal += scores[i] == own
+            above += scores[i] > true_score
+            equal += scores[i] == true_score
             counts[np.uint32(places[i])] += 1
         rest = candidates - 1 - others
         counts[places[others]] += rest
-        greater[probe] = above + rest * (floor > own)
-        ties[probe] = equal + rest * (floor == own)
+        greater[probe] = above + rest * (floor > true_score)
+        ties[probe] = equal + rest * (floor == true_score)
 
 
 @compiled()
@@ -268,12 +268,12 @@ def lead_probes(parts: Any, people: Any, unit: float, rows: Any, out: Any) -> No
     odds, ties, holds = out
     room = _room(candidates)
     sums, scores = room[0], room[5]
-    own = np.zeros(2, np.int64)
+    true_scores = np.zeros(2, np.int64)
     for probe in range(rows[0], rows[1]):
-        found, floor = _add_crowd(parts, probe, room), parts[0][probe]
+        crowd, floor = _add_crowd(parts, probe, room), parts[0][probe]
         for which in range(2):
-            own[which] = floor + (sums[users[which, probe]] if users[which, probe] >= 0 else 0)
-        others = _take(room, found, floor)
+            true_scores[which] = floor + (sums[users[which, probe]] if users[which, probe] >= 0 else 0)
+        others = _take(room, crowd, floor)
         rest, best = candidates - others, floor
         for i in range(others):
             best = max(best, scores[i])
@@ -288,7 +288,7 @@ def lead_probes(parts: Any, people: Any, unit: float, rows: Any, out: Any) -> No
                 left_out = True
         odds[probe], ties[probe] = -log(max(mass, _TINY)), same
         for which in range(2):
-            holds[which, probe] = users[which, probe] >= 0 and own[which] == best
+            holds[which, probe] = users[which, probe] >= 0 and true_scores[which] == best
 
 
 @compiled()
@@ -322,9 +322,9 @@ def score_pairs(parts: Any, probes: _Ints, owners: _Ints, scores: _Ints) -> None
             scores[i] += _sum_of_pair(index, queries, probe, owner)
             continue
         for report in range(reports[probe], reports[probe + 1]):
-            seen = _sum_of_pair(index, queries, report, owner)
-            if seen:
-                scores[i] += max(_worth(seen, totals[owner], contrasts[report], floor, scale), 0)
+            hits = _sum_of_pair(index, queries, report, owner)
+            if hits:
+                scores[i] += max(_worth(hits, totals[owner], contrasts[report], floor, scale), 0)
 
 
 # A task has sums and counts of its own, so there are few of them; their number does not depend on the threads.
@@ -380,8 +380,8 @@ class Problem:
         """Return the problem of some probes only, by ascending index, where scores are plain sums."""
         rows, features, counts = self.queries
         lengths = np.diff(rows)
-        kept = np.repeat(np.isin(np.arange(lengths.size), chosen), lengths)
-        queries = np.append(0, np.cumsum(lengths[chosen])), features[kept], counts[kept]
+        entries = np.repeat(np.isin(np.arange(lengths.size), chosen), lengths)
+        queries = np.append(0, np.cumsum(lengths[chosen])), features[entries], counts[entries]
         return replace(self, users=self.users[chosen], constants=self.constants[chosen], queries=queries)
 
 

@@ -41,7 +41,7 @@ def take_atoms(genuine: Scores, impostors: Scores, k: int, light: int) -> tuple[
         the number of those; the other genuine and the other impostor scores, still sorted.
     """
     n, m = genuine.size, impostors.size
-    kept, others = np.empty_like(genuine), np.empty_like(impostors)
+    genuine_rest, impostor_rest = np.empty_like(genuine), np.empty_like(impostors)
     total, on_light, lights, a, b, i, j = 0.0, 0, 0, 0, 0, 0, 0
     while i < n or j < m:
         value = genuine[i] if j >= m or (i < n and genuine[i] <= impostors[j]) else impostors[j]
@@ -57,24 +57,24 @@ def take_atoms(genuine: Scores, impostors: Scores, k: int, light: int) -> tuple[
             if 0 < x < light:
                 on_light, lights = on_light + x, lights + 1
         else:
-            kept[a : a + x] = value
-            others[b : b + y] = value
+            genuine_rest[a : a + x] = value
+            impostor_rest[b : b + y] = value
             a, b = a + x, b + y
-    return total, on_light, lights, kept[:a], others[:b]
+    return total, on_light, lights, genuine_rest[:a], impostor_rest[:b]
 
 
 @compiled()
 def _distance(x: Any, scores: Scores, left: int, right: int, k: int) -> float:
     """Return the distance of the k-th nearest score among those up to index ``left`` and from index ``right``."""
-    found = 0.0
+    distance = 0.0
     for _ in range(k):
         if left < 0 or (right < scores.size and scores[right] - x < x - scores[left]):
-            found = float(scores[right] - x)
+            distance = float(scores[right] - x)
             right += 1
         else:
-            found = float(x - scores[left])
+            distance = float(x - scores[left])
             left -= 1
-    return found
+    return distance
 
 
 @compiled()
@@ -156,9 +156,9 @@ def generalized_sum(genuine: Scores, impostors: Scores, k: int) -> float:
         while place < impostors.size and impostors[place] < x:
             place += 1
         radius = max(_distance(x, impostors, place - 1, place, k), _distance(x, genuine, i - 1, i + 1, k))
-        own, rho = _within(x, genuine, i - 1, i + 1, radius)
+        near, rho = _within(x, genuine, i - 1, i + 1, radius)
         others, nu = _within(x, impostors, place - 1, place, radius)
-        total += np.log(nu) - np.log(rho) + digamma(float(own)) - digamma(float(others))
+        total += np.log(nu) - np.log(rho) + digamma(float(near)) - digamma(float(others))
     return total
 
 

@@ -77,7 +77,7 @@ def _nearest(index: Any, probes: Any, limits: Any, rows: Any, lists: _Numbers) -
     for probe in range(rows[0], rows[1]):
         row = keys[starts[probe] : starts[probe + 1]]
         sizes = offsets[row + 1] - offsets[row]
-        found, visited = 0, 0
+        count, visited = 0, 0
         for place in np.argsort(sizes, kind="mergesort"):
             visited += sizes[place]
             if visited > budget:
@@ -86,10 +86,10 @@ def _nearest(index: Any, probes: Any, limits: Any, rows: Any, lists: _Numbers) -
             for i in range(offsets[row[place]], offsets[row[place] + 1]):
                 owner = owners[i]
                 # Always written, kept only if new: without a branch.
-                touched[found] = owner
-                found += sums[owner] == 0
+                touched[count] = owner
+                count += sums[owner] == 0
                 sums[owner] += weight * weights[i]
-        _list(sums, touched[:found], lists[probe], most)
+        _list(sums, touched[:count], lists[probe], most)
 
 
 @compiled()

@@ -155,12 +155,12 @@ class PackedBitCodec(BlockLaw):
         self._fill_with_noise(flat, random)
         if self.size % 8:
             rows[:, -1] &= np.uint8((1 << self.size % 8) - 1)
-        told = members >= 0
+        has_member = members >= 0
         lane = _LANES.get(self._row_bytes)
         if lane is not None:
-            rows.view(lane)[:, 0] |= told.astype(lane) << (members & (8 * lane.itemsize - 1)).astype(lane)
+            rows.view(lane)[:, 0] |= has_member.astype(lane) << (members & (8 * lane.itemsize - 1)).astype(lane)
             return
-        bit = told.astype(np.uint8) << (members & 7).astype(np.uint8)
+        bit = has_member.astype(np.uint8) << (members & 7).astype(np.uint8)
         # One flat index is twice as fast as two.
         place = np.arange(0, len(flat), self._row_bytes)
         place += np.maximum(members, 0) >> 3

@@ -529,7 +529,7 @@ class BlockLaw(ABC):
 
     def describe(self) -> dict[str, Any]:
         """Return the integers that determine the law, as values of JSON: its fields, unless it says otherwise."""
-        return {"law": self.kind} | {one.name: getattr(self, one.name) for one in parts_of(self)}
+        return {"law": self.kind} | {part.name: getattr(self, part.name) for part in parts_of(self)}
 
     def spelled(self) -> dict[str, Any]:
         """Return a description from which the law can be made again; see `Registry.law_of`."""
@@ -544,13 +544,13 @@ class BlockLaw(ABC):
         Raises:
             ParameterError: if they define no law; foreign parts may raise other errors.
         """
-        follow = {one.name for one in parts_of(cls) if not one.init}
+        follow = {part.name for part in parts_of(cls) if not part.init}
         return cls(**{name: part for name, part in parts.items() if name not in follow})
 
 
 def parts_of(law: Any) -> tuple[Field[Any], ...]:
     """Return the fields of a law that its description has."""
-    return tuple(one for one in fields(law) if not one.name.startswith("_"))
+    return tuple(part for part in fields(law) if not part.name.startswith("_"))
 
 
 class EvenLaw(BlockLaw):

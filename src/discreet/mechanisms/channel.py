@@ -75,10 +75,10 @@ class MatrixDecoder(Decoder):
         powers = self.matrix @ self.inverse**power
         likely = np.maximum(linear, 0)
         likely /= likely.sum()
-        own = np.diagonal(powers)
-        others = likely @ powers - likely * own
+        diagonal = np.diagonal(powers)
+        others = likely @ powers - likely * diagonal
         constant = others / np.maximum(1 - likely, 1 / tally.n)
-        return constant, own - constant
+        return constant, diagonal - constant
 
     def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` mean squared contributions of the reports to the estimates."""
@@ -196,9 +196,9 @@ class Channel(Mechanism):
             raise ParameterError("matrix must hold probabilities, each row summing to 1.")
 
     @classmethod
-    def of(cls, given: Any) -> "Channel":
+    def of(cls, channel: Any) -> "Channel":
         """Return a channel as it is, or that of a matrix."""
-        return given if isinstance(given, cls) else cls(given)
+        return channel if isinstance(channel, cls) else cls(channel)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Channel) and self.fingerprint == other.fingerprint
@@ -341,8 +341,8 @@ class Channel(Mechanism):
     def evidence(self, data: Data) -> Evidence:
         """Return the evidence of reports, or of a tally of them; see `Mechanism.evidence`."""
         tally = self.judged(data)
-        seen = np.flatnonzero(tally.support)
-        rows = MatrixRows(np.ascontiguousarray(self.matrix[:, seen].T), tally.support[seen].astype(np.float64))
+        used = np.flatnonzero(tally.support)
+        rows = MatrixRows(np.ascontiguousarray(self.matrix[:, used].T), tally.support[used].astype(np.float64))
         everything = np.ones(self.domain.size, dtype=np.bool_)
         # Columns of Q bend the likelihood otherwise than blocks do, so that no variance is read off its diagonal.
         return Evidence(tally, inf, everything, information_left=0.0, blocks=lambda: rows)

@@ -67,7 +67,7 @@ class SetTotals(NamedTuple):
 
     def plus(self, others: "SetTotals") -> "SetTotals":
         """Return those of the unions with other sets, which share no value with these."""
-        return SetTotals(*(one + other for one, other in zip(self, others, strict=True)))
+        return SetTotals(*(total + other for total, other in zip(self, others, strict=True)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,9 +99,9 @@ class SumLaw:
         """Return the law of a tally of a block mechanism, each value a set, given its linear estimate."""
         v, n, s = domain.sensitive_count, tally.n, numbers.truth
         clear = tally.clear.astype(np.float64)
-        seen = float(clear.sum()) / (n * s) if domain.clear_count else 0.0
+        clear_mass = float(clear.sum()) / (n * s) if domain.clear_count else 0.0
         # Shares of those in clear above 1 in all are scaled: they leave nothing for the others.
-        likely = domain.arrange(plausible(domain, linear), clear / (n * s * max(seen, 1.0)))
+        likely = domain.arrange(plausible(domain, linear), clear / (n * s * max(clear_mass, 1.0)))
         multinomial = v > 0 and law.counts.one_per_value
         held, noise = np.zeros(v), np.zeros(v)
         if multinomial:
@@ -121,11 +121,11 @@ class SumLaw:
         if v and not multinomial and law.joint_inclusion(1) is not None:
             kinds = numbers.alike_worths(law.joint_inclusion)
             parts = tuple(
-                AlikeBlocks(own, noisy, tuple(float(joint(count) or 0) for count in range(1, 5)), worth, share)
-                for own, noisy, joint, worth, share in kinds
+                AlikeBlocks(truth, noisy, tuple(float(joint(count) or 0) for count in range(1, 5)), worth, share)
+                for truth, noisy, joint, worth, share in kinds
             )
         whole = values.mapped(lambda each: each.sum(keepdims=True))
-        return cls(values, whole, n, s, max(1 - seen, 0.0) if v else 0.0, parts, multinomial)
+        return cls(values, whole, n, s, max(1 - clear_mass, 0.0) if v else 0.0, parts, multinomial)
 
     def over(self, change: Callable[[FloatArray], FloatArray]) -> "SumLaw":
         """Return the law of other sets, of which each is a sum of these."""
@@ -146,8 +146,8 @@ class SumLaw:
     @cached_property
     def holds_all(self) -> BoolArray:
         """``(m,)`` booleans: true for sets that hold all values that blocks cover, where others go in clear."""
-        found: BoolArray = (self.sets.covered == self.whole.covered) & (self.whole.in_clear > 0)
-        return found
+        is_whole: BoolArray = (self.sets.covered == self.whole.covered) & (self.whole.in_clear > 0)
+        return is_whole
 
     @cached_property
     def binomial(self) -> BoolArray:
@@ -184,10 +184,10 @@ class SumLaw:
         if not self.parts:
             return none
         rest = sets.mapped(lambda each: -each).plus(self.whole)
-        own, others = self._variances(sets, none), self._variances(rest, none)
+        inner, others = self._variances(sets, none), self._variances(rest, none)
         total = float(self._variances(self.whole, none[:1])[0])
-        found = (own + total - others) / (2 * total) if total > _NO_TOTAL * float(own.max()) else none
-        return np.where(sets.covered == 0, 0.0, np.where(self.holds_all, 1.0, found))
+        share = (inner + total - others) / (2 * total) if total > _NO_TOTAL * float(inner.max()) else none
+        return np.where(sets.covered == 0, 0.0, np.where(self.holds_all, 1.0, share))
 
     @cached_property
     def plausible(self) -> FloatArray:
@@ -208,10 +208,10 @@ class SumLaw:
         return np.maximum(second - sets.likely**2, 0) / self.n
 
     def _shape(self, sets: SetTotals, control: FloatArray) -> ValueSets:
-        seen = float(self.whole.told[0]) / (self.n * self.truth)
+        whole_clear = float(self.whole.told[0]) / (self.n * self.truth)
         # At most what there are.
-        told = sets.told / (self.n * self.truth * max(seen, 1.0))
-        return ValueSets(sets.covered, told, control, int(self.whole.covered[0]), self.mass)
+        clear_mass = sets.told / (self.n * self.truth * max(whole_clear, 1.0))
+        return ValueSets(sets.covered, clear_mass, control, int(self.whole.covered[0]), self.mass)
 
 
 def worth_moments(numbers: LinearDecoder | Design, mass: PerValue) -> tuple[WorthMoment, WorthMoment]:

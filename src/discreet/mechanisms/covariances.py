@@ -55,8 +55,8 @@ def _of_blocks_to(membership: Membership, domain: Domain, numbers: LinearDecoder
 
 def _of_clear_to(domain: Domain, numbers: LinearDecoder, weights: FloatArray) -> FloatArray:
     """Return the ``(N,)`` contributions of values in clear to a weighted sum."""
-    silent, _, own = numbers.clear_worth
-    worth: FloatArray = own * weights[domain.clear_codes]
+    silent, _, own_worth = numbers.clear_worth
+    worth: FloatArray = own_worth * weights[domain.clear_codes]
     return worth + float(np.sum(silent * weights[domain.sensitive_codes]))
 
 
@@ -266,8 +266,8 @@ class BlockRatios(LikelihoodRatios):
             else:
                 yield weights[start : start + step] * (1 + mean), gains
         if self.rest:
-            told = np.append(np.zeros(len(self.members)), 1 / self.rest)
-            yield np.array([self.truth * self.rest]), told[None] - 1
+            ratios = np.append(np.zeros(len(self.members)), 1 / self.rest)
+            yield np.array([self.truth * self.rest]), ratios[None] - 1
 
     @cached_property
     def _blocks(self) -> tuple[Blocks, FloatArray | float]:
@@ -299,5 +299,5 @@ class OutputRatios(LikelihoodRatios):
     def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield all outputs that are possible; see `LikelihoodRatios`."""
         q = self.point @ self.matrix
-        seen = q > 0
-        yield q[seen], (self.matrix[:, seen] / q[seen]).T - 1
+        possible = q > 0
+        yield q[possible], (self.matrix[:, possible] / q[possible]).T - 1

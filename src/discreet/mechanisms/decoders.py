@@ -81,7 +81,7 @@ class BlockDecoder(Decoder):
         def arranged(*pair: PerValue) -> FloatArray:
             # One number for all values is not spelled out.
             each = zip(pair, sizes, strict=True)
-            spread = [np.broadcast_to(np.asarray(one, float), (*rows, size)) for one, size in each if size]
+            spread = [np.broadcast_to(np.asarray(part, float), (*rows, size)) for part, size in each if size]
             return spread[0] if len(spread) == 1 else self.domain.arrange(*spread)
 
         return arranged(sensitive[0], clear[0]), arranged(sensitive[1], clear[1])
@@ -150,20 +150,20 @@ class BlockDecoder(Decoder):
 
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
         """Return ``(|X|,)`` variances of the pool bias, which more reports do not lessen, from the linear estimates."""
-        found, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
+        variance, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
         if self.numbers.pool_bias and n > 1:
             mass, values = self._mass_seen(tally), linear[chosen]
             constant, slope = (numbers[chosen] for numbers in self.variance_of(mass))
             noise = np.maximum(constant + slope * values - values**2, 0) / (n - 1)
-            found[chosen] = (1 - 1 / n) * self.numbers.pool_bias.estimated(values, noise, mass)
-        return found
+            variance[chosen] = (1 - 1 / n) * self.numbers.pool_bias.estimated(values, noise, mass)
+        return variance
 
     def _mass_seen(self, tally: Tally) -> Any:
         """Return the estimate of p(X_S) from the number of reports in clear."""
         if self.domain.sensitive_count == 0:
             return 0.0
-        told = tally.clear_total / (tally.n * self.numbers.truth) if self.domain.clear_count else 0.0
-        return np.clip(1 - told, 0.0, 1.0)
+        clear_mass = tally.clear_total / (tally.n * self.numbers.truth) if self.domain.clear_count else 0.0
+        return np.clip(1 - clear_mass, 0.0, 1.0)
 
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` covariances of estimates of these variances with their sum; see `LinearDecoder`."""
@@ -177,15 +177,15 @@ class BlockDecoder(Decoder):
 
     def covariances_at(self, p: FloatArray) -> FloatArray | None:
         """Return n times the ``(|X|, |X|)`` covariances of the estimate, for a true p; see `Decoder`."""
-        found = covariance_at(self.domain, self.law, self.numbers, p)
-        if found is not None or len(p) > _MOST_SIMULATED:
-            return None if found is None else found.matrix(np.arange(len(p)))
+        covariance = covariance_at(self.domain, self.law, self.numbers, p)
+        if covariance is not None or len(p) > _MOST_SIMULATED:
+            return None if covariance is None else covariance.matrix(np.arange(len(p)))
         n, total, squares = _SIMULATED * max(len(p), _SIMULATED), np.zeros(len(p)), np.zeros((len(p), len(p)))
         # Not drawn: as many people of each value as are expected.
         codes = np.minimum(np.searchsorted(np.cumsum(p), (np.arange(n) + 0.5) / n), len(p) - 1)
         random = SeededRandom(20261123)
-        for one in np.array_split(codes, -(-n * len(p) // _AT_ONCE)):
-            worth = self.worth(self.maker.obfuscate_codes(one, random=random))
+        for batch in np.array_split(codes, -(-n * len(p) // _AT_ONCE)):
+            worth = self.worth(self.maker.obfuscate_codes(batch, random=random))
             total += worth.sum(axis=0)
             squares += worth.T @ worth
         return squares / n - np.outer(total, total) / n**2
@@ -232,13 +232,13 @@ class BlockDecoder(Decoder):
             inside, beside = self.numbers.block_worths(self.law.contains(reports.blocks))
             whole[np.ix_(with_block, domain.sensitive_codes)] = inside
             whole[np.ix_(with_block, domain.clear_codes)] = beside
-        told = np.flatnonzero(in_clear)
-        if len(told):
-            silent, other, own = self.numbers.clear_worth
+        clear_rows = np.flatnonzero(in_clear)
+        if len(clear_rows):
+            silent, other, own_worth = self.numbers.clear_worth
             if reports.block_count < reports.n:
-                whole[np.ix_(told, domain.sensitive_codes)] = silent
-            whole[np.ix_(told, domain.clear_codes)] = other
-            whole[told, reports.clear] = own
+                whole[np.ix_(clear_rows, domain.sensitive_codes)] = silent
+            whole[np.ix_(clear_rows, domain.clear_codes)] = other
+            whole[clear_rows, reports.clear] = own_worth
         return whole
 
     @cached_property

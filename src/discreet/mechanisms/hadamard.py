@@ -74,8 +74,8 @@ class HadamardColumns(IndexedLaw):
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return ``(v,)`` T, by a Walsh-Hadamard transform of the column counts."""
-        found: IntArray = (counts.sum() + counting.walsh_hadamard(counts)[1 : self.size + 1]) // 2
-        return found
+        support: IntArray = (counts.sum() + counting.walsh_hadamard(counts)[1 : self.size + 1]) // 2
+        return support
 
     def membership_of(self, counts: IntArray) -> "DistinctColumns":
         """Return the matrix of all columns."""
@@ -84,8 +84,8 @@ class HadamardColumns(IndexedLaw):
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
         rows = np.arange(1, self.size + 1, dtype=np.uint64)
-        found: BoolArray = np.bitwise_count(blocks["column"].astype(np.uint64)[:, None] & rows) & 1 == 0
-        return found
+        contained: BoolArray = np.bitwise_count(blocks["column"].astype(np.uint64)[:, None] & rows) & 1 == 0
+        return contained
 
 
 def _contain(row: AnyArray, drawn: AnyArray, out: AnyArray) -> None:
@@ -111,8 +111,8 @@ class DistinctColumns(WholeAlphabet):
         return self._half_sum(np.asarray(weights, dtype=np.float64))[1 : self.size + 1]
 
     def _half_sum(self, values: FloatArray) -> FloatArray:
-        found: FloatArray = (values.sum() + counting.walsh_hadamard(values)) / 2
-        return found
+        half: FloatArray = (values.sum() + counting.walsh_hadamard(values)) / 2
+        return half
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

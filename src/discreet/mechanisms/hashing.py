@@ -175,7 +175,7 @@ class HashBuckets(HashedBlocks):
         self, alpha: AnyArray, z: AnyArray, noise: AnyArray, wanted: tuple[AnyArray, BoolArray], out: Blocks
     ) -> None:
         """Write blocks from alpha - 1, z, noise, and the members that are wanted with who wants one."""
-        lane, (members, told) = alpha.dtype.type, wanted
+        lane, (members, truthful) = alpha.dtype.type, wanted
         prime, buckets = lane(self.prime), lane(self.buckets)
         alpha += lane(1)
         out["alpha"][:] = alpha
@@ -187,7 +187,7 @@ class HashBuckets(HashedBlocks):
         np.minimum(beta, beta + prime, out=out["beta"], casting="unsafe")
         # The member's bucket or the noise.
         z -= z // buckets * buckets
-        chosen(told, z, noise, out["bucket"])
+        chosen(truthful, z, noise, out["bucket"])
 
     @property
     def _lane(self) -> Any:
@@ -214,12 +214,12 @@ class HashBuckets(HashedBlocks):
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
-        found, start = np.zeros((len(blocks["alpha"]), self.size), np.bool_), 0
+        contained, start = np.zeros((len(blocks["alpha"]), self.size), np.bool_), 0
         # The members are P/g of v values, and no hash function need be inverted for them.
         for counts, values in self.members(blocks):
-            found[np.repeat(np.arange(start, start + len(counts)), counts), values] = True
+            contained[np.repeat(np.arange(start, start + len(counts)), counts), values] = True
             start += len(counts)
-        return found
+        return contained
 
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
         """List blocks by inverting the hash functions: alpha z + beta mod P for z = bucket, bucket + g, ... < P."""
@@ -472,8 +472,8 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
             hashed = self._reduced(hashed)
             hashed = np.minimum(hashed, hashed - np.uint64(self.prime))
         small = hashed.astype(np.uint32)
-        found: AnyArray = small - small // np.uint32(self.buckets) * np.uint32(self.buckets)
-        return found
+        multiple: AnyArray = small - small // np.uint32(self.buckets) * np.uint32(self.buckets)
+        return multiple
 
     def _reduced(self, products: AnyArray) -> AnyArray:
         """Return numbers below 2^64 modulo P; modulo 2^31 - 1 only nearly, without a division.

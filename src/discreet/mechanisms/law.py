@@ -92,8 +92,8 @@ def spelled(domain: Domain, law: BlockLaw, numbers: LinearDecoder) -> FloatArray
     listed, chances = law.alphabet()
     weights, contained = chances.astype(np.float64), law.contains(listed)
     blocks = np.broadcast_to(numbers.noisy * weights, (domain.size, len(weights))).copy()
-    told = np.where(contained.T, numbers.truth * weights / np.reshape(numbers.inclusion, (-1, 1)), 0.0)
-    blocks[domain.sensitive_codes] += told[: domain.sensitive_count]
+    shares = np.where(contained.T, numbers.truth * weights / np.reshape(numbers.inclusion, (-1, 1)), 0.0)
+    blocks[domain.sensitive_codes] += shares[: domain.sensitive_count]
     in_clear = np.zeros((domain.size, domain.clear_count))
     in_clear[domain.clear_codes, np.arange(domain.clear_count)] = numbers.truth
     return np.hstack([blocks, in_clear])
@@ -151,8 +151,8 @@ class BlockMechanism(Mechanism):
         _ = self.threshold
 
     def __repr__(self) -> str:
-        changed = [one for one in self.options() if getattr(self, one.name) != one.default]
-        options = [f"{one.name}={_short(getattr(self, one.name))}" for one in changed]
+        changed = [option for option in self.options() if getattr(self, option.name) != option.default]
+        options = [f"{option.name}={_short(getattr(self, option.name))}" for option in changed]
         listed = [repr(self.domain), f"epsilon={self.epsilon!r}", *options, f"plan={self.fingerprint[:12]}"]
         return f"{type(self).__name__}({', '.join(listed)})"
 
@@ -165,12 +165,12 @@ class BlockMechanism(Mechanism):
     @classmethod
     def options(cls) -> tuple[Field[Any], ...]:
         """Return the fields beyond domain and epsilon."""
-        return tuple(one for one in fields(cls) if one.name not in ("domain", "epsilon"))
+        return tuple(option for option in fields(cls) if option.name not in ("domain", "epsilon"))
 
     @classmethod
     def needs_options(cls) -> bool:
         """Return true if the mechanism has an option without a default."""
-        return any(one.default is MISSING for one in cls.options())
+        return any(option.default is MISSING for option in cls.options())
 
     @property
     def settings(self) -> dict[str, float]:
@@ -279,9 +279,9 @@ class BlockMechanism(Mechanism):
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return true if nonnegative counts could be those of n reports."""
-        told = total(clear)
-        fits = told <= n and len(support) > 0
-        return self.counts.is_consistent(support, self.block_count(n, told)) if fits else told == n
+        clear_count = total(clear)
+        fits = clear_count <= n and len(support) > 0
+        return self.counts.is_consistent(support, self.block_count(n, clear_count)) if fits else clear_count == n
 
     def blocks_of_unknown(self, reports: Reports) -> Blocks:
         """Return the blocks of the reports that are not in clear, which the likelihood reads."""
@@ -321,15 +321,15 @@ class BlockMechanism(Mechanism):
         that value alone.
         """
         self.checked_reports(reports)
-        found = np.zeros((reports.n, self.domain.size))
+        rows = np.zeros((reports.n, self.domain.size))
         in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
-        found[np.flatnonzero(in_clear), reports.clear.astype(np.int64)] = 1
+        rows[np.flatnonzero(in_clear), reports.clear.astype(np.int64)] = 1
         noisy = np.flatnonzero(~in_clear)
         if len(noisy):
-            found[noisy] = 1
+            rows[noisy] = 1
             contained = self.law.contains(self.blocks_of_unknown(reports))
-            found[np.ix_(noisy, self.domain.sensitive_codes)] += self.contrasts * contained
-        return found
+            rows[np.ix_(noisy, self.domain.sensitive_codes)] += self.contrasts * contained
+        return rows
 
     def channel(self) -> Channel:
         """Return the mechanism spelled out as a matrix; see `Mechanism.channel`."""

@@ -184,15 +184,15 @@ class Mechanism(ReportMaker):
     tags: tuple[str, ...] = ()
 
     @classmethod
-    def checked(cls, given: object) -> Self:
+    def checked(cls, mechanism: object) -> Self:
         """Return a mechanism of this class, or refuse another object.
 
         Raises:
             ParameterError: if it is none.
         """
-        if not isinstance(given, cls):
-            raise ParameterError(f"mechanism must be a block mechanism, got {type(given).__name__}.")
-        return given
+        if not isinstance(mechanism, cls):
+            raise ParameterError(f"mechanism must be a block mechanism, got {type(mechanism).__name__}.")
+        return mechanism
 
     @property
     def maker(self) -> "Mechanism":
@@ -530,8 +530,8 @@ class GroupedCounts:
         if groups > self.groups:
             more = GroupedCounts.of_nobody(self.mechanism, 2 * groups)
             for name in ("people", "support", "clear"):
-                own = getattr(self, name)
-                getattr(more, name)[: len(own)] = own
+                array = getattr(self, name)
+                getattr(more, name)[: len(array)] = array
                 setattr(self, name, getattr(more, name))
 
     def add(self, reports: Reports, groups: AnyArray) -> None:

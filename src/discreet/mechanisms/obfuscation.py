@@ -48,11 +48,11 @@ def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Re
         chunk = codes[start : start + CHUNK]
         draw = _draw_together if len(chunk) >= BATCH else _draw_each
         out = {name: column[filled : filled + len(chunk)] for name, column in blocks.items()}
-        told = draw(mechanism, chunk, random, out)
+        is_clear = draw(mechanism, chunk, random, out)
         filled += len(chunk)
-        if told is not None and in_clear is not None:
-            in_clear[start : start + len(chunk)] = told
-            clear.append(chunk.astype(stored).compress(told))
+        if is_clear is not None and in_clear is not None:
+            in_clear[start : start + len(chunk)] = is_clear
+            clear.append(chunk.astype(stored).compress(is_clear))
             filled -= 0 if mechanism.clear_blocks else len(clear[-1])
     # A view would keep the memory of the rows that were not filled.
     blocks = blocks if filled == len(codes) else {name: column[:filled].copy() for name, column in blocks.items()}
@@ -75,11 +75,11 @@ def _draw_each(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: 
         mechanism.law.draw(or_noise(codes, truth), random, out)
         return None
     slot = slots[codes]
-    told: BoolArray = truth & (slot < 0)
-    members = or_noise(slot, truth & ~told)
-    members = members if mechanism.clear_blocks else members[~told]
+    is_clear: BoolArray = truth & (slot < 0)
+    members = or_noise(slot, truth & ~is_clear)
+    members = members if mechanism.clear_blocks else members[~is_clear]
     mechanism.law.draw(members, random, _first(out, len(members)))
-    return told
+    return is_clear
 
 
 def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: Blocks) -> BoolArray | None:
@@ -91,19 +91,19 @@ def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, o
     slot: AnyArray = slots.take(codes)
     # Noise that comes with the coins is for those who do not tell the truth; here others send some too.
     coins = Coins(half_toss(n, threshold, random)) if mechanism.clear_blocks else law.coins(n, threshold, random)
-    told: BoolArray = coins.truth & (slot < 0)
+    is_clear: BoolArray = coins.truth & (slot < 0)
     if mechanism.clear_blocks:
-        law.fill(slot, Coins(coins.truth & ~told), random, out)
-        return told
-    rows = np.flatnonzero(~told)
+        law.fill(slot, Coins(coins.truth & ~is_clear), random, out)
+        return is_clear
+    rows = np.flatnonzero(~is_clear)
     if coins.noise is None or len(out) > 1:
         law.fill(slot.take(rows), coins.take(rows), random, _first(out, len(rows)))
-        return told
+        return is_clear
     # One choice among finished symbols, not among all that they are made of.
     law.fill(slot, coins, random, out)
     for column in out.values():
         column[: len(rows)] = column.take(rows)
-    return told
+    return is_clear
 
 
 def _first(blocks: Blocks, rows: int) -> dict[str, AnyArray]:

@@ -31,14 +31,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from math import fsum, inf, isclose, isfinite
+from math import fsum, inf, isclose
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, WordArray, sealed
 from discreet.core.arithmetic import bisected
-from discreet.core.checks import checked_epsilon, checked_whole, real_number, shown
+from discreet.core.checks import checked_epsilon, checked_positive, checked_whole, real_number, shown
 from discreet.core.columns import of_parameter
 from discreet.core.domain import Domain, WithBots, checked_domain, sensitive_mask
 from discreet.core.random import RandomSource, fresh_words, noise_weight, uniform_below
@@ -71,19 +71,19 @@ class GroupEpsilons(tuple[float, ...]):
     @classmethod
     def over(cls, groups: IntArray, epsilons: Iterable[float]) -> Self:
         """Return the epsilons of groups of values."""
-        made = cls(epsilons)
-        made.groups = groups
-        return made
+        group_epsilons = cls(epsilons)
+        group_epsilons.groups = groups
+        return group_epsilons
 
     @classmethod
-    def of(cls, domain: Domain, epsilon: float, said: PerValueEpsilons) -> Self:
+    def of(cls, domain: Domain, epsilon: float, per_value: PerValueEpsilons) -> Self:
         """Return the groups that follow from the epsilon of every sensitive value.
 
         Args:
             domain: the values and which of them are sensitive.
             epsilon: the largest promise, in nats.
-            said: see `PerValueEpsilons`. ``values`` of a group are said as what is sensitive in a `Domain` is: labels,
-                a mask, a predicate, patterns of a product, points of a grid.
+            per_value: see `PerValueEpsilons`. ``values`` of a group are said as what is sensitive in a `Domain` is:
+                labels, a mask, a predicate, patterns of a product, points of a grid.
 
         Raises:
             ParameterError: if a sensitive value has no epsilon, or a value has two, or is not sensitive or not in the
@@ -96,15 +96,15 @@ class GroupEpsilons(tuple[float, ...]):
                 "a personalized mechanism must have one epsilon for all values and bots; "
                 "choose a mechanism without epsilons."
             )
-        if isinstance(said, cls):
-            if len(said.groups) != max(domain.sensitive_count, 1) or max(said) > epsilon:
+        if isinstance(per_value, cls):
+            if len(per_value.groups) != max(domain.sensitive_count, 1) or max(per_value) > epsilon:
                 raise ParameterError(
                     f"epsilons must be said anew for {domain.sensitive_count} sensitive values, at most {epsilon!r}, "
-                    f"got those of {len(said.groups)} values, up to {max(said)!r}."
+                    f"got those of {len(per_value.groups)} values, up to {max(per_value)!r}."
                 )
-            return said
-        places, epsilons = _read(domain, epsilon, said)
-        epsilons = [min(one, epsilon) for one in epsilons]
+            return per_value
+        places, epsilons = _read(domain, epsilon, per_value)
+        epsilons = [min(number, epsilon) for number in epsilons]
         missing = domain.sensitive_count - int(np.count_nonzero(places))
         if missing:
             first = int(np.argmax(domain.sensitive & (places == 0)))
@@ -141,39 +141,43 @@ def picked(table: AnyArray, groups: AnyArray) -> AnyArray:
     return entries
 
 
-def _read(domain: Domain, epsilon: float, said: Any) -> tuple[AnyArray, list[float]]:
+def _read(domain: Domain, epsilon: float, per_value: Any) -> tuple[AnyArray, list[float]]:
     """Return epsilons, and for each of the |X| values the place of its own among them, from 1 on; 0 if it has none."""
-    if isinstance(said, Mapping):
-        return _of_labels(domain, epsilon, said)
-    if not isinstance(said, Sequence) or isinstance(said, str | bytes):
+    if isinstance(per_value, Mapping):
+        return _of_labels(domain, epsilon, per_value)
+    if not isinstance(per_value, Sequence) or isinstance(per_value, str | bytes):
         raise ParameterError(
             f"epsilons must be a mapping from label to epsilon, or a list of groups with values and epsilon, "
-            f"got {type(said).__name__}."
+            f"got {type(per_value).__name__}."
         )
-    places, epsilons = np.zeros(domain.size, dtype=smallest_unsigned(len(said) + 1)), []
-    for place, group in enumerate(said):
+    places, epsilons = np.zeros(domain.size, dtype=smallest_unsigned(len(per_value) + 1)), []
+    for place, group in enumerate(per_value):
         if not isinstance(group, Mapping) or set(group) != _GROUP:
             raise ParameterError(f"group {place} of epsilons must have values and epsilon, and nothing else.")
         mask = _mask_of_group(domain, group["values"], place)
         first = int(np.argmax(mask))
         name = _name(domain, first) if mask[first] else f"group {place}, which has no values"
-        epsilons.append(_checked(real_number(group["epsilon"]), epsilon, group["epsilon"], name))
+        epsilons.append(_checked(epsilon, group["epsilon"], name))
         _refuse_clear(domain, mask)
         _refuse_twice(domain, np.flatnonzero(mask & (places > 0)))
         places[mask] = place + 1
     return places, epsilons
 
 
-def _of_labels(domain: Domain, epsilon: float, said: Mapping[Any, Any]) -> tuple[AnyArray, list[float]]:
-    codes, wanted = _codes_of_labels(domain, list(said)), list(said.values())
-    plain = {type(one) for one in wanted} <= {int, float}
-    numbers = [float(one) if abs(one) < _LARGE else inf for one in wanted] if plain else list(map(real_number, wanted))
+def _of_labels(domain: Domain, epsilon: float, per_value: Mapping[Any, Any]) -> tuple[AnyArray, list[float]]:
+    codes, wanted = _codes_of_labels(domain, list(per_value)), list(per_value.values())
+    plain = {type(number) for number in wanted} <= {int, float}
+    numbers = (
+        [float(number) if abs(number) < _LARGE else inf for number in wanted]
+        if plain
+        else list(map(real_number, wanted))
+    )
     different = sorted(set(numbers))
-    for one in different:
-        if not 0 < one <= epsilon * (1 + _SAME):
+    for promise in different:
+        if not 0 < promise <= epsilon * (1 + _SAME):
             # Named by the first value that is given it; nan is not even equal to itself.
             first = next(place for place, number in enumerate(numbers) if not 0 < number <= epsilon * (1 + _SAME))
-            _checked(numbers[first], epsilon, wanted[first], _name(domain, codes[first]))
+            _checked(epsilon, wanted[first], _name(domain, codes[first]))
     places = np.zeros(domain.size, dtype=smallest_unsigned(len(different) + 1))
     places[codes] = np.searchsorted(different, numbers) + 1
     _refuse_clear(domain, places > 0)
@@ -204,10 +208,9 @@ def _mask_of_group(domain: Domain, values: Any, place: int) -> BoolArray:
     return np.ones(domain.size, dtype=np.bool_) if mask is None else mask
 
 
-def _checked(number: float, epsilon: float, wanted: object, name: str) -> float:
+def _checked(epsilon: float, wanted: object, name: str) -> float:
     """Return an epsilon of the values of this name if it is a promise, and none above the largest."""
-    if not (isfinite(number) and number > 0):
-        raise ParameterError(f"epsilon of a value must be a finite number > 0, got {shown(wanted)} for {name}.")
+    number = checked_positive(f"epsilon of {name}", wanted)
     if number > epsilon * (1 + _SAME):
         raise ParameterError(f"epsilon must be the largest promise, {epsilon!r}, but {name} is given {shown(wanted)}.")
     return number
@@ -256,7 +259,7 @@ class WeightedLaw(BlockLaw):
     def describe(self) -> dict[str, Any]:
         """Return the numbers of the groups, and a digest of the groups of values."""
         described = {"law": self.kind, "size": self.size, "levels": self._groups_digest}
-        return described | {one.name: getattr(self, one.name) for one in parts_of(self) if one.name != "groups"}
+        return described | {part.name: getattr(self, part.name) for part in parts_of(self) if part.name != "groups"}
 
     def _check_groups(self, name: str) -> None:
         """Refuse groups that are not integers from 0 on, or have no values, and what are not integers for each group.
@@ -339,9 +342,9 @@ class WeightedSingletons(SymbolLaw, WeightedLaw):
     def keeping(cls, promises: GroupEpsilons) -> "WeightedSingletons":
         """Return the law whose weights are in proportion to beta, rounded down; to at least 1."""
         beta = [noise_weight(epsilon) for epsilon in promises]
-        whole = sum((n * one for n, one in zip(promises.counts, beta, strict=True)), Fraction(0))
+        whole = sum((n * weight for n, weight in zip(promises.counts, beta, strict=True)), Fraction(0))
         room = _MOST_WEIGHT - len(promises.groups)
-        return cls(promises.groups, tuple(max(int(one * room / whole), 1) for one in beta))
+        return cls(promises.groups, tuple(max(int(weight * room / whole), 1) for weight in beta))
 
     @cached_property
     def total(self) -> int:

@@ -436,11 +436,11 @@ class Personalized(Mechanism):
     # The collector
 
     @classmethod
-    def checked(cls, given: object) -> Self:
+    def checked(cls, mechanism: object) -> Self:
         """Return a personalized mechanism, or refuse another object."""
-        if not isinstance(given, cls):
-            raise ParameterError(f"a Personalized mechanism is needed, got {type(given).__name__}.")
-        return given
+        if not isinstance(mechanism, cls):
+            raise ParameterError(f"a Personalized mechanism is needed, got {type(mechanism).__name__}.")
+        return mechanism
 
     @property
     def maker(self) -> BlockMechanism:

@@ -58,10 +58,10 @@ class Enumeration:
     @cached_property
     def contained(self) -> BoolArray:
         """``(m, v)`` booleans: which block contains which value."""
-        found = np.asarray(self.law.contains(self.blocks))
-        if found.shape != (len(self.weights), self.law.size) or found.dtype != np.bool_:
-            raise TypeError(f"contains must be {(len(self.weights), self.law.size)} booleans, got {found.shape}")
-        return found
+        held = np.asarray(self.law.contains(self.blocks))
+        if held.shape != (len(self.weights), self.law.size) or held.dtype != np.bool_:
+            raise TypeError(f"contains must be {(len(self.weights), self.law.size)} booleans, got {held.shape}")
+        return held
 
     @cached_property
     def inclusions(self) -> tuple[Fraction, ...]:
@@ -106,9 +106,9 @@ class Enumeration:
             yield f"groups must be ({v},) numbers below {len(law.inclusions)}, that of the probabilities stated."
             return
         stated, rho = ([shares[at] for at in groups] for shares in (law.inclusions, law.conditional_inclusions))
-        for x, found in enumerate(self.inclusions):
-            if found != stated[x]:
-                yield f"pi of value {x} must be {_short(found)}, as counted, the law states {_short(stated[x])}."
+        for x, number in enumerate(self.inclusions):
+            if number != stated[x]:
+                yield f"pi of value {x} must be {_short(number)}, as counted, the law states {_short(stated[x])}."
                 return
         if v == 1 or any(law.conditional_variation):
             return
@@ -117,15 +117,15 @@ class Enumeration:
         counted = self._sums(self.contained @ factors)
         weighted = [share * int(factor) for share, factor in zip(rho, factors, strict=True)]
         total = sum(weighted, Fraction(0))
-        for x, found in enumerate(counted):
-            if found != stated[x] * (int(factors[x]) + total - weighted[x]):
+        for x, number in enumerate(counted):
+            if number != stated[x] * (int(factors[x]) + total - weighted[x]):
                 yield from self._wrong_pair(x, rho)
                 return
 
     def _wrong_pair(self, x: int, rho: list[Fraction]) -> Iterator[str]:
         pairs = self._sums(self.contained[:, x].astype(np.int64))
-        for other, found in enumerate(pairs):
-            share = found / self.inclusions[x] if self.inclusions[x] else Fraction(0)
+        for other, pair in enumerate(pairs):
+            share = pair / self.inclusions[x] if self.inclusions[x] else Fraction(0)
             if other != x and share != rho[other]:
                 yield (
                     f"rho of value {other}, given {x}, must be {_short(share)}, as counted, the law states "
@@ -143,10 +143,10 @@ class Enumeration:
         law.draw(members, SeededRandom(_SEED), drawn)
         if (strange := np.count_nonzero(found_among(keys(drawn), keys(self.blocks)) < 0)) > 0:
             yield f"blocks that are drawn must be in the alphabet, {strange} of {_DRAWS} are not."
-        told = np.flatnonzero(members >= 0)
-        without = np.count_nonzero(~law.contains(drawn)[told, members[told]])
+        rows = np.flatnonzero(members >= 0)
+        without = np.count_nonzero(~law.contains(drawn)[rows, members[rows]])
         if without:
-            yield f"a block must contain its member, {without} of {len(told)} do not."
+            yield f"a block must contain its member, {without} of {len(rows)} do not."
         if flawed := np.count_nonzero(law.flaws(drawn)):
             yield f"blocks that are drawn must not be flawed, {flawed} of {_DRAWS} are."
 
@@ -157,9 +157,9 @@ class Enumeration:
         if flawed.shape != possible.shape:
             yield f"flaws must be one per block, {possible.shape}, got {flawed.shape}."
             return
-        for wrong, told in ((flawed & possible, "sent must not be flawed"), (~flawed & ~possible, "not sent must be")):
+        for wrong, rule in ((flawed & possible, "sent must not be flawed"), (~flawed & ~possible, "not sent must be")):
             if count := np.count_nonzero(wrong):
-                yield f"blocks that can be {told} (flaws), {count} of {len(wrong)} are otherwise."
+                yield f"blocks that can be {rule} (flaws), {count} of {len(wrong)} are otherwise."
 
     @cached_property
     def _classes(self) -> tuple[list[Fraction], IntArray]:
@@ -175,7 +175,7 @@ class Enumeration:
         distinct, places = self._classes
         if len(distinct) <= _FEW_WEIGHTS:
             rows = [np.flatnonzero(places == at) for at in range(len(distinct))]
-            parts = [(one, values[at] @ self.contained[at]) for one, at in zip(distinct, rows, strict=True)]
+            parts = [(key, values[at] @ self.contained[at]) for key, at in zip(distinct, rows, strict=True)]
             return [sum((weight * int(part[x]) for weight, part in parts), Fraction(0)) for x in range(self.law.size)]
         noise, denominator = in_whole_numbers(self.weights)
         weighted = noise * values
@@ -196,18 +196,18 @@ def examined(law: BlockLaw) -> tuple[tuple[Fraction, ...] | None, list[str]]:
     Returns:
         pi, or None if it cannot be counted, which is a fault then; and the faults, none of a sound law.
     """
-    found: list[str] = []
+    faults: list[str] = []
     inclusions = None
     try:
         counted = Enumeration(law)
-        found += counted.form_faults()
+        faults += counted.form_faults()
         inclusions = counted.inclusions
-        found += counted.number_faults()
-        if not found:
-            found += [*counted.drawing_faults(), *counted.flaw_faults(_DRAWS)]
+        faults += counted.number_faults()
+        if not faults:
+            faults += [*counted.drawing_faults(), *counted.flaw_faults(_DRAWS)]
     except Exception as failure:  # another package's code, which may raise anything
-        found.append(f"the blocks must be listed, drawn and read, but {type(failure).__name__} was raised: {failure}")
-    return inclusions, found
+        faults.append(f"the blocks must be listed, drawn and read, but {type(failure).__name__} was raised: {failure}")
+    return inclusions, faults
 
 
 def at_small_sizes(*makers: Callable[[int], BlockLaw]) -> Iterator[BlockLaw]:
@@ -241,11 +241,11 @@ def _writable(columns: tuple[Column, ...], most: int) -> Blocks:
             continue
         rest, digit = np.divmod(rest, bound)
         digits.append(digit)
-    found, at = {}, iter(digits)
+    blocks, at = {}, iter(digits)
     for column in columns:
         stacked = np.stack([next(at) for _ in range(column.width or 1)], axis=1).astype(column.dtype)
-        found[column.name] = stacked[:, 0] if column.width is None else stacked
-    return found
+        blocks[column.name] = stacked[:, 0] if column.width is None else stacked
+    return blocks
 
 
 def in_whole_numbers(weights: Any) -> tuple[AnyArray, int]:
@@ -305,9 +305,9 @@ def made_again(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
     """
     parts = {name: _of_text(part) if name in law.wide else part for name, part in description.items() if name != "law"}
     try:
-        made: Any = law.of_parts(parts)
+        rebuilt: Any = law.of_parts(parts)
         # As text: True is no 1 then, and 007 is no 7.
-        is_own = _canonical(spelled_out(made)) == _canonical(description)
+        is_own = _canonical(spelled_out(rebuilt)) == _canonical(description)
     except ParameterError:
         raise
     except Exception:  # parts of any kind from outside, and another package's code
@@ -319,7 +319,7 @@ def made_again(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
             f"the description of a block law of the kind {law.kind!r} must be the one that the law has itself, "
             "got another one."
         )
-    return made  # type: ignore[no-any-return]
+    return rebuilt  # type: ignore[no-any-return]
 
 
 def _canonical(description: dict[str, Any]) -> str:
@@ -327,26 +327,26 @@ def _canonical(description: dict[str, Any]) -> str:
 
 
 def _as_text(part: Any) -> Any:
-    return [str(one) for one in part] if isinstance(part, list | tuple) else str(part)
+    return [str(entry) for entry in part] if isinstance(part, list | tuple) else str(part)
 
 
 def _of_text(part: Any) -> Any:
     """Return the integers of decimal texts; anything else as it is, for the law to refuse."""
     if isinstance(part, list):
-        return [_of_text(one) for one in part]
+        return [_of_text(entry) for entry in part]
     return int(part) if isinstance(part, str) and part.isdecimal() and len(part) <= _DIGITS else part
 
 
-def _fault_of(made: type[BlockMechanism]) -> str | None:
+def _fault_of(candidate: type[BlockMechanism]) -> str | None:
     """Return a sentence on what another package's mechanism does not keep; None if nothing is known against it."""
-    known = {one.name for one in fields(made)}
-    written = {name for name, kind in vars(made).get("__annotations__", {}).items() if "ClassVar" not in str(kind)}
+    known = {option.name for option in fields(candidate)}
+    written = {name for name, kind in vars(candidate).get("__annotations__", {}).items() if "ClassVar" not in str(kind)}
     if lost := sorted(written - known - {"name", "laws", "proposed", "law"}):
         return (
-            f"{', '.join(lost)} must be an option, but {made.__name__} is no dataclass; decorate it with "
+            f"{', '.join(lost)} must be an option, but {candidate.__name__} is no dataclass; decorate it with "
             "@dataclass(frozen=True, eq=False, repr=False, kw_only=True)."
         )
-    laws = at_small_sizes(lambda size: made(Domain(range(size)), 1.0).law)
+    laws = at_small_sizes(lambda size: candidate(Domain(range(size)), 1.0).law)
     return next((fault for law in laws for fault in examined(law)[1]), None)
 
 
@@ -371,32 +371,32 @@ class Registry(Mapping[str, type[BlockMechanism]]):
         # A device that knows its plan need not pay for this import.
         from importlib.metadata import entry_points
 
-        found: dict[str, type[BlockMechanism]] = {}
+        mechanisms: dict[str, type[BlockMechanism]] = {}
         for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
             try:
-                made = point.load()
+                kind = point.load()
             except Exception as failure:  # another package's code, which may raise anything
                 raise ParameterError(
                     f"entry point {point.name!r} of {GROUP} cannot be loaded ({type(failure).__name__}: {failure}); "
                     "mend or remove the package that brings it."
                 ) from None
-            if not (isinstance(made, type) and issubclass(made, BlockMechanism)) or made.name != point.name:
+            if not (isinstance(kind, type) and issubclass(kind, BlockMechanism)) or kind.name != point.name:
                 raise ParameterError(
                     f"entry point {point.name!r} of {GROUP} must be a block mechanism of this name, got "
                     f"{point.value!r}; mend or remove the package that brings it."
                 )
-            if point.name in self.built_in or point.name in found:
+            if point.name in self.built_in or point.name in mechanisms:
                 raise ParameterError(
                     f"entry point {point.name!r} of {GROUP} has the name of another mechanism; remove the package that "
                     "brings it, or rename it there."
                 )
-            if (fault := _fault_of(made)) is not None:
+            if (fault := _fault_of(kind)) is not None:
                 raise ParameterError(
                     f"entry point {point.name!r} of {GROUP} must be a mechanism that is what it states: "
                     f"{fault.rstrip('.')}; mend or remove the package that brings it."
                 )
-            found[point.name] = made
-        return found
+            mechanisms[point.name] = kind
+        return mechanisms
 
     def law_of(self, description: Any) -> BlockLaw:
         """Return the block law of a description that is spelled out; see `spelled_out`.

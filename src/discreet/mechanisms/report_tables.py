@@ -64,25 +64,25 @@ def schema_of(mechanism: ReportMaker, *, simulated: bool = False, facts: Mapping
 
 def schema_beside(mechanism: ReportMaker, public: pa.Schema, *, simulated: bool = False) -> pa.Schema:
     """Return the Arrow schema of reports with public columns beside them, which the stamp names."""
-    own = schema_of(mechanism, simulated=simulated, facts={_PUBLIC: public.names})
-    return pa.schema([*own, *public], metadata=own.metadata)
+    schema = schema_of(mechanism, simulated=simulated, facts={_PUBLIC: public.names})
+    return pa.schema([*schema, *public], metadata=schema.metadata)
 
 
-def stamped_public(found: pa.Schema) -> list[str]:
+def stamped_public(schema: pa.Schema) -> list[str]:
     """Return the names of the public columns of which the stamp says that they are beside the reports."""
     try:
-        names = json.loads((found.metadata or {})[STAMP])[_PUBLIC]
+        names = json.loads((schema.metadata or {})[STAMP])[_PUBLIC]
     except (KeyError, TypeError, ValueError, RecursionError):
         return []
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
-def is_stamped(found: pa.Schema) -> bool:
+def is_stamped(schema: pa.Schema) -> bool:
     """Return true if metadata hold a stamp, of any plan."""
-    return STAMP in (found.metadata or {})
+    return STAMP in (schema.metadata or {})
 
 
-def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
+def read_stamp(schema: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
     """Return the facts of a stamp, checked.
 
     Raises:
@@ -90,7 +90,7 @@ def read_stamp(found: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
         MismatchError: if it belongs to another plan.
     """
     try:
-        facts = json.loads((found.metadata or {})[STAMP])
+        facts = json.loads((schema.metadata or {})[STAMP])
         known = facts["format"] == FORMAT and facts["kind"] == kind and str.isalnum(facts["plan"])
     except (KeyError, TypeError, ValueError, RecursionError):
         known = False
@@ -106,7 +106,7 @@ def to_arrow(mechanism: ReportMaker, reports: Reports) -> pa.Table:
     return report_table(reports, mechanism.columns)
 
 
-def check_schema(mechanism: ReportMaker, found: pa.Schema) -> bool:
+def check_schema(mechanism: ReportMaker, schema: pa.Schema) -> bool:
     """Refuse a table that does not hold reports of this plan.
 
     Returns:
@@ -116,9 +116,9 @@ def check_schema(mechanism: ReportMaker, found: pa.Schema) -> bool:
         DataError: if its columns are not those of the plan.
         MismatchError: if it belongs to another plan.
     """
-    facts = read_stamp(found, "reports", mechanism.fingerprint)
+    facts = read_stamp(schema, "reports", mechanism.fingerprint)
     wanted = schema_of(mechanism)
-    if not found.equals(wanted):
+    if not schema.equals(wanted):
         names = ", ".join(f"{field.name}: {field.type}" for field in wanted)
         raise DataError(
             f"reports of this plan have the columns {names}; these have others, or other types (if another tool "
@@ -139,15 +139,15 @@ def is_bits(column: Column) -> bool:
     return column.width is not None and column.bound is None
 
 
-def check_untyped_schema(mechanism: ReportMaker, found: pa.Schema) -> None:
+def check_untyped_schema(mechanism: ReportMaker, schema: pa.Schema) -> None:
     """Refuse a table that cannot hold reports of this plan.
 
     Raises:
         DataError: if a column is missing, there twice or of another kind; it says which columns there should be.
     """
     columns = mechanism.columns
-    once = all(found.names.count(column.name) == 1 for column in columns)
-    if not once or not all(_fits(column, found.field(column.name).type) for column in columns):
+    once = all(schema.names.count(column.name) == 1 for column in columns)
+    if not once or not all(_fits(column, schema.field(column.name).type) for column in columns):
         wanted = ", ".join(f"{column.name} ({_kind(column)})" for column in columns)
         raise DataError(f"reports of this plan have the columns {wanted}; these have others, or of another kind.")
 
@@ -272,8 +272,8 @@ def _numbers(rows: BoolArray, entries: AnyArray) -> Nullable:
 
 def _whole(numbers: AnyArray) -> BoolArray:
     """Return ``(n,)`` booleans: the floats that are 64-bit integers."""
-    found: BoolArray = (np.trunc(numbers) == numbers) & (np.abs(numbers.astype(np.float64)) < 2.0**63)
-    return found
+    is_whole: BoolArray = (np.trunc(numbers) == numbers) & (np.abs(numbers.astype(np.float64)) < 2.0**63)
+    return is_whole
 
 
 UNSTAMPED = (
@@ -309,8 +309,8 @@ class Form:
 
     def names(self, mechanism: ReportMaker) -> list[str]:
         """Return the names of the columns to read."""
-        said = [(PLAN, self.named), (SIMULATED, self.marked)]
-        return [*(column.name for column in mechanism.columns), *(name for name, there in said if there)]
+        extras = [(PLAN, self.named), (SIMULATED, self.marked)]
+        return [*(column.name for column in mechanism.columns), *(name for name, there in extras if there)]
 
 
 def form_of(
@@ -330,24 +330,24 @@ def form_of(
             ``trust_plan``, or if it cannot hold reports of this plan.
         MismatchError: if the stamp is of another plan, also with ``trust_plan``.
     """
-    simulated, found = None, _without_others(schema, mechanism, public)
-    if is_stamped(found):
-        if found.equals(schema_of(mechanism)) or not trust_plan:
-            check_schema(mechanism, found)
+    simulated, narrowed = None, _without_others(schema, mechanism, public)
+    if is_stamped(narrowed):
+        if narrowed.equals(schema_of(mechanism)) or not trust_plan:
+            check_schema(mechanism, narrowed)
             return None
-        simulated = bool(read_stamp(found, "reports", mechanism.fingerprint).get("simulated"))
-    named, marked = PLAN in found.names, SIMULATED in found.names
+        simulated = bool(read_stamp(narrowed, "reports", mechanism.fingerprint).get("simulated"))
+    named, marked = PLAN in narrowed.names, SIMULATED in narrowed.names
     if simulated is None and not named and not trust_plan:
         raise DataError(UNSTAMPED)
-    check_untyped_schema(mechanism, found)
+    check_untyped_schema(mechanism, narrowed)
     ours = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
-    refuse_clear(set(found.names) - ours)
-    if any(found.names.count(name) > 1 for name in (PLAN, SIMULATED)):
+    refuse_clear(set(narrowed.names) - ours)
+    if any(narrowed.names.count(name) > 1 for name in (PLAN, SIMULATED)):
         raise DataError(f"there must be one column {PLAN!r} and one column {SIMULATED!r} at most, got several.")
-    kind = found.field(SIMULATED).type if marked else pa.null()
+    kind = narrowed.field(SIMULATED).type if marked else pa.null()
     if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         raise DataError(f"a column {SIMULATED!r} must hold true or false; rename it if it means something else.")
-    extra = tuple(name for name in found.names if name not in ours)
+    extra = tuple(name for name in narrowed.names if name not in ours)
     return Form(simulated is None and not named, named, simulated, marked, extra)
 
 

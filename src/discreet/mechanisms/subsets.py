@@ -314,25 +314,25 @@ def draw_subsets(size: int, members: IntArray, random: RandomSource, out: AnyArr
 
 def _draw_piece(size: int, count: int, members: IntArray, random: RandomSource) -> AnyArray:
     rows = np.arange(len(members))
-    taken, listed = _uniform_subsets(size, count, len(members), random)
+    inside, listed = _uniform_subsets(size, count, len(members), random)
     victim = listed[uniform_below(count, len(members), random).astype(np.int64), rows]
     wanted = ((members ^ victim) & ~(members >> 63)) ^ victim
-    absent = taken[rows, wanted] == 0
-    taken[rows, victim] &= ~absent
-    taken[rows, wanted] = 1
-    return np.flatnonzero(taken).reshape(len(members), count) - rows[:, None] * size
+    absent = inside[rows, wanted] == 0
+    inside[rows, victim] &= ~absent
+    inside[rows, wanted] = 1
+    return np.flatnonzero(inside).reshape(len(members), count) - rows[:, None] * size
 
 
 def _uniform_subsets(size: int, count: int, n: int, random: RandomSource) -> tuple[AnyArray, IntArray]:
     """Draw by Floyd's method: ``(n, v)`` marks, and ``(k, n)`` members in the order of drawing."""
-    taken = np.zeros((n, size), dtype=np.bool_)
+    inside = np.zeros((n, size), dtype=np.bool_)
     listed = np.empty((count, n), dtype=np.int64)
     rows = np.arange(n)
     for place, last in enumerate(range(size - count, size)):
         drawn = uniform_below(last + 1, n, random).astype(np.int64)
-        listed[place] = np.where(taken[rows, drawn], last, drawn)
-        taken[rows, listed[place]] = True
-    return taken, listed
+        listed[place] = np.where(inside[rows, drawn], last, drawn)
+        inside[rows, listed[place]] = True
+    return inside, listed
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -98,9 +98,9 @@ class TranslatesLaw(IndexedLaw):
     def _write(self, ranks: AnyArray, truth: BoolArray, drawn: tuple[AnyArray, AnyArray], out: Blocks) -> None:
         noise, numbers = drawn
         modulus = numbers.dtype.type(self.alphabet_size)
-        told = ranks.astype(numbers.dtype) + (modulus - self.elements(numbers))
+        truthful = ranks.astype(numbers.dtype) + (modulus - self.elements(numbers))
         # Below 2 V; what is below V wraps round to more.
-        chosen(truth, np.minimum(told, told - modulus), noise, out[self.index])
+        chosen(truth, np.minimum(truthful, truthful - modulus), noise, out[self.index])
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return ``(v,)`` T: for each value the counts of the translates that contain it, exactly."""
@@ -183,10 +183,10 @@ class SetTranslates(TranslatesLaw):
         checked_whole("modulus", self.modulus, max(checked_whole("size", self.size), 2), _LARGEST_MODULUS)
         most = min(_MOST_ELEMENTS, self.modulus - 1)
         if not isinstance(self.base, tuple) or not 1 <= len(self.base) <= most:
-            given = len(self.base) if isinstance(self.base, tuple) else type(self.base).__name__
-            raise ParameterError(f"base must be a tuple of 1..{most} integers, got {given}.")
+            size = len(self.base) if isinstance(self.base, tuple) else type(self.base).__name__
+            raise ParameterError(f"base must be a tuple of 1..{most} integers, got {size}.")
         whole = all(map(is_whole, self.base)) and self.base[0] >= 0 and self.base[-1] < self.modulus
-        if not whole or any(one >= other for one, other in pairwise(self.base)):
+        if not whole or any(number >= other for number, other in pairwise(self.base)):
             raise ParameterError(f"base must be integers in 0..{self.modulus - 1}, ascending, none of them twice.")
         object.__setattr__(self, "_elements", np.array(self.base, dtype=np.int64))
 
@@ -294,7 +294,7 @@ class TranslateResponse(BlockMechanism):
         if not isinstance(self.base, list | tuple):
             raise ParameterError(f"base must be a list of integers, got {shown(self.base)}.")
         object.__setattr__(self, "modulus", checked_whole("modulus", self.modulus))
-        object.__setattr__(self, "base", tuple(int(one) if is_whole(one) else one for one in self.base))
+        object.__setattr__(self, "base", tuple(int(number) if is_whole(number) else number for number in self.base))
         super().__post_init__()
 
     @property

@@ -402,11 +402,11 @@ def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
         an Altair chart.
     """
     alt = optional("altair")
-    highest = max(float(one.shares.max()) for one in maps)
+    highest = max(float(panel.shares.max()) for panel in maps)
     colour = alt.Color(
         "share:Q", title="share", scale=alt.Scale(scheme="viridis", reverse=True, type="sqrt", domain=[0, highest])
     )
-    rows, cols = (list(range(max(int(one.places[name].max()) for one in maps) + 1)) for name in ("row", "col"))
+    rows, cols = (list(range(max(int(panel.places[name].max()) for panel in maps) + 1)) for name in ("row", "col"))
     marked: dict[str, Any] = {"ticks": False, "labelAngle": 0}
     west, south = (
         alt.Axis(title=title, values=steps[::5], **marked)
@@ -414,9 +414,9 @@ def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
     )
     # Frames tell regions apart without colours.
     stroke = alt.condition("datum.sensitive", alt.value("#ff5a1f"), alt.value(None))
-    frames = {} if all(one.sensitive is None for one in maps) else {"stroke": stroke}
+    frames = {} if all(panel.sensitive is None for panel in maps) else {"stroke": stroke}
     drawn = [
-        alt.Chart(records_of(one.regions))
+        alt.Chart(records_of(panel.regions))
         .mark_rect(strokeWidth=3)
         .encode(
             x=alt.X("col:O", scale=alt.Scale(domain=cols), axis=west),
@@ -425,8 +425,8 @@ def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
             tooltip=["row:O", "col:O", alt.Tooltip("share:Q", format=".2%")],
             **frames,
         )
-        .properties(width=_SIDE, height=_SIDE, title=one.title)
-        for one in maps
+        .properties(width=_SIDE, height=_SIDE, title=panel.title)
+        for panel in maps
     ]
     lines = [alt.hconcat(*drawn[start : start + across]) for start in range(0, len(drawn), across)]
     return alt.vconcat(*lines, title=alt.TitleParams(title, anchor="start", fontSize=15))

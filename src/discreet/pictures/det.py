@@ -145,7 +145,7 @@ def _axis(alt: Any, ends: Sequence[float]) -> Any:
 
 
 def _diagonal(alt: Any, ends: Sequence[Sequence[float]]) -> Any:
-    low, high = max(one[0] for one in ends), min(one[1] for one in ends)
+    low, high = max(end[0] for end in ends), min(end[1] for end in ends)
     values = [{"x": place, "y": place} for place in (low, high)]
     return alt.Chart(records_of(values)).mark_line(strokeDash=[4, 4], color="#999", strokeWidth=1)
 

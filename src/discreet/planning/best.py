@@ -7,7 +7,7 @@ from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.candidates import Requirements, Wishes
 from discreet.planning.central import CentralPlan, CentralTarget, plan_central
-from discreet.planning.compare import LONG, compared
+from discreet.planning.compare import LONG, comparison_of
 
 
 def best(
@@ -20,7 +20,7 @@ def best(
 ) -> BlockMechanism:
     """Return the mechanism with the smallest reports among those with nearly the least error.
 
-    It is that of ``compare(...).best`` in `discreet.planning.compare`, with the same arguments.
+    It is that of ``compare_mechanisms(...).best`` in `discreet.planning.compare`, with the same arguments.
 
     Args:
         domain: the values and which of them are sensitive.
@@ -63,10 +63,10 @@ def best(
         ('rr', 3.93)
     """
     if "standard_error" in wishes:
-        raise TypeError("best() has no argument 'standard_error'; discreet.planning.compare.compare has.")
+        raise TypeError("best() has no argument 'standard_error'; discreet.planning.compare.compare_mechanisms has.")
     asked = Requirements.of(domain, epsilon, users, **wishes)
-    found = compared(asked) if central is None else plan_central(asked, central)
-    chosen = found.best.candidate if isinstance(found, CentralPlan) else found.best
+    comparison = comparison_of(asked) if central is None else plan_central(asked, central)
+    chosen = comparison.best.candidate if isinstance(comparison, CentralPlan) else comparison.best
     if asked.most_seconds is None and chosen.seconds > LONG:
-        warnings.warn(f"{found.recommendation} Say most_seconds to bound it.", UserWarning, stacklevel=2)
+        warnings.warn(f"{comparison.recommendation} Say most_seconds to bound it.", UserWarning, stacklevel=2)
     return chosen.mechanism

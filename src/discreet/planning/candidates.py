@@ -204,9 +204,9 @@ class Requirements:
         if self.target == "sensitive-mass" and not self.people.even:
             raise ParameterError("target 'sensitive-mass' takes a mass alone; with p choose target 'distribution'.")
         for name in ("largest_report", "standard_error", "most_seconds"):
-            given = getattr(self, name)
-            if given is not None:
-                checked_positive(name, given)
+            number = getattr(self, name)
+            if number is not None:
+                checked_positive(name, number)
         checked_finite("within", self.within)
         _ = self.epsilon_each, self.reports
 
@@ -365,7 +365,7 @@ def bounds(requirements: Requirements) -> LeastErrors:
     return LeastErrors(lower_bound(*instance, n), assumed)
 
 
-def compared_mechanisms(requirements: Requirements) -> Iterator[tuple[str, BlockMechanism]]:
+def eligible_mechanisms(requirements: Requirements) -> Iterator[tuple[str, BlockMechanism]]:
     """Yield every mechanism that a domain and an epsilon are enough for, with a name; tuned for the target."""
     domain, epsilon = requirements.domain, requirements.epsilon_each
     # What parameters are tuned for; None for the worst case.
@@ -374,8 +374,8 @@ def compared_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
         if not cls.needs_options():
             # Those of other packages need not be there for every domain.
             with suppress(ParameterError) if name not in BLOCK_MECHANISMS.built_in else nullcontext():
-                made = cls(domain, epsilon, **cls.proposed)
-                yield name, _few_functions(requirements, made) if made.numbers.pool_bias else made
+                mechanism = cls(domain, epsilon, **cls.proposed)
+                yield name, _few_functions(requirements, mechanism) if mechanism.numbers.pool_bias else mechanism
     v, w = domain.sensitive_count, domain.size
     thetas = {"theta=1/2": 0.5}
     if w > 1:
@@ -384,17 +384,19 @@ def compared_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
         # At a very large epsilon its bits would be too rare to be drawn.
         with suppress(ParameterError):
             yield f"unary, {name}", UnaryEncoding(domain, epsilon, theta=theta, **UnaryEncoding.proposed)
-    if planes := [one for one in PLANES.items() if one[0] >= v >= _FEWEST_POINTS]:
+    if planes := [plane for plane in PLANES.items() if plane[0] >= v >= _FEWEST_POINTS]:
         made_planes = (TranslateResponse(domain, epsilon, modulus=points, base=line) for points, line in planes)
         n, p = requirements.reports, requirements.target_p
-        yield "translates, best plane", min(made_planes, key=lambda one: expected_mse(one, n, p))
+        yield "translates, best plane", min(made_planes, key=lambda plane: expected_mse(plane, n, p))
     if mass is not None and domain.clear_count and v:
         yield "design, known mass", BlockDesign(domain, epsilon, sensitive_mass=mass)
 
 
 def with_defaults(mechanism: BlockMechanism) -> Iterator[tuple[BlockMechanism, str]]:
     """Yield a mechanism with the defaults of what is proposed, and their names; nothing if it is the same."""
-    defaults: dict[str, Any] = {one.name: one.default for one in mechanism.options() if one.name in mechanism.proposed}
+    defaults: dict[str, Any] = {
+        part.name: part.default for part in mechanism.options() if part.name in mechanism.proposed
+    }
     usual = replace(mechanism, **defaults)
     if usual != mechanism:
         yield usual, " and ".join(defaults)
@@ -461,10 +463,10 @@ def none_fits(requirements: Requirements, candidates: Sequence[Candidate]) -> st
     size, seconds = requirements.largest_report, requirements.most_seconds
     limits = [] if size is None else [f"reports of at most {size:g} bytes"]
     limits += [] if seconds is None else [f"at most {seconds:g} s of the collector's"]
-    smallest = min(one.largest_bytes for one in candidates)
-    small = [one for one in candidates if size is None or one.largest_bytes <= size]
+    smallest = min(row.largest_bytes for row in candidates)
+    small = [row for row in candidates if size is None or row.largest_bytes <= size]
     quickest = (
-        f", and the quickest of those small enough {in_seconds(min(one.seconds for one in small))} s" if small else ""
+        f", and the quickest of those small enough {in_seconds(min(row.seconds for row in small))} s" if small else ""
     )
     return f"no mechanism has {' and '.join(limits)}; the smallest takes {smallest}{quickest}."
 
@@ -475,7 +477,7 @@ def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, 
     clear_error = None
     if domain.clear_count:
         share, code = (1 - people.mass) / domain.clear_count, domain.clear_codes[0]
-        constant, slope = (float(one[code]) for one in mechanism.decoder.variance_of(people.mass))
+        constant, slope = (float(part[code]) for part in mechanism.decoder.variance_of(people.mass))
         clear_error = sqrt((constant + slope * share - share**2) / n)
     needed = None
     if requirements.standard_error is not None:

@@ -21,7 +21,7 @@ from discreet.core.result_table import NOWHERE, Cells, ResultColumn, ResultTable
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, UnaryEncoding
 from discreet.planning.candidates import Candidate, LeastErrors, Requirements, candidate, none_fits
-from discreet.planning.compare import compare, cost, recommended
+from discreet.planning.compare import compare_mechanisms, cost, recommended
 from discreet.planning.identification import builders
 from discreet.privacy.shuffling import ShuffledGuarantee, shuffled
 
@@ -80,12 +80,12 @@ class CentralTarget:
 
         Delta counts with its certified upper end.
         """
-        found, domain = shuffled(mechanism, users, self.delta), mechanism.domain
-        if found.local <= self.unshuffled(domain):
+        guarantee, domain = shuffled(mechanism, users, self.delta), mechanism.domain
+        if guarantee.local <= self.unshuffled(domain):
             return ""
-        if domain.clear_count and found.curve_towards.delta(self.most_towards)[1] > self.delta:
+        if domain.clear_count and guarantee.curve_towards.delta(self.most_towards)[1] > self.delta:
             return "towards"
-        among = domain.sensitive_count > 1 and found.curve_among.delta(self.epsilon)[1] > self.delta
+        among = domain.sensitive_count > 1 and guarantee.curve_among.delta(self.epsilon)[1] > self.delta
         return "among" if among else ""
 
 
@@ -153,22 +153,22 @@ class CentralPlan(ResultTable):
     def stated(self) -> list[ResultColumn]:
         """Return a row per mechanism; epsilons in nats, sizes in bytes."""
         rows = self.options
-        towards = [one.central.towards for one in rows]
+        towards = [row.central.towards for row in rows]
         numbers = {
-            "among": [one.central.among.upper for one in rows],
+            "among": [row.central.among.upper for row in rows],
             "towards": [np.nan if each is None else each.upper for each in towards],
-            "error": [one.error for one in rows],
-            "gain": [one.gain for one in rows],
+            "error": [row.error for row in rows],
+            "gain": [row.gain for row in rows],
         }
         return [
-            text_column("mechanism", [one.candidate.name for one in rows]),
-            text_column("options", [one.candidate.options for one in rows], shown=NOWHERE),
-            ResultColumn("local", np.array([one.local for one in rows]), format=".4g"),
-            text_column("limit", [one.limit for one in rows]),
+            text_column("mechanism", [row.candidate.name for row in rows]),
+            text_column("options", [row.candidate.options for row in rows], shown=NOWHERE),
+            ResultColumn("local", np.array([row.local for row in rows]), format=".4g"),
+            text_column("limit", [row.limit for row in rows]),
             *(ResultColumn(name, np.array(column), format=".4g") for name, column in numbers.items()),
             ResultColumn(
                 "largest_bytes",
-                np.array([one.candidate.largest_bytes for one in rows]),
+                np.array([row.candidate.largest_bytes for row in rows]),
                 "largest_bytes",
                 format="",
             ),
@@ -238,7 +238,7 @@ def largest_local(
     """
     users, limit = checked_whole("users", users, 2), "local"
 
-    def kept(epsilon: float) -> bool:
+    def holds(epsilon: float) -> bool:
         nonlocal limit
         # At a very large epsilon some mechanisms cannot be made.
         with suppress(ParameterError):
@@ -249,11 +249,11 @@ def largest_local(
 
     high = min(wanted.least, local)
     low = high
-    while kept(high):
+    while holds(high):
         if high == local:
             return build(high), "local"
         low, high = high, min(high * _GROWTH, local)
-    return build(bisected(kept, low, high, _HALVINGS)[0]), limit
+    return build(bisected(holds, low, high, _HALVINGS)[0]), limit
 
 
 def plan_central(requirements: Requirements, wanted: CentralTarget) -> CentralPlan:
@@ -287,7 +287,7 @@ def plan_central(requirements: Requirements, wanted: CentralTarget) -> CentralPl
         {"p": requirements.people.p} if not requirements.people.even else {"sensitive_mass": requirements.people.mass}
     )
     without = min(wanted.unshuffled(domain), requirements.epsilon)
-    alone = compare(domain, without, users, target=requirements.target, **known)
+    alone = compare_mechanisms(domain, without, users, target=requirements.target, **known)
     local_only = sqrt(alone.least.error(worst=worst))
     options, others = [], []
     makers = builders(domain)
@@ -295,16 +295,16 @@ def plan_central(requirements: Requirements, wanted: CentralTarget) -> CentralPl
         makers["unary, best theta"] = partial(UnaryEncoding, domain, theta="optimal")
     for name, build in makers.items():
         mechanism, limit = largest_local(build, requirements.epsilon, users, wanted)
-        one = candidate(requirements, name, mechanism, LeastErrors(None, None))
-        if one.fits:
-            error = sqrt(one.error(worst=worst))
+        plain = candidate(requirements, name, mechanism, LeastErrors(None, None))
+        if plain.fits:
+            error = sqrt(plain.error(worst=worst))
             central = shuffled(mechanism, users, wanted.delta)
-            options.append(CentralOption(one, central, limit, error, local_only / error if error else 1.0))
+            options.append(CentralOption(plain, central, limit, error, local_only / error if error else 1.0))
         else:
-            others.append(one)
+            others.append(plain)
     if not options:
         raise ParameterError(none_fits(requirements, others))
-    options.sort(key=lambda one: one.error)
-    chosen = recommended([one.candidate for one in options], requirements.within, worst=worst)
-    best = next(one for one in options if one.candidate is chosen)
+    options.sort(key=lambda option: option.error)
+    chosen = recommended([option.candidate for option in options], requirements.within, worst=worst)
+    best = next(option for option in options if option.candidate is chosen)
     return CentralPlan(requirements, wanted, tuple(options), best, local_only)

@@ -29,7 +29,7 @@ from discreet.planning.candidates import (
     Wishes,
     bounds,
     candidate,
-    compared_mechanisms,
+    eligible_mechanisms,
     expected_mse,
     fits,
     in_seconds,
@@ -73,11 +73,11 @@ def against_epsilon(requirements: Requirements) -> tuple[Curve, ...]:
         >>> curves[0].name, first[0], last[0], first[1] > last[1]
         ('rr', 0.1, 10.0, True)
     """
-    found: list[tuple[str, float, float]] = []
+    errors: list[tuple[str, float, float]] = []
     for epsilon in _EPSILONS.tolist():
         asked = replace(requirements, epsilon=epsilon)
-        found += [(name, epsilon, error) for name, error in _errors(asked, _fitting(asked))]
-    return _curves(found)
+        errors += [(name, epsilon, error) for name, error in _errors(asked, _fitting(asked))]
+    return _curves(errors)
 
 
 def against_users(requirements: Requirements) -> tuple[Curve, ...]:
@@ -96,25 +96,25 @@ def against_users(requirements: Requirements) -> tuple[Curve, ...]:
     # The mechanisms of the requirements: none is tuned for another number of users.
     fitting = _fitting(requirements)
     asked = [(count, replace(requirements, users=count)) for count in users]
-    return _curves([(name, float(count), error) for count, one in asked for name, error in _errors(one, fitting)])
+    return _curves([(name, float(count), error) for count, need in asked for name, error in _errors(need, fitting)])
 
 
 def _fitting(requirements: Requirements) -> list[tuple[str, BlockMechanism]]:
-    return [(name, one) for name, one in compared_mechanisms(requirements) if fits(requirements, one)]
+    return [(name, mechanism) for name, mechanism in eligible_mechanisms(requirements) if fits(requirements, mechanism)]
 
 
 def _errors(requirements: Requirements, fitting: Iterable[tuple[str, BlockMechanism]]) -> list[tuple[str, float]]:
     n, p = requirements.reports, requirements.target_p
     # Nothing to draw on a logarithmic axis where there is no error.
-    errors = [(name, mse) for name, one in fitting if (mse := expected_mse(one, n, p)) > 0]
+    errors = [(name, mse) for name, mechanism in fitting if (mse := expected_mse(mechanism, n, p)) > 0]
     least = bounds(requirements)
     bound = least.worst if p is None else least.assumed
     return [(name, sqrt(mse)) for name, mse in [*errors, *([(LOWER_BOUND, bound)] if bound else [])]]
 
 
-def _curves(found: Iterable[tuple[str, float, float]]) -> tuple[Curve, ...]:
+def _curves(errors: Iterable[tuple[str, float, float]]) -> tuple[Curve, ...]:
     names: dict[str, list[tuple[float, float]]] = {}
-    for name, x, error in found:
+    for name, x, error in errors:
         names.setdefault(name, []).append((x, error))
     return tuple(Curve(name, tuple(points)) for name, points in names.items())
 
@@ -127,8 +127,8 @@ _BETTER = 0.9
 
 def least(candidates: Sequence[Candidate], *, worst: bool) -> Candidate:
     """Return the candidate with the least error; of equal ones the smallest reports, then the first."""
-    limit = min(one.error(worst=worst) for one in candidates) * SAME
-    return min((one for one in candidates if one.error(worst=worst) <= limit), key=lambda one: one.largest_bytes)
+    limit = min(row.error(worst=worst) for row in candidates) * SAME
+    return min((row for row in candidates if row.error(worst=worst) <= limit), key=lambda row: row.largest_bytes)
 
 
 def recommended(candidates: Sequence[Candidate], within: float, *, worst: bool) -> Candidate:
@@ -143,41 +143,41 @@ def recommended(candidates: Sequence[Candidate], within: float, *, worst: bool) 
         worst: whether the worst case counts, or the people as they are assumed.
     """
     limit = least(candidates, worst=worst).error(worst=worst) * (1 + within) * SAME
-    near = [one for one in candidates if one.error(worst=worst) <= limit]
-    smallest = min(one.largest_bytes for one in near)
-    small = [one for one in near if one.largest_bytes == smallest]
+    near = [row for row in candidates if row.error(worst=worst) <= limit]
+    smallest = min(row.largest_bytes for row in near)
+    small = [row for row in near if row.largest_bytes == smallest]
     limit = least(small, worst=worst).error(worst=worst) * SAME
-    equal = [one for one in small if one.error(worst=worst) <= limit]
-    limit = min(_elsewhere(one, worst=worst) for one in equal) * SAME
-    return min((one for one in equal if _elsewhere(one, worst=worst) <= limit), key=lambda one: one.bytes)
+    equal = [row for row in small if row.error(worst=worst) <= limit]
+    limit = min(_elsewhere(row, worst=worst) for row in equal) * SAME
+    return min((row for row in equal if _elsewhere(row, worst=worst) <= limit), key=lambda row: row.bytes)
 
 
-def _elsewhere(one: Candidate, *, worst: bool) -> float:
+def _elsewhere(row: Candidate, *, worst: bool) -> float:
     # Whoever has no more error at each of these has no larger product.
-    return one.error(worst=not worst) * one.uniform_mse
+    return row.error(worst=not worst) * row.uniform_mse
 
 
-def alternative(candidates: Sequence[Candidate], chosen: Candidate, within: float, *, given: bool) -> Candidate | None:
+def alternative(candidates: Sequence[Candidate], chosen: Candidate, within: float, *, known: bool) -> Candidate | None:
     """Return a candidate nearly best in the worst case, and at least 10% better for the likely distribution.
 
     Args:
         candidates: those whose reports are small enough.
         chosen: the one that is recommended for the worst case.
         within: how much more error than the least is little; 5% at least.
-        given: whether something is known of the people, or the likely distribution is the uniform one.
+        known: whether something is known of the people, or the likely distribution is the uniform one.
 
     Returns:
         the best one there; None if none is that much better.
     """
     limit = least(candidates, worst=True).worst_mse * (1 + max(within, WITHIN)) * SAME
-    near = [one for one in candidates if one.worst_mse <= limit]
-    found = min(near, key=lambda one: likely_mse(one, given=given))
-    return found if likely_mse(found, given=given) < _BETTER * likely_mse(chosen, given=given) else None
+    near = [row for row in candidates if row.worst_mse <= limit]
+    better = min(near, key=lambda row: likely_mse(row, known=known))
+    return better if likely_mse(better, known=known) < _BETTER * likely_mse(chosen, known=known) else None
 
 
-def likely_mse(one: Candidate, *, given: bool) -> float:
+def likely_mse(row: Candidate, *, known: bool) -> float:
     """Return the error for the assumed distribution, or for the uniform one where none is known."""
-    return one.assumed_mse if given else one.uniform_mse
+    return row.assumed_mse if known else row.uniform_mse
 
 
 LONG = 10.0
@@ -200,7 +200,7 @@ def recommendation_sentence(
     worst = requirements.target == "worst-case"
     losses = best.worst if worst else best.assumed
     bound = "" if losses.excess is None else f" and {losses.excess:.2f} times the least possible"
-    kept = f", the smallest within {requirements.within * 100:g}% of the least error" if requirements.within else ""
+    within = f", the smallest within {requirements.within * 100:g}% of the least error" if requirements.within else ""
     needed = ""
     if best.users_needed is not None:
         error = requirements.standard_error
@@ -209,7 +209,7 @@ def recommendation_sentence(
     return (
         f"Use {best.title}: {_people(requirements)} its mean squared error is {'at most ' if worst else ''}"
         f"{losses.mse:.3e}, {_field(requirements, best, candidates)}{bound}; "
-        f"a report takes at most {_bytes(best.largest_bytes)}{kept}{needed}{beside}."
+        f"a report takes at most {_bytes(best.largest_bytes)}{within}{needed}{beside}."
     )
 
 
@@ -226,7 +226,7 @@ def _people(requirements: Requirements) -> str:
 def _field(requirements: Requirements, best: Candidate, candidates: Sequence[Candidate]) -> str:
     """Return the field of mechanisms compared, and the distance of the chosen one from the least error."""
     worst = requirements.target == "worst-case"
-    fitting = sorted((one for one in candidates if one.fits), key=lambda one: one.error(worst=worst))
+    fitting = sorted((row for row in candidates if row.fits), key=lambda row: row.error(worst=worst))
     limit = requirements.largest_report
     small = "" if limit is None else f" whose reports take at most {_bytes(limit)}"
     count = f"the least of all compared{small}"
@@ -234,7 +234,7 @@ def _field(requirements: Requirements, best: Candidate, candidates: Sequence[Can
     if best.error(worst=worst) > lowest.error(worst=worst) * SAME:
         above = _more(best.error(worst=worst) / lowest.error(worst=worst))
         return f"{above} than {count} ({lowest.title}, up to {_bytes(lowest.largest_bytes)} a report)"
-    behind = next((one for one in fitting if one.error(worst=worst) > lowest.error(worst=worst) * SAME), None)
+    behind = next((row for row in fitting if row.error(worst=worst) > lowest.error(worst=worst) * SAME), None)
     if behind is None or lowest.error(worst=worst) == 0:
         return count
     return f"{count} (next is {behind.name}, {_more(behind.error(worst=worst) / lowest.error(worst=worst))})"
@@ -252,11 +252,11 @@ def _bytes(size: float) -> str:
 
 def _beside(requirements: Requirements, best: Candidate, other: Candidate) -> str:
     """Return a clause on an alternative: nearly as good in the worst case, better for the likely distribution."""
-    given = requirements.people.source != "assumed"
+    known = requirements.people.source != "assumed"
     where = "where all values are equally frequent"
-    if given:
+    if known:
         where = "at the given distribution" if not requirements.people.even else "at the given sensitive share"
-    less = 1 - likely_mse(other, given=given) / likely_mse(best, given=given)
+    less = 1 - likely_mse(other, known=known) / likely_mse(best, known=known)
     ratio = other.worst_mse / best.worst_mse
     worse = "no more error" if ratio <= SAME else f"{_more(ratio)} error"
     size = _bytes(other.largest_bytes)
@@ -289,7 +289,7 @@ class MechanismComparison(ResultTable):
 
     Example:
         >>> import discreet as dc
-        >>> comparison = compare(dc.Domain(range(40), sensitive=range(8)), epsilon=1.0, users=10_000)
+        >>> comparison = compare_mechanisms(dc.Domain(range(40), sensitive=range(8)), epsilon=1.0, users=10_000)
         >>> best = comparison.best
         >>> best.name, round(best.worst.mse, 4), round(best.worst.excess, 2), best.largest_bytes
         ('subset', 0.0023, 1.0, 2)
@@ -305,8 +305,8 @@ class MechanismComparison(ResultTable):
     @property
     def rows(self) -> tuple[Candidate, ...]:
         """All that is shown: each candidate, and after it the same with default options, if that is another one."""
-        pairs = ((one, self.usual.get(one.name)) for one in self.candidates)
-        return tuple(one for pair in pairs for one in pair if one is not None)
+        pairs = ((row, self.usual.get(row.name)) for row in self.candidates)
+        return tuple(row for pair in pairs for row in pair if row is not None)
 
     @property
     def heading(self) -> str:
@@ -317,7 +317,9 @@ class MechanismComparison(ResultTable):
     def _shown(self) -> tuple[Cells, str]:
         """Return a heading and a row per mechanism, and the recommendation; a star marks the recommended one."""
         heading, *rows = rows_of(self.stated())
-        cells = [[f"{row[0]}{' *' * (one is self.best)}", *row[1:]] for row, one in zip(rows, self.rows, strict=True)]
+        cells = [
+            [f"{texts[0]}{' *' * (row is self.best)}", *texts[1:]] for texts, row in zip(rows, self.rows, strict=True)
+        ]
         return [heading, *cells], self.recommendation
 
     def stated(self) -> list[ResultColumn]:
@@ -329,16 +331,16 @@ class MechanismComparison(ResultTable):
             return ResultColumn(name, np.array([*numbers]), heading, format=spec, shown=shown)
 
         return [
-            text_column("mechanism", (one.name for one in rows)),
-            text_column("options", (one.options for one in rows)),
-            column("worst_mse", (one.worst.mse for one in rows), "worst MSE", ".3e"),
-            column("assumed_mse", (one.assumed.mse for one in rows), "assumed MSE", ".3e"),
-            column("worst_standard_error", (one.worst.standard_error for one in rows), "worst s.e.", ".3e"),
-            column("rare_sensitive_error", (one.sensitive_error for one in rows)),
-            column("bytes", (one.bytes for one in rows), "bytes", ".2f"),
-            column("seconds", (one.seconds for one in rows), "s", in_seconds),
-            column("largest_bytes", (one.largest_bytes for one in rows)),
-            column("fits", (one.fits for one in rows)),
+            text_column("mechanism", (row.name for row in rows)),
+            text_column("options", (row.options for row in rows)),
+            column("worst_mse", (row.worst.mse for row in rows), "worst MSE", ".3e"),
+            column("assumed_mse", (row.assumed.mse for row in rows), "assumed MSE", ".3e"),
+            column("worst_standard_error", (row.worst.standard_error for row in rows), "worst s.e.", ".3e"),
+            column("rare_sensitive_error", (row.sensitive_error for row in rows)),
+            column("bytes", (row.bytes for row in rows), "bytes", ".2f"),
+            column("seconds", (row.seconds for row in rows), "s", in_seconds),
+            column("largest_bytes", (row.largest_bytes for row in rows)),
+            column("fits", (row.fits for row in rows)),
         ]
 
     @property
@@ -359,7 +361,7 @@ class MechanismComparison(ResultTable):
     @property
     def least(self) -> Candidate:
         """The candidate with the least error for the target, among those with small enough reports."""
-        return least([one for one in self.candidates if one.fits], worst=self.requirements.target == "worst-case")
+        return least([row for row in self.candidates if row.fits], worst=self.requirements.target == "worst-case")
 
     @property
     def alternative(self) -> Candidate | None:
@@ -371,8 +373,8 @@ class MechanismComparison(ResultTable):
         requirements = self.requirements
         if requirements.target != "worst-case":
             return None
-        fitting = [one for one in self.candidates if one.fits]
-        return alternative(fitting, self.best, requirements.within, given=not self.assumed)
+        fitting = [row for row in self.candidates if row.fits]
+        return alternative(fitting, self.best, requirements.within, known=not self.assumed)
 
     @property
     def recommendation(self) -> str:
@@ -380,7 +382,7 @@ class MechanismComparison(ResultTable):
         return recommendation_sentence(self.requirements, self.best, self.candidates, self.alternative)
 
 
-def compare(
+def compare_mechanisms(
     domain: Domain,
     epsilon: float,
     users: int | None = None,
@@ -405,15 +407,15 @@ def compare(
     Example:
         >>> import discreet as dc
         >>> domain = dc.Domain(range(40), sensitive=range(8))
-        >>> comparison = compare(domain, epsilon=1.0, users=10_000, sensitive_mass=0.1, target="sensitive-mass")
+        >>> comparison = compare_mechanisms(domain, 1.0, 10_000, sensitive_mass=0.1, target="sensitive-mass")
         >>> comparison.best.name, comparison.least.name
         ('design, known mass', 'design, known mass')
     """
-    return compared(Requirements.of(domain, epsilon, users, standard_error=standard_error, **wishes))
+    return comparison_of(Requirements.of(domain, epsilon, users, standard_error=standard_error, **wishes))
 
 
-def compared(requirements: Requirements) -> MechanismComparison:
-    """Return the comparison of all mechanisms under requirements; see `compare`.
+def comparison_of(requirements: Requirements) -> MechanismComparison:
+    """Return the comparison of all mechanisms under requirements; see `compare_mechanisms`.
 
     Raises:
         ParameterError: if no mechanism is small and quick enough.
@@ -422,19 +424,19 @@ def compared(requirements: Requirements) -> MechanismComparison:
         >>> import discreet as dc
         >>> domain = dc.Domain(range(4))
         >>> asked = Requirements.of(domain, 1.0, 1000)
-        >>> compared(asked).best.name == compare(domain, 1.0, 1000).best.name
+        >>> comparison_of(asked).best.name == compare_mechanisms(domain, 1.0, 1000).best.name
         True
     """
     bound = bounds(requirements)
     candidates = tuple(
-        candidate(requirements, name, mechanism, bound) for name, mechanism in compared_mechanisms(requirements)
+        candidate(requirements, name, mechanism, bound) for name, mechanism in eligible_mechanisms(requirements)
     )
     usual = {
-        one.name: candidate(requirements, f"{one.name}, default {changed}", mechanism, bound)
-        for one in candidates
-        for mechanism, changed in with_defaults(one.mechanism)
+        row.name: candidate(requirements, f"{row.name}, default {changed}", mechanism, bound)
+        for row in candidates
+        for mechanism, changed in with_defaults(row.mechanism)
     }
-    fitting = [one for one in candidates if one.fits]
+    fitting = [row for row in candidates if row.fits]
     if not fitting:
         raise ParameterError(none_fits(requirements, candidates))
     by_worst, by_assumed = (recommended(fitting, requirements.within, worst=worst) for worst in (True, False))

@@ -141,11 +141,11 @@ def plan_identification(domain: Domain, wanted: RiskTarget, *, epsilon: float | 
         raise ParameterError("there is nothing to compare where no value is sensitive.")
     limit = LARGEST_EPSILON if epsilon is None else split_epsilon(checked_epsilon(epsilon), wanted.reports)
     reports = checked_n(wanted.users * wanted.reports)
-    found = {name: largest_epsilon(build, wanted, limit=limit) for name, build in builders(domain).items()}
+    largest = {name: largest_epsilon(build, wanted, limit=limit) for name, build in builders(domain).items()}
     if epsilon is not None:
-        found["hashing, best g"] = _best_buckets(domain, wanted, limit)
-    options, refused = [], tuple(name for name, allowed in found.items() if allowed is None)
-    for name, allowed in found.items():
+        largest["hashing, best g"] = _best_buckets(domain, wanted, limit)
+    options, refused = [], tuple(name for name, allowed in largest.items() if allowed is None)
+    for name, allowed in largest.items():
         if allowed is not None:
             mechanism: BlockMechanism = allowed.mechanism
             error = sqrt(max(worst_variance(mechanism, reports), 0.0) / reports)
@@ -153,7 +153,7 @@ def plan_identification(domain: Domain, wanted: RiskTarget, *, epsilon: float | 
             options.append(Option(name, mechanism, allowed.bounds, allowed.limited, worst, error))
     if not options:
         raise ParameterError("no mechanism keeps this identification risk at any epsilon; ask for less.")
-    options.sort(key=lambda one: one.worst_mse)
+    options.sort(key=lambda option: option.worst_mse)
     return IdentificationPlan(domain, wanted, epsilon, tuple(options), refused)
 
 
@@ -176,5 +176,5 @@ def _best_buckets(domain: Domain, wanted: RiskTarget, limit: float) -> Allowed |
     if wanted.error is not None:
         choices.add(min(max(int((1 - wanted.error) * wanted.users), 2), _MOST_BUCKETS))
     tried = [largest_epsilon(partial(LocalHashing, domain, g=g), wanted, limit=limit) for g in sorted(choices)]
-    kept = [one for one in tried if one is not None]
-    return min(kept, key=lambda one: one.mechanism.decoder.worst_case_mse(1)) if kept else None
+    possible = [option for option in tried if option is not None]
+    return min(possible, key=lambda option: option.mechanism.decoder.worst_case_mse(1)) if possible else None

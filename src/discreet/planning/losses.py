@@ -350,9 +350,9 @@ def reports_for_mse(mechanism: BlockMechanism, wanted: float, *, p: Any = None) 
     """
     decoder = BlockMechanism.checked(mechanism).decoder
     error = decoder.worst_case_mse if p is None else partial(decoder.mse, p=p)
-    one = error(1)
-    near = one / checked_positive("wanted", wanted)
-    return _first(error, near, wanted) if mechanism.numbers.pool_bias else _least(lambda n: one / n, near, wanted)
+    at_one = error(1)
+    near = at_one / checked_positive("wanted", wanted)
+    return _first(error, near, wanted) if mechanism.numbers.pool_bias else _least(lambda n: at_one / n, near, wanted)
 
 
 def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: Any = None) -> int:
@@ -378,11 +378,11 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
         return float(mechanism.decoder.standard_errors(n, p).max())
 
     BlockMechanism.checked(mechanism)
-    one = error(1)
-    root = one / checked_positive("wanted", wanted)
+    at_one = error(1)
+    root = at_one / checked_positive("wanted", wanted)
     if mechanism.numbers.pool_bias:
         return _first(error, root * root, wanted)
-    return _least(lambda n: one / sqrt(n), root * root, wanted)
+    return _least(lambda n: at_one / sqrt(n), root * root, wanted)
 
 
 def reports_for_change(

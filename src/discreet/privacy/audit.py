@@ -136,19 +136,19 @@ def audit(
         values, rest = np.unique([*_spread(mechanism.domain, _MOST_VALUES // 2), *screened]), rest - used
     sizes = _observed(values, draws, mechanism.domain)
     room = device.most(2 * len(sizes), _SELECTION_BYTES // _BITS)
-    sizes = {one: min(size, room) for one, size in sizes.items()}
+    sizes = {case: min(size, room) for case, size in sizes.items()}
     if min(sizes.values()) == 0:
         raise ParameterError(f"draws must be at least {10 * len(values)} for {len(values)} values, got draws={draws}.")
-    chosen_on, scored_on = ({one: device.sample(one, size) for one, size in sizes.items()} for _ in range(2))
-    kept = {int(code): promise_of(int(code)) for code in values}
-    candidate = best_candidate(chosen_on, scored_on, mechanism.domain.sensitive, kept)
-    rest -= sum(2 * size * _reports(one) for one, size in sizes.items())
+    chosen_on, scored_on = ({case: device.sample(case, size) for case, size in sizes.items()} for _ in range(2))
+    promises = {int(code): promise_of(int(code)) for code in values}
+    candidate = best_candidate(chosen_on, scored_on, mechanism.domain.sensitive, promises)
+    rest -= sum(2 * size * _reports(case) for case, size in sizes.items())
     trials = _shared_out(rest // _reports(candidate.event.first), candidate)
     event = candidate.event
     counts = device.count(event, event.first, trials[0]), device.count(event, event.second, trials[1])
-    found = epsilon_at_least(counts, trials, 1 - confidence)
-    promised, seeded, own = kept[event.first.code], not device.random.secure, len(set(kept.values())) > 1
-    return Audit(promised, found, confidence, draws, found <= promised, event, counts, trials, seeded, own)
+    bound = epsilon_at_least(counts, trials, 1 - confidence)
+    promised, seeded, per_value = promises[event.first.code], not device.random.secure, len(set(promises.values())) > 1
+    return Audit(promised, bound, confidence, draws, bound <= promised, event, counts, trials, seeded, per_value)
 
 
 def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: float) -> float:
@@ -178,8 +178,8 @@ class _Device:
 
     def sample(self, values: Values, n: int) -> Sample:
         """Return observations: half of them drawn as a device draws, half as a batch (`discreet.core.random`)."""
-        one = [values.code] if values.beside is None else [values.code, values.beside][:: 1 - 2 * values.place]
-        return self.drawn(np.tile(one, n), values)
+        codes = [values.code] if values.beside is None else [values.code, values.beside][:: 1 - 2 * values.place]
+        return self.drawn(np.tile(codes, n), values)
 
     def drawn(self, codes: IntArray, values: Values) -> Sample:
         """Return the sample of these codes, in order; neighbours are drawn by one call."""
@@ -187,8 +187,8 @@ class _Device:
         half, step = len(codes) // (2 * each) * each, (BATCH - 1) // each * each
         cuts = [*range(0, half, step), half, len(codes)]
         parts = [codes[start:end] for start, end in pairwise(cuts) if end > start]
-        made = [self.mechanism.obfuscate_codes(part, random=self.random) for part in parts]
-        return Sample(self.mechanism, Reports.concatenate(made), self.telling, values)
+        reports = [self.mechanism.obfuscate_codes(part, random=self.random) for part in parts]
+        return Sample(self.mechanism, Reports.concatenate(reports), self.telling, values)
 
     def most(self, samples: int, room: int) -> int:
         """Return the size at which so many samples together fit into a number of bytes."""
@@ -231,8 +231,8 @@ def _promises(mechanism: Mechanism) -> tuple[Callable[[int], float], BoolArray |
     if mechanism.guarantee.notion == "none":
         raise ParameterError("the mechanism must promise something to be audited, but nothing is sensitive.")
     if mechanism.is_explicit:
-        found = required(smallest_epsilon(mechanism.channel(), "ULDP"), "the channel")
-        return lambda _: found.epsilon, found.invertible
+        protection = required(smallest_epsilon(mechanism.channel(), "ULDP"), "the channel")
+        return lambda _: protection.epsilon, protection.invertible
     return BlockMechanism.checked(mechanism).promised_to, None
 
 

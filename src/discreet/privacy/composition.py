@@ -119,15 +119,15 @@ def sequential(first: Mechanism, second: Mechanism | Sequence[Mechanism]) -> Der
         (1.5, [True, False, False, False])
     """
     first = _channel(first, "first")
-    found = required(smallest_epsilon(first, "ULDP"), "the first channel")
+    protection = required(smallest_epsilon(first, "ULDP"), "the first channel")
     seconds = _one_per_output(first, second)
     known: dict[int, Protection] = {}
     for y, channel in enumerate(seconds):
         if id(channel) not in known:
             known[id(channel)] = required(smallest_epsilon(channel, "ULDP"), f"the second channel after output {y}")
     after = [known[id(channel)] for channel in seconds]
-    ratio = exact_ratio(found) * max(exact_ratio(one) for one in known.values())
-    protected = found.protected[:, None] & np.array([one.protected for one in after])
+    ratio = exact_ratio(protection) * max(exact_ratio(later) for later in known.values())
+    protected = protection.protected[:, None] & np.array([later.protected for later in after])
     refuse_large(first.domain.size * first.outputs * seconds[0].outputs)
     pairs = [first.weights[:, y, None] * channel.weights for y, channel in enumerate(seconds)]
     return derive("ULDP", ratio, np.hstack(pairs), protected.reshape(-1), first.domain)
@@ -193,25 +193,25 @@ def repeated_epsilon(mechanism: Mechanism, reports: int) -> float:
         2.0
     """
     reports = checked_whole("reports", reports)
-    found = verify(mechanism)
-    if not isfinite(found.realised):
+    verification = verify(mechanism)
+    if not isfinite(verification.realised):
         raise ParameterError("the mechanism must protect its sensitive values with some epsilon, got none.")
-    return reports * found.realised
+    return reports * verification.realised
 
 
-def _channel(given: object, name: str) -> Channel:
+def _channel(source: object, name: str) -> Channel:
     # A personalized mechanism has another maker, and everything else has none.
-    if given is None or getattr(given, "maker", None) is not given:
-        raise ParameterError(f"{name} must be a channel or a mechanism, got {type(given).__name__}.")
-    channel: Channel = cast("Mechanism", given).channel()
+    if source is None or getattr(source, "maker", None) is not source:
+        raise ParameterError(f"{name} must be a channel or a mechanism, got {type(source).__name__}.")
+    channel: Channel = cast("Mechanism", source).channel()
     return channel
 
 
 def _one_per_output(first: Channel, second: Mechanism | Sequence[Mechanism]) -> list[Channel]:
-    given = list(second) if isinstance(second, list | tuple) else [second] * first.outputs
+    stages = list(second) if isinstance(second, list | tuple) else [second] * first.outputs
     # Spelled out once each: the same one may stand for many outputs.
-    spelled = {id(one): _channel(one, "second") for one in given}
-    seconds = [spelled[id(one)] for one in given]
+    spelled = {id(stage): _channel(stage, "second") for stage in stages}
+    seconds = [spelled[id(stage)] for stage in stages]
     if len(seconds) != first.outputs or len({channel.outputs for channel in seconds}) != 1:
         raise ParameterError(
             f"second must be a channel, or {first.outputs} channels (one per output of the first) with equally many "
@@ -297,19 +297,19 @@ def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") 
         >>> round(noisier.epsilon, 9), noisier.channel.matrix.round(3).tolist()
         (1.0, [[0.685, 0.315], [0.315, 0.685]])
     """
-    found = required(smallest_epsilon(channel, notion), "the channel")
+    protection = required(smallest_epsilon(channel, notion), "the channel")
     stage = Channel.of(processing)
     if stage.domain.size != channel.outputs:
         raise ParameterError(f"processing must have a row per output ({channel.outputs}), got {stage.domain.size}.")
     refuse_large(channel.domain.size * channel.outputs * stage.outputs)
-    protected: BoolArray = np.any(stage.matrix[found.protected] > 0, axis=0)
+    protected: BoolArray = np.any(stage.matrix[protection.protected] > 0, axis=0)
     if notion == "ULDP":
-        types = preserves_data_types(stage, found.protected, invertible=found.invertible)
+        types = preserves_data_types(stage, protection.protected, invertible=protection.invertible)
         if not types.preserved:
             raise ParameterError(f"processing must preserve data types, but {types.reason}; only OSLDP would be kept.")
         protected = types.protected
     weights: AnyArray = channel.weights.dot(stage.weights)
-    return derive(notion, exact_ratio(found), weights, protected, channel.domain)
+    return derive(notion, exact_ratio(protection), weights, protected, channel.domain)
 
 
 def _checked_types(protected: Any, invertible: Any, size: int) -> tuple[BoolArray, BoolArray]:
@@ -443,13 +443,13 @@ def decompose(channel: Channel) -> Decomposition:
     shared = np.flatnonzero(one_sided.protected)
     weights, domain = channel.weights, channel.domain
     # As integers over 2^64: min(Q_O, Q_max), ``(|X|, |Y_P|)``, and Q_O minus it, ``(|X_N|, |Y|)``.
-    kept = np.minimum(weights[:, shared], weights[domain.sensitive_codes][:, shared].max(axis=0))
+    common = np.minimum(weights[:, shared], weights[domain.sensitive_codes][:, shared].max(axis=0))
     beyond = weights[domain.clear_codes]
-    beyond[:, shared] = beyond[:, shared] - kept[domain.clear_codes]
-    told = np.zeros((domain.size, domain.clear_count), dtype=object)
+    beyond[:, shared] = beyond[:, shared] - common[domain.clear_codes]
+    clear_columns = np.zeros((domain.size, domain.clear_count), dtype=object)
     # a(x) as a sum of what is left over: nothing is lost by cancellation, and 0 is 0.
-    told[domain.clear_codes, np.arange(domain.clear_count)] = beyond.sum(axis=1)
-    optimized = Channel(np.hstack([kept, told]) / WORD_RANGE, domain)
+    clear_columns[domain.clear_codes, np.arange(domain.clear_count)] = beyond.sum(axis=1)
+    optimized = Channel(np.hstack([common, clear_columns]) / WORD_RANGE, domain)
     recovery = Channel(_recovery(channel, shared, beyond))
     protection = required(smallest_epsilon(optimized, "ULDP"), "the first stage")
     error = float(abs(optimized.matrix @ recovery.matrix - channel.matrix).max())

@@ -97,15 +97,15 @@ class Sample:
         parts = self._parts
         folded = np.stack([np.bitwise_xor.reduce(part, axis=1) for part in parts], axis=1)
         sums = np.bitwise_xor.reduce(np.unpackbits(folded[:, :, None], axis=2), axis=2)
-        whole, told = np.bitwise_xor.reduce(sums, axis=1), (self.clear >= 0).astype(np.uint8)
-        own = np.hstack(
-            [np.unpackbits(np.hstack(parts), axis=1, bitorder="little"), sums, whole[:, None], told[:, None]]
+        whole, is_clear = np.bitwise_xor.reduce(sums, axis=1), (self.clear >= 0).astype(np.uint8)
+        own_bits = np.hstack(
+            [np.unpackbits(np.hstack(parts), axis=1, bitorder="little"), sums, whole[:, None], is_clear[:, None]]
         )
         if self.values.beside is None:
-            return own if not told.any() else own[self.clear < 0]
+            return own_bits if not is_clear.any() else own_bits[self.clear < 0]
         place = self.values.place
         same = [(part[::2] == part[1::2]).all(axis=1, keepdims=True).astype(np.uint8) for part in self._parts]
-        both = np.hstack([own[place::2], own[1 - place :: 2], *same])
+        both = np.hstack([own_bits[place::2], own_bits[1 - place :: 2], *same])
         return both[self.clear[place::2] < 0]
 
     def picked(self, chosen: tuple[int, ...]) -> AnyArray:
@@ -121,26 +121,26 @@ class Sample:
     def bit_names(self) -> list[str]:
         """Return the names of the columns of `bits`."""
         names = [name for name, _ in self._named_parts]
-        own = [f"bit {at} of {name}" for name, part in self._named_parts for at in range(8 * part.shape[1])]
-        own += [*(f"the parity of {name}" for name in names), "the parity of the report", "being in clear"]
+        own_names = [f"bit {at} of {name}" for name, part in self._named_parts for at in range(8 * part.shape[1])]
+        own_names += [*(f"the parity of {name}" for name in names), "the parity of the report", "being in clear"]
         if self.values.beside is None:
-            return own
+            return own_names
         return [
-            *own,
-            *(f"{name} of its neighbour" for name in own),
+            *own_names,
+            *(f"{name} of its neighbour" for name in own_names),
             *(f"the same {name} as its neighbour" for name in names),
         ]
 
     @cached_property
     def clear(self) -> IntArray:
         """``(n,)`` codes of the values in clear, or invertible outputs; -1 for all other reports."""
-        found = np.full(self.reports.n, -1, dtype=np.int64)
+        codes = np.full(self.reports.n, -1, dtype=np.int64)
         if self.telling is not None:
             output = self.reports.blocks["output"].astype(np.int64)
-            return np.where(self.telling[output], output, found)
+            return np.where(self.telling[output], output, codes)
         if self.reports.in_clear is not None:
-            found[self.reports.in_clear] = self.reports.clear
-        return found
+            codes[self.reports.in_clear] = self.reports.clear
+        return codes
 
     @cached_property
     def _unknown(self) -> dict[str, AnyArray]:
@@ -152,13 +152,13 @@ class Sample:
     @cached_property
     def _named_parts(self) -> list[tuple[str, AnyArray]]:
         """``(n, w)`` bytes of each column, by its name; zeros where the report is in clear."""
-        found = []
+        parts = []
         for name, column in self._unknown.items():
             rows = np.ascontiguousarray(column.reshape(len(column), *(column.shape[1:] or (1,))))
             written = np.zeros((self.reports.n, rows.itemsize * rows.shape[1]), dtype=np.uint8)
             written[self.clear < 0] = rows.view(np.uint8).reshape(len(rows), written.shape[1])
-            found.append((name, written))
-        return found
+            parts.append((name, written))
+        return parts
 
     @property
     def _parts(self) -> list[AnyArray]:
@@ -170,23 +170,23 @@ class Sample:
 
     def _counted(self, names: list[Cell], labels: IntArray) -> Counter[Cell]:
         """Return counts of observations by the labels of their reports; values in clear have labels of their own."""
-        told, codes = self._told
+        clear_codes, codes = self._clear_labels
         joint = np.where(self.clear < 0, labels, len(names) + codes)
-        names = [*names, *((_CLEAR, int(code)) for code in told)]
+        names = [*names, *((_CLEAR, int(code)) for code in clear_codes)]
         if self.values.beside is not None:
             place = self.values.place
             joint = joint[place::2] * len(names) + joint[1 - place :: 2]
-        found = _occurring(joint)
+        occurring = _occurring(joint)
         if self.values.beside is None:
-            return Counter({names[label]: count for label, count in found})
-        pairs = ((divmod(label, len(names)), count) for label, count in found)
-        return Counter({(names[own][0], (names[own][1], names[other])): count for (own, other), count in pairs})
+            return Counter({names[label]: count for label, count in occurring})
+        pairs = ((divmod(label, len(names)), count) for label, count in occurring)
+        return Counter({(names[first][0], (names[first][1], names[other])): count for (first, other), count in pairs})
 
     @cached_property
-    def _told(self) -> tuple[IntArray, IntArray]:
+    def _clear_labels(self) -> tuple[IntArray, IntArray]:
         """The different codes in `clear`, and ``(n,)`` which of them each report has."""
-        told, codes = np.unique(self.clear, return_inverse=True)
-        return told, codes
+        clear_codes, codes = np.unique(self.clear, return_inverse=True)
+        return clear_codes, codes
 
     @cached_property
     def _known(self) -> dict[int, IntArray]:
@@ -195,10 +195,10 @@ class Sample:
     def _contains(self, code: int) -> IntArray:
         """Return ``(n,)`` 0 or 1: which reports' blocks contain a value; none contains one that is not sensitive."""
         if code not in self._known:
-            domain, found = self.mechanism.domain, np.zeros(self.reports.n, dtype=np.int64)
+            domain, inside = self.mechanism.domain, np.zeros(self.reports.n, dtype=np.int64)
             if domain.sensitive[code] and (self.clear < 0).any():
-                found[self.clear < 0] = self._inside(int(np.searchsorted(domain.sensitive_codes, code)))
-            self._known[code] = found
+                inside[self.clear < 0] = self._inside(int(np.searchsorted(domain.sensitive_codes, code)))
+            self._known[code] = inside
         return self._known[code]
 
     def _inside(self, rank: int) -> AnyArray:
@@ -237,11 +237,11 @@ def _occurring(labels: IntArray) -> list[tuple[int, int]]:
     """Return the labels that occur, from 0 on, in order, and how often each does."""
     if len(labels) and int(labels.max()) > len(labels):
         # Far more labels than observations: those that occur are sorted, instead of all being counted.
-        found, counts = np.unique(labels, return_counts=True)
-        return list(zip(found.tolist(), counts.tolist(), strict=True))
+        occurring, counts = np.unique(labels, return_counts=True)
+        return list(zip(occurring.tolist(), counts.tolist(), strict=True))
     counts = np.bincount(labels)
-    found = np.flatnonzero(counts)
-    return list(zip(found.tolist(), counts[found].tolist(), strict=True))
+    occurring = np.flatnonzero(counts)
+    return list(zip(occurring.tolist(), counts[occurring].tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,11 +329,11 @@ def best_candidate(
             count.
         promised: epsilon of each value, by its code; None if all have the same.
     """
-    found = []
+    scored = []
     for alike in (
-        [one for one in chosen_on if one[1:] == rest] for rest in dict.fromkeys(one[1:] for one in chosen_on)
+        [case for case in chosen_on if case[1:] == rest] for rest in dict.fromkeys(case[1:] for case in chosen_on)
     ):
-        samples = {one: chosen_on[one] for one in alike}
+        samples = {case: chosen_on[case] for case in alike}
         # Where nearly every report is different, none tells anything about the next ones.
         few = all(len(sample.by_output) * _LEAST_PER_OUTPUT <= sample.size for sample in samples.values())
         # Where all outputs are few, bits tell nothing that these do not.
@@ -341,13 +341,13 @@ def best_candidate(
         for first, second in permutations(samples, 2):
             events = [*_by_cells(samples, first, second, sensitive, few=few)]
             events += [] if bits is None else bits.events(first, second)
-            one, other = scored_on[first], scored_on[second]
+            left, right = scored_on[first], scored_on[second]
             for event in events:
-                counts = event.count(one), event.count(other)
+                counts = event.count(left), event.count(right)
                 a, b = (np.array([count], dtype=np.float64) for count in counts)
-                found.append(ScoredEvent(event, float(_cautious(a, b, one.size, other.size)[0]), counts))
-    kept = promised or dict.fromkeys((one.code for one in chosen_on), 0.0)
-    return max(found, key=lambda candidate: candidate.score - kept[candidate.event.first.code])
+                scored.append(ScoredEvent(event, float(_cautious(a, b, left.size, right.size)[0]), counts))
+    promises = promised or dict.fromkeys((case.code for case in chosen_on), 0.0)
+    return max(scored, key=lambda candidate: candidate.score - promises[candidate.event.first.code])
 
 
 def _by_cells(samples: Samples, first: Values, second: Values, sensitive: BoolArray, *, few: bool) -> Iterator[Event]:
@@ -360,9 +360,9 @@ def _by_cells(samples: Samples, first: Values, second: Values, sensitive: BoolAr
 
 
 def _with_cells(blank: Event, samples: Samples, *, may_be_clear: bool) -> Event:
-    told, other = (blank.table(samples[values]) for values in (blank.first, blank.second))
+    first_table, second_table = (blank.table(samples[values]) for values in (blank.first, blank.second))
     sizes = samples[blank.first].size, samples[blank.second].size
-    return replace(blank, cells=_steepest_cells(told, other, sizes, may_be_clear=may_be_clear))
+    return replace(blank, cells=_steepest_cells(first_table, second_table, sizes, may_be_clear=may_be_clear))
 
 
 class _Bits:
@@ -387,8 +387,8 @@ class _Bits:
         if not len(self.varying):
             return
         pair = first, second
-        one = self._steepest(pair, [self.sums[values][self.varying] for values in pair])
-        yield self._parity(pair, (int(self.varying[one[0]]),), one[1])
+        steepest = self._steepest(pair, [self.sums[values][self.varying] for values in pair])
+        yield self._parity(pair, (int(self.varying[steepest[0]]),), steepest[1])
         if len(self.paired) > 1:
             place, odd = self._steepest(pair, [self.differ[values].reshape(-1) for values in pair])
             chosen = tuple(int(self.paired[at]) for at in divmod(place, len(self.paired)))
@@ -413,7 +413,7 @@ class _Bits:
         rates = [(self.sums[values][self.paired] + 1) / (self.rows[values] + 2) for values in pair]
         weights = np.log(rates[0] / rates[1]) - np.log((1 - rates[0]) / (1 - rates[1]))
         chosen = tuple(self.paired.tolist())
-        sums = np.concatenate([self.samples[one].picked(chosen) @ weights.astype(np.float32) for one in pair])
+        sums = np.concatenate([self.samples[values].picked(chosen) @ weights.astype(np.float32) for values in pair])
         # Between two sums that are nearly equal rounding may decide, which only moves the event.
         ends = np.quantile(sums, np.linspace(0, 1, _STEPS + 1)[1:-1]) if len(sums) else np.zeros(0)
         words = f"a trained sum of {len(self.paired)} bits in the steps"
@@ -423,13 +423,13 @@ class _Bits:
 
 
 def _steepest_cells(
-    told: Counter[Cell], other: Counter[Cell], sizes: tuple[int, int], *, may_be_clear: bool
+    first_table: Counter[Cell], second_table: Counter[Cell], sizes: tuple[int, int], *, may_be_clear: bool
 ) -> frozenset[Cell]:
     """Return the cells with the largest ratios whose union has the largest cautious score."""
-    cells = sorted((cell for cell in told | other if not (may_be_clear and cell[0] == _CLEAR)), key=str)
+    cells = sorted((cell for cell in first_table | second_table if not (may_be_clear and cell[0] == _CLEAR)), key=str)
     if not cells:
         return frozenset()
-    a, b = (np.array([table[cell] for cell in cells], dtype=np.float64) for table in (told, other))
+    a, b = (np.array([table[cell] for cell in cells], dtype=np.float64) for table in (first_table, second_table))
     order = np.argsort(-(a + 0.5) / (b + 0.5), kind="stable")
     scores = _cautious(np.cumsum(a[order]), np.cumsum(b[order]), *sizes)
     return frozenset(cells[place] for place in order[: int(scores.argmax()) + 1])
@@ -458,11 +458,11 @@ def suspicious(sample: Sample, codes: IntArray, most: int) -> list[int]:
     order = np.argsort(codes, kind="stable")
     values, starts = np.unique(codes[order], return_index=True)
     counts = np.diff([*starts, len(codes)])
-    told = np.add.reduceat((sample.clear[order] >= 0).astype(np.float64), starts)
-    measures = [_standardised(kind, told, counts) for kind in _kinds(sample.mechanism, values)]
+    clear_counts = np.add.reduceat((sample.clear[order] >= 0).astype(np.float64), starts)
+    measures = [_standardised(kind, clear_counts, counts) for kind in _kinds(sample.mechanism, values)]
     if not sample.mechanism.is_explicit:
-        own = np.add.reduceat(_own(sample, codes)[order], starts)
-        measures += [_standardised(kind, own, counts) for kind in _kinds(sample.mechanism, values)]
+        own_counts = np.add.reduceat(_holds_own(sample, codes)[order], starts)
+        measures += [_standardised(kind, own_counts, counts) for kind in _kinds(sample.mechanism, values)]
     measures.append(_parities(sample, codes, values))
     return [int(values[at]) for measure in measures for at in np.argsort(-measure, kind="stable")[:most] if measure[at]]
 
@@ -479,17 +479,17 @@ def _standardised(kind: BoolArray, successes: FloatArray, counts: IntArray) -> F
     return np.where(kind, off, 0.0)
 
 
-def _own(sample: Sample, codes: IntArray) -> FloatArray:
+def _holds_own(sample: Sample, codes: IntArray) -> FloatArray:
     """Return ``(n,)`` 0 or 1: whether a report's block contains the value that it is of."""
-    mechanism, found = BlockMechanism.checked(sample.mechanism), np.zeros(len(codes))
+    mechanism, marks = BlockMechanism.checked(sample.mechanism), np.zeros(len(codes))
     domain, unknown = mechanism.domain, np.flatnonzero(sample.clear < 0)
     ranks = np.where(domain.sensitive[codes], np.searchsorted(domain.sensitive_codes, codes), -1)[unknown]
     start = 0
     for sizes, members in mechanism.law.members(sample._unknown):
         rows = np.repeat(np.arange(start, start + len(sizes)), sizes)
-        found[unknown[rows[members == ranks[rows]]]] = 1.0
+        marks[unknown[rows[members == ranks[rows]]]] = 1.0
         start += len(sizes)
-    return found
+    return marks
 
 
 def _parities(sample: Sample, codes: IntArray, values: IntArray) -> FloatArray:
@@ -498,11 +498,11 @@ def _parities(sample: Sample, codes: IntArray, values: IntArray) -> FloatArray:
     varying = np.flatnonzero(bits.any(axis=0) & ~bits.all(axis=0))
     spread = np.linspace(0, max(len(varying) - 1, 0), min(len(varying), _MOST_PAIRED // 2)).astype(np.int64)
     signs = np.hstack([np.ones((len(bits), 1)), 1.0 - 2.0 * bits[:, varying[spread]]]).astype(np.float32)
-    mean, found = signs.T @ signs / max(len(signs), 1), np.zeros(len(values))
+    mean, scores = signs.T @ signs / max(len(signs), 1), np.zeros(len(values))
     order = np.argsort(of, kind="stable")
     ends = np.searchsorted(of[order], [values, values + 1])
     for at, (start, end) in enumerate(ends.T):
-        own = signs[order[start:end]]
+        group_signs = signs[order[start:end]]
         n = end - start
-        found[at] = (abs(own.T @ own - n * mean) / np.sqrt(n * (1 - mean**2) + 1)).max()
-    return found
+        scores[at] = (abs(group_signs.T @ group_signs - n * mean) / np.sqrt(n * (1 - mean**2) + 1)).max()
+    return scores

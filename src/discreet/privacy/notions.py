@@ -133,11 +133,11 @@ def _own_ratio(row: AnyArray, least: AnyArray) -> Fraction | None:
     return _largest_ratio(np.stack([row[possible], least[possible]]), slice(0, 1))
 
 
-def required(found: Protection, what: str) -> Protection:
+def required(protection: Protection, what: str) -> Protection:
     """Return a protection that exists, or refuse one with an infinite epsilon.
 
     Args:
-        found: the protection.
+        protection: the protection.
         what: what to call the matrix in the message.
 
     Raises:
@@ -147,15 +147,17 @@ def required(found: Protection, what: str) -> Protection:
         >>> required(smallest_epsilon([[0.75, 0.25], [0.25, 0.75]], "LDP"), "the matrix").blocking is None
         True
     """
-    if found.blocking is not None:
+    if protection.blocking is not None:
         reason = "can come from some values only" + (
-            ", and does not tell a single value that is not sensitive" if found.notion == "ULDP" else ""
+            ", and does not tell a single value that is not sensitive" if protection.notion == "ULDP" else ""
         )
-        raise ParameterError(f"{what} must be {found.notion} for some epsilon, but output {found.blocking} {reason}.")
-    return found
+        raise ParameterError(
+            f"{what} must be {protection.notion} for some epsilon, but output {protection.blocking} {reason}."
+        )
+    return protection
 
 
-def exact_ratio(found: Protection) -> Fraction:
+def exact_ratio(protection: Protection) -> Fraction:
     """Return e^eps of an exact, finite protection.
 
     Example:
@@ -163,9 +165,9 @@ def exact_ratio(found: Protection) -> Fraction:
         >>> exact_ratio(smallest_epsilon(dc.Channel([[0.75, 0.25], [0.25, 0.75]]), "LDP"))
         Fraction(3, 1)
     """
-    if found.ratio is None:
+    if protection.ratio is None:
         raise ParameterError("ratio must be exact and finite: the matrix must be of fractions or a channel's integers.")
-    return found.ratio
+    return protection.ratio
 
 
 def at_most(ratio: Fraction, epsilon: float) -> bool:
@@ -230,10 +232,10 @@ def _checked(source: Channel | Any, notion: Notion, sensitive: Any) -> tuple[Any
     return source.weights, source.domain.sensitive
 
 
-def _checked_matrix(given: Any) -> AnyArray:
+def _checked_matrix(entries: Any) -> AnyArray:
     try:
-        matrix = np.asarray(given)
-        matrix = matrix.astype(object) if matrix.dtype.kind in "Oiu" else reals(given, "matrix")
+        matrix = np.asarray(entries)
+        matrix = matrix.astype(object) if matrix.dtype.kind in "Oiu" else reals(entries, "matrix")
     except (TypeError, ValueError):
         raise ParameterError("matrix must be (|X|, |Y|) numbers.") from None
     if matrix.ndim != 2 or 0 in matrix.shape:
@@ -250,10 +252,10 @@ def _checked_matrix(given: Any) -> AnyArray:
     return matrix
 
 
-def _checked_sensitive(given: Any, size: int, notion: Notion) -> BoolArray:
-    if given is None and notion == "LDP":
+def _checked_sensitive(flags: Any, size: int, notion: Notion) -> BoolArray:
+    if flags is None and notion == "LDP":
         return np.ones(size, dtype=np.bool_)
-    sensitive: BoolArray = np.asarray(given)
+    sensitive: BoolArray = np.asarray(flags)
     if sensitive.shape != (size,) or sensitive.dtype != np.bool_:
         raise ParameterError(f"sensitive must be ({size},) booleans, one per row, for {notion}.")
     return sensitive

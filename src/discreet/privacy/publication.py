@@ -152,11 +152,11 @@ which of two protected values is a person's; the chance that they get further is
     def _stated(self) -> tuple[ShuffledGuarantee | None, str]:
         """The central guarantee, or the reason for which it cannot be computed."""
         try:
-            made = _guarantee(cast(Hashable, self.mechanism), self.n, self.chance, self.rounds, self.not_trusted)
-            _surest(made)
+            guarantee = _guarantee(cast(Hashable, self.mechanism), self.n, self.chance, self.rounds, self.not_trusted)
+            _surest(guarantee)
         except ParameterError as error:
             return None, str(error).removesuffix(".")
-        return made, ""
+        return guarantee, ""
 
     # What is said
 
@@ -170,24 +170,24 @@ which of two protected values is a person's; the chance that they get further is
         if central is None:
             beyond = "" if self.simulated else " beyond the promise of each report"
             return [f"Of {self.shown} nothing is promised{beyond}: {self.none}."]
-        told, whose = _surest(central), "yours" if yours else "a person's"
+        surest, whose = _surest(central), "yours" if yours else "a person's"
         # The condition that nobody has looked at stands before all else.
         condition = ""
         if self.answers == "unknown":
             condition = f"If these are {sum(self.batches):,} different people with one report each, "
         sees = f"{condition}whoever sees {self.shown}, however much they know of everybody else, can"
-        among = self._reach(told.among, f"which of two protected values is {whose}")
-        said = [f"{sees} {among}."] if central.mechanism.domain.sensitive_count > 1 else []
-        if told.towards is not None:
+        among = self._reach(surest.among, f"which of two protected values is {whose}")
+        sentences = [f"{sees} {among}."] if central.mechanism.domain.sensitive_count > 1 else []
+        if surest.towards is not None:
             towards = f"that a certain protected value is {whose}, and not a certain one that is not protected"
             # Certain is nobody, whatever floats say.
             least = rounded_down(min(100 * sureness(central.curve_towards.floor(self.chance)), 99.0), 2)
-            said += [
-                f"{'They can also' if said else sees} {self._reach(told.towards, towards)}.",
+            sentences += [
+                f"{'They can also' if sentences else sees} {self._reach(surest.towards, towards)}.",
                 f"More people cannot make that less than {least}%.",
                 "Values that are not protected may be told as they are: none of this holds for them.",
             ]
-        return [f"{said[0][0].upper()}{said[0][1:]}", *said[1:]]
+        return [f"{sentences[0][0].upper()}{sentences[0][1:]}", *sentences[1:]]
 
     def _reach(self, epsilon: float, what: str) -> str:
         """Return the words for how far a reader gets, with the chance of getting further."""
@@ -219,9 +219,9 @@ which of two protected values is a person's; the chance that they get further is
         """Return the conditions of the statement, a sentence each; that which nobody has looked at comes first."""
         if self.central is None:
             return list(self.remarks)
-        said = list(self.remarks)
+        sentences = list(self.remarks)
         if self.answers == "unknown":
-            said.insert(
+            sentences.insert(
                 0, f"These are {sum(self.batches):,} different people with one report each, which no file shows."
             )
         trust = "No report is taken to be faked, or known to the reader (not trusted: 0)."
@@ -230,13 +230,13 @@ which of two protected values is a person's; the chance that they get further is
                 f"Of each batch {self.not_trusted:,} reports are taken to hide nobody: faked, known to the reader, or "
                 f"made elsewhere (not trusted: {self.not_trusted:,})."
             )
-        said += [self._of_batches(), trust, _HONEST]
+        sentences += [self._of_batches(), trust, _HONEST]
         if self.chance * max(self.batches) >= 1:
-            said.append(
+            sentences.append(
                 f"Choose a smaller delta: at {self.chance:g} with {max(self.batches):,} reports, one of them may be "
                 "told openly."
             )
-        return said
+        return sentences
 
     def _of_batches(self) -> str:
         number, least = len(self.batches), f"{self.n:,} reports"
@@ -268,15 +268,15 @@ which of two protected values is a person's; the chance that they get further is
         central = self.central
         if central is None:
             return {"n": self.n, "none": self.none}
-        told = _surest(central)
-        among = told.among if central.mechanism.domain.sensitive_count > 1 else None
-        floor_ = None if told.towards is None else central.curve_towards.floor(self.chance)
+        surest = _surest(central)
+        among = surest.among if central.mechanism.domain.sensitive_count > 1 else None
+        floor_ = None if surest.towards is None else central.curve_towards.floor(self.chance)
         return {
             "n": self.n,
             "none": None,
             "chance": self.chance,
             "among": _direction(among),
-            "towards": _direction(told.towards),
+            "towards": _direction(surest.towards),
             "floor": floor_,
         }
 
@@ -359,7 +359,7 @@ def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
         return (int(batches.n),), bool(getattr(batches, "simulated", False))
     if not isinstance(batches, Iterable):
         raise ParameterError(f"batches must be numbers of reports, or reports, got {type(batches).__name__}.")
-    listed = [_sizes(one) for one in (batches.values() if isinstance(batches, Mapping) else batches)]
+    listed = [_sizes(batch) for batch in (batches.values() if isinstance(batches, Mapping) else batches)]
     return tuple(n for sizes, _ in listed for n in sizes), any(marked for _, marked in listed)
 
 
@@ -375,14 +375,14 @@ def batches_of(tally: Tally) -> tuple[int, ...]:
     return (*(batch.n for batch in tally.batches), *([tally.rest_n] if tally.rest_n else []))
 
 
-def cells_of(found: GroupedEstimate) -> tuple[int, ...]:
+def cells_of(grouped: GroupedEstimate) -> tuple[int, ...]:
     """Return the number of reports of each cell that estimates by group show; those left out are one.
 
     Args:
-        found: the estimates; that of everybody counts all reports.
+        grouped: the estimates; that of everybody counts all reports.
     """
-    left = found.left_out[1]
-    return (*found.sizes.values(), *([left] if left else []))
+    left = grouped.left_out[1]
+    return (*grouped.sizes.values(), *([left] if left else []))
 
 
 def left_out(n: int) -> float:

@@ -513,8 +513,8 @@ def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
     """Return the sentence on sensitive values; without its status it costs less where that takes attacks."""
     domain, others = central.mechanism.domain, central.hiding - 1
     if domain.sensitive_count < 2:
-        one = "kind of secret values" if central.bots else "value"
-        return f"One {one} alone is sensitive: nothing is to be told apart among sensitive values."
+        noun = "kind of secret values" if central.bots else "value"
+        return f"One {noun} alone is sensitive: nothing is to be told apart among sensitive values."
     batches, it = (
         ("the shuffled batch", "it") if central.rounds == 1 else (f"{central.rounds} shuffled batches", "them")
     )
@@ -531,8 +531,8 @@ def values_meant(central: "ShuffledGuarantee") -> str:
     domain = central.mechanism.domain
     if central.bots:
         for_all, size = domain.sensitive_count - central.bots, domain.size - central.bots
-        own = "each person's own secret values"
-        return f"{own}, of {size}" if for_all == 0 else f"{own} and {for_all} sensitive for all, of {size}"
+        whose = "each person's own secret values"
+        return f"{whose}, of {size}" if for_all == 0 else f"{whose} and {for_all} sensitive for all, of {size}"
     return f"all {domain.size} values" if domain.clear_count == 0 else f"{domain.sensitive_count} sensitive values"
 
 
@@ -545,11 +545,11 @@ def curve_points(central: "ShuffledGuarantee") -> dict[str, list[tuple[float, fl
     if domain.clear_count:
         directions.append(("towards values in clear", central.curve_towards, central.most_towards))
     least = min(_LEAST_STATED, central.delta / 10)
-    found = {}
+    points = {}
     for name, curve, most in directions:
         # It falls steeply beyond what no number of users lowers.
         start = min(curve.floor(), most)
         places = [start * k / _POINTS for k in range(_POINTS)] if start else []
         places += [start + _BEYOND * (most - start) * k / (_POINTS - 1) for k in range(_POINTS)]
-        found[name] = [(place, high) for place in places if (high := curve.delta(place, least)[1]) >= least]
-    return found
+        points[name] = [(place, high) for place in places if (high := curve.delta(place, least)[1]) >= least]
+    return points

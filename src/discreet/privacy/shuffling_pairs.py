@@ -223,7 +223,7 @@ def _spelled_out(law: "_Tilted", points: int) -> tuple[float, float] | None:
     sizes = _times(counts, abs(law.values[listed])) + left * abs(law.values[rest])
     weights = np.exp(logs)
     positive = np.maximum(sums, 0)
-    found = float((weights * positive).sum())
+    mass = float((weights * positive).sum())
     # Each table of logarithms is summed in a row, and every probability is a rounded one.
     wrong = (8 + most) * (ordered[totals] + factorials[counts].sum(axis=1)) + 4 * _times(counts, -law.logs[listed])
     wrong += law.n * (1 - 4 * law.logs[rest]) + 8
@@ -234,7 +234,7 @@ def _spelled_out(law: "_Tilted", points: int) -> tuple[float, float] | None:
         if bool((lows[listed] == 0).all() and (highs[listed] == law.n).all())
         else exp(min(law.log_bound, _LOG_LARGEST)) * _OUTSIDE
     )
-    return max(found - slack, 0.0), found + slack + left_out + TINY
+    return max(mass - slack, 0.0), mass + slack + left_out + TINY
 
 
 def _likely_counts(law: "_Tilted") -> tuple[IntArray, IntArray]:
@@ -269,8 +269,8 @@ def _listed(lows: IntArray, highs: IntArray, n: int, points: int) -> IntArray | 
     for low, high in zip(lows.tolist(), highs.tolist(), strict=True):
         column = np.tile(np.arange(low, high + 1), len(counts))
         counts, totals = np.repeat(counts, high - low + 1, axis=0), np.repeat(totals, high - low + 1) + column
-        kept = totals <= n
-        counts, totals = np.column_stack([counts, column])[kept], totals[kept]
+        possible = totals <= n
+        counts, totals = np.column_stack([counts, column])[possible], totals[possible]
     return counts
 
 
@@ -318,13 +318,13 @@ def _ends(law: _Tilted, noise: float) -> tuple[float, float]:
     kernel = (tilt + 1j * lines) ** -2
     counts = np.full(len(lines), 2 / period)
     counts[0] /= 2
-    found, density = float((counts * (terms * kernel).real).sum()), float((counts * terms.real).sum())
+    total, density = float((counts * (terms * kernel).real).sum()), float((counts * terms.real).sum())
     rounding = float((counts * rounded * (abs(kernel) + noise**2)).sum())
     cut = exp(-_FADED) / (pi * end) * (1 / (noise * end) ** 2 + noise**2 * end**2)
     # P(tilted sum > L) / (e lambda) and its like for 2 L, 3 L, ...; (m L + U) e^(-lambda m L) on the other side.
-    beside = 2 * _OUTSIDE / tilt + 2 * (period + found) * exp(-tilt * period - min(log_scale, 0.0))
+    beside = 2 * _OUTSIDE / tilt + 2 * (period + total) * exp(-tilt * period - min(log_scale, 0.0))
     slack, scale = rounding + cut, exp(log_scale)
-    return scale * max(found - noise**2 * max(density, 0.0) - beside - slack, 0.0), scale * (found + slack)
+    return scale * max(total - noise**2 * max(density, 0.0) - beside - slack, 0.0), scale * (total + slack)
 
 
 def _terms(law: _Tilted, noise: float, lines: FloatArray) -> tuple[AnyArray, FloatArray]:
@@ -459,17 +459,17 @@ def channel_pairs(channel: Channel, *, towards: bool) -> list[ValuePair]:
     kinds = np.flatnonzero(least > 0)
     blanket = least[kinds]
     noise = Fraction(int(blanket.sum()), WORD_RANGE)
-    shares, silent = np.array([float(Fraction(int(one), WORD_RANGE)) for one in blanket]), float(1 - noise)
+    shares, silent = np.array([float(Fraction(int(weight), WORD_RANGE)) for weight in blanket]), float(1 - noise)
     rows = (weights[:, kinds] / blanket).astype(np.float64)
     others = channel.domain.clear_codes if towards else channel.domain.sensitive_codes
-    found: dict[tuple[tuple[float, ...], ...], ValuePair] = {}
+    pairs: dict[tuple[tuple[float, ...], ...], ValuePair] = {}
     for x in channel.domain.sensitive_codes:
         for other in others:
             if x != other:
                 order = np.lexsort((shares, rows[other], rows[x]))
                 columns = rows[x][order], rows[other][order], shares[order]
-                found.setdefault(tuple(map(tuple, columns)), ValuePair(*columns, silent))
-    return list(found.values())
+                pairs.setdefault(tuple(map(tuple, columns)), ValuePair(*columns, silent))
+    return list(pairs.values())
 
 
 def silent_rows(channel: Channel) -> int:

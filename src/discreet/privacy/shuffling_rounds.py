@@ -42,7 +42,7 @@ _BACK = (1.0, 2.0, 4.0, 6.0, 9.0, 16.0, 32.0, 64.0, 256.0)
 def worst_epsilon(pairs: Iterable[ValuePair], n: int, delta: float) -> tuple[float, float]:
     """Return a lower and an upper end of the largest central epsilon of some pairs of values."""
     low = high = 0.0
-    for pair in sorted(pairs, key=lambda one: -one.strength):
+    for pair in sorted(pairs, key=lambda candidate: -candidate.strength):
         if high > 0 and (pair.bound(exp(high), n) <= delta or pair.delta(exp(high), n)[1] <= delta):
             continue
         ends = pair_epsilon(pair, n, delta)
@@ -62,19 +62,19 @@ def pair_epsilon(pair: ValuePair, n: int, delta: float) -> tuple[float, float]:
 def worst_surest(pairs: Iterable[ValuePair], n: int, chance: float) -> float:
     """Return the largest epsilon of some pairs of values that losses exceed with a chance of at most ``chance``."""
     most, place = 0.0, 0.0
-    for pair in sorted(pairs, key=lambda one: -one.strength):
+    for pair in sorted(pairs, key=lambda candidate: -candidate.strength):
         # At the same place the bound of a pair of a smaller delta is smaller.
         room = -chance * expm1(place - most)
         if room > 0 and (pair.bound(exp(place), n) <= room or pair.delta(exp(place), n)[1] <= room):
             continue
         bracket = min(pair.floor(chance), log(pair.largest)), log(pair.largest)
-        found, at = surest_epsilon(
-            lambda epsilon, one=pair: one.delta(exp(epsilon), n)[1],  # type: ignore[misc]
+        least, at = surest_epsilon(
+            lambda epsilon, bound_pair=pair: bound_pair.delta(exp(epsilon), n)[1],  # type: ignore[misc]
             chance,
             bracket=bracket,
             mu=pair.strength / sqrt(n),
         )
-        most, place = (found, at) if found > most else (most, place)
+        most, place = (least, at) if least > most else (most, place)
     return most
 
 
@@ -121,7 +121,7 @@ def surest_epsilon(top: Top, chance: float, *, bracket: tuple[float, float], mu:
     start = least_epsilon(top, chance, bracket=bracket, guess=least + mu * sqrt(2 * -log(chance)))
     asked: dict[float, float] = {most: most}
 
-    def told(t: float) -> float:
+    def surest_at(t: float) -> float:
         if t not in asked:
             share = top(t) / chance
             asked[t] = min(t - log1p(-share), most) if share < 1 else most
@@ -129,7 +129,7 @@ def surest_epsilon(top: Top, chance: float, *, bracket: tuple[float, float], mu:
 
     if start < most:
         low = least_epsilon(top, chance / (1 + steep), bracket=(start, most), guess=start + log1p(steep) / (1 + steep))
-        golden_section(lambda t: -told(t), start, min(told(low), most), _NARROWED)
+        golden_section(lambda t: -surest_at(t), start, min(surest_at(low), most), _NARROWED)
     best = min(asked, key=lambda t: (asked[t], t))
     return asked[best], best
 
@@ -199,7 +199,7 @@ class CentralCurve:
     def delta(self, epsilon: float, least: float = 1e-30) -> tuple[float, float]:
         """Return a lower and an upper end of delta at an epsilon; what is below ``least`` may be called that."""
         ends = [pair.delta(exp(min(epsilon, _LARGEST_EPSILON)), self.n) for pair in self.pairs]
-        low, high = max(one[0] for one in ends), max(one[1] for one in ends)
+        low, high = max(end[0] for end in ends), max(end[1] for end in ends)
         if self.rounds == 1:
             return low, high
         below, above = self._losses(least)
@@ -237,22 +237,22 @@ class CentralCurve:
         return max(self.rounds * once + log1p(-delta), 0.0)
 
     @cached_property
-    def _made(self) -> dict[float, tuple["_Losses", "_Losses"]]:
+    def _losses_at(self) -> dict[float, tuple["_Losses", "_Losses"]]:
         """The losses that were worked out, by delta: every point of a curve asks for the same, which take seconds."""
         return {}
 
     def _losses(self, delta: float) -> tuple["_Losses", "_Losses"]:
         """Return losses of one round below and above the true ones, up to where delta is of no account."""
-        if delta in self._made:
-            return self._made[delta]
+        if delta in self._losses_at:
+            return self._losses_at[delta]
         if len(self.pairs) > _MOST_PAIRS:
             raise ParameterError(
                 f"rounds must be 1 where more than {_MOST_PAIRS} different pairs of values compete, got "
                 f"{len(self.pairs)} of them; add up the epsilons of single rounds."
             )
         _, end = worst_epsilon(self.pairs, self.n, delta * _LEFT_OUT / self.rounds)
-        made = self._made[delta] = _Losses.of(self.pairs, self.n, end)
-        return made
+        losses = self._losses_at[delta] = _Losses.of(self.pairs, self.n, end)
+        return losses
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,8 +291,8 @@ class _Losses:
         slopes = np.append(np.diff(heights) / np.diff(places), 0.0)
         masses = np.zeros(len(ratios))
         # The first place is C = 0, where x has nothing.
-        kept = np.searchsorted(ratios, places[1:])
-        masses[kept] = places[1:] * np.diff(slopes)
+        indices = np.searchsorted(ratios, places[1:])
+        masses[indices] = places[1:] * np.diff(slopes)
         return cls(step, first, masses, float(heights[-1]))
 
     @cached_property
@@ -365,13 +365,13 @@ def _under(ratios: FloatArray, ends: FloatArray, clear: float) -> FloatArray:
 
 def _lower_hull(places: FloatArray, heights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the points of a curve that its largest convex minorant goes through."""
-    kept: list[int] = []
+    hull: list[int] = []
     for at in range(len(places)):
-        while len(kept) > 1:
-            one, two = kept[-2], kept[-1]
-            rise = (heights[two] - heights[one]) * (places[at] - places[two])
-            if rise < (heights[at] - heights[two]) * (places[two] - places[one]):
+        while len(hull) > 1:
+            before, last = hull[-2], hull[-1]
+            rise = (heights[last] - heights[before]) * (places[at] - places[last])
+            if rise < (heights[at] - heights[last]) * (places[last] - places[before]):
                 break
-            kept.pop()
-        kept.append(at)
-    return places[kept], heights[kept]
+            hull.pop()
+        hull.append(at)
+    return places[hull], heights[hull]

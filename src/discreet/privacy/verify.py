@@ -152,8 +152,8 @@ def verify(mechanism: Mechanism) -> Verification:
     if notion == "none":
         return Verification(notion, None, None, {}, float("inf"), None, holds=True)
     if mechanism.is_explicit:
-        found = smallest_epsilon(mechanism.channel(), "ULDP").epsilon
-        return Verification(notion, None, None, {"weights": "over 2^64"}, found, found, holds=isfinite(found))
+        epsilon = smallest_epsilon(mechanism.channel(), "ULDP").epsilon
+        return Verification(notion, None, None, {"weights": "over 2^64"}, epsilon, epsilon, holds=isfinite(epsilon))
     return _of_blocks(BlockMechanism.checked(mechanism), notion)
 
 
@@ -166,15 +166,15 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
         return type(law).of_parts(parts | {"size": size})
 
     others = at_small_sizes(lambda size: replace(mechanism, domain=Domain(range(size))).law, of_size)
-    examinations = [examined(one) for one in ([law] if countable else others)]
-    faults = [fault for _, found in examinations for fault in found]
+    examinations = [examined(candidate) for candidate in ([law] if countable else others)]
+    faults = [fault for _, law_faults in examinations for fault in law_faults]
     # Only a size, and reports of two parts, leave the matrix out.
     spellable = not mechanism.clear_blocks and is_small(mechanism.domain, law)
     channel = _spelled(mechanism, faults) if spellable else None
     groups = _groups(mechanism, channel, examinations[0][0] if countable else None)
     ratio = max(group.ratio for group in groups)
     spelled = None if channel is None else matrix_epsilon(channel.matrix, mechanism.domain.sensitive)
-    kept = at_most(ratio, promised) and _within(spelled, promised) and all(group.holds for group in groups)
+    holds = at_most(ratio, promised) and _within(spelled, promised) and all(group.holds for group in groups)
     integers = {"truth": f"{truth} / 2^64"}
     if law.groups is None:
         noise = groups[0].inclusion
@@ -183,7 +183,7 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
     realised = logarithm(ratio)
     counted: Literal["all", "few values", "none"] = "all" if countable else "few values" if examinations else "none"
     return Verification(
-        notion, promised, ratio, integers, realised, spelled, kept and not faults, groups, counted, tuple(faults)
+        notion, promised, ratio, integers, realised, spelled, holds and not faults, groups, counted, tuple(faults)
     )
 
 
@@ -191,19 +191,19 @@ def _groups(
     mechanism: BlockMechanism, channel: Channel | None, counted: tuple[Fraction, ...] | None
 ) -> tuple[GroupVerification, ...]:
     codes, law = mechanism.domain.sensitive_codes, mechanism.law
-    own = None if channel is None else one_sided(channel.matrix, sensitive=mechanism.domain.sensitive).epsilons
-    told, not_told = Fraction(mechanism.threshold, _WORDS), Fraction(_WORDS - mechanism.threshold, _WORDS)
-    found = []
+    epsilons = None if channel is None else one_sided(channel.matrix, sensitive=mechanism.domain.sensitive).epsilons
+    truthful, noisy = Fraction(mechanism.threshold, _WORDS), Fraction(_WORDS - mechanism.threshold, _WORDS)
+    verified = []
     for group, (promised, stated) in enumerate(zip(mechanism.promises, law.inclusions, strict=True)):
         ranks = np.arange(len(codes)) if law.groups is None else np.flatnonzero(np.equal(law.groups, group))
         # The rarer noise contains a value, the more a block that does tells of it. What no block contains is a fault.
         noise = min((counted[rank] for rank in ranks if counted[rank]), default=stated) if counted else stated
         # A block that contains x: sent by x with s + (1 - s) pi, by anybody else with (1 - s) pi, times one factor.
-        ratio = (told + not_told * noise) / (not_told * noise)
-        spelled = None if own is None else float(own[ranks].max(initial=-inf))
-        kept = at_most(ratio, promised) and _within(spelled, promised)
-        found.append(GroupVerification(codes[ranks], promised, noise, ratio, logarithm(ratio), spelled, kept))
-    return tuple(found)
+        ratio = (truthful + noisy * noise) / (noisy * noise)
+        spelled = None if epsilons is None else float(epsilons[ranks].max(initial=-inf))
+        holds = at_most(ratio, promised) and _within(spelled, promised)
+        verified.append(GroupVerification(codes[ranks], promised, noise, ratio, logarithm(ratio), spelled, holds))
+    return tuple(verified)
 
 
 def _within(spelled: float | None, promised: float) -> bool:

@@ -90,78 +90,78 @@ def _refuse(name: str, wanted: str) -> FieldError:
     return FieldError(f"the field {name} of a collection must be {wanted}, and it is not.")
 
 
-def _text(name: str, said: Any) -> str:
-    if type(said) is not str or not said.strip():
+def _text(name: str, entry: Any) -> str:
+    if type(entry) is not str or not entry.strip():
         raise _refuse(name, "a text that is not empty")
-    return said
+    return entry
 
 
 def _fitting(pattern: re.Pattern[str]) -> Callable[[str, Any], str]:
-    def check(name: str, said: Any) -> str:
-        if type(said) is not str or not pattern.fullmatch(said):
+    def check(name: str, entry: Any) -> str:
+        if type(entry) is not str or not pattern.fullmatch(entry):
             raise _refuse(name, f"a text of the form {pattern.pattern}")
-        return said
+        return entry
 
     return check
 
 
 def _either(*known: str) -> Callable[[str, Any], str]:
-    def check(name: str, said: Any) -> str:
-        if said not in known or type(said) is not str:
+    def check(name: str, entry: Any) -> str:
+        if entry not in known or type(entry) is not str:
             raise _refuse(name, f"one of {', '.join(known)}")
-        return said
+        return entry
 
     return check
 
 
 def _whole(least: int, most: int = _LARGEST) -> Callable[[str, Any], int]:
-    def check(name: str, said: Any) -> int:
-        if type(said) is not int or not least <= said <= most:
+    def check(name: str, entry: Any) -> int:
+        if type(entry) is not int or not least <= entry <= most:
             raise _refuse(name, f"an integer in {least}..{most}")
-        return said
+        return entry
 
     return check
 
 
-def _nats(name: str, said: Any) -> float:
-    if type(said) not in {int, float} or not 0 < said <= _LARGEST:
+def _nats(name: str, entry: Any) -> float:
+    if type(entry) not in {int, float} or not 0 < entry <= _LARGEST:
         raise _refuse(name, "a finite number of nats above 0")
-    return float(said)
+    return float(entry)
 
 
-def _flag(name: str, said: Any) -> bool:
-    if type(said) is not bool:
+def _flag(name: str, entry: Any) -> bool:
+    if type(entry) is not bool:
         raise _refuse(name, "true or false")
-    return said
+    return entry
 
 
-def _mark(name: str, said: Any) -> bool:
-    if said is not True:
+def _mark(name: str, entry: Any) -> bool:
+    if entry is not True:
         raise _refuse(name, "true, or left out")
     return True
 
 
-def _table(name: str, said: Any) -> dict[str, Any]:
-    if type(said) is not dict:
+def _table(name: str, entry: Any) -> dict[str, Any]:
+    if type(entry) is not dict:
         raise _refuse(name, "an object")
-    return said
+    return entry
 
 
-def _epochs(name: str, said: Any) -> Epochs:
-    if type(said) is not dict or set(said) != set(Epochs.__slots__):
+def _epochs(name: str, entry: Any) -> Epochs:
+    if type(entry) is not dict or set(entry) != set(Epochs.__slots__):
         raise _refuse(name, "an object of start, seconds and count")
-    start = _whole(0)("epochs.start", said["start"])
-    seconds = _whole(SHORTEST_EPOCH)("epochs.seconds", said["seconds"])
-    made = Epochs(start, seconds, _whole(1, _MOST_EPOCHS)("epochs.count", said["count"]))
-    if made.end > _LARGEST:
+    start = _whole(0)("epochs.start", entry["start"])
+    seconds = _whole(SHORTEST_EPOCH)("epochs.seconds", entry["seconds"])
+    epochs = Epochs(start, seconds, _whole(1, _MOST_EPOCHS)("epochs.count", entry["count"]))
+    if epochs.end > _LARGEST:
         raise _refuse(name, "over before the year 285,000,000")
-    return made
+    return epochs
 
 
-def _origins(name: str, said: Any) -> tuple[str, ...]:
-    if type(said) is not list or not said or not all(type(one) is str and is_origin(one) for one in said):
+def _origins(name: str, entry: Any) -> tuple[str, ...]:
+    if type(entry) is not list or not entry or not all(type(origin) is str and is_origin(origin) for origin in entry):
         raise _refuse(name, "a list of origins such as https://collect.example.org (http only on this machine)")
-    return tuple(said)
+    return tuple(entry)
 
 
 # Controls of direction, joiners where nothing joins, fillers, tags, and controls beside tab and line feed: whatever
@@ -173,24 +173,24 @@ _INVISIBLE = re.compile(
 )
 
 
-def refuse_invisible(said: Any) -> None:
+def refuse_invisible(document: Any) -> None:
     """Refuse a document in which any text has characters that nobody sees.
 
     Raises:
         FieldError: if so; it names the first ones.
     """
-    invisible = sorted({one for text in _texts(said) for one in _INVISIBLE.findall(text)})
+    invisible = sorted({character for text in _texts(document) for character in _INVISIBLE.findall(text)})
     if invisible:
-        shown = ", ".join(f"U+{ord(one):04X}" for one in invisible[:3])
+        shown = ", ".join(f"U+{ord(character):04X}" for character in invisible[:3])
         raise FieldError(
             "what people read in a collection must be what it seems, without controls of direction and other invisible "
             f"characters, and this one has {shown}{' and more' if len(invisible) > 3 else ''}; leave them out."
         )
 
 
-def _texts(said: Any) -> Iterator[str]:
+def _texts(content: Any) -> Iterator[str]:
     """Yield the texts in JSON, names of fields among them."""
-    parts = [said]
+    parts = [content]
     while parts:
         part = parts.pop()
         if isinstance(part, str):
@@ -287,36 +287,36 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
     kinds = [kind for kind in _KINDS if isinstance(table, dict) and table.get(kind) is not None]
     if len(kinds) != 1:
         raise PlanError(_UNFIT)
-    said = {"sensitive": sensitive, "allow_unprotected": True}
+    protection = {"sensitive": sensitive, "allow_unprotected": True}
     try:
         if kinds == ["product"]:
-            return Domain.product(_attributes(table["product"]), **said)
+            return Domain.product(_attributes(table["product"]), **protection)
         if kinds == ["grid"]:
-            return Domain.grid(**table["grid"], **said)
+            return Domain.grid(**table["grid"], **protection)
         labels = range(*_two(table["range"])) if kinds == ["range"] else _listed(table["labels"])
-        return Domain(labels, **said)
+        return Domain(labels, **protection)
     except (ParameterError, DataError, TypeError, ValueError, OverflowError):
         raise PlanError(_UNFIT) from None
 
 
-def _attributes(said: Any) -> dict[str, list[Any]]:
+def _attributes(attributes: Any) -> dict[str, list[Any]]:
     """Return the attributes of a product, in the order of its codes, from pairs of name and labels."""
-    pairs = [(name, _listed(labels)) for name, labels in _listed(said)]
+    pairs = [(name, _listed(labels)) for name, labels in _listed(attributes)]
     if len(dict(pairs)) < len(pairs) or not all(isinstance(name, str) for name, _ in pairs):
         raise PlanError(_UNFIT)
     return dict(pairs)
 
 
-def _two(said: Any) -> tuple[int, int]:
-    if not isinstance(said, list) or len(said) != 2 or not all(type(one) is int for one in said):
+def _two(entry: Any) -> tuple[int, int]:
+    if not isinstance(entry, list) or len(entry) != 2 or not all(type(number) is int for number in entry):
         raise PlanError(_UNFIT)
-    return said[0], said[1]
+    return entry[0], entry[1]
 
 
-def _listed(said: Any) -> list[Any]:
-    if not isinstance(said, list):
+def _listed(entry: Any) -> list[Any]:
+    if not isinstance(entry, list):
         raise PlanError(_UNFIT)
-    return said
+    return entry
 
 
 def bots_of(plan: Mapping[str, Any], sensitive: BoolArray) -> Bots | None:
@@ -333,10 +333,10 @@ def bots_of(plan: Mapping[str, Any], sensitive: BoolArray) -> Bots | None:
         return None
     try:
         # Bots depend on the values and the tags alone, so that any mechanism will do.
-        made = _personalized(plan, domain_of(plan, sensitive), 1.0, RandomizedResponse)
+        personalized = _personalized(plan, domain_of(plan, sensitive), 1.0, RandomizedResponse)
     except (ParameterError, DataError, TypeError):
         raise PlanError(_UNFIT) from None
-    return Bots(made.tags, made.cell_of)
+    return Bots(personalized.tags, personalized.cell_of)
 
 
 def _personalized(plan: Mapping[str, Any], domain: Domain, epsilon: float, build: Any) -> Personalized:
@@ -355,14 +355,14 @@ def mechanism_of(plan: Mapping[str, Any]) -> BlockMechanism:
         PlanError: if it describes none.
     """
     table = plan["domain"]
-    said = dict(plan["mechanism"])
+    options = dict(plan["mechanism"])
     try:
-        build: Any = partial(BLOCK_MECHANISMS[said.pop("name")], **said)
+        build: Any = partial(BLOCK_MECHANISMS[options.pop("name")], **options)
         sensitive = table.get("sensitive")
         domain = domain_of(plan, sensitive)
         if plan.get("tags") is None and plan.get("cells") is None:
-            made: BlockMechanism = build(domain, plan["epsilon"])
-            return made
+            mechanism: BlockMechanism = build(domain, plan["epsilon"])
+            return mechanism
         return _personalized(plan, domain, plan["epsilon"], build).common
     except (ParameterError, DataError, TypeError, KeyError, AttributeError):
         raise PlanError(_UNFIT) from None
@@ -567,29 +567,29 @@ def read_document(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = F
     """
     document = opened(envelope, trust)
     try:
-        said = parsed(document)
+        content = parsed(document)
     except ValueError:
         raise FormatError(f"a collection must be a document of the format {FORMAT!r}, and this is none.") from None
-    if not isinstance(said, dict) or said.get("format") != FORMAT:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise FormatError(
             f"a collection must be a document of the format {FORMAT!r}, and this one is of another; update discreet."
         )
-    if wrong := set(said) - set(OPTIONAL) ^ {"format", *CHECKS}:
+    if wrong := set(content) - set(OPTIONAL) ^ {"format", *CHECKS}:
         raise FieldError(f"a collection must have {len(CHECKS) + 1} fields, and {len(wrong)} are missing or unknown.")
-    checked = {name: check(name, said[name]) for name, check in (CHECKS | OPTIONAL).items() if name in said}
+    checked = {name: check(name, content[name]) for name, check in (CHECKS | OPTIONAL).items() if name in content}
     if checked["lifetime"] < checked["epsilon"]:
         raise FieldError("lifetime must be at least epsilon: otherwise nobody could answer.")
     if checked["state"] == OPEN and not is_known:
-        refuse_invisible(said)
+        refuse_invisible(content)
     return hashlib.sha256(document).digest(), checked
 
 
-def promised(id_: bytes, said: Mapping[str, Any], envelope: bytes) -> Collection:
+def promised(id_: bytes, fields: Mapping[str, Any], envelope: bytes) -> Collection:
     """Return a collection if the sampler's integers keep the epsilon that it states.
 
     Args:
         id_: of the document.
-        said: its fields; see `read_document`.
+        fields: its fields; see `read_document`.
         envelope: as it came.
 
     Raises:
@@ -597,17 +597,17 @@ def promised(id_: bytes, said: Mapping[str, Any], envelope: bytes) -> Collection
         LawError: if the sampler's law is unknown here, so that nothing can be said.
     """
     try:
-        sampler = Sampler.parse(said["sampler"])
+        sampler = Sampler.parse(fields["sampler"])
         realised = sampler.realised
     except UnknownSamplerError as error:
         raise LawError(str(error)) from None
     except SamplerError:
         raise PromiseError("the sampler's integers must make a law that keeps a promise, and they do not.") from None
-    if not (isfinite(realised) and realised <= said["epsilon"] * _MARGIN):
+    if not (isfinite(realised) and realised <= fields["epsilon"] * _MARGIN):
         raise PromiseError(
-            f"epsilon of the sampler's integers must be at most the {said['epsilon']:g} stated, got {realised:.12g}."
+            f"epsilon of the sampler's integers must be at most the {fields['epsilon']:g} stated, got {realised:.12g}."
         )
-    return Collection(**{**said, "sampler": sampler}, id=id_, envelope=envelope)
+    return Collection(**{**fields, "sampler": sampler}, id=id_, envelope=envelope)
 
 
 def rebuild(collection: Collection) -> BlockMechanism:
@@ -633,7 +633,7 @@ _UNITS = ((_DAY, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
 def notice(collection: Collection) -> tuple[str, ...]:
     """Return the sentences: the question and who asks, the protection and its limits, how often and until when."""
-    said = [
+    sentences = [
         f"{_sentence(collection.title)} {_sentence(collection.purpose)} Questions: {_sentence(collection.contact)}",
         *_protection(collection),
         _how_often(collection),
@@ -642,24 +642,24 @@ def notice(collection: Collection) -> tuple[str, ...]:
         "name.",
     ]
     if collection.simulated:
-        said.insert(0, "This is a simulation: it protects nobody, and devices of people refuse it.")
+        sentences.insert(0, "This is a simulation: it protects nobody, and devices of people refuse it.")
     if collection.state == WITHDRAWN:
-        said.insert(0, "This collection is withdrawn: devices stop and erase what they kept for it.")
-    return tuple(said)
+        sentences.insert(0, "This collection is withdrawn: devices stop and erase what they kept for it.")
+    return tuple(sentences)
 
 
 def _protection(collection: Collection) -> list[str]:
     sampler, size = collection.sampler, collection.domain.size
     bots = "" if collection.bots is None else " and whatever you mark as secret"
     odds = in_odds(collection.epsilon)
-    said = [
+    sentences = [
         f"Protected with epsilon = {collection.epsilon:g}: {collection.protected}{bots}; whatever a report says, none "
         f"of these is more than e^{sampler.realised:.4g} times likelier to have caused it than any other value."
         + (f" {odds}" if odds else "")
     ]
     if rest := size - collection.sensitive_count:
-        said.append(f"Not protected: {_count(rest, 'other value')} of {size}, which may be sent as they are.")
-    return said
+        sentences.append(f"Not protected: {_count(rest, 'other value')} of {size}, which may be sent as they are.")
+    return sentences
 
 
 def _how_often(collection: Collection) -> str:

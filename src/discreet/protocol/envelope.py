@@ -158,14 +158,14 @@ def document_bytes(document: Mapping[str, Any]) -> bytes:
     return written
 
 
-def _refuse_large_integers(said: Any) -> None:
-    if type(said) is int and abs(said) > _LARGEST:
+def _refuse_large_integers(content: Any) -> None:
+    if type(content) is int and abs(content) > _LARGEST:
         raise ParameterError("integers of a collection must lie within 2^53 - 1, which every language reads alike.")
-    if isinstance(said, Mapping):
-        said = list(said.values())
-    if isinstance(said, list | tuple):
-        for one in said:
-            _refuse_large_integers(one)
+    if isinstance(content, Mapping):
+        content = list(content.values())
+    if isinstance(content, list | tuple):
+        for item in content:
+            _refuse_large_integers(item)
 
 
 def parsed(written: bytes) -> Any:
@@ -175,19 +175,19 @@ def parsed(written: bytes) -> Any:
         ValueError: if it is none, has a key twice, ``NaN`` or half of a character, or is nested too deeply.
     """
     try:
-        said = json.loads(written.decode(), object_pairs_hook=_once, parse_constant=_refused)
+        content = json.loads(written.decode(), object_pairs_hook=_once, parse_constant=_refused)
         if b"\\u" in written:
-            json.dumps(said, ensure_ascii=False).encode()
+            json.dumps(content, ensure_ascii=False).encode()
     except (RecursionError, UnicodeError):
         raise ValueError("this is no JSON") from None
-    return said
+    return content
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    table = dict(pairs)
+    if len(table) < len(pairs):
         raise ValueError("a key is there twice")
-    return made
+    return table
 
 
 def _refused(constant: str) -> Any:
@@ -202,8 +202,8 @@ def signed(document: bytes, keys: Sequence[Ed25519PrivateKey]) -> bytes:
     """
     if not 1 <= len(keys) <= _MOST_SIGNATURES:
         raise ParameterError(f"a collection must be signed with 1 to {_MOST_SIGNATURES} keys, got {len(keys)}.")
-    made = [(public_key(key), key.sign(_SIGNED + document)) for key in keys]
-    signatures = [{"key": _base64(key), "signature": _base64(signature)} for key, signature in made]
+    pairs = [(public_key(key), key.sign(_SIGNED + document)) for key in keys]
+    signatures = [{"key": _base64(key), "signature": _base64(signature)} for key, signature in pairs]
     return json.dumps({"document": _base64(document), "signatures": signatures}, separators=(",", ":")).encode()
 
 
@@ -273,11 +273,11 @@ def checked_trust(trust: Any) -> frozenset[bytes]:
 
 def _contents(envelope: bytes) -> tuple[bytes, list[tuple[bytes, bytes]]]:
     try:
-        said = parsed(envelope)
-        document, signatures = _fields(said, "document", "signatures")
+        content = parsed(envelope)
+        document, signatures = _fields(content, "document", "signatures")
         if not isinstance(signatures, list) or not 1 <= len(signatures) <= _MOST_SIGNATURES:
             raise ValueError("signatures are missing")
-        pairs = [_fields(one, "key", "signature") for one in signatures]
+        pairs = [_fields(entry, "key", "signature") for entry in signatures]
         return _bytes(document), [(_bytes(key, KEY_BYTES), _bytes(value, SIGNATURE_BYTES)) for key, value in pairs]
     except ValueError:
         raise EnvelopeError(
@@ -285,10 +285,10 @@ def _contents(envelope: bytes) -> tuple[bytes, list[tuple[bytes, bytes]]]:
         ) from None
 
 
-def _fields(said: Any, *names: str) -> tuple[Any, ...]:
-    if not isinstance(said, dict) or set(said) != set(names):
+def _fields(table: Any, *names: str) -> tuple[Any, ...]:
+    if not isinstance(table, dict) or set(table) != set(names):
         raise ValueError("other fields")
-    return tuple(said[name] for name in names)
+    return tuple(table[name] for name in names)
 
 
 def _bytes(text: Any, length: int | None = None) -> bytes:

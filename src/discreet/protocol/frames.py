@@ -93,7 +93,7 @@ class JsonRows:
         Raises:
             DataError: if an entry is not of its column's kind.
         """
-        entries = {name: entry_of(one, report[name], row) for name, one in self._columns.items() if name in report}
+        entries = {name: entry_of(self._columns[name], report[name], row) for name in self._columns if name in report}
         for name, present in self._present.items():
             present.append(name in entries)
         for name, entry in entries.items():
@@ -101,12 +101,13 @@ class JsonRows:
 
     def columns(self) -> dict[str, Nullable]:
         """Return the columns, for `discreet.mechanisms.row_checks.checked_reports` to judge."""
-        made = {}
+        nullables = {}
         for name, column in self._columns.items():
             entries, dtype = self._entries[name], np.uint8 if column.bound is None else np.int64
             shape = (len(entries),) if column.width is None else (len(entries), column.width)
-            made[name] = Nullable(np.array(self._present[name], bool), np.array(entries, dtype=dtype).reshape(shape))
-        return made
+            numbers = np.array(entries, dtype=dtype).reshape(shape)
+            nullables[name] = Nullable(np.array(self._present[name], bool), numbers)
+        return nullables
 
 
 _KIND = "are of a kind that this collection does not have"
@@ -150,11 +151,11 @@ class RecordCodec(RecordForm):
         columns = (
             {}
             if self.clear is None
-            else {CLEAR: Nullable(in_clear, self._taken(_rows(records, in_clear), self.clear, 1))}
+            else {CLEAR: Nullable(in_clear, self._entries(_rows(records, in_clear), self.clear, 1))}
         )
         blocks, at = _rows(records, with_block), self._block_at
         for column in self.block:
-            columns[column.name] = Nullable(with_block, self._taken(blocks, column, at))
+            columns[column.name] = Nullable(with_block, self._entries(blocks, column, at))
             at += column.bytes
         return columns
 
@@ -327,12 +328,12 @@ def refuse_repeated(ids: AnyArray) -> None:
     halves = np.sort(np.ascontiguousarray(ids[:, :8]).view("<u8")[:, 0])
     if (halves[1:] != halves[:-1]).all():
         return
-    seen: set[bytes] = set()
+    earlier: set[bytes] = set()
     repeated = np.zeros(len(ids), dtype=np.bool_)
-    for row, one in enumerate(ids):
-        spelled = one.tobytes()
-        repeated[row] = spelled in seen
-        seen.add(spelled)
+    for row, id_ in enumerate(ids):
+        spelled = id_.tobytes()
+        repeated[row] = spelled in earlier
+        earlier.add(spelled)
     refuse_rows(np.ones(len(ids), dtype=np.bool_), repeated, REPEATED)
 
 

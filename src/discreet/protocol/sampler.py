@@ -119,22 +119,22 @@ class Sampler:
         if not isinstance(document, dict) or set(document) != set(_FIELDS):
             raise SamplerError(f"a sampler must be an object of {', '.join(_FIELDS)}, and nothing else.")
         listed, truth = document["sensitive"], document["truth"]
-        pairs = isinstance(listed, list) and all(isinstance(one, list) and len(one) == 2 for one in listed)
+        pairs = isinstance(listed, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in listed)
         if not pairs:
             raise SamplerError("a sampler's sensitive codes must be a list of ranges, each of two integers.")
         if not isinstance(truth, str) or not truth.isascii() or not truth.isdecimal() or len(truth) > 20:
             raise SamplerError("a sampler's truth must be an integer as decimal text.")
         ranges = tuple((start, stop) for start, stop in listed)
-        made = cls(document["size"], ranges, int(truth), document["clear_blocks"], document["law"])
-        if made.document()["truth"] != truth:
+        sampler = cls(document["size"], ranges, int(truth), document["clear_blocks"], document["law"])
+        if sampler.document()["truth"] != truth:
             raise SamplerError("a sampler's truth must be an integer as decimal text without leading zeros.")
-        return made
+        return sampler
 
     def document(self) -> dict[str, Any]:
         """Return the sampler as values of JSON."""
         return {
             "size": self.size,
-            "sensitive": [list(one) for one in self.sensitive],
+            "sensitive": [list(pair) for pair in self.sensitive],
             "truth": str(self.truth),
             "clear_blocks": self.clear_blocks,
             "law": _spelled(self.block_law),

@@ -148,7 +148,7 @@ class Comparison(ResultTable):
         below = (
             f"and {left:,} values that differ less; to_pandas, to_polars and to_arrow return all" if left > 0 else ""
         )
-        rows = rows_of([names, *(one.at(codes) for one in self.stated())])
+        rows = rows_of([names, *(column.at(codes) for column in self.stated())])
         return rows, "\n".join(filter(None, [below, self.remark]))
 
     def __len__(self) -> int:
@@ -163,7 +163,7 @@ class Comparison(ResultTable):
         return self._rows(self.domain.codes_of(value))[0]
 
     def _rows(self, codes: AnyArray) -> list[ValueDifference]:
-        columns = [one.at(codes).values.tolist() for one in self.stated()]
+        columns = [column.at(codes).values.tolist() for column in self.stated()]
         return [ValueDifference(*row) for row in zip(self.domain.names(codes), *columns, strict=True)]
 
     def clearest_values(self, count: int) -> IntArray:
@@ -228,4 +228,4 @@ class Comparison(ResultTable):
         ]
         kind = "simultaneous " if self.simultaneous else ""
         legend = f"dot: difference; bar: {self.level * 100:g}% {kind}interval; filled: interval excludes 0"
-        return forest_chart(Differences(f"{sizes[0]} less {sizes[1]}", legend, [one._asdict() for one in rows]))
+        return forest_chart(Differences(f"{sizes[0]} less {sizes[1]}", legend, [row._asdict() for row in rows]))

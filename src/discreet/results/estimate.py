@@ -116,7 +116,7 @@ class Estimate(Functionals, ResultTable):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state of a pickle: what was left to be worked out is worked out, so that no reports are in it."""
-        state = {one.name: getattr(self, one.name) for one in fields(self)}
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
         return state | {"errors": self.standard_errors, "joint_errors": self.covariances if self.n > 1 else None}
 
     @cached_property
@@ -143,7 +143,7 @@ class Estimate(Functionals, ResultTable):
         """Return the rows that are shown, all or the most frequent, and a sentence on the others."""
         left = self.domain.size - _SHOWN
         codes = self.chosen(_SHOWN) if left > 0 else np.arange(self.domain.size)
-        columns = [one.at(codes) for one in self.stated(shown=len(codes))]
+        columns = [column.at(codes) for column in self.stated(shown=len(codes))]
         below = f"and {left:,} less frequent values; to_arrow, to_pandas and to_polars return all" if left > 0 else ""
         notes = [below, self.selected(len(codes)), self.contradiction(shown=len(codes)), self.remark]
         cells = rows_of([text_column("value", self.domain.names(codes)), *columns])
@@ -350,7 +350,7 @@ class Estimate(Functionals, ResultTable):
         return Quantity(*facts, partial(_left_of, others.bounds), (0, 1), others.facts)
 
     def _shares(self, codes: IntArray, *, chosen: bool = False) -> list["ValueEstimate"]:
-        columns = {one.name: one.values for one in self.stated(shown=max(len(codes), 1) if chosen else None)}
+        columns = {column.name: column.values for column in self.stated(shown=max(len(codes), 1) if chosen else None)}
         numbers = [columns[name][codes].tolist() for name in ValueEstimate._fields[1:]]
         return [ValueEstimate(*row) for row in zip(self.domain.names(codes), *numbers, strict=True)]
 
@@ -417,9 +417,9 @@ class Estimate(Functionals, ResultTable):
         if not isinstance(self.domain.space, Grid):
             raise ParameterError(f"a map needs the domain of a grid, got {self.domain!r}; use plot for other values.")
         sensitive = self.domain.sensitive if self.domain.clear_count else None
-        one = Map(f"{self.method}, n={self.n:,}", self.domain.table(), self.frequencies, sensitive)
+        panel = Map(f"{self.method}, n={self.n:,}", self.domain.table(), self.frequencies, sensitive)
         marks = "" if sensitive is None else "; framed: sensitive"
-        return map_chart([one], title=f"Estimated shares of people{marks}", across=1)
+        return map_chart([panel], title=f"Estimated shares of people{marks}", across=1)
 
     def largest(self, count: int, truth: Any = None) -> IntArray:
         """Return the codes of the ``count`` most frequent values, by the truth if it is passed, in falling order."""
@@ -440,12 +440,12 @@ class Estimate(Functionals, ResultTable):
 
 
 def estimate_facts(
-    found: Estimate, level: float | None, *, simultaneous: bool, more: Mapping[str, Sequence[float]] | None = None
+    estimate: Estimate, level: float | None, *, simultaneous: bool, more: Mapping[str, Sequence[float]] | None = None
 ) -> dict[str, Any]:
     """Return an estimate as JSON holds it; ``values`` has an object per value, with the columns of `Estimate.columns`.
 
     Args:
-        found: the estimate.
+        estimate: the estimate.
         level: confidence of the intervals; None for the default.
         simultaneous: whether all intervals hold at once.
         more: further columns, each as long as the domain.
@@ -453,18 +453,18 @@ def estimate_facts(
     Raises:
         ParameterError: if the level is not in (0, 1).
     """
-    columns = found.columns(level, simultaneous=simultaneous)
-    outside = np.flatnonzero(found.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous))
+    columns = estimate.columns(level, simultaneous=simultaneous)
+    outside = np.flatnonzero(estimate.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous))
     return {
-        "plan": found.fingerprint,
-        "method": found.method,
-        "n": found.n,
-        "gap": found.gap,
+        "plan": estimate.fingerprint,
+        "method": estimate.method,
+        "n": estimate.n,
+        "gap": estimate.gap,
         "level": DEFAULT_LEVEL if level is None else level,
         "simultaneous": simultaneous,
-        "contradicted": list(found.domain.names(outside)),
-        "simulated": found.simulated,
-        **({} if found.publication is None else {"publication": found.publication.to_dict()}),
+        "contradicted": list(estimate.domain.names(outside)),
+        "simulated": estimate.simulated,
+        **({} if estimate.publication is None else {"publication": estimate.publication.to_dict()}),
         "values": objects({name: column.tolist() for name, column in columns.items()} | dict(more or {})),
     }
 

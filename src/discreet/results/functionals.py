@@ -41,16 +41,16 @@ def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
         return _integers(domain.space, f"the mean of labels needs labels that are integers, or {name}").astype(float)
     if isinstance(scores, Mapping):
         with columns.of_parameter(f"{name}: "):
-            codes, found = domain.encode(list(scores)), np.full(domain.size, np.nan)
-            found[codes] = columns.numbers(list(scores.values()), name)
+            codes, numbers = domain.encode(list(scores)), np.full(domain.size, np.nan)
+            numbers[codes] = columns.numbers(list(scores.values()), name)
     else:
-        found = columns.reals(scores, name)
-    if found.shape != (domain.size,) or not np.isfinite(found).all():
+        numbers = columns.reals(scores, name)
+    if numbers.shape != (domain.size,) or not np.isfinite(numbers).all():
         raise ParameterError(
-            f"{name} must be a finite number for each of the {domain.size} values, got shape {found.shape} with "
-            f"{np.count_nonzero(np.isfinite(found))} finite numbers."
+            f"{name} must be a finite number for each of the {domain.size} values, got shape {numbers.shape} with "
+            f"{np.count_nonzero(np.isfinite(numbers))} finite numbers."
         )
-    return found
+    return numbers
 
 
 def ascending(domain: Domain, order: Any) -> tuple[IntArray, list[Any]]:
@@ -98,8 +98,8 @@ def marginal(domain: Domain, names: Sequence[str]) -> tuple[Domain, AxisPartitio
             f"a marginal must be of different attributes among {', '.join(attributes)}, got {list(names)}."
         )
     order = list(attributes)
-    shape, kept = tuple(space.size for space in attributes.values()), tuple(order.index(name) for name in names)
-    cells = AxisPartition(prod(shape[axis] for axis in kept), shape, kept)
+    shape, axes = tuple(space.size for space in attributes.values()), tuple(order.index(name) for name in names)
+    cells = AxisPartition(prod(shape[axis] for axis in axes), shape, axes)
     sensitive = cells.total(domain.sensitive.astype(np.float64)) > 0
     return _domain_of({name: attributes[name] for name in names}, sensitive), cells
 
@@ -404,11 +404,11 @@ class Functionals:
         Raises:
             ParameterError: as for `total`.
         """
-        one, other = self._mask(first, "first"), self._mask(second, "second")
-        error = self._known_covariances.variance(one.astype(np.float64) - other)
-        sums = self._sums([one & ~other, other & ~one, ~(one ^ other)])
-        estimate = float(self.frequencies[one].sum() - self.frequencies[other].sum())
-        if not (one ^ other).any():
+        in_first, in_second = self._mask(first, "first"), self._mask(second, "second")
+        error = self._known_covariances.variance(in_first.astype(np.float64) - in_second)
+        sums = self._sums([in_first & ~in_second, in_second & ~in_first, ~(in_first ^ in_second)])
+        estimate = float(self.frequencies[in_first].sum() - self.frequencies[in_second].sum())
+        if not (in_first ^ in_second).any():
             return Quantity("difference", 0.0, 0.0, partial(_known, 0.0), (-1, 1), self._facts)
         error = sums.variance(np.array([1.0, -1, 0]), error)
         deviation = _floored(sqrt(error), sums.difference, self.n)
@@ -435,7 +435,7 @@ class Functionals:
         covariances, weights = self._known_covariances, (top.astype(np.float64), bottom.astype(np.float64))
         divisor = float(self.frequencies[bottom].sum())
         estimate = float(self.frequencies[top].sum()) / divisor if divisor > 0 else nan
-        centres, error = [float(one @ covariances.centre) for one in weights], nan
+        centres, error = [float(row @ covariances.centre) for row in weights], nan
         only, others = top & ~bottom, bottom & ~top
         both = top & bottom
         # Of shares, the sums that these are made of.
@@ -535,10 +535,10 @@ class Functionals:
         base = self._known_covariances.sums(cells)
         shares = cells.total(self.frequencies)
         divisor = float(shares.sum())
-        found = shares / divisor if divisor > 0 else np.full(len(shares), nan)
+        ratios = shares / divisor if divisor > 0 else np.full(len(shares), nan)
         limits = self._limits.sums(cells, self._known_covariances, self.n)
         covariances = base.conditional() if float(base.centre.sum()) > 0 else None
-        return self._over(domain, found, covariances, ShareLimits(limits.parts))
+        return self._over(domain, ratios, covariances, ShareLimits(limits.parts))
 
     # What they have in common
 
@@ -584,10 +584,10 @@ class Functionals:
             else limits.floored_errors(covariances.variances(), self.n)
         )
         whole: Any = self
-        found: Self = replace(
+        functionals: Self = replace(
             whole, domain=domain, frequencies=frequencies, errors=errors, intervals=limits, joint_errors=covariances
         )
-        return found
+        return functionals
 
 
 Bounds = Callable[[float], tuple[float, float]]

@@ -127,7 +127,7 @@ class GroupedEstimate(ResultTable):
         """The number of reports of each group, by its label."""
         if isinstance(self.estimates, EstimatesOnDemand):
             return self.estimates.sizes
-        return {label: one.n for label, one in self.estimates.items()}
+        return {label: estimate.n for label, estimate in self.estimates.items()}
 
     def largest(self, count: int) -> list[Any]:
         """Return the labels of the ``count`` groups with most reports, in falling order."""
@@ -142,9 +142,9 @@ class GroupedEstimate(ResultTable):
     @property
     def heading(self) -> str:
         """Method, number of reports, of groups and of values, in a line."""
-        one, marks = next(iter(self.estimates.values())), ", simulated" if self.overall.simulated else ""
+        first, marks = next(iter(self.estimates.values())), ", simulated" if self.overall.simulated else ""
         sizes = f"n={self.overall.n}, {len(self)} groups, {self.domain.size} values"
-        return f"GroupedEstimate({one.method}, {sizes}{marks})"
+        return f"GroupedEstimate({first.method}, {sizes}{marks})"
 
     def _shown(self) -> tuple[Cells, str]:
         """Return the rows that are shown, the largest groups with the most frequent values, and a sentence below."""
@@ -179,11 +179,11 @@ class GroupedEstimate(ResultTable):
             level: confidence of the intervals; None for 0.95.
             simultaneous: as for `Estimate.interval`, within each group.
         """
-        own, rows = self.estimates, self.domain.size
-        stacks = own.stacks(rows) if isinstance(own, EstimatesOnDemand) else own.values()
+        estimates, rows = self.estimates, self.domain.size
+        stacks = estimates.stacks(rows) if isinstance(estimates, EstimatesOnDemand) else estimates.values()
         parts = []
-        for one in stacks:
-            columns, shape = one.columns(level, simultaneous=simultaneous), one.frequencies.shape
+        for stack in stacks:
+            columns, shape = stack.columns(level, simultaneous=simultaneous), stack.frequencies.shape
             parts.append({name: np.broadcast_to(column, shape).reshape(-1) for name, column in columns.items()})
         whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         labels = zip(*self.estimates, strict=True) if len(self.names) > 1 else [list(self.estimates)]
@@ -191,8 +191,8 @@ class GroupedEstimate(ResultTable):
             name: np.repeat(label_column(list(each)), rows)
             for name, each in zip(self.names or ("group",), labels, strict=True)
         }
-        taken = {*whole, "n"}
-        named = {f"group_{name}" if name in taken else name: column for name, column in keys.items()}
+        reserved = {*whole, "n"}
+        named = {f"group_{name}" if name in reserved else name: column for name, column in keys.items()}
         return {**named, "n": np.repeat(list(self.sizes.values()), rows), **whole}
 
     def plot(self, level: float | None = None, *, largest: int = 12, groups: int = 12) -> Any:
@@ -232,8 +232,8 @@ def label_column(labels: list[Any]) -> AnyArray:
     return np.array([str(label) for label in labels], dtype=np.dtypes.StringDType())
 
 
-def _numbers(found: Estimate, codes: AnyArray) -> list[str]:
+def _numbers(estimate: Estimate, codes: AnyArray) -> list[str]:
     """Return frequencies of the most frequent values with their intervals, where there are any, as they are shown."""
-    low, high = found.interval(shown=max(len(codes), 1))
-    ends = zip(found.frequencies[codes], low[codes], high[codes], strict=True)
+    low, high = estimate.interval(shown=max(len(codes), 1))
+    ends = zip(estimate.frequencies[codes], low[codes], high[codes], strict=True)
     return [f"{frequency:.2f} ({low:.2f} - {high:.2f})" for frequency, low, high in ends]

@@ -188,10 +188,10 @@ class CountLimits(ConfidenceLimits):
 
     def variances(self, at: float) -> FloatArray:
         """Return the variances of the estimates at the ends of [0, 1]."""
-        found = np.empty(self.estimates.shape)
+        of_values = np.empty(self.estimates.shape)
         for codes, law in self.counts:
-            found[..., codes] = law.variances(at)
-        return found
+            of_values[..., codes] = law.variances(at)
+        return of_values
 
     def sums(self, cells: ValueCells, base: Covariance, n: int) -> "SumLimits":
         """Return the limits of sums; where there is a step, those in clear are the tally's."""
@@ -227,8 +227,8 @@ class SumLimits(ConfidenceLimits):
 
     def unions(self, members: FloatArray) -> "SumLimits":
         """Return the sums over unions of disjoint sets: ``(k, m)`` ones where a set is a part of the union, else 0."""
-        own = members if self.members is None else members @ self.members
-        return replace(self, members=own, law=self.law and self.law.over(lambda each: members @ each))
+        combined = members if self.members is None else members @ self.members
+        return replace(self, members=combined, law=self.law and self.law.over(lambda each: members @ each))
 
     def rest(self) -> "SumLimits":
         """Return for each of m disjoint sets the sum over the others."""
@@ -269,18 +269,18 @@ class SumLimits(ConfidenceLimits):
         """The ``(m,)`` variances by the covariances alone."""
         if self.members is not None:
             return np.maximum(self._base_covariances(self), 0)
-        found = self.base.variances()
+        variances = self.base.variances()
         if self.inverse:
             beside = self.base.with_sum()
-            found = np.maximum(found - 2 * beside + float(beside.sum()), 0)
-        return found
+            variances = np.maximum(variances - 2 * beside + float(beside.sum()), 0)
+        return variances
 
     def _base_covariances(self, others: Self) -> FloatArray:
         if self.members is None or others.members is None:
             return self.base.with_sum() - self.base.variances()
         matrix = self.base.matrix(np.arange(self.members.shape[1]))
-        found: FloatArray = ((self.members @ matrix) * others.members).sum(axis=1)
-        return found
+        covariances: FloatArray = ((self.members @ matrix) * others.members).sum(axis=1)
+        return covariances
 
     def covariances(self, others: Self) -> FloatArray:
         """Return the ``(m,)`` covariances at a plausible estimate, each with a sum that shares no value."""
@@ -334,17 +334,17 @@ class SumLimits(ConfidenceLimits):
         """Return the limits of the shares of the sets in all of them; None unless all of them are told in clear."""
         if self.law is None or self.law.sets.covered.any():
             return None
-        told = np.rint(self.law.sets.told).astype(np.int64)
-        return share_limits(told, np.full(len(told), told.sum()), alpha)
+        counts = np.rint(self.law.sets.told).astype(np.int64)
+        return share_limits(counts, np.full(len(counts), counts.sum()), alpha)
 
     @property
     def matrix(self) -> FloatArray:
         """``(m, m)`` covariances of a few disjoint sums at a plausible estimate."""
-        found = np.diag(self.plausible)
-        each = [self.unions(row[None]) for row in np.eye(len(found))]
-        for i, j in combinations(range(len(found)), 2):
-            found[i, j] = found[j, i] = each[i].covariances(each[j])[0]
-        return found
+        covariances = np.diag(self.plausible)
+        each = [self.unions(row[None]) for row in np.eye(len(covariances))]
+        for i, j in combinations(range(len(covariances)), 2):
+            covariances[i, j] = covariances[j, i] = each[i].covariances(each[j])[0]
+        return covariances
 
     def variance(self, weights: FloatArray, plain: float) -> float:
         """Return the variance of a weighted sum of a few of these; that of the plain ones if none is controlled."""
@@ -372,8 +372,8 @@ class SumLimits(ConfidenceLimits):
         chosen = np.array([[1.0, 0, 1, 0], [0, 1, 1, 0]])
         r = correlations(chosen @ self.matrix @ chosen.T)
         both = self.unions(chosen).estimated(alpha)
-        one, other = (Estimated(*(part[[at]] for part in both)) for at in (0, 1))
-        low, high = share_ends(one, other, r[[0], [1]])
+        first, second = (Estimated(*(part[[at]] for part in both)) for at in (0, 1))
+        low, high = share_ends(first, second, r[[0], [1]])
         return float(low[0]), float(high[0])
 
 
@@ -398,8 +398,8 @@ class ShareLimits(ConfidenceLimits):
     def _beside(self) -> tuple["SumLimits", FloatArray]:
         """For each sum that of the others, and the correlation of both."""
         rest = self.parts.rest()
-        own, others = self.parts.plausible, rest.plausible
-        return rest, correlation(self.parts.covariances(rest), np.sqrt(own * others))
+        own_variance, others = self.parts.plausible, rest.plausible
+        return rest, correlation(self.parts.covariances(rest), np.sqrt(own_variance * others))
 
     @property
     def centre(self) -> FloatArray:
@@ -409,9 +409,9 @@ class ShareLimits(ConfidenceLimits):
 
     def ends(self, alpha: float) -> Ends:
         """Return the limits of the shares, within [0, 1]: exact where all are told in clear."""
-        told = self.parts.shares_told(alpha)
-        if told is not None:
-            return told
+        in_clear_ends = self.parts.shares_told(alpha)
+        if in_clear_ends is not None:
+            return in_clear_ends
         rest, r = self._beside
         return share_ends(self.parts.estimated(alpha), rest.estimated(alpha), r)
 
@@ -425,8 +425,8 @@ class ShareLimits(ConfidenceLimits):
         if not self.parts.controlled:
             return variances
         rest, r = self._beside
-        own, others, q = self.parts.plausible, rest.plausible, self.centre
-        apart: FloatArray = (1 - q) ** 2 * own - 2 * q * (1 - q) * r * np.sqrt(own * others) + q**2 * others
+        part, others, q = self.parts.plausible, rest.plausible, self.centre
+        apart: FloatArray = (1 - q) ** 2 * part - 2 * q * (1 - q) * r * np.sqrt(part * others) + q**2 * others
         return apart / float(self.parts.centre.sum()) ** 2
 
     @property

@@ -69,11 +69,11 @@ class OneStep:
         core, factors, apart = self.covariance, np.zeros((len(self.point), size)), np.zeros(size)
         factors[np.arange(len(codes)), codes] = 1
         if len(self.point) > len(codes):
-            rest, told = max(float(self.estimates[-1]), 0.0), max(tally.clear_total, 1)
+            rest, clear_total = max(float(self.estimates[-1]), 0.0), max(tally.clear_total, 1)
             others = np.ones(size, dtype=np.bool_)
             others[codes] = False
-            factors[-1, others] = tally.clear / told
-            moved = rest**2 * self.n / told
+            factors[-1, others] = tally.clear / clear_total
+            moved = rest**2 * self.n / clear_total
             apart = moved * factors[-1]
             core[-1, -1] -= moved
         return LowRankCovariance(self.estimates @ factors, apart, factors, core).scaled(1 / self.n)
@@ -85,20 +85,20 @@ class OneStep:
         for weights, d in self.ratios.stretches():
             w = self.point.astype(d.dtype) + d @ inverse.astype(d.dtype)
             power = w * weights[:, None].astype(d.dtype)
-            for found in moments:
+            for moment in moments:
                 power *= w
                 whole = np.add.reduce(power, dtype=np.float64)
-                found += [whole, whole + np.add.reduce(power * d, dtype=np.float64)]
+                moment += [whole, whole + np.add.reduce(power * d, dtype=np.float64)]
         return moments
 
     def worths(self, size: int) -> MeanWorths:
         """Return the means of worths to the first ``size`` values, from which their limits follow."""
         f = np.minimum(self.point[:size], 1 - _NOTHING)
         moments = []
-        for whole, own in self.moments[..., :size]:
+        for whole, own_moment in self.moments[..., :size]:
             # Where p moves to t, those who have another value keep their proportions.
-            others = (whole - f * own) / (1 - f)
-            moments.append(WorthMoment(others, own - others))
+            others = (whole - f * own_moment) / (1 - f)
+            moments.append(WorthMoment(others, own_moment - others))
         return MeanWorths(self.estimates[:size], self.n, moments[0], moments[1])
 
 

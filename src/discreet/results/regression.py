@@ -114,7 +114,7 @@ class Regression(ResultTable):
     @property
     def disagreement(self) -> str | None:
         """The sentence on starts that ended elsewhere, if some did."""
-        apart = sum(self.starts[0] - one > 0.01 for one in self.starts) if self.starts else 0
+        apart = sum(self.starts[0] - start > 0.01 for start in self.starts) if self.starts else 0
         if not apart:
             return None
         return (
@@ -127,7 +127,7 @@ class Regression(ResultTable):
         """The sentence on values whose errors rest on few reports, if there are some."""
         if self.degrees is None:
             return None
-        few = [name for name, own in zip(self.values, self.degrees, strict=True) if not own.min() >= _FEW]
+        few = [name for name, degrees in zip(self.values, self.degrees, strict=True) if not degrees.min() >= _FEW]
         if not few:
             return None
         shown = ", ".join(few[:_NAMED]) + (f" and {len(few) - _NAMED} more" if len(few) > _NAMED else "")
@@ -151,7 +151,7 @@ class Regression(ResultTable):
     def _shown(self) -> tuple[Cells, str]:
         left = self.coefficients.size - _SHOWN
         below = [f"and {left} coefficients more; to_pandas, to_polars and to_arrow return all."] if left > 0 else []
-        shown = rows_of([one.at(slice(_SHOWN)) for one in self.stated()])
+        shown = rows_of([column.at(slice(_SHOWN)) for column in self.stated()])
         return shown, " ".join([*below, *filter(None, [self.remark])])
 
     def rows(self, level: float = DEFAULT_LEVEL) -> list[Coefficient]:
@@ -199,7 +199,7 @@ class Regression(ResultTable):
             variances = np.einsum("rxb,rbc,rxc->rx", turns, across, turns)
             away = stdtrit(_NORMAL, q) * np.sqrt(np.maximum(variances, 0))
             lower, upper = expit(logit(shares) - away), expit(logit(shares) + away)
-        columns = (one.T.tolist() for one in (shares, lower, upper))
+        columns = (array.T.tolist() for array in (shares, lower, upper))
         by_value = zip(names, *columns, strict=True)
         return [
             PredictedShare(row, name, *numbers)
@@ -243,7 +243,7 @@ class Regression(ResultTable):
             return columns
         # An end beyond what a float holds is infinite.
         with np.errstate(over="ignore"):
-            ratios = [np.exp(one) for one in (self.coefficients, low, high)]
+            ratios = [np.exp(logs) for logs in (self.coefficients, low, high)]
         titles = ("", f"{level * 100:g}% from", "to")
         more = zip(_RATIOS, ratios, titles, strict=True)
         return columns + [column(name, numbers, title, ("page",)) for name, numbers, title in more]

@@ -158,19 +158,19 @@ def risk_page(assessment: Assessment, knowledge: str, sweep: Sweep = (), facts: 
     )
 
 
-def write_linkage(found: Linkage, facts: Mapping[str, Any], folder: Path, *, force: bool = False) -> list[Path]:
+def write_linkage(linkage: Linkage, facts: Mapping[str, Any], folder: Path, *, force: bool = False) -> list[Path]:
     """Write ``risk.html`` and ``risk.json`` of a release beside a known table into a folder, as `write_page`."""
-    headings, *cells = found.cells
-    _, precision, recall = found.claims.curve()
+    headings, *cells = linkage.cells
+    _, precision, recall = linkage.claims.curve()
     text = (
-        f"Of the traces with the surest names {precision[0]:.1%} are named right; of all {len(found.claims.right):,} "
+        f"Of the traces with the surest names {precision[0]:.1%} are named right; of all {len(linkage.claims.right):,} "
         f"traces {precision[-1]:.1%}, which are {recall[-1]:.1%} of those whose users are known."
     )
     page = render(
         "linkage.html",
-        found=found,
-        measured=PageTable(found.heading, headings, cells),
-        curve=PageFigure.of(found.plot(), "How many names are right, as more traces are named.", text),
+        found=linkage,
+        measured=PageTable(linkage.heading, headings, cells),
+        curve=PageFigure.of(linkage.plot(), "How many names are right, as more traces are named.", text),
     )
     return _written(folder, {"risk.html": page, "risk.json": json_text(facts, indent=2) + "\n"}, force=force)
 
@@ -178,7 +178,7 @@ def write_linkage(found: Linkage, facts: Mapping[str, Any], folder: Path, *, for
 def tried_in_words(assessment: Assessment) -> list[str]:
     """Return each attack that was tried on traces with its success and interval, the strongest first."""
     tried = assessment.tried if isinstance(assessment, TraceAssessment) else ()
-    return [f"{one.attack} {_with_interval(one.success, assessment)}" for one in tried]
+    return [f"{attack.attack} {_with_interval(attack.success, assessment)}" for attack in tried]
 
 
 def _with_interval(rate: Rate, assessment: Assessment) -> str:
@@ -203,7 +203,7 @@ def measured(assessment: Assessment) -> tuple[list[str], list[list[str]]]:
         rows += [["nothing learned of (traces)", f"{assessment.unlearned:.2%}", ""]]
         rows += [["identification risk, these counted as named", limit(assessment.risk), ""]]
     if isinstance(assessment, TraceAssessment):
-        worst = max(assessment.by_events, key=lambda one: one.success.value)
+        worst = max(assessment.by_events, key=lambda attack: attack.success.value)
         span = f"{worst.fewest}" if worst.fewest == worst.most else f"{worst.fewest} to {worst.most}"
         named_of_these = _with_interval(worst.success, assessment)
         rows[1:1] = [[f"right user named, of traces with {span} events", named_of_these, ""]]
@@ -272,19 +272,19 @@ def _evidence(facts: Mapping[str, Any]) -> list[str]:
     """Return the files, the command and the verdict in sentences; none if they are not among the facts."""
     if "evidence" not in facts:
         return []
-    made = facts["evidence"]
+    evidence = facts["evidence"]
     seed = "without a seed, so that figures vary" if facts["seed"] is None else f"seed {facts['seed']}"
-    said = [f"{made['command']} (discreet {made['version']}, {seed})"]
-    said += [f"{one['file']}: {one['bytes']:,} bytes, SHA-256 {one['sha256']}" for one in made["files"]]
-    said += [f"Rows read: {made['rows_read']:,}; left out: {facts['rows_left_out']:,}."]
+    sentences = [f"{evidence['command']} (discreet {evidence['version']}, {seed})"]
+    sentences += [f"{file['file']}: {file['bytes']:,} bytes, SHA-256 {file['sha256']}" for file in evidence["files"]]
+    sentences += [f"Rows read: {evidence['rows_read']:,}; left out: {facts['rows_left_out']:,}."]
     if facts["limit"] is not None:
-        said += [f"The identification risk, {limit(facts['risk'])}, is {facts['verdict']} of {facts['limit']:g}."]
-    return said
+        sentences += [f"The identification risk, {limit(facts['risk'])}, is {facts['verdict']} of {facts['limit']:g}."]
+    return sentences
 
 
 def _bounds(assessment: Assessment) -> list[str]:
     if not isinstance(assessment, ReportAssessment):
         return []
     bounds = assessment.bounds
-    printed = (one for one in (bounds.paper_pie, bounds.paper_error) if one is not None)
-    return [str(one) for one in (*bounds.pies, *bounds.identifications, *printed)]
+    printed = (figure for figure in (bounds.paper_pie, bounds.paper_error) if figure is not None)
+    return [str(figure) for figure in (*bounds.pies, *bounds.identifications, *printed)]

@@ -55,12 +55,12 @@ def read_columns(path: str | File, chosen: Chosen, wanted: Sequence[str] = ()) -
             a CSV file are not what they are to be read as; it names the file.
     """
     source = file_of(path)
-    found = scan(source, checked_columns(chosen), wanted)
+    table_scan = scan(source, checked_columns(chosen), wanted)
     with readable(source):
-        table = found.whole()
+        table = table_scan.whole()
         if is_text(source):
             return table
-        return pa.table({name: from_typed(table[name], cells) for name, cells in found.asked.items()})
+        return pa.table({name: from_typed(table[name], cells) for name, cells in table_scan.asked.items()})
 
 
 def checked_columns(chosen: Chosen) -> Chosen:

@@ -119,14 +119,14 @@ class EventTable:
         """
         named = [sources] if isinstance(sources, str | Path) else list(sources)
         paths = table_files(named)
-        found = cls(_surveyed(paths, asked), asked, paths == [file_of(one) for one in named[:1]], drop)
-        for file in found.files:
-            with found._naming(file.source):
+        event_table = cls(_surveyed(paths, asked), asked, paths == [file_of(source) for source in named[:1]], drop)
+        for file in event_table.files:
+            with event_table._naming(file.source):
                 for column in asked:
                     check_once(column.name, file.columns)
         for column in asked:
-            found._agree(column)
-        return found
+            event_table._agree(column)
+        return event_table
 
     @property
     def count(self) -> int:
@@ -217,15 +217,15 @@ def _surveyed(paths: Sequence[File], asked: Sequence[TraceColumn]) -> list[Table
 
 def _scanned(path: File, cells: Mapping[str, Cells]) -> TableScan:
     """Return an inspected file; columns that are not there just once are refused later."""
-    return scan(path, lambda names: {name: one for name, one in cells.items() if names.count(name) == 1}, list(cells))
+    return scan(path, lambda names: {name: cell for name, cell in cells.items() if names.count(name) == 1}, list(cells))
 
 
 def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the rows of a batch without missing values."""
-    kept = np.ones(batch.num_rows, dtype=np.bool_)
+    is_whole = np.ones(batch.num_rows, dtype=np.bool_)
     for column in batch.columns:
-        kept[missing_rows(column)] = False
-    return batch if kept.all() else batch.filter(flags_of(kept))
+        is_whole[missing_rows(column)] = False
+    return batch if is_whole.all() else batch.filter(flags_of(is_whole))
 
 
 def _examine(file: TableScan, column: TraceColumn, *, drop: bool) -> None:
@@ -432,10 +432,10 @@ def _traces_of(
         whens.append(np.concatenate([np.empty(0, kind), *times]) if timed_rows else None)
         # They are there once more, in one piece.
         times.clear()
-    (people, who), (codes, said) = owners.numbers(), names.numbers()
-    count = len(said)
+    (people, who), (codes, labels) = owners.numbers(), names.numbers()
+    count = len(labels)
     if domain is not None:
-        codes, count = _codes(domain, said, tables)[codes], domain.size
+        codes, count = _codes(domain, labels, tables)[codes], domain.size
     # What reading took would otherwise stay with Arrow while the traces are worked on.
     pa.default_memory_pool().release_unused()
     return [

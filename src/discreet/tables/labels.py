@@ -137,10 +137,10 @@ def _cut(what: str, column: Any, cuts: list[Cut], space: Any) -> Any:
     else:
         read = pc.if_else(pc.is_nan(read), pa.scalar(None, pa.float64()), read)
     # A date with a time is after its day, and both are after its month.
-    above = [pc.greater_equal(read, pa.scalar(one, read.type)).cast(pa.int64()) for one in cuts]
+    above = [pc.greater_equal(read, pa.scalar(cut, read.type)).cast(pa.int64()) for cut in cuts]
     places = above[0]
-    for one in above[1:]:
-        places = pc.add(places, one)
+    for flags in above[1:]:
+        places = pc.add(places, flags)
     return pc.take(pa.array(space.labels.tolist(), pa.string()), places)
 
 
@@ -244,10 +244,10 @@ def look_at(
 def _add(
     table: File,
     asked: Mapping[str, Any] | None,
-    found: tuple[dict[str, Counter[Any]], dict[str, str], set[str]],
+    so_far: tuple[dict[str, Counter[Any]], dict[str, str], set[str]],
 ) -> None:
     """Count the values of a table's columns; None counts the missing ones."""
-    counts, kinds, thinned = found
+    counts, kinds, thinned = so_far
 
     def chosen(names: Sequence[str]) -> Mapping[str, Cells]:
         if asked is None and is_text(table) and any(map(is_number, names)):
@@ -267,8 +267,8 @@ def _add(
             counter.update(dict(_counted(batch.column(name))))
             while len(counter) > _MOST_DIFFERENT:
                 thinned.add(name)
-                kept = sorted((one for one in counter.items() if one[0] is not None), key=itemgetter(0))[::2]
-                counts[name] = counter = Counter({None: counter[None], **{value: 2 * count for value, count in kept}})
+                ranked = sorted((item for item in counter.items() if item[0] is not None), key=itemgetter(0))[::2]
+                counts[name] = counter = Counter({None: counter[None], **{value: 2 * count for value, count in ranked}})
     for name in scanned.asked:
         counts.setdefault(name, Counter())
 
@@ -297,8 +297,8 @@ def _counted(column: Any) -> Iterator[tuple[Any, int]]:
         column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, pa.float64()))
     elif pa.types.is_nested(column.type):
         return
-    found = pc.value_counts(column)
-    yield from zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True)
+    counts = pc.value_counts(column)
+    yield from zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
 
 
 def _look(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnLook:
@@ -432,22 +432,22 @@ def _round(low: float, high: float, *, whole: bool) -> list[float]:
 def _days(low: str, high: str) -> list[str]:
     """Return the years, months or days between two dates, whichever are few and enough."""
     try:
-        first, last = (date.fromisoformat(f"{one.strip()}-01-01"[:10]) for one in (low, high))
+        first, last = (date.fromisoformat(f"{end.strip()}-01-01"[:10]) for end in (low, high))
     except ValueError:
         # There is no 31 February.
         return []
     days = [first + timedelta(days) for days in range((last - first).days + 1)]
     spelled = [list(dict.fromkeys(day.isoformat()[:letters] for day in days))[1:] for letters in (4, 7, 10)]
-    found = next((one for one in spelled if len(one) >= _FEW_DATES), spelled[-1])
-    return found[:: ceil(len(found) / _MOST_DATES) or 1]
+    dates = next((candidate for candidate in spelled if len(candidate) >= _FEW_DATES), spelled[-1])
+    return dates[:: ceil(len(dates) / _MOST_DATES) or 1]
 
 
 def _as_integers(counts: Counter[Any]) -> Counter[Any]:
     """Return counts with whole numbers as integers, such as 20 and 20.0, and any other cell as it is."""
-    found: Counter[Any] = Counter()
+    integers: Counter[Any] = Counter()
     for text, count in counts.items():
-        found[int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else text] += count
-    return found
+        integers[int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else text] += count
+    return integers
 
 
 def _listed(name: str, listed: Sequence[str], kind: str) -> tuple[Label, ...]:

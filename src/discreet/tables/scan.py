@@ -97,7 +97,7 @@ class TableScan:
             return self.kept
         schema = pa.schema([(name, self.types[name]) for name in self.asked])
         # What is said of a table and of its fields is not of the columns.
-        return pa.Table.from_batches([one.cast(schema) for one in self.batches(list(self.asked))], schema=schema)
+        return pa.Table.from_batches([batch.cast(schema) for batch in self.batches(list(self.asked))], schema=schema)
 
 
 def table_files(sources: str | File | Iterable[str | File]) -> list[File]:
@@ -109,10 +109,10 @@ def table_files(sources: str | File | Iterable[str | File]) -> list[File]:
         DataError: if a folder holds no tables, or anything else.
         ParameterError: if a file is named from which tables are not read.
     """
-    found = files_in([sources] if isinstance(sources, str | File) else sources, TABLES, "tables")
-    for path in found:
+    files = files_in([sources] if isinstance(sources, str | File) else sources, TABLES, "tables")
+    for path in files:
         kind_of(path)
-    return found
+    return files
 
 
 def kind_of(source: File) -> str:
@@ -152,30 +152,30 @@ def scan(source: File, chosen: Chosen, wanted: Sequence[str] = ()) -> TableScan:
         asked.update(chosen([*names, *(name for name in folders if name not in names)]))
         return {name: cells for name, cells in asked.items() if name in names} or {names[0]: Cells(Kind.TEXT)}
 
-    found = _inspected(source, inside, [name for name in wanted if name not in folders])
+    table = _inspected(source, inside, [name for name in wanted if name not in folders])
     with readable(source):
-        cells = {name: text.typed_cell(name, folders[name], asked[name]) for name in asked if name not in found.columns}
-    types = {**found.types, **{name: cell.type for name, cell in cells.items()}}
-    return replace(found, asked=asked, types=types, columns=[*found.columns, *cells], named=cells)
+        cells = {name: text.typed_cell(name, folders[name], asked[name]) for name in asked if name not in table.columns}
+    types = {**table.types, **{name: cell.type for name, cell in cells.items()}}
+    return replace(table, asked=asked, types=types, columns=[*table.columns, *cells], named=cells)
 
 
 def _inspected(source: File, chosen: Chosen, wanted: Sequence[str]) -> TableScan:
     kind = kind_of(source)
     with readable(source):
         if kind in COLUMNS:
-            found = look(source)
-            asked = chosen(found.schema.names)
-            types = {name: found.schema.field(name).type for name in asked}
-            return TableScan(source, asked, types, sum(found.rows), found.schema.names, found.state, found)
+            stored = look(source)
+            asked = chosen(stored.schema.names)
+            types = {name: stored.schema.field(name).type for name in asked}
+            return TableScan(source, asked, types, sum(stored.rows), stored.schema.names, stored.state, stored)
         state = FileState.of(source)
         if kind == _CSV:
             layout = layout_of(source, wanted)
             return _scan_text(Separated(source, layout, chosen(layout.columns)), state)
         table = _lines(source)
         asked = chosen(table.column_names)
-        kept = _lines_of_text(source, table, asked).select(list(asked))
-        types = dict(zip(asked, kept.schema.types, strict=True))
-        return TableScan(source, asked, types, table.num_rows, table.column_names, state, kept=kept)
+        lines = _lines_of_text(source, table, asked).select(list(asked))
+        types = dict(zip(asked, lines.schema.types, strict=True))
+        return TableScan(source, asked, types, table.num_rows, table.column_names, state, kept=lines)
 
 
 def whole_table(source: File) -> pa.Table:
@@ -186,22 +186,22 @@ def whole_table(source: File) -> pa.Table:
             return text.whole(source)
         if kind not in COLUMNS:
             return _lines(source)
-        found = look(source)
-        batches = read_groups(found, range(len(found.rows)), _BATCH_ROWS)
-        return pa.Table.from_batches(batches, schema=found.schema)
+        stored = look(source)
+        batches = read_groups(stored, range(len(stored.rows)), _BATCH_ROWS)
+        return pa.Table.from_batches(batches, schema=stored.schema)
 
 
 def _scan_text(form: Separated, state: FileState) -> TableScan:
-    columns, asked, kept = form.layout.columns, form.asked, list[pa.RecordBatch]()
+    columns, asked, batches = form.layout.columns, form.asked, list[pa.RecordBatch]()
     types: dict[str, Any] = {name: cells.type or pa.null() for name, cells in asked.items()}
     rows, size, table = 0, 0, None
     try:
         for batch in form.batches():
             types, rows = {name: batch.schema.field(name).type for name in asked}, rows + batch.num_rows
             size += batch.nbytes
-            kept.append(batch)
+            batches.append(batch)
             if size > _KEPT_BYTES:
-                kept.clear()
+                batches.clear()
         form = replace(form, types={name: types[name] for name, cells in asked.items() if cells.kind is Kind.ANY})
         codes = form.with_codes()
         if codes is not form:
@@ -212,7 +212,7 @@ def _scan_text(form: Separated, state: FileState) -> TableScan:
         types, rows, size = dict(zip(table.column_names, table.schema.types, strict=True)), table.num_rows, table.nbytes
     if size > _KEPT_BYTES:
         return TableScan(form.source, asked, types, rows, columns, state, form=form)
-    whole = table or pa.Table.from_batches(kept, schema=pa.schema(list(types.items())))
+    whole = table or pa.Table.from_batches(batches, schema=pa.schema(list(types.items())))
     return TableScan(form.source, asked, types, rows, columns, state, form=form, kept=whole)
 
 

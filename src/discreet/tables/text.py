@@ -92,7 +92,7 @@ def cells_of(space: LabelSpace) -> Cells:
         return Cells(Kind.INTEGER)
     spelled = sorted(SPELLINGS)
     known = space.encode(spelled) >= 0
-    return Cells(Kind.TEXT, frozenset(one for one, is_label in zip(spelled, known, strict=True) if is_label))
+    return Cells(Kind.TEXT, frozenset(cell for cell, is_label in zip(spelled, known, strict=True) if is_label))
 
 
 def columns_of(domain: Domain) -> Mapping[str, Cells] | None:
@@ -305,12 +305,12 @@ def _header(text: str, separator: str) -> tuple[list[str], int, bool]:
 
 
 def _separator(heads: Mapping[str, list[str]], wanted: Sequence[str]) -> str:
-    fitting = [one for one, columns in heads.items() if set(wanted) <= set(columns)]
+    fitting = [separator for separator, columns in heads.items() if set(wanted) <= set(columns)]
     if wanted:
-        return fitting[0] if fitting else max(heads, key=lambda one: len(heads[one]))
-    cutting = [one for one, columns in heads.items() if len(columns) > 1]
+        return fitting[0] if fitting else max(heads, key=lambda separator: len(heads[separator]))
+    cutting = [separator for separator, columns in heads.items() if len(columns) > 1]
     if len(cutting) > 1:
-        shown = " or ".join(repr(one) for one in cutting)
+        shown = " or ".join(repr(separator) for separator in cutting)
         raise DataError(f"the first line could be cut at {shown}; say which column is meant, or write another line.")
     return cutting[0] if cutting else next(iter(heads))
 
@@ -373,20 +373,20 @@ class Separated:
         import pyarrow.compute as pc
 
         texts = replace(self, asked={name: ANYTHING}, types={name: pa.string()}).batches()
-        return any(pc.any(pc.match_substring_regex(one.column(0), r"^[ \t]*[+-]?0[0-9]")).as_py() for one in texts)
+        return any(pc.any(pc.match_substring_regex(text.column(0), r"^[ \t]*[+-]?0[0-9]")).as_py() for text in texts)
 
     def _read(self) -> pa.Table:
         if self.layout.empty:
             return pa.table({name: pa.array([], cells.type or pa.null()) for name, cells in self.asked.items()})
         ragged: list[int] = []
-        found = csv.read_csv(opened(self.source), *self._options(ragged))
+        table = csv.read_csv(opened(self.source), *self._options(ragged))
         if ragged:
-            total, first = found.num_rows + len(ragged), self.place(min(ragged) - 1 - self.layout.lines)
+            total, first = table.num_rows + len(ragged), self.place(min(ragged) - 1 - self.layout.lines)
             raise DataError(
                 f"{len(ragged)} of {total} rows have more or fewer cells than the first line, which has "
                 f"{len(self.layout.columns)} (first at row {first}); cells were cut at {self.layout.separator!r}."
             )
-        return pa.table({name: self._column(name, found[place]) for place, name in enumerate(self.asked)})
+        return pa.table({name: self._column(name, table[place]) for place, name in enumerate(self.asked)})
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Read the rows a batch at a time.

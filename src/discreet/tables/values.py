@@ -120,13 +120,13 @@ def left_out(values: Mapping[str, Any], nouns: Collection[str]) -> tuple[dict[st
         The columns without these rows, and the number of rows left out by column; a row counts for the first column
         in which it lacks a value.
     """
-    kept, counts = dict(values), dict[str, int]()
+    remaining, counts = dict(values), dict[str, int]()
     for wanted in nouns:
-        rows = absent_rows(kept[wanted])
+        rows = absent_rows(remaining[wanted])
         if rows.any():
             counts[f"have no {wanted}"] = int(np.count_nonzero(rows))
-            kept = {name: without(column, rows) for name, column in kept.items()}
-    return kept, counts
+            remaining = {name: without(column, rows) for name, column in remaining.items()}
+    return remaining, counts
 
 
 def checked_keep(keep: str | Sequence[str]) -> tuple[str, ...]:
@@ -165,11 +165,11 @@ def check_writable(keep: Sequence[str], mechanism: Mechanism, kind: str) -> None
     Raises:
         ParameterError: if one has the name of a column of reports, or the file is one of lines.
     """
-    taken = RESERVED | {column.name for column in mechanism.columns}
-    clash = sorted(taken & {*keep})
+    reserved = RESERVED | {column.name for column in mechanism.columns}
+    clash = sorted(reserved & {*keep})
     if clash:
         raise ParameterError(
-            f"a kept column must not be named as reports' own columns are ({', '.join(sorted(taken))}), got "
+            f"a kept column must not be named as reports' own columns are ({', '.join(sorted(reserved))}), got "
             f"{clash[0]!r}; rename it."
         )
     if keep and kind not in COLUMNS:
@@ -213,34 +213,34 @@ def joined_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
     fields = []
     for name in schemas[0].names if schemas else []:
         try:
-            one = pa.unify_schemas([pa.schema([each.field(name)]) for each in schemas], promote_options="permissive")
+            wide = pa.unify_schemas([pa.schema([each.field(name)]) for each in schemas], promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             kinds = " and ".join(dict.fromkeys(str(each.field(name).type) for each in schemas))
             raise DataError(
                 f"the kept column {name!r} must be of one kind in all tables, got {kinds}; write it in one."
             ) from None
-        fields.append(one.field(0))
+        fields.append(wide.field(0))
     return pa.schema(fields)
 
 
 def kept_in(rows: Any, schema: pa.Schema) -> Any:
     """Return the kept columns of rows of a table, in their types; an empty text is missing."""
-    kept = rows.select(schema.names)
-    kept.validate(full=True)
-    kept = kept.cast(schema)
+    selected = rows.select(schema.names)
+    selected.validate(full=True)
+    selected = selected.cast(schema)
     texts = [pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in schema.types]
-    columns = [without_empty(one) if text else one for one, text in zip(kept.columns, texts, strict=True)]
+    columns = [without_empty(column) if text else column for column, text in zip(selected.columns, texts, strict=True)]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def recast(kept: Any, schema: pa.Schema) -> Any:
+def recast(table: Any, schema: pa.Schema) -> Any:
     """Return kept columns of one table in the types of all tables.
 
     Raises:
         DataError: if a number has no exact place there.
     """
     try:
-        return kept.cast(schema)
+        return table.cast(schema)
     except pa.ArrowInvalid:
         raise DataError(
             "some numbers of a kept column have no exact place in the type that all tables share; write it in one type."
@@ -303,8 +303,8 @@ class ValueColumns:
             ParameterError: if tables are not read from such files, or a column is named where there are several, or
                 one is to be kept that holds values or users.
         """
-        found = ValueScan.of(source, self.domain, user=self.user, column=self.column, keep=self.keep, cuts=self.cuts)
-        return CodedValues(found, self)
+        table = ValueScan.of(source, self.domain, user=self.user, column=self.column, keep=self.keep, cuts=self.cuts)
+        return CodedValues(table, self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,8 +334,8 @@ class CodedValues:
                 of the whole table, and where the first is. And if the table cannot be read.
         """
         self.left_out.clear()
-        for found in self.scan.batches(BATCH_ROWS):
-            rows, counts = self._whole(*found)
+        for batch in self.scan.batches(BATCH_ROWS):
+            rows, counts = self._whole(*batch)
             self.left_out.update(counts)
             codes = self._codes(rows)
             if codes is None:
@@ -343,13 +343,13 @@ class CodedValues:
             bots, users = self.columns.bots, rows.get("user")
             yield codes if bots is None else bots(codes, users), users, rows.get("kept")
 
-    def _whole(self, values: Any, users: Any, kept: Any, **more: Any) -> tuple[dict[str, Any], dict[str, int]]:
+    def _whole(self, values: Any, users: Any, beside: Any, **more: Any) -> tuple[dict[str, Any], dict[str, int]]:
         """Return columns by noun, without the rows to be left out, and the number of these by reason."""
         asked = self.columns
         read = values if asked.cuts is None else cut(values, asked.cuts, asked.domain)
         read = filled(read, asked.stand)
         needed = {"value": read} | ({} if users is None else {"user": users})
-        rows, counts = needed | more | ({} if kept is None else {"kept": kept}), dict[str, int]()
+        rows, counts = needed | more | ({} if beside is None else {"kept": beside}), dict[str, int]()
         if asked.drop:
             rows, counts = left_out(rows, list(needed))
         if asked.known:
@@ -371,12 +371,12 @@ class CodedValues:
     def _refusal(self) -> DataError:
         """Return the error of the whole table, after reading all of it; its batches know their own rows only."""
         read, done, ownerless, missing, outside = 0, 0, Defect(), Defect(), Defect()
-        kept, table = {name: Defect() for name in self.columns.keep}, self.scan.table
-        for found in self.scan.batches(BATCH_ROWS):
-            here = np.arange(read, read + len(absent_rows(found[0])))
-            rows, _ = self._whole(*found, row=array_of(here))
+        defects, table = {name: Defect() for name in self.columns.keep}, self.scan.table
+        for batch in self.scan.batches(BATCH_ROWS):
+            here = np.arange(read, read + len(absent_rows(batch[0])))
+            rows, _ = self._whole(*batch, row=array_of(here))
             places, gone = arrow_numbers(rows["row"]), absent_rows(rows["value"])
-            for name, defect in kept.items():
+            for name, defect in defects.items():
                 defect.add(places[absent_rows(rows["kept"][name])])
             if "user" in rows:
                 ownerless.add(places[absent_rows(rows["user"])])
@@ -389,8 +389,8 @@ class CodedValues:
             return self._named(ownerless.as_missing(table, done, "users"))
         if missing.count:
             return self._named(missing.as_missing(table, done, "values"))
-        if not outside.count and (lacking := next((name for name in kept if kept[name].count), None)) is not None:
-            return self._named(kept[lacking].as_missing(table, done, f"cells of {lacking!r}"))
+        if not outside.count and (lacking := next((name for name in defects if defects[name].count), None)) is not None:
+            return self._named(defects[lacking].as_missing(table, done, f"cells of {lacking!r}"))
         return self._named(outside.as_outside(table, done))
 
     def _named(self, message: str) -> DataError:
@@ -463,9 +463,9 @@ def read_owned(
     Raises:
         DataError: if a column is not there, and as `read_values`.
     """
-    found = ValueScan.of(path, domain, user=user, column=column, tag=tag)
-    with readable(found.source):
-        return found.columns_in(found.table.whole())
+    values = ValueScan.of(path, domain, user=user, column=column, tag=tag)
+    with readable(values.source):
+        return values.columns_in(values.table.whole())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -512,10 +512,10 @@ class ValueScan:
             raise ParameterError(f"values of this domain have the columns {', '.join(spread)}; leave --column out.")
         wanted = [*besides, *(spread or ([] if column is None else [column]))]
 
-        def chosen(found: Sequence[str]) -> Mapping[str, Cells]:
-            if plain and not set(wanted) <= set(found):
-                _refuse_headless(found, domain)
-            names.extend(spread or [_only(found, besides, domain, headed=not plain) if column is None else column])
+        def chosen(heads: Sequence[str]) -> Mapping[str, Cells]:
+            if plain and not set(wanted) <= set(heads):
+                _refuse_headless(heads, domain)
+            names.extend(spread or [_only(heads, besides, domain, headed=not plain) if column is None else column])
             check_apart(keep, [*names, *owners])
             cells = spread or {names[0]: cells_of(domain.space)}
             cells = cells if cuts is None else cells_with_cuts(cells, cuts)
@@ -559,19 +559,19 @@ class ValueScan:
                 yield values, users, kept_in(table, schema) if self.keep else None
 
 
-def _only(found: Sequence[str], besides: Sequence[str], domain: Domain, *, headed: bool) -> str:
+def _only(names: Sequence[str], besides: Sequence[str], domain: Domain, *, headed: bool) -> str:
     """Return the one column that can hold the values; columns without a name hold numbers of rows.
 
     Args:
-        found: the columns that there are.
+        names: the columns that there are.
         besides: those that hold something else.
         domain: of the values.
         headed: whether the names are surely names.
     """
-    others = [name for name in found if name not in besides]
+    others = [name for name in names if name not in besides]
     named = [name for name in others if name] or others
     if len(named) != 1:
-        raise DataError(f"say which column holds the values with --column; it has {shown(found)}.")
+        raise DataError(f"say which column holds the values with --column; it has {shown(names)}.")
     if not headed and _is_value(named[0], domain.space):
         raise DataError(
             "the first line must name the column, and it looks like a value; write a name above it, or say --column."
@@ -579,11 +579,11 @@ def _only(found: Sequence[str], besides: Sequence[str], domain: Domain, *, heade
     return named[0]
 
 
-def _refuse_headless(found: Sequence[str], domain: Domain) -> None:
+def _refuse_headless(names: Sequence[str], domain: Domain) -> None:
     """Refuse a table without a header, before a message lists its columns."""
     space = domain.space
     parts = list(space.attributes.values()) if isinstance(space, Product) else [space]
-    if not isinstance(space, Grid) and any(_is_value(name, part) for name in found for part in parts):
+    if not isinstance(space, Grid) and any(_is_value(name, part) for name in names for part in parts):
         raise DataError("the first line must name the columns, and it looks like values; write the names above it.")
 
 

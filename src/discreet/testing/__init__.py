@@ -71,6 +71,6 @@ def check_mechanism(mechanism: Any) -> None:
         >>> import discreet
         >>> check_mechanism(discreet.RandomizedResponse(discreet.Domain(range(4), sensitive=[1, 3]), 1.0))
     """
-    made = BlockMechanism.checked(mechanism)
+    block_mechanism = BlockMechanism.checked(mechanism)
     for check in CHECKS:
-        check(made)
+        check(block_mechanism)

@@ -145,10 +145,10 @@ def spell_out(mechanism: BlockMechanism) -> Outputs:
         >>> outputs.reports.n, outputs.contained.tolist()
         (2, [[True, False], [False, True]])
     """
-    kept = vars(mechanism)
-    if _KEPT not in kept:
-        kept[_KEPT] = _spelled_out(mechanism)
-    outputs: Outputs = kept[_KEPT]
+    attributes = vars(mechanism)
+    if _KEPT not in attributes:
+        attributes[_KEPT] = _spelled_out(mechanism)
+    outputs: Outputs = attributes[_KEPT]
     return outputs
 
 
@@ -161,17 +161,17 @@ def _spelled_out(mechanism: BlockMechanism) -> Outputs:
         )
     blocks, weights = law.alphabet()
     contained, (noise, denominator) = law.contains(blocks), in_whole_numbers(weights)
-    told, untold = mechanism.threshold, WORD_RANGE - mechanism.threshold
-    given = [Fraction(denominator, int(noise[column].sum())) for column in contained.T]
-    scale = lcm(*{one.denominator for one in given})
+    truthful, noisy = mechanism.threshold, WORD_RANGE - mechanism.threshold
+    conditional = [Fraction(denominator, int(noise[column].sum())) for column in contained.T]
+    scale = lcm(*{chance.denominator for chance in conditional})
     rows = np.empty((domain.size, len(noise)), dtype=object)
-    rows[:] = noise * untold * scale
+    rows[:] = noise * noisy * scale
     for rank, code in enumerate(domain.sensitive_codes):
-        rows[code] = rows[code] + np.where(contained[:, rank], noise * told * int(scale * given[rank]), 0)
+        rows[code] = rows[code] + np.where(contained[:, rank], noise * truthful * int(scale * conditional[rank]), 0)
     beside = noise if mechanism.clear_blocks else np.array([noise.sum()], dtype=object)
     clear = np.repeat(np.arange(domain.clear_count), len(beside))
     in_clear = np.zeros((domain.size, len(clear)), dtype=object)
-    in_clear[domain.clear_codes[clear], np.arange(len(clear))] = np.tile(beside * told * scale, domain.clear_count)
+    in_clear[domain.clear_codes[clear], np.arange(len(clear))] = np.tile(beside * truthful * scale, domain.clear_count)
     within = contained if mechanism.clear_blocks else np.zeros((1, law.size), dtype=np.bool_)
     return Outputs(
         mechanism,
@@ -187,9 +187,9 @@ def _one_of_each(mechanism: BlockMechanism, blocks: Blocks, clear: IntArray) -> 
     domain, count = mechanism.domain, len(next(iter(blocks.values())))
     if mechanism.clear_blocks:
         blocks = {name: np.concatenate([column] * (domain.clear_count + 1)) for name, column in blocks.items()}
-    told = np.arange(count + len(clear)) >= count if domain.clear_count else None
+    in_clear = np.arange(count + len(clear)) >= count if domain.clear_count else None
     codes = domain.clear_codes[clear].astype(smallest_unsigned(domain.size))
-    return Reports(mechanism.fingerprint, count + len(clear), told, codes, blocks, columns=mechanism.columns)
+    return Reports(mechanism.fingerprint, count + len(clear), in_clear, codes, blocks, columns=mechanism.columns)
 
 
 def _keys_of(reports: Reports) -> AnyArray:
@@ -229,11 +229,11 @@ def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
     hold(sum(reversed(parts), zero) == whole, "tallies must add up in any order, from the empty one.")
     added = zero.support.copy(), zero.clear.copy()
     mechanism.add_tally(reports, *added)
-    same = all(np.array_equal(one, other) for one, other in zip(added, (whole.support, whole.clear), strict=True))
+    same = all(np.array_equal(left, other) for left, other in zip(added, (whole.support, whole.clear), strict=True))
     hold(same, "add_tally must add what tally counts.")
     groups = np.arange(reports.n) % 3
-    found = tallies_by_group(mechanism, reports, groups, 3)
-    same = all(one == mechanism.tally(reports.take(np.flatnonzero(groups == at))) for at, one in enumerate(found))
+    tallies = tallies_by_group(mechanism, reports, groups, 3)
+    same = all(part == mechanism.tally(reports.take(np.flatnonzero(groups == at))) for at, part in enumerate(tallies))
     hold(same, "add_by_group must add to the row of each group what add counts of its reports.")
     try:
         mechanism.tally(replace(reports, fingerprint="another plan"))
@@ -259,11 +259,11 @@ def membership_is_what_blocks_contain(mechanism: BlockMechanism) -> None:
             "dot": (operator.dot(values), contained @ values),
             "transpose_dot": (operator.transpose_dot(weights), weights @ contained),
         }
-    for name, (found, wanted) in pairs.items():
-        same = np.allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    for name, (counted, wanted) in pairs.items():
+        same = np.allclose(counted, wanted, rtol=1e-9, atol=1e-9)
         hold(
             same,
-            f"{name} of membership must be that of what blocks contain, it is {abs(found - wanted).max():.2g} off.",
+            f"{name} of membership must be that of what blocks contain, it is {abs(counted - wanted).max():.2g} off.",
         )
 
 
@@ -277,32 +277,32 @@ def reports_survive_the_wire(mechanism: BlockMechanism) -> None:
             path = Path(folder) / f"reports.{suffix}"
             try:
                 write_reports(path, mechanism, one_of_each)
-                found = read_reports(path, mechanism)
+                read = read_reports(path, mechanism)
             except DataError as error:
                 raise AssertionError(
                     f"every report must be written and read as {suffix}, some are not: {error}"
                 ) from None
-            hold(_same(found, one_of_each), f"reports must be the same after {suffix}, they are others.")
+            hold(_same(read, one_of_each), f"reports must be the same after {suffix}, they are others.")
 
 
 def devices_know_the_law(mechanism: BlockMechanism) -> None:
     """The law is made again from its description, in JSON, and its mechanism says the classes of its laws."""
     law: Any = mechanism.law
     try:
-        made = made_again(type(law), json.loads(json.dumps(spelled_out(law))))
+        rebuilt = made_again(type(law), json.loads(json.dumps(spelled_out(law))))
     except (DiscreetError, TypeError, ValueError) as error:
         raise AssertionError(f"a law's description must make it again, this one does not: {error}") from None
-    same = made.describe() == law.describe() and made.inclusions == law.inclusions
+    same = rebuilt.describe() == law.describe() and rebuilt.inclusions == law.inclusions
     hold(same, "a law's description must make it again, this one makes another.")
     known = type(law) in mechanism.laws
     hold(known, f"laws of a mechanism must list the classes of its block laws, {type(law).__name__} is not there.")
 
 
-def _same(one: Reports, other: Reports) -> bool:
-    pairs = [(one.clear, other.clear), *((one.blocks[name], column) for name, column in other.blocks.items())]
-    if one.in_clear is not None or other.in_clear is not None:
-        pairs += [(np.asarray(one.in_clear), np.asarray(other.in_clear))]
-    return one.n == other.n and all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs)
+def _same(first: Reports, second: Reports) -> bool:
+    pairs = [(first.clear, second.clear), *((first.blocks[name], column) for name, column in second.blocks.items())]
+    if first.in_clear is not None or second.in_clear is not None:
+        pairs += [(np.asarray(first.in_clear), np.asarray(second.in_clear))]
+    return first.n == second.n and all(a.dtype == b.dtype and np.array_equal(a, b) for a, b in pairs)
 
 
 def _reports(mechanism: BlockMechanism) -> Reports:
@@ -324,9 +324,9 @@ def blocks_follow_the_law(mechanism: BlockMechanism) -> None:
     chances, contained, alphabet = weights.astype(np.float64), law.contains(blocks), keys(blocks)
     for member in range(-1, law.size):
         drawn = keys(_drawn(mechanism, np.full(DRAWS, member), SeededRandom(_SEED + member)))
-        given = chances if member < 0 else np.where(contained[:, member], chances, 0.0)
+        shares = chances if member < 0 else np.where(contained[:, member], chances, 0.0)
         name = "blocks of noise" if member < 0 else f"blocks drawn for value {member}"
-        _follow(name, found_among(drawn, alphabet), given / given.sum())
+        _follow(name, found_among(drawn, alphabet), shares / shares.sum())
 
 
 def members_and_noise_keep_their_rows(mechanism: BlockMechanism) -> None:
@@ -359,10 +359,10 @@ def words_tell_nothing(mechanism: BlockMechanism) -> None:
         source = _Counted()
         _drawn(mechanism, members, source)
         calls.append(source.calls)
-    other = sum(one != calls[0] for one in calls)
+    other = sum(call != calls[0] for call in calls)
     hold(other == 0, f"draws must take the same words for any member, {other} of {len(calls) - 1} take others.")
     calls = [_calls_of_batch(mechanism, members) for members in wanted]
-    other = sum(one != calls[0] for one in calls)
+    other = sum(call != calls[0] for call in calls)
     hold(other == 0, f"batches must take the same words for any member, {other} of {len(calls) - 1} take others.")
 
 
@@ -422,18 +422,18 @@ def _follow(name: str, places: IntArray, chances: FloatArray) -> None:
         raise ParameterError(
             f"{name} cannot be judged by {len(places)} draws, as nearly all of them are alike; take a smaller epsilon."
         )
-    found = float(((counts - expected) ** 2 / expected).sum())
-    hold(found <= critical, f"{name} must follow the law, got a chi-square of {found:.1f}, above {critical:.1f}.")
+    chi = float(((counts - expected) ** 2 / expected).sum())
+    hold(chi <= critical, f"{name} must follow the law, got a chi-square of {chi:.1f}, above {critical:.1f}.")
 
 
 def _grouped(counts: IntArray, expected: FloatArray) -> tuple[IntArray, FloatArray]:
     """Put rare outcomes together, the likeliest first, so that each group is expected often enough."""
     order, starts, gathered = np.argsort(-expected, kind="stable"), [0], 0.0
-    for place, one in enumerate(expected[order]):
+    for place, chance in enumerate(expected[order]):
         if gathered >= _LEAST_EXPECTED:
             starts.append(place)
             gathered = 0.0
-        gathered += one
+        gathered += chance
     if gathered < _LEAST_EXPECTED and len(starts) > 1:
         starts.pop()
     return np.add.reduceat(counts[order], starts), np.add.reduceat(expected[order], starts)
@@ -485,10 +485,10 @@ def epsilon_is_kept(mechanism: BlockMechanism) -> None:
     outputs, worst = spell_out(mechanism), Fraction(1)
     least = outputs.numerators.min(axis=0)
     for code in mechanism.domain.sensitive_codes:
-        own, promised = outputs.numerators[code], mechanism.promised_to(int(code))
-        caused = own > 0
+        own_chances, promised = outputs.numerators[code], mechanism.promised_to(int(code))
+        caused = own_chances > 0
         hold(bool((least[caused] > 0).all()), f"every value must be able to cause what value {code} causes.")
-        ratio = max(Fraction(a, b) for a, b in zip(own[caused], least[caused], strict=True))
+        ratio = max(Fraction(a, b) for a, b in zip(own_chances[caused], least[caused], strict=True))
         with localcontext() as context:
             context.prec = _DIGITS
             hold(
@@ -498,8 +498,8 @@ def epsilon_is_kept(mechanism: BlockMechanism) -> None:
         worst = max(worst, ratio)
     _check_guarantee(mechanism, worst)
     invertible = ~(outputs.numerators[mechanism.domain.sensitive_codes] > 0).any(axis=0)
-    told = (outputs.numerators[:, invertible] > 0).sum(axis=0)
-    hold(bool((told == 1).all()), "what no sensitive value causes must come from one value only.")
+    causes = (outputs.numerators[:, invertible] > 0).sum(axis=0)
+    hold(bool((causes == 1).all()), "what no sensitive value causes must come from one value only.")
 
 
 def _check_guarantee(mechanism: BlockMechanism, worst: Fraction) -> None:
@@ -530,10 +530,10 @@ def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
 def worths_keep_their_range(mechanism: BlockMechanism) -> None:
     """No report is worth less or more to an estimate than the stated range, whose ends are worths of some."""
     worths = spell_out(mechanism).worths
-    for name, stated, found in zip(
+    for name, stated, actual in zip(
         ("least", "largest"), mechanism.decoder.worth_range, (worths.min(axis=0), worths.max(axis=0)), strict=True
     ):
-        off = abs(stated - found)
+        off = abs(stated - actual)
         exact = bool((off <= 1e-11 * (1 + abs(worths).max())).all())
         hold(exact, f"worth_range must state the {name} worth of any report, it is {off.max():.2g} off.")
 
@@ -564,4 +564,4 @@ def _distributions(mechanism: BlockMechanism) -> list[FloatArray]:
     random = np.random.default_rng(20260101)
     weights = [np.ones(domain.size), *random.dirichlet(np.ones(domain.size) / 2, 5), *np.eye(domain.size)]
     weights += [mask.astype(np.float64) for mask in (domain.sensitive, ~domain.sensitive) if mask.any()]
-    return [one / one.sum() for one in weights]
+    return [weight / weight.sum() for weight in weights]

@@ -98,8 +98,8 @@ def once_each(cells: AnyArray, *beside: Any) -> tuple[tuple[IntArray, ...], IntA
         The index of where each of k stands first, and ``(m,)`` or ``(g, m)`` places in 0..k - 1.
     """
     whole: AnyArray = np.zeros((), np.int64)
-    for one in (*(one for one in beside if np.ndim(one)), cells):
-        places = np.unique(one, return_inverse=True)[1].reshape(np.shape(one))
+    for array in (*(array for array in beside if np.ndim(array)), cells):
+        places = np.unique(array, return_inverse=True)[1].reshape(np.shape(array))
         # Numbers of numbers: products of these do not overflow.
         whole = (
             np.unique(whole, return_inverse=True)[1].reshape(whole.shape) * (int(places.max(initial=0)) + 1) + places
@@ -186,10 +186,10 @@ def rejections(below: Callable[[float], BoolArray], size: int, rate: float, cont
 def _settled(below: Callable[[float], BoolArray], count: int, alpha: Callable[[int], float]) -> BoolArray:
     """Return the rejections at the alpha that their own number allows, starting from a number of them."""
     while True:
-        found = below(alpha(count))
-        now = int(np.count_nonzero(found))
+        is_below = below(alpha(count))
+        now = int(np.count_nonzero(is_below))
         if now in (count, 0):
-            return found
+            return is_below
         count = now
 
 
@@ -240,8 +240,8 @@ def expanded_limit(skewness: FloatArray, excess: PerValue, tail: float) -> Float
         tail: in (0, 1).
     """
     z = sigmas(tail)
-    found: FloatArray = z + skewness * ((z * z - 1) / 6 - skewness * (2 * z**3 - 5 * z) / 36)
-    return found + excess * (z**3 - 3 * z) / 24
+    expansion: FloatArray = z + skewness * ((z * z - 1) / 6 - skewness * (2 * z**3 - 5 * z) / 36)
+    return expansion + excess * (z**3 - 3 * z) / 24
 
 
 _ROUNDS = 60
@@ -354,10 +354,10 @@ def _expanded(t: FloatArray, n: IntArray, tail: float, *, upper: bool) -> FloatA
     """
     side, q, more = (-1 if upper else 1), t / n, 1 / (6 * n)
     for _ in range(_EXPANDED_ROUNDS):
-        own = q * (1 - q)
-        wider = own + more
-        skewness = side * own * (1 - 2 * q) / np.sqrt(n * wider**3)
-        excess = own * (1 - 6 * own) / (n * wider**2)
+        variance = q * (1 - q)
+        wider = variance + more
+        skewness = side * variance * (1 - 2 * q) / np.sqrt(n * wider**3)
+        excess = variance * (1 - 6 * variance) / (n * wider**2)
         q = score_ends(t / n, (more, np.ones(1)), n, expanded_limit(skewness, excess, tail))[upper]
     return q
 
@@ -430,15 +430,15 @@ class WorthMoment(NamedTuple):
 
     def at(self, p: PerValue, kinks: tuple[PerValue, PerValue]) -> FloatArray:
         """Return the ``(m,)`` moments at frequencies p, given u and a."""
-        told, mass = kinks
+        clear_mass, mass = kinks
         lines = self.constant + self.slope * p
-        return lines + self.beyond * np.maximum(p - mass, 0) + self.before * np.minimum(p - told, 0)
+        return lines + self.beyond * np.maximum(p - mass, 0) + self.before * np.minimum(p - clear_mass, 0)
 
     def line(self, p: FloatArray, kinks: tuple[PerValue, PerValue]) -> tuple[FloatArray, FloatArray]:
         """Return constant and slope of the line, of the three, on which p lies."""
-        told, mass = kinks
-        past, under = (p > mass) * self.beyond, (p < told) * self.before
-        constant, slope = self.constant - past * mass - under * told, self.slope + past + under
+        clear_mass, mass = kinks
+        past, under = (p > mass) * self.beyond, (p < clear_mass) * self.before
+        constant, slope = self.constant - past * mass - under * clear_mass, self.slope + past + under
         return np.broadcast_to(constant, p.shape), np.broadcast_to(slope, p.shape)
 
 
@@ -480,11 +480,11 @@ class MeanWorths(CountLaw):
         if any(np.ndim(number) and np.shape(number) != (*shape[:-1], 1) for number in numbers):
             return self._ends(alpha / 2)
         first, places = once_each(self.estimates, *numbers)
-        n, *moments, mass, lasting, told = (
-            np.broadcast_to(one, shape)[first] if np.ndim(one) else one for one in numbers
+        n, *moments, mass, lasting, clear_mass = (
+            np.broadcast_to(number, shape)[first] if np.ndim(number) else number for number in numbers
         )
         second, third = WorthMoment(*moments[:4]), WorthMoment(*moments[4:]) if third else None
-        low, high = MeanWorths(self.estimates[first], n, second, third, mass, lasting, told)._ends(alpha / 2)
+        low, high = MeanWorths(self.estimates[first], n, second, third, mass, lasting, clear_mass)._ends(alpha / 2)
         return low[places], high[places]
 
     def variances(self, p: PerValue) -> FloatArray:
@@ -584,20 +584,20 @@ class AlikeBlocks:
     def moments(self, power: int, sets: ValueSets) -> FloatArray:
         """Return ``(4, c)`` E W'^power of a report of somebody sensitive in C, elsewhere; in clear in C, elsewhere."""
         inside, outside, silent = self.worth
-        m, others, kept = sets.size, sets.covered - sets.size, 1 - sets.control
-        own, other = kept * (inside - outside), -sets.control * (inside - outside)
+        m, others, uncontrolled = sets.size, sets.covered - sets.size, 1 - sets.control
+        own_shift, other_shift = uncontrolled * (inside - outside), -sets.control * (inside - outside)
         base = outside * (m - sets.control * sets.covered) + sets.control
-        given = tuple(later / self.joint[0] for later in self.joint[1:])
+        conditional = tuple(later / self.joint[0] for later in self.joint[1:])
         # Of noise, of a truth in C, and of another sensitive one, in one go.
-        bases = np.array([base, base + own, base + other])
+        bases = np.array([base, base + own_shift, base + other_shift])
         counts = np.array([m, m - 1, m]), np.array([others, others, others - 1])
-        joint = np.array([(1.0, *self.joint[:3]), (1.0, *given), (1.0, *given)])
-        noise, in_set, elsewhere = _power(power, (bases, own, other), counts, joint)
+        joint = np.array([(1.0, *self.joint[:3]), (1.0, *conditional), (1.0, *conditional)])
+        noise, in_set, elsewhere = _power(power, (bases, own_shift, other_shift), counts, joint)
         beside = silent * (m - sets.control * sets.covered) + sets.control
-        told = (beside + kept / self.truth) ** power, (beside - sets.control / self.truth) ** power
-        whole = np.array(np.broadcast_arrays(in_set, elsewhere, *told))
-        found: FloatArray = self.share * (self.noisy * noise + self.truth * whole)
-        return found
+        truthful = (beside + uncontrolled / self.truth) ** power, (beside - sets.control / self.truth) ** power
+        whole = np.array(np.broadcast_arrays(in_set, elsewhere, *truthful))
+        moment: FloatArray = self.share * (self.noisy * noise + self.truth * whole)
+        return moment
 
 
 def _power(
@@ -608,20 +608,20 @@ def _power(
 ) -> FloatArray:
     """Return ``(3, c)`` E (b + f K + g K')^power, with b, f, g, the numbers of values of K and K', and J_0 to J_3."""
     steps = np.arange(3.0)[:, None, None]
-    own, other = (
+    own_terms, other = (
         np.concatenate([np.ones((1, *count.shape)), np.maximum(count - steps, 0).cumprod(axis=0)]) for count in counts
     )
     padded = np.pad(joint, ((0, 0), (0, 3))).T[_PLACES][..., None]
-    together = own[:, None] * other[None] * padded
+    together = own_terms[:, None] * other[None] * padded
     # Means of powers from those of falling factorials.
     means = np.tensordot(_STIRLING, np.tensordot(_STIRLING, together, (1, 0)), (1, 1)).swapaxes(0, 1)
     base, first, second = factors
-    found: FloatArray = sum(
+    total: FloatArray = sum(
         comb(power, i) * comb(power - i, j) * (base ** (power - i - j) * first**i * second**j) * means[i, j]
         for i in range(power + 1)
         for j in range(power + 1 - i)
     )
-    return found
+    return total
 
 
 def sum_moment(parts: Sequence[AlikeBlocks], sets: ValueSets, power: int) -> WorthMoment:
@@ -632,13 +632,13 @@ def sum_moment(parts: Sequence[AlikeBlocks], sets: ValueSets, power: int) -> Wor
         sets: what is summed.
         power: 2 or 3.
     """
-    a, told = sets.mass, sets.told
-    own, other, in_clear, clear = np.sum([part.moments(power, sets) for part in parts], axis=0)
-    turn = in_clear - clear - own + other
-    middle = a * other + (1 - a) * clear + told * turn
-    return WorthMoment(middle, own - other, other - clear, np.where(told > 0, turn, 0.0))
+    a, clear_mass = sets.mass, sets.told
+    own_moments, other, in_clear, clear = np.sum([part.moments(power, sets) for part in parts], axis=0)
+    turn = in_clear - clear - own_moments + other
+    middle = a * other + (1 - a) * clear + clear_mass * turn
+    return WorthMoment(middle, own_moments - other, other - clear, np.where(clear_mass > 0, turn, 0.0))
 
 
-def joint_share(size: int, count: int, given: int) -> Fraction:
-    """Return the probability that a uniform subset of ``count`` of ``size`` values holds ``given`` given ones."""
-    return prod((Fraction(max(count - j, 0), max(size - j, 1)) for j in range(given)), start=Fraction(1))
+def joint_share(size: int, count: int, values: int) -> Fraction:
+    """Return the probability that a uniform subset of ``count`` of ``size`` values holds ``values`` given ones."""
+    return prod((Fraction(max(count - j, 0), max(size - j, 1)) for j in range(values)), start=Fraction(1))

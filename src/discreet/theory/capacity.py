@@ -222,14 +222,14 @@ def _of_order(order: float, gain: float) -> float:
 
 def _order_gain(inputs: Inputs, hits: HitDistribution, order: float, rest: float) -> float:
     """Return F - 1 for w = 1 - e^rest."""
-    told = inputs.truth * inputs.clear ** (1 - 1 / order) * exp(rest / order) if inputs.clear else 0.0
+    clear_term = inputs.truth * inputs.clear ** (1 - 1 / order) * exp(rest / order) if inputs.clear else 0.0
     share = -expm1(rest) * hits.shares
     power = order * inputs.epsilon
     if power < _SIMPLE:
         logs = np.log1p(expm1(power) * share)
     else:
         logs = np.logaddexp(np.log1p(-np.minimum(share, 1 - 1e-16)), power + np.log(np.maximum(share, 1e-300)))
-    return told - inputs.truth + inputs.noisy * hits.mean(np.expm1(logs / order))
+    return clear_term - inputs.truth + inputs.noisy * hits.mean(np.expm1(logs / order))
 
 
 _MOST_STEPS = 20_000
@@ -305,7 +305,7 @@ def capacity_of_users(matrix: FloatArray, users: int, eta: float) -> Interval:
         return whole
     if comb(len(matrix), users) <= _MOST_SEARCHED:
         capacities = [channel_capacity(matrix[list(rows)]) for rows in combinations(range(len(matrix)), users)]
-        return Interval(max(one.low for one in capacities), max(one.high for one in capacities))
+        return Interval(max(capacity.low for capacity in capacities), max(capacity.high for capacity in capacities))
     chosen = _spread_out(matrix, users)
     return Interval(channel_capacity(matrix[chosen]).low, min(whole.high, eta * log(users)))
 
@@ -503,12 +503,12 @@ def listed_success(inputs: Inputs, hits: HitDistribution | None, sizes: Sizes, l
         sizes: n, v and N.
         listed: k.
     """
-    told = min(sizes.users, sizes.clear * listed)
-    rest = sizes.users - told
+    clear_users = min(sizes.users, sizes.clear * listed)
+    rest = sizes.users - clear_users
     blocks = inputs.noisy * listed
     if rest and hits is not None:
         contained = float(min(listed, rest * inputs.inclusion))
         if hits.exact:
             contained = min(contained, hits.mean(np.minimum(listed, rest * hits.shares)))
         blocks += inputs.truth / inputs.inclusion * contained
-    return min((inputs.truth * told + blocks) / sizes.users, 1.0)
+    return min((inputs.truth * clear_users + blocks) / sizes.users, 1.0)

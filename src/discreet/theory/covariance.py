@@ -90,21 +90,21 @@ class LowRankCovariance(Covariance):
 
     def scaled(self, times: float) -> "LowRankCovariance":
         """Return a multiple of these covariances."""
-        samples = tuple((times * share, one) for share, one in self.samples)
+        samples = tuple((times * share, sample) for share, sample in self.samples)
         return replace(self, diagonal=times * self.diagonal, core=times * self.core, samples=samples)
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums; see `Covariance`."""
         apart = float((self.diagonal * first) @ second)
         outer = float((self.factors @ first) @ self.core @ (self.factors @ second))
-        return apart + outer + sum(times * one.between(first, second) for times, one in self.samples)
+        return apart + outer + sum(times * sample.between(first, second) for times, sample in self.samples)
 
     def matrix(self, codes: IntArray) -> FloatArray:
         """Return the ``(m, m)`` covariances of m estimates."""
         rows = self.factors[:, codes]
         same = codes[:, None] == codes[None, :]
-        found = np.where(same, self.diagonal[codes], 0.0) + rows.T @ self.core @ rows
-        return self._and_samples(found, lambda one: one.matrix(codes))
+        exact = np.where(same, self.diagonal[codes], 0.0) + rows.T @ self.core @ rows
+        return self._and_samples(exact, lambda sample: sample.matrix(codes))
 
     def variances(self) -> FloatArray:
         """Return the ``(|X|,)`` variances."""
@@ -112,8 +112,8 @@ class LowRankCovariance(Covariance):
 
     def with_sum(self) -> FloatArray:
         """Return the ``(|X|,)`` covariances of the estimates with their sum."""
-        found = self.diagonal + self.factors.T @ (self.core @ self.factors.sum(axis=1))
-        return self._and_samples(found, SampleCovariance.with_sum)
+        sums = self.diagonal + self.factors.T @ (self.core @ self.factors.sum(axis=1))
+        return self._and_samples(sums, SampleCovariance.with_sum)
 
     def prefixes(self) -> FloatArray:
         """Return the ``(|X|,)`` variances of the partial sums."""
@@ -122,18 +122,18 @@ class LowRankCovariance(Covariance):
     def _of_sums(
         self, diagonal: FloatArray, factors: FloatArray, asked: Callable[["SampleCovariance"], FloatArray]
     ) -> FloatArray:
-        found = diagonal + (factors * (self.core @ factors)).sum(axis=0)
-        return np.maximum(self._and_samples(found, asked), 0)
+        variances = diagonal + (factors * (self.core @ factors)).sum(axis=0)
+        return np.maximum(self._and_samples(variances, asked), 0)
 
-    def _and_samples(self, found: FloatArray, asked: Callable[["SampleCovariance"], FloatArray]) -> FloatArray:
-        for times, one in self.samples:
-            found = found + times * asked(one)
-        return found
+    def _and_samples(self, exact: FloatArray, asked: Callable[["SampleCovariance"], FloatArray]) -> FloatArray:
+        for times, sample in self.samples:
+            exact = exact + times * asked(sample)
+        return exact
 
     def sums(self, cells: ValueCells) -> "LowRankCovariance":
         """Return the covariance of the sums over cells, of the same form."""
         factors = np.array([cells.total(factor) for factor in self.factors]).reshape(len(self.factors), cells.size)
-        samples = tuple((times, one.sums(cells)) for times, one in self.samples)
+        samples = tuple((times, sample.sums(cells)) for times, sample in self.samples)
         return LowRankCovariance(cells.total(self.centre), cells.total(self.diagonal), factors, self.core, samples)
 
     def conditional(self) -> "LowRankCovariance":
@@ -185,24 +185,24 @@ class SampleCovariance(Covariance):
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums; see `Covariance`."""
-        one = self._deviations(first)
-        other = one if second is first else self._deviations(second)
-        found = sum(
+        first_deviations = self._deviations(first)
+        second_deviations = first_deviations if second is first else self._deviations(second)
+        total = sum(
             float(((a if part.counts is None else part.counts * a) * b).sum())
-            for part, a, b in zip(self.reports, one, other, strict=True)
+            for part, a, b in zip(self.reports, first_deviations, second_deviations, strict=True)
         )
-        return found / (self.n * (self.n - 1))
+        return total / (self.n * (self.n - 1))
 
     def _deviations(self, weights: FloatArray) -> list[FloatArray]:
         """Return the contributions to a weighted sum less their mean."""
         for lift in reversed(self.lifts):
             weights = lift(weights)
-        found = [part.to(weights) for part in self.reports]
+        deviations = [part.to(weights) for part in self.reports]
         total = sum(
             float(each.sum() if part.counts is None else part.counts @ each)
-            for part, each in zip(self.reports, found, strict=True)
+            for part, each in zip(self.reports, deviations, strict=True)
         )
-        return [each - total / self.n for each in found]
+        return [each - total / self.n for each in deviations]
 
     def matrix(self, codes: IntArray) -> FloatArray:
         """Return the ``(m, m)`` covariances of m estimates.
@@ -218,12 +218,12 @@ class SampleCovariance(Covariance):
                 f"{_MOST_NUMBERS}; ask for fewer at a time."
             )
         deviations += [self._deviations(self._unit(int(code))) for code in codes[1:]]
-        found = np.zeros((len(codes), len(codes)))
+        covariances = np.zeros((len(codes), len(codes)))
         for at, part in enumerate(self.reports):
             rows = np.array([each[at] for each in deviations])
-            found += (rows if part.counts is None else rows * part.counts) @ rows.T
-        found /= self.n * (self.n - 1)
-        return found
+            covariances += (rows if part.counts is None else rows * part.counts) @ rows.T
+        covariances /= self.n * (self.n - 1)
+        return covariances
 
     def _unit(self, code: int) -> FloatArray:
         weights = np.zeros(len(self.centre))

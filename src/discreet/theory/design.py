@@ -148,7 +148,7 @@ class Mixture:
     def bound(self, instance: Instance, alpha: float) -> float:
         """Return M(alpha, t): n times the least mean squared error at mass alpha."""
         sums = self.sums(instance, alpha)
-        return sum(cost / told for cost, told in zip(instance.costs(alpha), sums, strict=True) if cost)
+        return sum(cost / mean for cost, mean in zip(instance.costs(alpha), sums, strict=True) if cost)
 
     def slope(self, instance: Instance, alpha: float) -> float:
         """Return the derivative of M with respect to alpha."""
@@ -325,9 +325,9 @@ class Design:
         sensitive += [outside for k, (_, outside, _) in worths.items() if k < self.size]
         others = [beside for _, _, beside in worths.values()]
         if self.instance.clear_size:
-            silent, other, own = self.clear_worth
+            silent, other, own_worth = self.clear_worth
             sensitive.append(silent)
-            others += [own, other] if self.instance.clear_size > 1 else [own]
+            others += [own_worth, other] if self.instance.clear_size > 1 else [own_worth]
         return WorthRanges((min(sensitive), max(sensitive)), (min(others), max(others)))
 
     def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
@@ -355,9 +355,9 @@ class Design:
             sensitive += inside * counts + outside * (blocks - counts)
             others += beside * blocks
         if len(clear):
-            total, (silent, other, own) = clear.sum(), self.clear_worth
+            total, (silent, other, own_worth) = clear.sum(), self.clear_worth
             sensitive += silent * total
-            others += other * (total - clear) + own * clear
+            others += other * (total - clear) + own_worth * clear
         return sensitive / n, others / n
 
     # Exact errors
@@ -371,21 +371,21 @@ class Design:
             share * (sensitive_mass + (1 - sensitive_mass) * self.noise(k)) * self.block_worth(k)[2] ** 2
             for k, share in self.weights.items()
         )
-        _, other, own = self.clear_worth
-        told = self.truth * (1 - sensitive_mass)
-        return Variances(sensitive, (beside + told * other**2, self.truth * (own**2 - other**2)))
+        _, other, own_worth = self.clear_worth
+        clear_share = self.truth * (1 - sensitive_mass)
+        return Variances(sensitive, (beside + clear_share * other**2, self.truth * (own_worth**2 - other**2)))
 
     def sensitive_moment(self, power: int, sensitive_mass: PerValue) -> tuple[PerValue, PerValue]:
         """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""
         constant: PerValue = 0.0
         slope: PerValue = 0.0
         for k, share in self.weights.items():
-            own, other = self.inside(k), self._inside_beside(k)
+            own_chance, other = self.inside(k), self._inside_beside(k)
             inside, outside, _ = self.block_worth(k)
             blocks = share * (sensitive_mass + (1 - sensitive_mass) * self.noise(k))
             base = share * (sensitive_mass * other + (1 - sensitive_mass) * self.noise(k) * k / self.size)
             constant += base * inside**power + (blocks - base) * outside**power
-            slope += share * (own - other) * (inside**power - outside**power)
+            slope += share * (own_chance - other) * (inside**power - outside**power)
         if not self.instance.clear_size:
             return constant, slope
         return constant + self.truth * (1 - sensitive_mass) * self.clear_worth[0] ** power, slope
@@ -443,9 +443,9 @@ class Design:
     @cached_property
     def clear_loss(self) -> float:
         """Return g_N, the summed mean square contribution of a report on a value that may go in clear."""
-        sensitive, other, own = self.clear_worth
-        told = self.size * sensitive**2 + (self.instance.clear_size - 1) * other**2 + own**2
-        return self.truth * told + self.mixture.mean(
+        sensitive, other, own_worth = self.clear_worth
+        squares = self.size * sensitive**2 + (self.instance.clear_size - 1) * other**2 + own_worth**2
+        return self.truth * squares + self.mixture.mean(
             [self.noise(k) * self._square_worth(k) for k in self.mixture.sizes]
         )
 
@@ -478,30 +478,30 @@ class Design:
 
 def _of_size(design: Design, k: int, mass: float) -> FloatArray:
     """Return the cross moments of a device that draws blocks of size k."""
-    v, own, noise = design.size, design.inside(k), design.noise(k)
+    v, hit, noise = design.size, design.inside(k), design.noise(k)
     silent, other_clear, own_clear = design.clear_worth if design.instance.clear_size else (0.0, 0.0, 0.0)
     beside = design.block_worth(k)[2]
 
     def worth(members: int, values: int) -> tuple[float, float]:
         """Return the mean worth to one, and the mean product to two, of values of which a uniform set is inside."""
         inside, outside, _ = design.block_worth(k)
-        one = members / max(values, 1)
-        both = one * (members - 1) / max(values - 1, 1)
-        pair = both * inside**2 + 2 * (one - both) * inside * outside + (1 - 2 * one + both) * outside**2
-        return one * inside + (1 - one) * outside, pair
+        single = members / max(values, 1)
+        both = single * (members - 1) / max(values - 1, 1)
+        pair = both * inside**2 + 2 * (single - both) * inside * outside + (1 - 2 * single + both) * outside**2
+        return single * inside + (1 - single) * outside, pair
 
     inside, outside, _ = design.block_worth(k)
     (next_in, pair_in), (next_out, pair_out), (any_one, any_pair) = worth(k - 1, v - 1), worth(k, v - 1), worth(k, v)
-    first = own * inside * next_in + (1 - own) * outside * next_out
-    third = own * pair_in + (1 - own) * pair_out
+    first = hit * inside * next_in + (1 - hit) * outside * next_out
+    third = hit * pair_in + (1 - hit) * pair_out
     from_clear = noise * any_pair + (1 - noise) * silent**2
-    mean_own, mean_other = own * inside + (1 - own) * outside, own * next_in + (1 - own) * next_out
-    told, told_other = (noise * any_one * beside + (1 - noise) * silent * each for each in (own_clear, other_clear))
+    mean_own, mean_other = hit * inside + (1 - hit) * outside, hit * next_in + (1 - hit) * next_out
+    joint, joint_other = (noise * any_one * beside + (1 - noise) * silent * each for each in (own_clear, other_clear))
     clear_pair, clear_third = (
         noise * beside**2 + (1 - noise) * other_clear * each for each in (own_clear, other_clear)
     )
     return arranged_moments(
         (mass * third + (1 - mass) * from_clear, first - third),
-        (told - told_other, (mean_own - mean_other) * beside, mass * mean_other * beside + (1 - mass) * told_other),
+        (joint - joint_other, (mean_own - mean_other) * beside, mass * mean_other * beside + (1 - mass) * joint_other),
         (mass * beside**2 + (1 - mass) * clear_third, clear_pair - clear_third),
     )

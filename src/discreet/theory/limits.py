@@ -109,8 +109,8 @@ def difference_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
     """Return the limits of differences, from those of both and the correlation r of both estimates (MOVER)."""
     difference = first.centre - second.centre
     low, high = (
-        np.sqrt(np.maximum(one**2 - 2 * r * one * other + other**2, 0))
-        for one, other in ((first.below, second.above), (first.above, second.below))
+        np.sqrt(np.maximum(near**2 - 2 * r * near * far + far**2, 0))
+        for near, far in ((first.below, second.above), (first.above, second.below))
     )
     return difference - low, difference + high
 
@@ -131,7 +131,7 @@ def share_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
             cuts.append(odds / (1 + odds))
     ordered = np.sort(np.array(cuts), axis=0)
     middle = (ordered[1:] + ordered[:-1]) / 2
-    scaled = [Estimated(*(part * times for part in one)) for one, times in ((first, 1 - middle), (second, middle))]
+    scaled = [Estimated(*(part * times for part in side)) for side, times in ((first, 1 - middle), (second, middle))]
     low, high = difference_ends(scaled[0], scaled[1], r)
     held = (low <= 0) & (high >= 0) & (ordered[1:] > ordered[:-1])
     # The least interval that holds all stretches that are held; from 0 to 1 where none is.
@@ -156,12 +156,12 @@ def correlations(matrix: FloatArray) -> FloatArray:
 
 def correlation(covariance: FloatArray, scale: FloatArray) -> FloatArray:
     """Return covariances divided by a scale, within -1 and 1; 0 where the scale is 0."""
-    found: FloatArray = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0)
-    return np.clip(found, -1, 1)
+    ratio: FloatArray = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0)
+    return np.clip(ratio, -1, 1)
 
 
 def first_less_second(both: Estimated, matrix: FloatArray) -> tuple[float, float]:
     """Return the limits of the first estimate less the second one, from the covariances of all."""
-    one, other = (Estimated(*(part[[at]] for part in both)) for at in (0, 1))
-    low, high = difference_ends(one, other, correlations(matrix)[[0], [1]])
+    first, second = (Estimated(*(part[[at]] for part in both)) for at in (0, 1))
+    low, high = difference_ends(first, second, correlations(matrix)[[0], [1]])
     return float(low[0]), float(high[0])

@@ -171,9 +171,9 @@ class PoolBias:
         size = len(frequencies)
         if not size or not self:
             return np.zeros(size)
-        seen = float(frequencies @ frequencies) - float(noise.sum()) - self.mass * (size - 2) * mass**2
+        estimate = float(frequencies @ frequencies) - float(noise.sum()) - self.mass * (size - 2) * mass**2
         # Between evenly spread and all on one value.
-        squares = min(max(seen / (1 + self._per_square(size)), mass**2 / size), mass**2)
+        squares = min(max(estimate / (1 + self._per_square(size)), mass**2 / size), mass**2)
         square = np.clip(frequencies**2 - noise, 0, squares)
         left = np.clip(mass - frequencies, 0, mass)
         return self.squares * (squares - square) + self.mass * left**2
@@ -259,10 +259,10 @@ class LinearDecoder:
         """Return the least and the largest contribution of any one report to the estimate of a value."""
         inside, outside, silent = self.worth
         # What is in every block is never outside one.
-        found = [inside, np.where(np.equal(self.inclusion, 1), inside, outside)]
+        outcomes = [inside, np.where(np.equal(self.inclusion, 1), inside, outside)]
         if self.clear_size and not self.clear_blocks:
-            found.append(silent)
-        worths = np.stack([np.asarray(worth) for worth in found])
+            outcomes.append(silent)
+        worths = np.stack([np.asarray(worth) for worth in outcomes])
         nothing = 0.0 if self.size or self.clear_size > 1 else 1 / self.truth
         return WorthRanges((worths.min(axis=0), worths.max(axis=0)), (nothing, 1 / self.truth))
 
@@ -288,13 +288,13 @@ class LinearDecoder:
         """
         blocks = self.block_count(n, clear_total)
         # One number for all values is worked out once.
-        found: FloatArray = support - (self.conditional_inclusion * blocks + self.offset * n)
+        frequencies: FloatArray = support - (self.conditional_inclusion * blocks + self.offset * n)
         if self.size == 1:
             # Exactly 1 where all hold the one value; of many values each is an estimate, and a product is faster.
-            found /= n * self.scale
+            frequencies /= n * self.scale
         else:
-            found *= 1 / (n * self.scale)
-        return found
+            frequencies *= 1 / (n * self.scale)
+        return frequencies
 
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
         """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others."""
@@ -326,11 +326,11 @@ class LinearDecoder:
         others = self._summed(self.conditional_inclusion) - self.conditional_inclusion
         grows = 1 + others - self._summed(self.inclusion)
         share = np.where(self.inclusion < 1, grows / np.maximum(1 - self.inclusion, _TINY), 0.0)
-        told = self._summed(self.worth[2]) + 1 / self.truth
+        clear_scale = self._summed(self.worth[2]) + 1 / self.truth
         if not np.any(share):
-            return np.zeros_like(frequencies), clear * (told - 1) / n
+            return np.zeros_like(frequencies), clear * (clear_scale - 1) / n
         noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0)
-        return share * noise, clear * (told - 1) / n
+        return share * noise, clear * (clear_scale - 1) / n
 
     @cached_property
     def noise(self) -> float:

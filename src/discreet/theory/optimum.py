@@ -155,14 +155,14 @@ def optimal_theta(
     if clear_bits and instance.clear_size == 0:
         raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")
     mass = _worst_theta_mass(instance, clear_bits) if sensitive_mass is None else instance.check_mass(sensitive_mass)
-    own, noise = _own_cost(instance), _noise_cost(instance, mass, clear_bits)
+    own_cost, noise = _own_cost(instance), _noise_cost(instance, mass, clear_bits)
     return Theta(
-        1 / (1 + sqrt(noise / own)),
-        sqrt(noise) / (sqrt(own) + sqrt(noise)),
+        1 / (1 + sqrt(noise / own_cost)),
+        sqrt(noise) / (sqrt(own_cost) + sqrt(noise)),
         mass,
         minimax=sensitive_mass is None,
         closed_form=sensitive_mass is not None or mass in {0.0, 1.0},
-        value=(sqrt(own) + sqrt(noise)) ** 2 - instance.squares(mass),
+        value=(sqrt(own_cost) + sqrt(noise)) ** 2 - instance.squares(mass),
     )
 
 
@@ -179,10 +179,10 @@ def _noise_cost(instance: Instance, mass: float, clear_bits: bool) -> float:
 def _worst_theta_mass(instance: Instance, clear_bits: bool) -> float:
     if instance.clear_size == 0:
         return 1.0
-    own, rise = _own_cost(instance), _noise_cost(instance, 1.0, clear_bits) - _noise_cost(instance, 0.0, clear_bits)
+    cost, rise = _own_cost(instance), _noise_cost(instance, 1.0, clear_bits) - _noise_cost(instance, 0.0, clear_bits)
 
     def slope(mass: float) -> float:
-        gain = rise * (1 + sqrt(own / _noise_cost(instance, mass, clear_bits)))
+        gain = rise * (1 + sqrt(cost / _noise_cost(instance, mass, clear_bits)))
         return gain - 2 * mass / instance.size + 2 * (1 - mass) / instance.clear_size
 
     return 1.0 if slope(1.0) >= 0 else last_positive(slope)

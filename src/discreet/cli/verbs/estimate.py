@@ -317,7 +317,7 @@ def _parts(result: Estimate, plan: Plan, shown: Showing) -> Iterator[str | Table
     )
     if result.gap is not None:
         yield f"Log-likelihood certified to {result.gap:.1e} nats per report."
-    yield str((plan.personalized() if plan.is_personalized else plan.mechanism()).guarantee)
+    yield str(plan.maker.guarantee)
 
 
 def backgrounds(plan: Plan, given: tuple[str, ...]) -> Any:

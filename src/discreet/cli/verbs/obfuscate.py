@@ -152,7 +152,7 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
     sentences = [
         *left_out_sentences(written.left_out),
         f"{written.reports:,} reports of plan {mechanism.fingerprint[:12]} written to {where}.",
-        str((document.personalized() if document.is_personalized else mechanism).guarantee),
+        str(document.maker.guarantee),
         *([_KEPT.format(", ".join(map(repr, table.keep)))] if table.keep else []),
         *([SIMULATED_REPORTS] if written.simulated else []),
     ]

@@ -20,7 +20,7 @@ from discreet.formats.plan import DomainDocument, read_document, write_plan
 from discreet.mechanisms import BlockMechanism
 from discreet.planning import central, identification
 from discreet.planning.candidates import People, Requirements, Target
-from discreet.planning.compare import compare
+from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_change
 from discreet.risk.bounds.calibration import RiskTarget
 from discreet.tables.columns import read_distribution
@@ -57,7 +57,7 @@ class _People(OptionGroup):
     )
 
     def known(self, path: Path) -> tuple[Domain, dict[str, Any]]:
-        """Return the domain and the knowledge of the people, as `compare` takes it, with the target."""
+        """Return the domain and the knowledge of the people, as `compare_mechanisms` takes it, with the target."""
         domain, stated = _domain_of(path)
         if self.distribution is None:
             mass = stated if self.sensitive_mass is None else self.sensitive_mass
@@ -89,7 +89,7 @@ class _Limits(OptionGroup):
     )
 
     def given(self) -> dict[str, Any]:
-        """Return the limits as `compare` takes them."""
+        """Return the limits as `compare_mechanisms` takes them."""
         limits = {"largest_report": self.largest_report, "most_seconds": self.most_seconds}
         return limits | ({} if self.within is None else {"within": self.within})
 
@@ -184,7 +184,7 @@ def plan(
     discreet plan-central and discreet plan-identification turn the question round: which epsilon may it be?
     """
     values, choice = people.known(domain)
-    comparison = compare(
+    comparison = compare_mechanisms(
         values,
         _stated_epsilon(domain) if promise.epsilon is None else promise.epsilon,
         promise.users,

@@ -481,7 +481,7 @@ def _matcher_record(matcher: Biometric) -> dict[str, Any]:
     }
 
 
-@risk.command()
+@risk.command("compare")
 @click.argument("plans", type=InputFile(), nargs=-1, metavar="PLAN...")
 @click.option("--users", type=Count(), help="Among how many people.  [required]")
 @click.option("--reports", type=Count(), default=1, show_default=True, help="Reports of each user.")
@@ -493,7 +493,7 @@ def _matcher_record(matcher: Biometric) -> dict[str, Any]:
 )
 @options.fail_above
 @allow_outside
-def compare(
+def compare_plans(
     plans: tuple[Path, ...], *, users: int | None, reports: int, prior: str | None, fail_above: float | None
 ) -> None:
     """Rank plans by identification risk, with their errors."""

@@ -98,11 +98,10 @@ class _Batches(OptionGroup):
         """
         if self.shuffled is None:
             return None
-        mechanism = plan.personalized() if plan.is_personalized else plan.mechanism()
         shown = "the reports without names and order, or anything made of them"
         answers: Answers = "unknown" if self.rounds == 1 else "fresh"
         batches = (self.shuffled,) * self.rounds
-        made = Publication(mechanism, batches, answers, not_trusted=self.not_trusted, delta=self.delta, shown=shown)
+        made = Publication(plan.maker, batches, answers, not_trusted=self.not_trusted, delta=self.delta, shown=shown)
         if made.central is None:
             raise ParameterError(f"--shuffled has nothing to state: {made.none}.")
         return made

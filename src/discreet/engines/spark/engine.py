@@ -87,8 +87,8 @@ class SparkEngine(Engine):
                 for batch in batches:
                     for number in batch.column(0).to_pylist():
                         source, path = places[number]
-                        own = None if seed is None else _seed_of(seed, path.name)
-                        yield from blocks_of(_written(mechanism, source, path, asked, own))
+                        file_seed = None if seed is None else _seed_of(seed, path.name)
+                        yield from blocks_of(_written(mechanism, source, path, asked, file_seed))
             except DiscreetError as error:
                 yield refused(error)
 
@@ -118,24 +118,24 @@ class SparkEngine(Engine):
         """Return the evidence in reports, in one pass; executors hold the blocks."""
         fold = TallyFold(with_blocks(mechanism))
         source = clustered(self.session, mechanism, survey, sift=True)
-        found, observed = kept_blocks(self.session, source, fold, read.progress)
-        whole = survey.whole(found.tally)
-        found.refuse_above(read.bad_share)
-        return dataclasses.replace(observed, tally=whole), found.left_out
+        counted, observed = kept_blocks(self.session, source, fold, read.progress)
+        whole = survey.whole(counted.tally)
+        counted.refuse_above(read.bad_share)
+        return dataclasses.replace(observed, tally=whole), counted.left_out
 
     @contextmanager
     def in_order(self, fold: ContentFold, survey: Survey, read: Sources) -> Iterator[tuple[Taken, Any]]:
         """Give all reports in canonical order, and how many there are: counted, or sorted by Spark."""
-        taken = self.fold(fold, survey, read)
+        contents = self.fold(fold, survey, read)
         if fold.contents is not None:
             with CanonicalOrder(fold.mechanism) as order:
-                order.add_counts(taken.counts, simulated=taken.simulated)
-                yield taken, order.batches()
+                order.add_counts(contents.counts, simulated=contents.simulated)
+                yield contents, order.batches()
             return
         source = clustered(self.session, fold.mechanism, survey, sift=read.sift)
         with working(self.session, read.progress):
             keys = sorted_keys(source, fold.mechanism)
-            yield taken, in_batches(fold.mechanism, keys, simulated=taken.simulated)
+            yield contents, in_batches(fold.mechanism, keys, simulated=contents.simulated)
 
 
 def _places(values: Values, folder: Path, *, force: bool) -> list[tuple[File, Path]]:
@@ -174,6 +174,6 @@ def _written(
             pass
         reports, left_out = sum(look(path).rows), dict(table.left_out)
     else:
-        found = obfuscate(mechanism, source, path, columns, seed=seed, threads=1)
-        reports, left_out = found.reports, dict(found.left_out)
+        obfuscated = obfuscate(mechanism, source, path, columns, seed=seed, threads=1)
+        reports, left_out = obfuscated.reports, dict(obfuscated.left_out)
     return np.array([reports, *(left_out.get(reason, 0) for reason in REASONS)], np.int64)

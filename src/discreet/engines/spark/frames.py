@@ -122,21 +122,21 @@ class Clustered:
     read: Callable[[Iterator[pa.RecordBatch], dict[int, Seen]], Iterator[Any]]
     parts: Sequence[Partition]
 
-    def note(self, found: Mapping[int, AnyArray]) -> None:
+    def note(self, by_number: Mapping[int, AnyArray]) -> None:
         """Note what tasks have read of each part, by its number and as `seen_numbers`."""
-        for number, (n, *limbs) in found.items():
+        for number, (n, *limbs) in by_number.items():
             self.parts[number].seen.n, self.parts[number].seen.digest = int(n), digest_of_limbs(limbs)
 
 
-def seen_numbers(seen: Seen) -> AnyArray:
+def seen_numbers(totals: Seen) -> AnyArray:
     """Return the number of reports read, and the limbs of their digest: numbers that add up."""
-    return np.array([seen.n, *limbs_of(seen.digest % MODULUS)])
+    return np.array([totals.n, *limbs_of(totals.digest % MODULUS)])
 
 
-def rows_seen(vector: AnyArray, seen: Mapping[int, Seen]) -> Iterator[pa.RecordBatch]:
+def rows_seen(vector: AnyArray, totals: Mapping[int, Seen]) -> Iterator[pa.RecordBatch]:
     """Yield rows of what a task has read of each part, beside its vector."""
-    for number, one in seen.items():
-        yield beside(vector, number, seen_numbers(one))
+    for number, total in totals.items():
+        yield beside(vector, number, seen_numbers(total))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,8 +170,8 @@ class FrameSurvey(Survey):
             )
         if public:
             raise ParameterError("tallies by group are of files on a cluster, got a frame; write it as Parquet first.")
-        own = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
-        named = tuple(name for name in frame.columns if name not in own)
+        own_names = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
+        named = tuple(name for name in frame.columns if name not in own_names)
         place = HeldTable("the frame", None)
         wanted = prepared(frame, mechanism, trust_plan=sources.trust_plan)
         return cls({}, [Partition(place, mechanism, (), None, None)], wanted, named)
@@ -190,8 +190,8 @@ def clustered(spark: Any, mechanism: Mechanism, survey: Survey, *, sift: bool) -
     """
     if isinstance(survey, FrameSurvey):
 
-        def read_frame(batches: Iterator[pa.RecordBatch], seen: dict[int, Seen]) -> Iterator[Checked]:
-            whole = seen.setdefault(0, Seen())
+        def read_frame(batches: Iterator[pa.RecordBatch], totals: dict[int, Seen]) -> Iterator[Checked]:
+            whole = totals.setdefault(0, Seen())
             for batch in batches:
                 checked = reports_in(batch, mechanism)
                 whole.add(mechanism, checked[0])
@@ -204,12 +204,12 @@ def clustered(spark: Any, mechanism: Mechanism, survey: Survey, *, sift: bool) -
     cores = int(spark.sparkContext.defaultParallelism) if hasattr(spark, "_jsc") else 1
     tasks = packed([part.bytes for part in survey.parts], cores)
 
-    def read(batches: Iterator[pa.RecordBatch], seen: dict[int, Seen]) -> Iterator[Any]:
+    def read(batches: Iterator[pa.RecordBatch], totals: dict[int, Seen]) -> Iterator[Any]:
         for batch in batches:
             for number in (number for task in batch.column(0).to_pylist() for number in tasks[task]):
                 part = tickets[number].part(mechanism)
                 yield from part.batches(sift=sift)
-                seen[number] = part.seen
+                totals[number] = part.seen
 
     return Clustered(spark.range(0, len(tasks), 1, max(len(tasks), 1)), read, survey.parts)
 
@@ -284,7 +284,7 @@ def obfuscate(
     from pyspark.sql.types import StructType
 
     schema = frame_schema(mechanism)
-    _check_columns(frame, column, keep, taken=schema.names)
+    _check_columns(frame, column, keep, reserved=schema.names)
     schema = StructType([*schema.fields, *(frame.schema[name] for name in keep)])
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -303,11 +303,11 @@ def obfuscate(
         return drawn.checkpoint() if is_kept else drawn.localCheckpoint()
 
 
-def _check_columns(frame: Any, column: str, keep: Sequence[str], *, taken: Sequence[str]) -> None:
+def _check_columns(frame: Any, column: str, keep: Sequence[str], *, reserved: Sequence[str]) -> None:
     missing = [name for name in (column, *keep) if name not in frame.columns]
     if missing:
         raise DataError(f"the frame must have the columns {', '.join(missing)}; it has {', '.join(frame.columns)}.")
-    clash = sorted({*keep} & {column, *taken})
+    clash = sorted({*keep} & {column, *reserved})
     if clash:
         raise ParameterError(
             f"{', '.join(clash)} cannot be kept: values would go in clear, or reports have columns of that name "

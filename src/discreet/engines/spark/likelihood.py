@@ -47,9 +47,9 @@ def kept_blocks(
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state, layout, seen = fold.zero(), _Layout(mechanism), dict[int, Seen]()
+        state, layout, totals = fold.zero(), _Layout(mechanism), dict[int, Seen]()
         try:
-            for reports, left_out in read(batches, seen):
+            for reports, left_out in read(batches, totals):
                 fold.add(state, reports, left_out)
                 yield from layout.add(mechanism.blocks_of_unknown(reports))
         except DiscreetError as error:
@@ -57,7 +57,7 @@ def kept_blocks(
             return
         yield from layout.rest()
         yield from blocks_of(state)
-        yield from rows_seen(state, seen)
+        yield from rows_seen(state, totals)
 
     noted: dict[int, AnyArray] = {}
     with working(spark, progress):
@@ -114,7 +114,7 @@ class _Layout:
         """Yield a row of the blocks that remain, if there are any."""
         if self._waiting:
             names = self._pending[0].keys()
-            blocks = {name: np.concatenate([one[name] for one in self._pending]) for name in names}
+            blocks = {name: np.concatenate([piece[name] for piece in self._pending]) for name in names}
             yield _packed(self._waiting, self._law.laid_out(blocks))
             self._pending, self._waiting = [], 0
 
@@ -131,9 +131,9 @@ def _packed(rows: int, arrays: Mapping[str, AnyArray]) -> pa.RecordBatch:
 
 def _unpacked(law: BlockLaw, entries: bytes) -> Membership:
     """Return the matrix of a row."""
-    with np.load(io.BytesIO(entries), allow_pickle=False) as found:
-        rows = int(found["rows"])
-        arrays = {name[1:]: found[name] for name in found.files if name != "rows"}
+    with np.load(io.BytesIO(entries), allow_pickle=False) as archive:
+        rows = int(archive["rows"])
+        arrays = {name[1:]: archive[name] for name in archive.files if name != "rows"}
     return law.membership_of_laid(arrays, rows)
 
 
@@ -192,8 +192,8 @@ class RowsOnSpark(Rows):
         if not whole:
             raise ParameterError("rows that are elsewhere are summed as a whole.")
         self._point = self._point + length * self._step
-        found = self._tried.get(length)
-        return self._sums(self._point)[0] if found is None else found
+        value = self._tried.get(length)
+        return self._sums(self._point)[0] if value is None else value
 
     def _sums(
         self, point: FloatArray, step: FloatArray | None = None, *, squared: bool = False
@@ -204,9 +204,9 @@ class RowsOnSpark(Rows):
             values.append(step if self._shares is None else step * self._shares)
         task = _task(self._law, values, self._least, squared=squared)
         with working(self._spark):
-            found = collected(self._blocks.mapInArrow(task, SCHEMA), np.zeros(_SUMS + self._size))
-        inside = found[_SUMS:] if self._shares is None else found[_SUMS:] * self._shares
-        return RowSums(float(found[0]), inside), float(found[1])
+            sums = collected(self._blocks.mapInArrow(task, SCHEMA), np.zeros(_SUMS + self._size))
+        inside = sums[_SUMS:] if self._shares is None else sums[_SUMS:] * self._shares
+        return RowSums(float(sums[0]), inside), float(sums[1])
 
 
 def _task(law: Any, values: Sequence[FloatArray], least: float, *, squared: bool) -> Task:

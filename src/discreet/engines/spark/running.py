@@ -185,8 +185,8 @@ def session(master: str | None = None, **settings: str) -> Any:
     try:
         return builder.getOrCreate()
     except Exception as error:
-        said = str(error).strip().splitlines()
-        raise EngineError(f"Spark did not start ({said[0] if said else type(error).__name__}).") from None
+        lines = str(error).strip().splitlines()
+        raise EngineError(f"Spark did not start ({lines[0] if lines else type(error).__name__}).") from None
 
 
 def _check_java() -> None:
@@ -218,7 +218,7 @@ def working(spark: Any, progress: Progress | None = None) -> Iterator[None]:
             spark.sparkContext.cancelAllJobs()
         raise
     except Exception as error:
-        raise _told(error) from None
+        raise _refusal_of(error) from None
     finally:
         stopped.set()
         watcher.join()
@@ -235,12 +235,12 @@ def _watch(spark: Any, progress: Progress | None, stopped: threading.Event) -> N
             progress(sum(done for done, _ in tasks), sum(total for _, total in tasks))
 
 
-def _told(error: Exception) -> DiscreetError:
+def _refusal_of(error: Exception) -> DiscreetError:
     """Return the message of a Spark error without its traces, which may hold values."""
     module = type(error).__module__
     if not module.startswith(("pyspark", "py4j")):
         raise error
-    said = _SAID.search(str(error))
-    if said is not None and said[1] in REFUSALS:
-        return REFUSALS[said[1]](said[2])
+    named = _SAID.search(str(error))
+    if named is not None and named[1] in REFUSALS:
+        return REFUSALS[named[1]](named[2])
     return EngineError(f"Spark gave up ({type(error).__name__}); its own log says why.")

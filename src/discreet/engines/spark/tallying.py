@@ -75,20 +75,20 @@ def folded(spark: Any, source: Clustered, fold: Fold[Any, AnyArray, Answer], pro
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state, seen = fold.zero(), dict[int, Seen]()
+        state, totals = fold.zero(), dict[int, Seen]()
         try:
-            for found in read(batches, seen):
-                fold.add(state, *found)
+            for checked in read(batches, totals):
+                fold.add(state, *checked)
         except DiscreetError as error:
             yield refused(error)
             return
         yield from blocks_of(state)
-        yield from rows_seen(state, seen)
+        yield from rows_seen(state, totals)
 
-    found: dict[int, AnyArray] = {}
+    by_number: dict[int, AnyArray] = {}
     with working(spark, progress):
-        state = collected(source.frame.mapInArrow(work, SCHEMA), fold.zero(), found)
-    source.note(found)
+        state = collected(source.frame.mapInArrow(work, SCHEMA), fold.zero(), by_number)
+    source.note(by_number)
     return fold.finish(state)
 
 
@@ -102,10 +102,10 @@ def folded_groups(spark: Any, source: Clustered, fold: GroupFold, progress: Prog
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state, seen = fold.zero(), dict[int, Seen]()
+        state, totals = fold.zero(), dict[int, Seen]()
         try:
-            for found in read(batches, seen):
-                fold.add(state, *found)
+            for checked in read(batches, totals):
+                fold.add(state, *checked)
         except DiscreetError as error:
             kind = type(error).__name__
             yield _row("", kind if kind in REFUSALS else DataError.__name__, str(error).encode())
@@ -113,26 +113,26 @@ def folded_groups(spark: Any, source: Clustered, fold: GroupFold, progress: Prog
         for label, place in state.places.items():
             spelled = json.dumps(label if isinstance(label, tuple) else (label,), ensure_ascii=False)
             yield _row(spelled, "", state.counts.row(place).astype("<i8").tobytes())
-        for number, one in seen.items():
-            yield _row(json.dumps(number), "", seen_numbers(one).astype("<i8").tobytes())
+        for number, total in totals.items():
+            yield _row(json.dumps(number), "", seen_numbers(total).astype("<i8").tobytes())
 
     with working(spark, progress):
         rows = source.frame.mapInArrow(work, _SCHEMA).groupBy("failed", "label").applyInArrow(_sum, _SCHEMA).collect()
-    found: dict[int, AnyArray] = {}
-    state = _state_of(fold, rows, found)
-    source.note(found)
+    by_number: dict[int, AnyArray] = {}
+    state = _state_of(fold, rows, by_number)
+    source.note(by_number)
     return fold.finish(state)
 
 
-def _state_of(fold: GroupFold, rows: Sequence[Any], found: dict[int, AnyArray]) -> GroupState:
-    """Return the state of all groups' rows, or raise a task's refusal; ``found`` gets what was read of each part."""
+def _state_of(fold: GroupFold, rows: Sequence[Any], by_number: dict[int, AnyArray]) -> GroupState:
+    """Return the state of all groups' rows, or raise a task's refusal; what was read goes into ``by_number``."""
     whole = fold.zero()
     for row in rows:
         if row.failed:
             raise REFUSALS[row.failed](bytes(row.counts).decode())
         label = json.loads(row.label)
         if isinstance(label, int):
-            found[label] = np.frombuffer(row.counts, np.int64)
+            by_number[label] = np.frombuffer(row.counts, np.int64)
             continue
         place = whole.rows_of([tuple(label) if len(fold.by) > 1 else label[0]])
         whole.counts.add_row(int(place[0]), np.frombuffer(row.counts, np.int64))
