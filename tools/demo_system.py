@@ -1,10 +1,10 @@
-"""Shows the whole system on this machine: a collector, 300 simulated devices, and a browser that takes the survey.
+"""Shows the whole system on this machine: a collector, 300 simulated devices, a browser that answers, and an analyst's.
 
     python tools/demo_system.py [--devices 300] [--out out/system]
 
 Starts ``discreet serve --demo``, lets a headless Chromium answer on the page that it serves, waits until the epoch is
-sealed and its estimate is shown, and ends the collector. Pictures of the page are written to the folder. Exits with 1
-if something was not shown. Without a Chromium the devices answer alone.
+sealed and its estimate is shown, opens the analyst's page, and ends the collector. Pictures are written to the folder.
+Exits with 1 if something was not shown. Without a Chromium the devices answer alone.
 """
 
 import argparse
@@ -45,10 +45,10 @@ def main() -> int:
 
 
 def _watched(server: "subprocess.Popen[str]", out: Path) -> bool:
-    """Print what the collector shows; answer when the page is there; return whether the estimate was shown."""
+    """Print what the collector shows; answer when the page is there, and look at the estimate as an analyst does."""
     lines: queue.Queue[str | None] = queue.Queue()
     threading.Thread(target=_read, args=(server, lines), daemon=True).start()
-    deadline, answered, estimated = time.monotonic() + _DEADLINE, False, False
+    deadline, answered, estimated = time.monotonic() + _DEADLINE, "", False
     while time.monotonic() < deadline:
         try:
             line = lines.get(timeout=1)
@@ -58,11 +58,11 @@ def _watched(server: "subprocess.Popen[str]", out: Path) -> bool:
             return False
         print(line, end="", flush=True)
         estimated = estimated or line.startswith("Estimate from")
-        if estimated and line.startswith("No report makes"):
-            return answered
-        if not answered and (found := re.search(r"http://\S+/take/\S+", line)):
+        if answered and estimated and line.startswith("No report makes"):
+            return _looked(answered, out)
+        if not answered and (found := re.search(r"(http://\S+)/take/(\S+)", line)):
             _take(found[0], out)
-            answered = True
+            answered = f"{found[1]}/analyst/{found[2]}"
     return False
 
 
@@ -74,7 +74,7 @@ def _read(server: "subprocess.Popen[str]", lines: "queue.Queue[str | None]") -> 
 
 def _take(address: str, out: Path) -> None:
     """Take the survey in a browser, as a person would."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    chromium = _chromium()
     if chromium is None:
         print("No Chromium is here (Debian: apt-get install chromium), so that only simulated devices answer.")
         return
@@ -96,6 +96,29 @@ def _take(address: str, out: Path) -> None:
     print(f"A browser has taken the survey; the record that left it is {left}. Pictures: {out}/*.png")
     for message in said:
         print(f"The page logged: {message}")
+
+
+def _looked(address: str, out: Path) -> bool:
+    """Look at an analyst's page, wide and on a phone; return whether its pictures are there."""
+    chromium = _chromium()
+    if chromium is None:
+        return True
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for name, width in (("4-analyst", 1280), ("5-analyst-phone", 360)):
+            page = browser.new_page(viewport={"width": width, "height": 900})
+            page.goto(address, wait_until="load")
+            page.screenshot(path=out / f"{name}.png", full_page=True)
+        drawn = page.evaluate("[...document.images].every((image) => image.naturalWidth > 0)")
+        browser.close()
+    print(f"An analyst's page: {address}. Pictures: {out}/4-analyst.png, {out}/5-analyst-phone.png")
+    return bool(drawn)
+
+
+def _chromium() -> str | None:
+    return shutil.which("chromium") or shutil.which("google-chrome")
 
 
 def _opened(page: Any, address: str) -> None:

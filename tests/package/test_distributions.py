@@ -123,7 +123,13 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     } == examples | scripts | {
         "discreet/py.typed",
         "discreet/engines/spark/log4j2.properties",
+        *(
+            f"discreet/collector/pages/{name}"
+            for name in ("analyst.css", "analyst.html", "analyst.js", "collection.html", "collections.html")
+        ),
         "discreet/collector/pages/front.html",
+        "discreet/collector/pages/refused.html",
+        "discreet/collector/pages/sign_in.html",
         "discreet/collector/pages/survey.html",
         *(
             f"discreet/pictures/templates/{name}"

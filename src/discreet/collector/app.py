@@ -35,13 +35,15 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from discreet.collector import intake
+from discreet.collector.analysts.pages import AnalystPages
+from discreet.collector.analysts.sessions import ALLOWED
 from discreet.collector.gateway import Gateway
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import ANY_ORIGIN, Intake, Receive, Refusal, Refused, Scope, Send, refuse
 from discreet.collector.keeper import ANALYST, OPERATOR, Entry, Keeper, Rates, TooManyTriesError
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.operations import Control
-from discreet.collector.releases import EstimateQuery, Releases, facts_of, spelled
+from discreet.collector.releases import EstimateQuery, Releases, asked_entry, facts_of, spelled
 from discreet.collector.sealing import due_batches, forget_few, forget_reports, seal_batch
 from discreet.collector.settings import Settings
 from discreet.collector.working import Workers
@@ -57,12 +59,8 @@ from discreet.protocol.frames import REPORTS
 
 _NONE = Refusal(401, "token", "this needs a token: Authorization: Bearer dsc_...")
 _OTHER = Refusal(403, "role", "this token does not allow that.")
-_UNKNOWN = Refusal(404, "collection", "no such collection is here.")
 _NOT_READ = Refusal(405, "method", "this path is read by GET.")
 _MANY = Refusal(429, "tries", "too many tokens that are none; try again later.", retry=60)
-# Who may see what the key may see.
-_ALLOWED = {ANALYST: {ANALYST, OPERATOR}, OPERATOR: {OPERATOR}}
-
 
 _PACKAGE = Path(__file__).parents[1]
 _PAGES = Path(__file__).parent / "pages"
@@ -111,10 +109,25 @@ def front_headers() -> dict[str, str]:
     return {**VARY, **_headers({"style-src": "'self'", "img-src": "data:"})}
 
 
+def analyst_headers(*, tls: bool) -> dict[str, str]:
+    """Return the headers of pages for analysts: forms go here alone, and browsers say where these come from.
+
+    Args:
+        tls: whether this server ends TLS, so that browsers shall come by no other way.
+    """
+    own = ("style-src", "script-src", "connect-src", "form-action")
+    safe = {"strict-transport-security": "max-age=63072000"} if tls else {}
+    # With "no-referrer" browsers would not say the origin of a form either.
+    kept = {"referrer-policy": "same-origin", "cache-control": "no-store"}
+    return {**_headers({**dict.fromkeys(own, "'self'"), "img-src": "'self' data:"}), **kept, **safe}
+
+
 def _headers(sources: Mapping[str, str], permissions: str = "") -> dict[str, str]:
     """Return the headers of a page that loads from these sources alone, and is shown in no other page."""
     none = "'none'"
-    policy = {"default-src": none, **sources, "base-uri": none, "form-action": none, "frame-ancestors": none}
+    policy = {"default-src": none, **sources}
+    for name in ("base-uri", "form-action", "frame-ancestors"):
+        policy.setdefault(name, none)
     return {
         "content-type": "text/html; charset=utf-8",
         "content-security-policy": "; ".join(f"{name} {said}" for name, said in policy.items()),
@@ -204,6 +217,7 @@ def pages_of(of: "Application") -> Starlette:
     served: list[Any] = [
         Route("/", endpoints.front),
         Route("/collections/{name}/about", endpoints.about),
+        *of.analysts.routes(),
         Route("/v1/collections", endpoints.collections),
         Route("/v1/collections/{name}", endpoints.envelope),
         Route("/v1/collections/{name}/estimates", endpoints.estimates),
@@ -283,20 +297,11 @@ class _Endpoints:
 
     def _entry(self, request: Request) -> Entry:
         """Return the collection that a request is about."""
-        entry = self._of.catalogue.newest.get(request.path_params["name"])
-        version = request.query_params.get("version")
-        if entry is not None and version is not None:
-            rows = [one for one in self._of.catalogue.by_id.values() if one.row.name == entry.row.name]
-            entry = next((one for one in rows if str(one.row.version) == version), None)
-        if entry is None:
-            raise Refused(_UNKNOWN)
-        return entry
+        return asked_entry(self._of.catalogue, request.path_params["name"], request.query_params.get("version"))
 
     def take(self, request: Request) -> Response:
         """Return the survey page of a collection; of a withdrawn one it erases what a browser kept for it."""
-        entry = self._of.catalogue.newest.get(request.path_params["name"])
-        if entry is None:
-            raise Refused(_UNKNOWN)
+        entry = asked_entry(self._of.catalogue, request.path_params["name"], None)
         return Response(survey_page(entry.collection, entry.row.trust), headers=survey_headers(entry.collection))
 
     async def about(self, request: Request) -> Response:
@@ -369,7 +374,7 @@ class _Endpoints:
             raise Refused(_MANY) from None
         if row is None:
             raise Refused(_NONE)
-        if row.role not in _ALLOWED[role]:
+        if row.role not in ALLOWED[role]:
             raise Refused(_OTHER)
         return row.name
 
@@ -530,10 +535,23 @@ class Application:
             gateway = None if settings.gateway is None else Gateway(keeper, settings.gateway)
             self.housekeeper = Housekeeper(keeper, self.measures, sealing=settings.sealing == "auto", gateway=gateway)
             self.releases = Releases(keeper, workers=self.workers, seconds=limits.estimate_seconds)
+            self.analysts = self._analysts()
             self.pages = pages_of(self)
             self.control = Control(keeper)
             self._show_gauges()
             failing.pop_all()
+
+    def _analysts(self) -> AnalystPages:
+        tls, house = self.settings.tls is not None, self.housekeeper
+        return AnalystPages(
+            self.keeper,
+            self.releases,
+            self.workers,
+            secure=tls or self.settings.behind_proxy,
+            demo=self.demo,
+            headers=analyst_headers(tls=tls),
+            disk=lambda: (house.free_bytes, house.oldest_unsealed),
+        )
 
     @staticmethod
     def clock() -> float:

@@ -17,15 +17,16 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
 from discreet.collector.intake import Refusal, Refused
-from discreet.collector.keeper import Entry, Keeper, epochs_of
+from discreet.collector.keeper import Catalogue, Entry, Keeper, epochs_of
 from discreet.collector.sealing import sealed_folder, tally_of
 from discreet.collector.store import SealRow
 from discreet.collector.working import JobError, Workers
+from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import METHODS, Method, estimate
 from discreet.estimators.linear import LinearStart, thresholded
@@ -110,6 +111,24 @@ def spelled_epochs(epochs: Sequence[int]) -> str:
     return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
 
 
+_UNKNOWN = Refusal(404, "collection", "no such collection is here.")
+
+
+def asked_entry(catalogue: Catalogue, name: str, version: str | None) -> Entry:
+    """Return the collection that a request names, its newest version if it names none.
+
+    Raises:
+        Refused: if there is none.
+    """
+    entry = catalogue.newest.get(name)
+    if entry is not None and version is not None:
+        entries = [one for one in catalogue.by_id.values() if one.row.name == entry.row.name]
+        entry = next((one for one in entries if str(one.row.version) == version), None)
+    if entry is None:
+        raise Refused(_UNKNOWN)
+    return entry
+
+
 FROM_REPORTS = ("mle", "em")
 MOST_WAITING = 64
 """Requests for estimates at once, those that wait for their turn among them."""
@@ -117,7 +136,6 @@ _AT_ONCE = 2
 _SIGNIFICANCE = 0.05
 _MOST_CACHED = 100
 
-_Key = tuple[int, tuple[int, ...], str]
 _T = TypeVar("_T")
 
 
@@ -129,11 +147,13 @@ class Release:
         epochs: of which.
         found: the estimate.
         noise_floor: ``(|X|,)`` above which a frequency is significant, all tests together at 5%.
+        tally: that it was made of.
     """
 
     epochs: tuple[int, ...]
     found: Estimate
     noise_floor: list[float]
+    tally: Tally
 
 
 @dataclass
@@ -146,6 +166,34 @@ class Counts:
     waiting: int = 0
     epochs: list[dict[str, int]] = field(default_factory=list)
     refusals: dict[str, int] = field(default_factory=dict)
+
+
+class Once(Generic[_T]):
+    """Results by key, each made by the first who asks for it; whoever asks meanwhile waits for the same.
+
+    Args:
+        most: how many are kept.
+    """
+
+    def __init__(self, most: int = _MOST_CACHED) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._known: dict[Any, Future[_T]] = {}
+
+    def __call__(self, key: Any, make: Callable[[], _T]) -> _T:
+        """Return the result under a key."""
+        mine: Future[_T] = Future()
+        with self._lock:
+            known = self._known.setdefault(key, mine)
+            if len(self._known) > self._most:
+                del self._known[next(iter(self._known))]
+        if known is mine:
+            try:
+                mine.set_result(make())
+            except BaseException as error:
+                with self._lock:
+                    self._known.pop(key, None)
+                mine.set_exception(error)
+        return known.result()
 
 
 class Releases:
@@ -163,11 +211,10 @@ class Releases:
     def __init__(self, keeper: Keeper, *, workers: Workers, seconds: float = 60.0) -> None:
         self._keeper, self._store, self._folder = keeper, keeper.store, keeper.folder
         self._workers, self._seconds = workers, seconds
-        self._lock = threading.Lock()
         self.turns, self._processes = threading.Semaphore(_AT_ONCE), threading.Semaphore(_AT_ONCE)
         self._pool = ThreadPoolExecutor(MOST_WAITING, thread_name_prefix="estimates")
         self._waiting = 0
-        self._known: dict[_Key, Future[Release]] = {}
+        self._once = Once[Release]()
 
     def close(self) -> None:
         """Wait for all who work; jobs are ended already."""
@@ -194,33 +241,32 @@ class Releases:
             Refused: if there are too few reports, an epoch is not sealed, or it takes longer than it may.
             ParameterError: if reports are needed that have been deleted.
         """
-        seals = covering(self._keeper.seals(entry), query.epochs)
+        release = self.of(entry, covering(self._keeper.seals(entry), query.epochs), query.method)
+        self.note(entry, release, query, who)
+        return release
+
+    def of(self, entry: Entry, seals: Sequence[SealRow], method: Method) -> Release:
+        """Return the estimate of some batches, for who writes down that it was seen; arguments and errors as there."""
         n, least = sum(seal.n for seal in seals), entry.collection.least
         if n < least:
             why = f"there are {n} reports, and estimates need {least}."
             raise Refused(Refusal(409, "least", why, {"n": n, "least": least}))
-        release = self._once(entry, seals, query.method)
+        key = entry.key, tuple(seal.epoch for seal in seals), method
+        return self._once(key, lambda: self._made(entry, seals, method))
+
+    def note(self, entry: Entry, release: Release, query: EstimateQuery, who: str, *, what: str = "estimate") -> None:
+        """Write down who saw what of a release."""
         detail = f"{entry.row.name} version {entry.row.version} epochs {spelled_epochs(release.epochs)}"
         with self._store.transaction():
-            self._store.note(int(time.time()), who, "saw estimate", f"{detail} {query.method} n={release.found.n}")
-        return release
+            self._store.note(int(time.time()), who, f"saw {what}", f"{detail} {query.method} n={release.found.n}")
 
-    def _once(self, entry: Entry, seals: Sequence[SealRow], method: Method) -> Release:
-        """Return a release, made by the first who asks for it; whoever asks meanwhile waits for the same."""
-        key = entry.key, tuple(seal.epoch for seal in seals), method
-        mine: Future[Release] = Future()
-        with self._lock:
-            known = self._known.setdefault(key, mine)
-            if len(self._known) > _MOST_CACHED:
-                del self._known[next(iter(self._known))]
-        if known is mine:
-            try:
-                mine.set_result(self._made(entry, seals, method))
-            except BaseException as error:
-                with self._lock:
-                    self._known.pop(key, None)
-                mine.set_exception(error)
-        return known.result()
+    def apart(self, entry: Entry, seals: Sequence[SealRow]) -> list[tuple[SealRow, Release]]:
+        """Return the linear estimates of batches, each alone; those of fewer reports than estimates need are left out.
+
+        They are not kept: who shows them keeps what is shown.
+        """
+        least = entry.collection.least
+        return [(seal, self._made(entry, [seal], "linear")) for seal in seals if seal.n >= least]
 
     def _made(self, entry: Entry, seals: Sequence[SealRow], method: Method) -> Release:
         with self.turns:
@@ -231,7 +277,7 @@ class Releases:
             result = None if method in FROM_REPORTS else estimate(entry.mechanism, whole, method=method)
         if result is None:
             result = self._from_reports(entry, seals, method)
-        return Release(tuple(epoch for seal in seals for epoch in epochs_of(seal)), result, floor)
+        return Release(tuple(epoch for seal in seals for epoch in epochs_of(seal)), result, floor, whole)
 
     def _from_reports(self, entry: Entry, seals: Iterable[SealRow], method: Method) -> Estimate:
         place = sealed_folder(self._folder, entry)

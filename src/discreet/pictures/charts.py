@@ -395,6 +395,17 @@ class Map:
 
 
 @self_contained
+def region_chart(regions: Map) -> Any:
+    """Return the map of one estimate.
+
+    Returns:
+        an Altair chart.
+    """
+    marks = "" if regions.sensitive is None else "; framed: sensitive"
+    return map_chart([regions], title=f"Estimated shares of people{marks}", across=1)
+
+
+@self_contained
 def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
     """Return maps in rows, with one scale of colours; north is up.
 

@@ -13,7 +13,7 @@ from discreet.core.domain import Domain
 from discreet.core.labels import Grid, IntegerRange, Integers
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, label_columns, objects, rows_of, text_column
 from discreet.errors import ParameterError
-from discreet.pictures.charts import Map, Panel, frequency_chart, map_chart
+from discreet.pictures.charts import Map, Panel, frequency_chart, region_chart
 from discreet.results.functionals import Functionals, Quantity
 from discreet.results.limits import ConfidenceLimits, CountLimits
 from discreet.theory.binomial import DEFAULT_LEVEL, Control, Ends, MeanWorths, rejections
@@ -414,12 +414,18 @@ class Estimate(Functionals, ResultTable):
             ParameterError: if the domain is no grid.
             MissingExtraError: if Altair is missing.
         """
+        return region_chart(self.regions())
+
+    def regions(self) -> Map:
+        """Return the contents of `map`.
+
+        Raises:
+            ParameterError: if the domain is no grid.
+        """
         if not isinstance(self.domain.space, Grid):
             raise ParameterError(f"a map needs the domain of a grid, got {self.domain!r}; use plot for other values.")
         sensitive = self.domain.sensitive if self.domain.clear_count else None
-        panel = Map(f"{self.method}, n={self.n:,}", self.domain.table(), self.frequencies, sensitive)
-        marks = "" if sensitive is None else "; framed: sensitive"
-        return map_chart([panel], title=f"Estimated shares of people{marks}", across=1)
+        return Map(f"{self.method}, n={self.n:,}", self.domain.table(), self.frequencies, sensitive)
 
     def largest(self, count: int, truth: Any = None) -> IntArray:
         """Return the codes of the ``count`` most frequent values, by the truth if it is passed, in falling order."""
