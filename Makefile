@@ -1,7 +1,7 @@
 # Sets everything up by itself; needs only make and Python 3.11 or newer, with venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-system test lint bench coverage faults schema tutorials vectors lock clean
+.PHONY: help demo demo-system test lint bench chaos coverage faults schema tutorials vectors lock clean
 
 # Modules are compiled once, and not by each of the many processes that tests start, whatever the machine says.
 unexport PYTHONDONTWRITEBYTECODE
@@ -21,6 +21,7 @@ help:
 	@echo "make test      run the tests, all of them, with the same seeds every time"
 	@echo "make lint      check format, style, types, walls between rooms, words and sizes"
 	@echo "make bench     measure speed and memory beside other packages (writes docs/performance.md)"
+	@echo "make chaos     kill a collector at its work, fill its disk, set its clock, and count what is left (some minutes)"
 	@echo "make coverage  how often intervals of every method hold, and standard errors (writes docs/coverage.md)"
 	@echo "make faults    plant faults and see that the tests catch each one"
 	@echo "make schema    write the schema of plans anew (docs/plan.schema.json)"
@@ -68,6 +69,15 @@ lint: $(VENV)/dev
 # GROUPS="speed scale" measures some groups only, QUICK=1 small sizes without writing the page.
 bench: $(VENV)/dev $(PEERS:%=.venv-peers/%.ready)
 	$(BIN)/python -m bench $(GROUPS) $(if $(QUICK),--quick)
+
+# KILLS=200 kills as often under load, and a tenth as often within each kind of work.
+KILLS ?= 100
+chaos: $(VENV)/dev
+	$(BIN)/python tools/measure_collector.py kills --kills $(KILLS)
+	$(BIN)/python tools/measure_collector.py kills --verbs --kills $(KILLS)
+	for work in sealing purging migration backup restore; do \
+		$(BIN)/python tools/measure_collector.py kills --work $$work --kills $$(($(KILLS) / 10)) || exit 1; done
+	$(BIN)/python -m pytest -n 0 tests/collector/test_collector_faults.py tests/collector/test_clock.py tests/collector/test_gateway.py
 
 # What does not install is skipped: the page then quotes the log, and the next `make bench` tries again.
 .venv-peers/%.ready: bench/peers/%.txt $(VENV)/python
