@@ -82,7 +82,7 @@ def test_the_limit_of_the_local_epsilon_decides() -> None:
     assert found.collector in repr(found)
     parts = list(central_parts(found))
     assert all(sentence in parts for sentence in (found.recommendation, found.collector))
-    assert "factor of 54.6, so that what was held at 1% before may be held at 35.5% after" in found.collector
+    assert "factor of 54.6, so that what was held at 1% before may be held at 35.6% after" in found.collector
 
 
 def test_no_shuffling_is_needed_below_the_central_promise() -> None:

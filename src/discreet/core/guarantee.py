@@ -11,7 +11,7 @@ Guarantees: the promise of a mechanism and its realised epsilon.
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from math import exp
+from math import ceil, exp
 from typing import NamedTuple
 
 from discreet.core.domain import Domain
@@ -94,7 +94,7 @@ def in_odds(epsilon: float) -> str:
         return "In odds: whoever held a protected value at 1% before may hold it for certain after."
     ratio = exp(epsilon)
     return (
-        f"In odds: those of a protected value may grow by a factor of {ratio:,.0f}, so that whoever held it at 1% "
+        f"In odds: those of a protected value may grow by a factor of {ceil(ratio):,}, so that whoever held it at 1% "
         f"before may hold it at {held_after(ratio)} after."
     )
 
@@ -103,7 +103,7 @@ def held_after(ratio: float) -> str:
     """Return the share, in words, that 1% becomes where odds grow by a ratio."""
     # 1% is 1 to 99.
     after = ratio / (ratio + 99)
-    return f"{after:.1%}" if after < 0.999 else "more than 99.9%"
+    return f"{rounded_up(100 * after, 3)}%" if after < 0.999 else "more than 99.9%"
 
 
 class GroupPromise(NamedTuple):
