@@ -40,6 +40,8 @@ _DAY = 86400
 _EPOCHS = 30
 # Of audits: one page in a million denies what holds.
 _SURE = 0.999999
+# Of more values reports may take minutes.
+_DRAWS, _MOST_DRAWN = 100_000, 1000
 
 _TRUST = click.option(
     "--trust", multiple=True, type=PublicKey(), help="Public key that may have signed it; may be repeated."
@@ -247,12 +249,16 @@ def withdraw(file: Path, by: _Signing, *, trust: tuple[bytes, ...]) -> None:
 )
 @click.option("--users", type=Count(1), help="Among so many one is identified. [a collection's least, or 1000]")
 @click.option(
-    "--draws", type=Count(0), default=100_000, show_default=True, help="Reports drawn to test it; 0 for none."
+    "--draws",
+    type=Count(0),
+    help=f"Reports drawn to test it; 0 for none. [{_DRAWS}, or 0 where there are over {_MOST_DRAWN} values]",
 )
 @_TRUST
 @force
 @allow_outside
-def attest(plan: Path, output: Path, *, users: int | None, draws: int, trust: tuple[bytes, ...], force: bool) -> None:
+def attest(
+    plan: Path, output: Path, *, users: int | None, draws: int | None, trust: tuple[bytes, ...], force: bool
+) -> None:
     """Write a page on PLAN, or a signed collection, for privacy officers; exit with 1 if its promise does not hold.
 
     What is asked and protected, promised and realised epsilon, what is published tells, who is identified, what is not
@@ -271,6 +277,8 @@ def attest(plan: Path, output: Path, *, users: int | None, draws: int, trust: tu
     else:
         refuse_idle(["trust"], "a plan is not signed")
         attested = Attestation(load_plan(plan), users=users)
+    if draws is None:
+        draws = _DRAWS if attested.mechanism.domain.size <= _MOST_DRAWN else 0
     if draws and attested.holds:
         attested = replace(attested, audit=audit(attested.mechanism, draws=draws, confidence=_SURE))
     page = attested.page()
