@@ -52,7 +52,8 @@ def taking(answers: list[int], frames: list[bytes]) -> Any:
 
 def test_reports_arrive_once_and_in_another_order(tmp_path: Path) -> None:
     there, here = tmp_path / "there", tmp_path / "here"
-    signed = envelope(PLAIN, epochs=current(), late=EPOCH // 4, least=LEAST)
+    # As many as are sent: the gateway looks once a second, and nothing leaves before all are there.
+    signed = envelope(PLAIN, epochs=current(), late=EPOCH // 4, least=2 * LEAST)
     entry = added_envelope(there, signed)
     added_envelope(here, signed)
     names, said = ids(2 * LEAST), records(entry, 2 * LEAST)
