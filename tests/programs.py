@@ -11,6 +11,7 @@ PACKAGES = {
     "node": "nodejs",
     "make": "make",
     "cc": "build-essential",
+    "initdb": "postgresql",
 }
 """Which of Debian's packages brings a program; `.ci/run` installs those that tests ask for."""
 

@@ -12,6 +12,7 @@ _EXTRAS = {
     "polars": "polars",
     "pyspark": "spark",
     "fsspec": "url",
+    "psycopg": "postgres",
 }
 
 

@@ -51,7 +51,7 @@ def forked() -> Any:
     return context
 
 
-def _answers(port: int) -> bool:
+def answers(port: int) -> bool:
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:
@@ -68,7 +68,7 @@ async def _killed(folder: Path, kills: int, load: Load, port: int, seconds: floa
         while done < kills and time.monotonic() < end:
             process = context.Process(target=_serve, args=(str(folder), port))
             process.start()
-            while not _answers(port):
+            while not answers(port):
                 assert process.is_alive(), "the collector did not start"
                 await asyncio.sleep(0.01)
             while not load.seen.acknowledged:

@@ -122,7 +122,7 @@ def _rows(reports: bytes) -> list[bytes]:
 
 
 def test_a_folder_that_cannot_be_written_to_is_said_to_be_so(tmp_path: Path) -> None:
-    from discreet.collector.store import FailedStoreError, Store
+    from discreet.collector.store import FailedStoreError, SqliteStore
 
     added(tmp_path)
     with stored(tmp_path) as store:
@@ -130,7 +130,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_to_be_so(tmp_path: Path) -> 
         with pytest.raises(FailedStoreError, match="see to the disk and its rights"), store.transaction():
             store.note(1, "a", "b", "c")
     with pytest.raises(FailedStoreError, match="could not be opened"):
-        Store(tmp_path / "missing" / "collector.db")
+        SqliteStore(tmp_path / "missing" / "collector.db")
 
 
 @pytest.mark.parametrize("plan", ["rr", "unary-clear-bits", "subset", "hashing"])

@@ -255,7 +255,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "seal": (_sql("UPDATE seals SET n = 61"), "its seal says 61"),
     "envelope": (_sql("UPDATE collections SET envelope = x'7b7d'"), "habits version 1"),
     "audit": (_sql("DROP TRIGGER audit_remains; DELETE FROM audit WHERE seq = 1"), "lines of the audit are missing"),
-    "trigger": (_sql("DROP TRIGGER audit_stays"), "triggers that keep the audit are missing"),
+    "trigger": (_sql("DROP TRIGGER audit_stays"), "triggers of the database are missing"),
 }
 
 

@@ -254,7 +254,7 @@ def test_a_failure_leaves_the_inbox_and_opens_the_epoch_again(tmp_path: Path, mo
 
 def test_reports_that_cannot_be_unlinked_are_unlinked_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The seal holds, and nothing is counted twice."""
-    from discreet.collector.inboxes import Inboxes
+    from discreet.collector.inboxes import FileInboxes
 
     entry = added(tmp_path)
     put(tmp_path, entry, [(ids(60), records(entry, 60))])
@@ -263,7 +263,7 @@ def test_reports_that_cannot_be_unlinked_are_unlinked_later(tmp_path: Path, monk
         raise OSError("no")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Inboxes, "remove", failing)
+        patched.setattr(FileInboxes, "remove", failing)
         with pytest.raises(OSError, match="no"):
             seal(tmp_path, entry)
     assert len(kept(tmp_path)) == 60

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 from collectors import added, keeping, kept, put, records, stored
 from collectors import ids as some_ids
+from postgres_server import server_of
 
-from discreet.collector.inboxes import DataFolder, HeldError
+from discreet.collector.inboxes import DataFolder, FileInboxes, HeldError
 from discreet.collector.keeper import Keeper
-from discreet.collector.store import VERSION, DamagedStoreError, FailedStoreError, Store
+from discreet.collector.postgres import PostgresInboxes
+from discreet.collector.store import VERSION, DamagedStoreError, FailedStoreError, SqliteStore, Store
 from discreet.errors import ParameterError
 
 
@@ -53,7 +55,7 @@ def test_a_newer_database_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "collector.db")) as connection:
         connection.execute("PRAGMA user_version = 9")
     with pytest.raises(ParameterError, match="has version 9, and this is 2; update discreet"):
-        Store(tmp_path / "collector.db")
+        SqliteStore(tmp_path / "collector.db")
 
 
 def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
@@ -93,7 +95,7 @@ def test_a_copy_is_whole_and_in_one_file(tmp_path: Path) -> None:
 def test_what_is_no_database_is_said_to_be_damaged(tmp_path: Path) -> None:
     (tmp_path / "collector.db").write_bytes(b"x" * 8192)
     with pytest.raises(DamagedStoreError, match="restore the last backup"):
-        Store(tmp_path / "collector.db")
+        SqliteStore(tmp_path / "collector.db")
 
 
 def test_numbers_of_deleted_collections_are_never_used_again(tmp_path: Path) -> None:
@@ -111,8 +113,7 @@ def test_a_deletion_that_was_killed_goes_on_with_the_next_start(
     tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before the reports are unlinked, or behind it: the collection is gone, and nothing of it stays."""
-    from discreet.collector.inboxes import Inboxes
-
+    inboxes = PostgresInboxes if server_of(tmp_path) else FileInboxes
     entry = added(tmp_path)
     put(tmp_path, entry, [(some_ids(3), records(entry, 3))])
     (tmp_path / "sealed" / "habits").mkdir(parents=True)
@@ -124,7 +125,7 @@ def test_a_deletion_that_was_killed_goes_on_with_the_next_start(
         raise Killed
 
     with monkeypatch.context() as patched, keeping(tmp_path) as keeper:
-        patched.setattr(Inboxes if step == "remove" else Store, step, kill)
+        patched.setattr(inboxes if step == "remove" else Store, step, kill)
         with pytest.raises(Killed):
             keeper.purge("habits", "test")
     with keeping(tmp_path) as keeper:

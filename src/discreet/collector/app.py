@@ -400,7 +400,7 @@ class Housekeeper(threading.Thread):
     ) -> None:
         super().__init__(name="housekeeping", daemon=True)
         self._keeper, self._measures, self._sealing, self._gateway = keeper, measures, sealing, gateway
-        self._ended = threading.Event()
+        self._ended, self._looking = threading.Event(), threading.Lock()
         self._failed: dict[tuple[int, tuple[int, ...]], float] = {}
         self._seen = 0.0
         self.free_bytes = keeper.folder.free_bytes
@@ -428,12 +428,16 @@ class Housekeeper(threading.Thread):
                 log("defect", level="error", place=place_of(error))
 
     def look(self) -> None:
-        """Do once what is due."""
+        """Do once what is due, unless a verb or another collector is at work."""
+        with self._looking:
+            self._look()
+
+    def _look(self) -> None:
         keeper = self._keeper
         if step := keeper.clock.look():
             log("clock_jumped", level="warning", seconds=round(step))
         self.free_bytes = keeper.folder.free_bytes
-        keeper.tidy()
+        keeper.refresh()
         if keeper.refusals_wait or time.monotonic() > self._seen + _SEEN_SECONDS:
             if not keeper.clock.doubted:
                 keeper.write_counts(keeper.clock.now())
@@ -446,15 +450,24 @@ class Housekeeper(threading.Thread):
         ]
         due.sort(key=lambda one: one[0])
         self.oldest_unsealed = max(0.0, keeper.clock.now() - due[0][0]) if due else 0.0
-        if keeper.clock.doubted:
+        # Whoever holds it, a verb or another collector, seals or deletes itself, or must find things as they are.
+        if not keeper.upkeep.acquire(blocking=False):
             return
-        if self._gateway is not None:
-            for entry, epoch in self._gateway.due():
-                self._done("forwarding_failed", entry, (epoch,), partial(self._forward, entry, epoch))
-        elif self._sealing:
-            for _, entry, batch in due:
-                self._done("sealing_failed", entry, batch, partial(self._seal, entry, batch))
-        self._forget()
+        try:
+            keeper.tidy()
+            if keeper.clock.doubted:
+                return
+            if self._gateway is not None:
+                for entry, epoch in self._gateway.due():
+                    self._done("forwarding_failed", entry, (epoch,), partial(self._forward, entry, epoch))
+            elif self._sealing:
+                for _, entry, batch in due:
+                    # Perhaps another has sealed it since it was looked at.
+                    if batch in due_batches(keeper, entry):
+                        self._done("sealing_failed", entry, batch, partial(self._seal, entry, batch))
+            self._forget()
+        finally:
+            keeper.upkeep.release()
 
     def _done(self, event: str, entry: Entry, batch: tuple[int, ...], what: Callable[[], None]) -> None:
         """Do what is due of a batch; what fails is logged, and tried again a while later."""
@@ -524,7 +537,7 @@ class Application:
         self.settings, self.measures, self.demo = settings, Measures(), demo
         self._closed = False
         self.workers = Workers()
-        self.keeper = Keeper(DataFolder(settings.folder), workers=self.workers)
+        self.keeper = Keeper(DataFolder(settings.folder, server=settings.database), workers=self.workers)
         with ExitStack() as failing:
             failing.callback(self.keeper.close)
             keeper, limits = self.keeper, settings.limits

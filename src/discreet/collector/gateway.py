@@ -12,12 +12,12 @@ from contextlib import contextmanager
 import numpy as np
 
 from discreet.arrays import AnyArray
-from discreet.collector.inboxes import Part, rows_of
+from discreet.collector.inboxes import FileInboxes, Part, rows_of
 from discreet.collector.keeper import LATE, Entry, Keeper
 from discreet.collector.logs import log
 from discreet.collector.sealing import first_reports
 from discreet.device.sending import post
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, ParameterError
 from discreet.formats.sealing import MEMORY, RowSort
 from discreet.protocol.frames import HEAD_BYTES, ID_BYTES, LARGEST_FRAME, MOST_REPORTS, Frame
 
@@ -37,10 +37,15 @@ class Gateway:
     Args:
         keeper: of the data.
         upstream: origin of the collector that they are sent to.
+
+    Raises:
+        ParameterError: if they wait in PostgreSQL.
     """
 
     def __init__(self, keeper: Keeper, upstream: str) -> None:
-        self._keeper, self._upstream = keeper, upstream
+        if not isinstance(keeper.inboxes, FileInboxes):
+            raise ParameterError("a gateway keeps reports in its folder; leave the setting database out.")
+        self._keeper, self._upstream, self._inboxes = keeper, upstream, keeper.inboxes
         keeper.upstream = upstream
         self._few: dict[tuple[int, int], int] = {}
 
@@ -70,7 +75,7 @@ class Gateway:
         """
         at, keeper = (entry.key, epoch), self._keeper
         with keeper.upkeep:
-            parts = [part for part in keeper.inboxes.end(at) if not part.flaw]
+            parts = [part for part in self._inboxes.end(at) if not part.flaw]
             over = self._is_over(entry, epoch)
             with self._different(entry, parts) as batches:
                 n = sum(map(len, batches))
@@ -80,7 +85,7 @@ class Gateway:
             with self._different(entry, parts) as batches:
                 for frame in _frames(entry, epoch, batches):
                     self._send(frame, over=over)
-            keeper.inboxes.remove(at, [part.path for part in parts])
+            self._inboxes.remove(at, [part.path for part in parts])
             self._few.pop(at, None)
         return n
 

@@ -25,7 +25,7 @@ from discreet.arrays import AnyArray
 from discreet.collector.inboxes import At
 from discreet.collector.keeper import Entry, Keeper, Rates
 from discreet.collector.logs import Measures, log, place_of
-from discreet.collector.store import NO_EPOCH
+from discreet.collector.store import NO_EPOCH, FailedStoreError
 from discreet.mechanisms.row_checks import FlawedRowsError, checked_reports
 from discreet.protocol.frames import (
     HEAD_BYTES,
@@ -292,6 +292,9 @@ class Writer(threading.Thread):
         outcomes = self._checked(group)
         try:
             self._write(group, outcomes)
+        except FailedStoreError as error:
+            outcomes, self._measures.store_ok = [STORE] * len(group), False
+            log("store_failed", level="error", reason=str(error))
         except Exception as error:
             outcomes = [DEFECT] * len(group)
             log("defect", level="error", frames=len(group), place=place_of(error))
@@ -319,7 +322,7 @@ class Writer(threading.Thread):
 
     def _write(self, group: Sequence[Submission], outcomes: list[Outcome]) -> None:
         """Write what is to be kept, a record for each epoch, and note the outcome of what cannot be."""
-        with self._keeper.inboxes.turn:
+        with self._keeper.writing():
             now = time.time()
             by_epoch: dict[At, list[bytes]] = {}
             for place, frame in enumerate(group):

@@ -17,7 +17,8 @@ Migration of a folder of version 1, whose reports lay in the database, to files 
 Every step is made again after a crash; the one moment is the new database's name. No copy of the old one stays, as that
 would keep every id and report for ever.
 
-The owner of a collector's data: one process at a time, a server or a verb, by whom all of it is read and written.
+The owner of a collector's data: one process at a time, a server or a verb, by whom all of it is read and written; or,
+where they are in PostgreSQL, several processes that take turns by its locks.
 """
 
 import hashlib
@@ -29,16 +30,30 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, RLock
 from types import TracebackType
 from typing import Any, Self
 
-from discreet.collector.inboxes import MOST_BYTES, At, DataFolder, Inboxes, packed, synchronize
+from discreet.collector.inboxes import MOST_BYTES, At, DataFolder, FileInboxes, Inboxes, packed, synchronize
 from discreet.collector.logs import log
-from discreet.collector.store import CollectionRow, SealRow, Store, TokenRow, make_tables, opened, told, version_of
+from discreet.collector.postgres import PostgresInboxes, PostgresStore
+from discreet.collector.store import (
+    UPKEEP,
+    WRITERS,
+    CollectionRow,
+    FailedStoreError,
+    SealRow,
+    SqliteStore,
+    Store,
+    TokenRow,
+    make_tables,
+    opened,
+    told,
+    version_of,
+)
 from discreet.collector.working import Workers
 from discreet.errors import DiscreetError, ParameterError
 from discreet.mechanisms import BlockMechanism
@@ -411,8 +426,46 @@ def _slices(old: sqlite3.Connection, key: int, epoch: int) -> Iterator[bytes]:
 _MOST_REASONS = 10_000
 
 
+class Upkeep:
+    """The lock of whoever seals, deletes or copies: one thread at a time, of all processes that share a store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._turn, self._depth = store, RLock(), 0
+
+    def acquire(self, *, blocking: bool = True) -> bool:
+        """Take the lock, or take it once more, and return whether it was free."""
+        if not self._turn.acquire(blocking=blocking):
+            return False
+        try:
+            held = self._depth > 0 or self._store.hold(UPKEEP, wait=blocking)
+        except BaseException:
+            self._turn.release()
+            raise
+        self._depth += held
+        if not held:
+            self._turn.release()
+        return held
+
+    def release(self) -> None:
+        """Give the lock back."""
+        self._depth -= 1
+        try:
+            if not self._depth:
+                self._store.let_go(UPKEEP)
+        finally:
+            self._turn.release()
+
+    def __enter__(self) -> None:
+        self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
 class Keeper:
     """A collector's data in the hands of this process, which holds their folder until they are closed.
+
+    Data in PostgreSQL may be in the hands of several processes.
 
     What an earlier owner left half done when it was killed is done first: see docs/collector.md.
 
@@ -440,29 +493,31 @@ class Keeper:
 
     def __init__(self, folder: DataFolder, *, workers: Workers | None = None) -> None:
         self.folder, self._workers = folder, workers
-        self.upkeep = RLock()
         self.few: dict[tuple[int, tuple[int, ...]], int] = {}
         self.upstream: str | None = None
         self._refused: Counter[tuple[int | None, int, str]] = Counter()
         self._counting = Lock()
         self._widths: dict[int, int] = {}
         with ExitStack() as opened:
-            opened.enter_context(folder.serving())
-            with folder.sealing():
-                # A worker may outlive the collector that it seals for.
-                pass
-            migrate(folder)
-            self.store = Store(folder.database)
-            opened.callback(self.store.close)
-            self.clock = Clock(self.store.clock_seen())
+            self.store: Store = opened.enter_context(closing(self._store(opened)))
+            self.upkeep, self.clock = Upkeep(self.store), Clock(self.store.clock_seen())
             self.catalogue, self.tokens = Catalogue(self.clock), Tokens()
             self._load()
-            self.inboxes = Inboxes(folder.inbox, self._widths)
+            self.inboxes: Inboxes = (
+                PostgresInboxes(self.store, self._widths)
+                if isinstance(self.store, PostgresStore)
+                else FileInboxes(folder.inbox, self._widths)
+            )
             opened.callback(self.inboxes.close)
             self._tell_cuts()
-            for name in set(self.store.purges().values()):
-                self.end_purge(name)
-            self.tidy()
+            # Whoever holds it is at work on what is half done.
+            if self.upkeep.acquire(blocking=False):
+                try:
+                    for name in set(self.store.purges().values()):
+                        self.end_purge(name)
+                    self.tidy()
+                finally:
+                    self.upkeep.release()
             self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -470,6 +525,17 @@ class Keeper:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def _store(self, opened: ExitStack) -> Store:
+        """Return the store; of data in the folder alone this process is the owner from now on."""
+        if self.folder.server:
+            return PostgresStore(self.folder.server)
+        opened.enter_context(self.folder.serving())
+        with self.folder.sealing():
+            # A worker may outlive the collector that it seals for.
+            pass
+        migrate(self.folder)
+        return SqliteStore(self.folder.database)
 
     def _tell_cuts(self) -> None:
         """Write down what was cut off files of reports, torn by a crash: nobody was told that it was kept."""
@@ -487,7 +553,43 @@ class Keeper:
         with self.inboxes.turn:
             self._load()
 
+    def refresh(self) -> None:
+        """Take over what other processes wrote of collections and tokens."""
+        if self.store.revision() != self._revision:
+            self.load()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Write a group of frames within the body: meanwhile no process closes an epoch.
+
+        Raises:
+            FailedStoreError: if nothing can be written.
+        """
+        with self.inboxes.turn:
+            try:
+                if self.inboxes.begin() != self._revision:
+                    self._load()
+                yield
+            finally:
+                self.inboxes.finish()
+
+    @contextmanager
+    def closing(self) -> Iterator[None]:
+        """Close epochs within the body: no process writes a group meanwhile, and what it wrote before is on disk.
+
+        Raises:
+            FailedStoreError: if one of them does not come to the end of its group.
+        """
+        with self.inboxes.turn:
+            self.store.hold(WRITERS)
+            try:
+                yield
+            finally:
+                self.store.let_go(WRITERS)
+
     def _load(self) -> None:
+        # Before all else: what is written meanwhile is another revision.
+        self._revision = self.store.revision()
         self.catalogue.load(self.store)
         self.tokens.load(self.store.tokens())
         self._widths.update((entry.key, entry.width) for entry in self.catalogue.by_id.values())
@@ -565,11 +667,15 @@ class Keeper:
         return job(*given) if self._workers is None else self._workers.run(job, *given)
 
     def tidy(self) -> None:
-        """Unlink the reports of sealed batches: of those that were sealed just now, or before a crash."""
+        """Delete the reports of sealed batches: of those that were sealed just now, or before a crash."""
         seals = self.store.seals()
         for at in self.inboxes.waiting():
             if any(covers(seal, at) for seal in seals):
-                self.inboxes.remove(at)
+                try:
+                    self.inboxes.remove(at)
+                except FailedStoreError as error:
+                    # A table that somebody copies; it is tried again.
+                    log("reports_stay", level="warning", collection=at[0], epoch=at[1], reason=str(error))
 
     def purge(self, name: str, actor: str) -> dict[str, int]:
         """Delete all versions of a collection, with their reports and files; return how many of what there were.
@@ -584,7 +690,7 @@ class Keeper:
             waiting = sum(n for (key, _), n in self.pending().items() if key in keys)
             sealed = sum(seal.n for seal in self.store.seals() if seal.collection in keys)
             gone = {"versions": len(keys), "reports": waiting, "sealed": sealed}
-            with self.inboxes.turn:
+            with self.closing():
                 if keys:
                     with self.store.transaction():
                         for key in keys:

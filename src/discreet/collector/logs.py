@@ -42,6 +42,9 @@ def place_of(error: BaseException) -> str:
     return f"{type(error).__name__}{where}"
 
 
+_OTHERS = ("uvicorn", "asyncio", "psycopg")
+
+
 class _Lines(logging.Formatter):
     """One JSON object a line; of the server's own records no more than where they come from."""
 
@@ -60,7 +63,7 @@ def write_logs(level: str) -> None:
     """Write logs to the error stream, from this level on; those of the server only where it fails."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines())
-    for name, least in (("discreet.collector", level.upper()), ("uvicorn", "ERROR"), ("asyncio", "ERROR")):
+    for name, least in {"discreet.collector": level.upper(), **dict.fromkeys(_OTHERS, "ERROR")}.items():
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.propagate = False

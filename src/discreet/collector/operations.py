@@ -21,12 +21,12 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from discreet.collector.inboxes import At, DataFolder, HeldError, synchronize
+from discreet.collector.inboxes import At, DataFolder, FileInboxes, HeldError, synchronize
 from discreet.collector.keeper import LATE, Entry, Keeper, end_token, epochs_of, new_token
 from discreet.collector.logs import log, place_of
 from discreet.collector.sealing import batch_name, due_batches, seal_batch, sealed_folder, sha256_of, tally_of
 from discreet.collector.settings import is_key
-from discreet.collector.store import CollectionRow, FailedStoreError, SealRow
+from discreet.collector.store import CollectionRow, FailedStoreError, SealRow, SqliteStore
 from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
 from discreet.formats.reports import iterate_reports
 from discreet.formats.sealing import is_canonical
@@ -55,6 +55,10 @@ def backup(keeper: Keeper, target: Path, *, sealed_only: bool = False) -> int:
         ParameterError: if it cannot be made, or is in the folder that is copied.
     """
     folder = keeper.folder
+    if folder.server:
+        raise ParameterError(
+            f"the data are in PostgreSQL; copy its database by pg_dump, and {folder.sealed} when that has ended."
+        )
     # The source's number is in the name, so that what a killed backup has left is known, and nobody else's is taken.
     mark = f"{folder.path.stat().st_ino}.part"
     target = target.absolute()
@@ -84,9 +88,12 @@ def _check_free(target: Path) -> None:
 
 def _copied(keeper: Keeper, copy: DataFolder, *, sealed_only: bool) -> int:
     """Copy inboxes, database and sealed files, and return how many files are on disk then."""
+    inboxes, store = keeper.inboxes, keeper.store
+    assert isinstance(inboxes, FileInboxes)
+    assert isinstance(store, SqliteStore)
     if not sealed_only:
-        with keeper.inboxes.turn:
-            parts = [part for at in keeper.pending() for part in keeper.inboxes.parts(at)]
+        with inboxes.turn:
+            parts = [part for at in keeper.pending() for part in inboxes.parts(at)]
         copy.inbox.mkdir(mode=0o700)
         for part in parts:
             # As far as it was acknowledged.
@@ -97,7 +104,7 @@ def _copied(keeper: Keeper, copy: DataFolder, *, sealed_only: bool) -> int:
                     target.write(data)
                     left -= len(data)
     # Behind the inboxes: it knows the collections of all of them.
-    keeper.store.copy(copy.database)
+    store.copy(copy.database)
     if keeper.folder.sealed.is_dir():
         shutil.copytree(keeper.folder.sealed, copy.sealed, ignore=shutil.ignore_patterns(".*"))
     return _synchronize_all(copy.path)
@@ -129,6 +136,11 @@ def restore(backup: DataFolder, folder: DataFolder) -> list[str]:
         OutputExistsError: if the folder has a database.
         HeldError: if a collector serves the folder.
     """
+    if folder.server:
+        raise ParameterError(
+            f"the data are in PostgreSQL; bring its database back by pg_restore, sealed files to {folder.sealed}, and "
+            "look at both by `discreet collector check`."
+        )
     with folder.serving():
         if any(path.exists() for path in (folder.database, folder.sealed, folder.inbox)):
             raise OutputExistsError(f"{folder.path} holds a collector's data already; name another folder.")
@@ -456,6 +468,9 @@ class Control(Thread):
         super().__init__(name="control", daemon=True)
         self._keeper = keeper
         self._socket: socket.socket | None = None
+        if keeper.folder.server:
+            # Several may serve the folder, and verbs need none of them.
+            return
         path, why = keeper.folder.socket, _why_none(keeper.folder)
         try:
             # Of a collector that was killed: whoever holds the folder owns its name.

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray
-from discreet.collector.inboxes import DataFolder, rows_of, synchronize
+from discreet.collector.inboxes import DataFolder, Waiting, synchronize
 from discreet.collector.keeper import LATE, Entry, Keeper, covers
 from discreet.collector.store import CollectionRow, SealRow
 from discreet.core.reports import Reports
@@ -119,20 +119,22 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
     if keeper.upstream is not None:
         raise ParameterError(f"reports are sealed by {keeper.upstream}, which this gateway sends them on to.")
     with keeper.upkeep:
+        # Others may have sealed and closed since this process looked.
+        keeper.refresh()
         if any(covers(seal, (key, epoch)) for seal in keeper.seals(entry) for epoch in batch):
             raise ParameterError(f"{_said(entry, batch)} is sealed already.")
         now = keeper.clock.now()
         opened = [one for one in epochs if not (keeper.catalogue.is_closed(entry, one) or entry.when(one, now) == LATE)]
-        with keeper.inboxes.turn:
+        with keeper.closing():
             with keeper.store.transaction():
                 for epoch in epochs:
                     # Whoever writes looks at this first, in a turn of its own: no report comes behind it.
                     keeper.store.close_epoch(key, epoch)
             keeper.load()
-            parts = [(part.path, part.end) for epoch in batch for part in keeper.inboxes.parts((key, epoch))]
+            parts = [part for epoch in batch for part in keeper.inboxes.parts((key, epoch))]
         row: SealRow | None = None
         try:
-            if any(part.flaw for epoch in batch for part in keeper.inboxes.parts((key, epoch))):
+            if any(part.flaw for part in parts):
                 raise DataError(f"{_said(entry, batch)} has damaged reports; restore the last backup.")
             row = keeper.work(write_batch, keeper.folder.path, entry.row, batch, parts)
             if row is None:
@@ -165,16 +167,14 @@ def _said(entry: Entry, batch: Sequence[int]) -> str:
     return f"{entry.row.name} version {entry.row.version} {which}"
 
 
-def write_batch(
-    place: Path, row: CollectionRow, epochs: Sequence[int], parts: Sequence[tuple[Path, int]]
-) -> SealRow | None:
+def write_batch(place: Path, row: CollectionRow, epochs: Sequence[int], parts: Sequence[Waiting]) -> SealRow | None:
     """Write the sealed file of a batch and its tally, in a process of its own.
 
     Args:
         place: the folder of all data.
         row: the collection.
         epochs: ascending.
-        parts: files of their reports, and how many bytes of each.
+        parts: their reports, in order.
 
     Returns:
         Its seal; None, and nothing is written, if it has too few different reports.
@@ -198,8 +198,8 @@ def write_batch(
     ):
         batches = (
             np.frombuffer(rows, dtype=np.uint8).reshape(-1, entry.width)
-            for path, end in parts
-            for rows in rows_of(path, end, entry.width)
+            for part in parts
+            for rows in part.rows(entry.width)
         )
         with RowSort(entry.width + _ARRIVAL, memory=MEMORY, folder=folder.path) as arrived:
             for records in first_reports(batches, arrived, counts):
@@ -280,7 +280,7 @@ def forget_reports(keeper: Keeper, seal: SealRow, actor: str) -> bool:
 
 def forget_few(keeper: Keeper, entry: Entry, epoch: int, actor: str) -> None:
     """Delete reports that were too few to be sealed with any others, and whose time has come."""
-    with keeper.upkeep, keeper.inboxes.turn:
+    with keeper.upkeep, keeper.closing():
         n = keeper.pending().get((entry.key, epoch), 0)
         with keeper.store.transaction():
             keeper.store.close_epoch(entry.key, epoch)

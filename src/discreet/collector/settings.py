@@ -65,6 +65,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     Attributes:
         listen: address and port, ``127.0.0.1:8080`` or ``[::]:443``.
         data: the folder of the database and of sealed files.
+        database: URL of PostgreSQL, for several collectors; empty for a database and files in the folder.
         trust: public keys, base64, of those who may sign collections that are added.
         tls: files of the certificate and its key; None without.
         behind_proxy: whether a proxy in front ends TLS and limits rates.
@@ -79,6 +80,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     listen: str = "127.0.0.1:8080"
     data: str = "collector-data"
+    database: str = ""
     trust: tuple[str, ...] = ()
     tls: Tls | None = None
     behind_proxy: bool = False

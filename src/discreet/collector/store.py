@@ -1,13 +1,16 @@
 """The database of a collector: collections, seals, tokens, refusals and the audit; no report.
 
-One process opens it, once, and nothing else ever opens the file: closing any descriptor of it would drop SQLite's
-locks, and another process would then take itself for the last one and delete the log that is written ahead.
+What is asked of it is written once, for SQLite, and `discreet.collector.postgres` asks PostgreSQL the same.
+
+SQLite's file is opened by one process, once, and nothing else ever opens it: closing any descriptor of it would drop
+SQLite's locks, and another process would then take itself for the last one and delete the log that is written ahead.
 """
 
 import os
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from threading import RLock
@@ -21,6 +24,9 @@ VERSION = 2
 
 NO_EPOCH = -1
 """In place of an epoch that the collection does not have: whoever sends one could name any number."""
+
+UPKEEP, WRITERS = 1, 2
+"""Locks between processes: of who seals, deletes or copies; of who writes reports, and of who closes epochs."""
 
 _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",
@@ -186,73 +192,44 @@ class AuditRow:
     detail: str
 
 
-class Store:
-    """The database, which one process opens; its threads use it in turns.
+class Store(ABC):
+    """The tables of a collector; threads of this process use them in turns."""
 
-    Args:
-        path: the file; made if it is not there.
-
-    Raises:
-        FailedStoreError: if it cannot be opened.
-        DamagedStoreError: if it is no database.
-        ParameterError: if it is of another version of discreet.
-    """
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self) -> None:
         self._lock = RLock()
-        self._connection = opened(path)
-        try:
-            for setting in _SETTINGS:
-                self._rows(setting)
-            version = version_of(self._connection)
-            if version == 0:
-                with self.transaction():
-                    make_tables(self._connection)
-            elif version != VERSION:
-                raise ParameterError(f"the database has version {version}, and this is {VERSION}; update discreet.")
-        except BaseException:
-            # It would be locked for everybody else, as long as somebody remembers this error.
-            self._connection.close()
-            raise
 
+    @abstractmethod
     def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._connection.close()
+        """Let go of the database."""
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Write within the body: all of it, synchronized to disk at the end, or nothing."""
-        with self._lock:
-            with told("written to"):
-                self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                with told("written to"):
-                    self._connection.execute("COMMIT")
-            except BaseException:
-                # A full disk may have ended the transaction already.
-                if self._connection.in_transaction:
-                    with suppress(sqlite3.Error):
-                        self._connection.execute("ROLLBACK")
-                raise
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[None]:
+        """Write within the body: all of it, on disk at the end, or nothing."""
 
-    def _rows(self, text: str, *given: Any) -> list[Any]:
-        with self._lock, told("read"):
-            return self._connection.execute(text, given).fetchall()
+    @abstractmethod
+    def _rows(self, text: str, *given: Any) -> list[Any]: ...
 
-    def _write(self, text: str, *given: Any) -> int:
-        with told("written to"):
-            return self._connection.execute(text, given).rowcount
+    @abstractmethod
+    def _write(self, text: str, *given: Any) -> int: ...
+
+    def revision(self) -> int:
+        """Return a number that changes with collections, closed epochs and tokens, where others may change them."""
+        return 0
+
+    def hold(self, lock: int, *, wait: bool = True) -> bool:
+        """Take a lock that other processes have too, and return whether it was free; here no process is another."""
+        return True
+
+    def let_go(self, lock: int) -> None:  # noqa: B027
+        """Give a lock back."""
 
     def count_refusals(self, refusals: Mapping[tuple[int | None, int, str], int]) -> None:
         """Add to the counts of refusals by collection, epoch and reason, within a transaction."""
-        rows = [(*key, count) for key, count in refusals.items()]
-        with told("written to"):
-            self._connection.executemany(
-                "INSERT INTO refusals VALUES (?, ?, ?, ?) "
-                "ON CONFLICT (ifnull(collection, -1), epoch, reason) DO UPDATE SET count = count + excluded.count",
-                rows,
+        for key, count in refusals.items():
+            self._write(
+                "INSERT INTO refusals VALUES (?, ?, ?, ?) ON CONFLICT (ifnull(collection, -1), epoch, reason) "
+                "DO UPDATE SET count = refusals.count + excluded.count",
+                *(*key, count),
             )
 
     def refusals(self) -> dict[tuple[int | None, int, str], int]:
@@ -277,7 +254,7 @@ class Store:
 
     def close_epoch(self, collection: int, epoch: int) -> None:
         """Take no more reports of an epoch, within a transaction."""
-        self._write("INSERT OR IGNORE INTO closed VALUES (?, ?)", collection, epoch)
+        self._write("INSERT INTO closed VALUES (?, ?) ON CONFLICT DO NOTHING", collection, epoch)
 
     def reopen_epoch(self, collection: int, epoch: int) -> None:
         """Take reports of a closed epoch again, within a transaction."""
@@ -341,6 +318,86 @@ class Store:
         rows = self._rows("SELECT seq, at, actor, action, detail FROM audit ORDER BY seq DESC LIMIT ?", most)
         return [AuditRow(*row) for row in reversed(rows)]
 
+    def flaws(self) -> list[str]:
+        """Return a sentence for each invariant that does not hold."""
+        asked = {
+            "seals belong to no collection": "seals WHERE collection NOT IN (SELECT key FROM collections)",
+            "sealed epochs are not closed": "seals WHERE (collection, epoch) NOT IN (SELECT * FROM closed)",
+            "batches overlap": "seals a JOIN seals b ON a.collection = b.collection AND a.epoch < b.epoch "
+            "AND a.last >= b.epoch",
+            "deleted collections still have files": "purges",
+        }
+        counts = {what: self._rows(f"SELECT count(*) FROM {rows}")[0][0] for what, rows in asked.items()}
+        ((gaps,),) = self._rows("SELECT ifnull(max(seq), 0) - count(*) FROM audit")
+        counts |= {
+            "triggers of the database are missing": self._lacking_triggers(),
+            "lines of the audit are missing": gaps,
+        }
+        return [f"{count} {what}" for what, count in counts.items() if count]
+
+    @abstractmethod
+    def _lacking_triggers(self) -> int: ...
+
+
+class SqliteStore(Store):
+    """The database in a file, which one process opens.
+
+    Args:
+        path: the file; made if it is not there.
+
+    Raises:
+        FailedStoreError: if it cannot be opened.
+        DamagedStoreError: if it is no database.
+        ParameterError: if it is of another version of discreet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._connection = opened(path)
+        try:
+            for setting in _SETTINGS:
+                self._rows(setting)
+            version = version_of(self._connection)
+            if version == 0:
+                with self.transaction():
+                    make_tables(self._connection)
+            elif version != VERSION:
+                raise ParameterError(f"the database has version {version}, and this is {VERSION}; update discreet.")
+        except BaseException:
+            # It would be locked for everybody else, as long as somebody remembers this error.
+            self._connection.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Write within the body: all of it, synchronized to disk at the end, or nothing."""
+        with self._lock:
+            with told("written to"):
+                self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                with told("written to"):
+                    self._connection.execute("COMMIT")
+            except BaseException:
+                # A full disk may have ended the transaction already.
+                if self._connection.in_transaction:
+                    with suppress(sqlite3.Error):
+                        self._connection.execute("ROLLBACK")
+                raise
+
+    def _rows(self, text: str, *given: Any) -> list[Any]:
+        with self._lock, told("read"):
+            return self._connection.execute(text, given).fetchall()
+
+    def _write(self, text: str, *given: Any) -> int:
+        with told("written to"):
+            return self._connection.execute(text, given).rowcount
+
     def copy(self, target: Path) -> None:
         """Copy everything into a new file, as it is now."""
         with self._lock, told("copied"):
@@ -351,21 +408,11 @@ class Store:
         """Return a sentence for each invariant that does not hold."""
         # As a table, pragma_integrity_check(20), newer SQLite takes the number for a table's name.
         sound = [row[0] for row in self._rows("PRAGMA integrity_check(20)")] == ["ok"]
-        asked = {
-            "seals belong to no collection": "seals WHERE collection NOT IN (SELECT key FROM collections)",
-            "sealed epochs are not closed": "seals WHERE (collection, epoch) NOT IN (SELECT * FROM closed)",
-            "batches overlap": "seals a JOIN seals b ON a.collection = b.collection AND a.epoch < b.epoch "
-            "AND a.last >= b.epoch",
-            "deleted collections still have files": "purges",
-        }
-        counts = {what: self._rows(f"SELECT count(*) FROM {rows}")[0][0] for what, rows in asked.items()}
-        ((triggers, gaps),) = self._rows(
-            "SELECT (SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'), "
-            "(SELECT ifnull(max(seq), 0) - count(*) FROM audit)"
-        )
-        counts |= {"triggers that keep the audit are missing": 2 - triggers, "lines of the audit are missing": gaps}
-        broken = [] if sound else ["the database is damaged (integrity_check)"]
-        return broken + [f"{count} {what}" for what, count in counts.items() if count]
+        return [*([] if sound else ["the database is damaged (integrity_check)"]), *super().flaws()]
+
+    def _lacking_triggers(self) -> int:
+        kept = self._rows("SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
+        return 2 - int(kept[0][0])
 
 
 @contextmanager

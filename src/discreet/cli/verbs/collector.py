@@ -36,7 +36,8 @@ class _Place(OptionGroup):
     def folder(self, *, make: bool = False) -> DataFolder:
         """Return the folder of the data, made if need be."""
         flags = {"data": None if self.data is None else str(self.data)}
-        return DataFolder(load_settings(self.config, flags=flags).folder, make=make)
+        settings = load_settings(self.config, flags=flags)
+        return DataFolder(settings.folder, make=make, server=settings.database)
 
     def asked(self, operation: str, *, make: bool = False, **given: Any) -> dict[str, Any]:
         """Return the answer of an operation, by the collector that runs on the folder, or by this process."""
@@ -261,9 +262,10 @@ def _run(config: Path | None, flags: dict[str, Any], *, demo: bool, devices: int
     from discreet.collector.serving import bound, serve
 
     settings = load_settings(config, flags=flags)
-    if demo and (settings.behind_proxy or settings.tls or not is_loopback(settings.address[0])):
+    if demo and (settings.behind_proxy or settings.tls or settings.database or not is_loopback(settings.address[0])):
         raise ParameterError(
-            "--demo shows everything to everybody, so it listens on this machine only; leave the rest out."
+            "--demo shows everything to everybody, so it listens on this machine only, and keeps its data here; leave "
+            "the rest out."
         )
     with bound(settings) as sockets:
         if demo:
