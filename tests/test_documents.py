@@ -210,7 +210,7 @@ def test_one_version() -> None:
 def test_every_public_name_can_be_had() -> None:
     for name in discreet.__all__:
         assert getattr(discreet, name) is not None
-    with pytest.raises(AttributeError):
+    with pytest.raises(AttributeError, match="module 'discreet' has no attribute 'nothing_of_the_kind'"):
         _ = discreet.nothing_of_the_kind  # type: ignore[attr-defined]
 
 

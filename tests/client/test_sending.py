@@ -209,12 +209,12 @@ def test_no_answer_of_http(answer: bytes) -> None:
 
 def test_a_collector_that_never_ends_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "_DEADLINE", 0.4)
-    listening, origin = _serve(b"HTTP/1.1 202 OK\r\nX: " + b"x" * 400, pieces=400, pause_between=0.02)
+    listening, origin = _serve(b"HTTP/1.1 202 OK\r\nX: " + b"x" * 4000, pieces=4000, pause_between=0.02)
     started = time.monotonic()
     with listening:
         # The status is known; what would follow is not waited for.
         assert post(origin, b"x").status in {0, 202}
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 30
 
 
 def test_a_certificate_that_nobody_has_signed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,11 +232,11 @@ def test_a_certificate_that_nobody_has_signed(tmp_path: Path, monkeypatch: pytes
 def test_a_handshake_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte now and then keeps no device waiting: the deadline is one for everything."""
     monkeypatch.setattr(sending, "_DEADLINE", 0.4)
-    listening, origin = _serve(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc" + b"x" * 800, pieces=800, pause_between=0.01)
+    listening, origin = _serve(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc" + b"x" * 8000, pieces=8000, pause_between=0.01)
     started = time.monotonic()
     with listening:
         assert post(origin.replace("http:", "https:"), b"x") == Answer(0)
-    assert time.monotonic() - started < 4
+    assert time.monotonic() - started < 30
 
 
 @pytest.mark.parametrize(

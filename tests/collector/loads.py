@@ -39,10 +39,14 @@ def in_a_thread(coroutine: Coroutine[Any, Any, Any]) -> Any:
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody uses now."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """Return a port of loopback that nobody uses now, and that the system hands out to nobody else."""
+    found = socket.socket()
+    # Bound as long as this process lives, and listened to by nobody: a server may bind it as well.
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    found.bind(("127.0.0.1", 0))
+    port = int(found.getsockname()[1])
+    found.detach()
+    return port
 
 
 @contextmanager

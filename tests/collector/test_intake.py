@@ -470,7 +470,7 @@ def test_requests_that_are_answered_or_lost_do_not_count_as_under_way(tmp_path: 
 
 def test_slow_requests_are_ended_and_fast_ones_served(tmp_path: Path) -> None:
     entry = added(tmp_path)
-    limits = ServiceLimits(rate=0, burst=1, seconds=0.6)
+    limits = ServiceLimits(rate=0, burst=1, seconds=1.0)
     pieces = [b"", b"P", HEAD, HEAD + b"Content-Length: 62\r\n\r\n", whole(frame(entry))[:-1]]
     with serving(tmp_path, limits=limits) as served:
         began = time.monotonic()
@@ -479,17 +479,17 @@ def test_slow_requests_are_ended_and_fast_ones_served(tmp_path: Path) -> None:
             connection.sendall(pieces[place % len(pieces)])
         # Who sends a byte now and then wins no time.
         with suppress(OSError):
-            while time.monotonic() < began + 4:
+            for _ in range(400):
                 assert served.client.post(frame(entry)).status == 202
                 slow[2].sendall(b"x")
-                time.sleep(0.03)
-        assert time.monotonic() - began < 2.5
+                time.sleep(0.05)
+            pytest.fail("it was not ended")
         for connection in slow:
-            connection.settimeout(5)
+            connection.settimeout(30)
             with suppress(ConnectionResetError):
                 assert connection.recv(100) == b""
             connection.close()
-        assert 0.5 < time.monotonic() - began < 2.5
+        assert time.monotonic() - began > 0.9
         assert total(served.app.measures.connections_ended) == len(slow)
 
 

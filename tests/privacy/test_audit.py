@@ -97,8 +97,9 @@ def test_real_randomness_unless_told_otherwise() -> None:
     found = audit(RandomizedResponse(Domain(range(3)), 1.0), draws=100_000)
     assert not found.simulated
     assert 0.8 < found.lower_bound < 1.1
-    again = audit(RandomizedResponse(Domain(range(3)), 1.0), draws=100_000)
-    assert again.counts != found.counts
+    # Counts are equal by chance once in 10^5 times: then they are asked for again.
+    again = (audit(RandomizedResponse(Domain(range(3)), 1.0), draws=100_000).counts for _ in range(2))
+    assert any(counts != found.counts for counts in again)
     assert seeded(RandomizedResponse(Domain(range(3)), 1.0)) == seeded(RandomizedResponse(Domain(range(3)), 1.0))
 
 
