@@ -62,12 +62,13 @@ _FIRST = (
     "test_rendering",
     "test_sampler_vectors",
     "js/test_devices",
-    "test_distributions",
     "test_self_contained",
     "test_device_audit",
     "test_own_law",
     "test_closed_forms",
     "test_compiling",
+    # Late enough that kernels are compiled which it hands over.
+    "test_distributions",
 )
 
 
