@@ -180,14 +180,21 @@ def test_honest_reports_are_plausible_and_fakes_are_not(plan: str) -> None:
 def test_a_browser_has_nothing_to_say_and_is_told_of_new_reports(tmp_path: Path, browser: Any) -> None:
     """On a phone in the dark and on a desk; pictures are drawn, once, and the map among them."""
     entry = batches(tmp_path, GRID)
-    with serving(tmp_path, demo=True) as served:
+    token = token_of(tmp_path)
+    with serving(tmp_path) as served:
         page, said = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme="dark"), []
         try:
             page.on("console", lambda message: said.append(message.text))
             page.add_init_script(
                 "addEventListener('securitypolicyviolation', (e) => console.error(e.violatedDirective))"
             )
-            page.goto(f"http://127.0.0.1:{served.client.port}{PAGE}", timeout=120_000)
+            page.set_default_timeout(120_000)
+            # What is there without a session is a form, and no message.
+            page.goto(f"http://127.0.0.1:{served.client.port}/analyst")
+            page.get_by_label("Token").fill(token)
+            page.get_by_role("button", name="Sign in").click()
+            page.get_by_role("link", name="habits").click()
+            page.wait_for_url(f"**{PAGE}")
             drawn = page.evaluate("[...document.images].map((image) => image.naturalWidth > 0)")
             assert drawn == [True] * 7
             assert page.evaluate("document.documentElement.scrollWidth") == 360
@@ -195,15 +202,20 @@ def test_a_browser_has_nothing_to_say_and_is_told_of_new_reports(tmp_path: Path,
             assert page.locator("section h2").count() == 8
             assert page.locator("#news").is_hidden()
             put(tmp_path, entry, [(ids(1), records(entry, 1))], 2)
-            page.locator("#news").wait_for(state="visible", timeout=60_000)
+            page.locator("#news").wait_for(state="visible")
             page.set_viewport_size({"width": 1280, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") == 1280
-            picture = served.client.get(f"{PAGE}/map.svg")
+            (cookie,) = page.context.cookies()
+            assert (cookie["httpOnly"], cookie["sameSite"], cookie["expires"]) == (True, "Strict", -1)
+            cookies = {"Cookie": f"{cookie['name']}={cookie['value']}"}
+            picture = served.client.get(f"{PAGE}/map.svg", **cookies)
             assert picture.headers["content-type"] == "image/svg+xml"
             assert picture.headers["content-security-policy"].startswith("default-src 'none'")
             assert b"<script" not in picture.body
-            assert served.client.get(f"{PAGE}/map.png").body[:4] == b"\x89PNG"
-            assert served.client.get(f"{PAGE}/audit.svg").status == 404
+            assert served.client.get(f"{PAGE}/map.png", **cookies).body[:4] == b"\x89PNG"
+            assert served.client.get(f"{PAGE}/audit.svg", **cookies).status == 404
+            page.get_by_role("button", name="Sign out").click()
+            page.get_by_label("Token").wait_for()
         finally:
             page.close()
     assert said == []

@@ -352,7 +352,7 @@ def plausibility(mechanism: BlockMechanism, tally: Tally) -> Iterator[tuple[str,
         tally: of their reports.
     """
     start, n, truth = LinearStart.of(mechanism, tally), tally.n, mechanism.decoder.truth
-    sigmas = NormalDist().inv_cdf(1 - _FALSE_ALARM)
+    sigmas = NormalDist().inv_cdf(1 - _FALSE_ALARM / 2)
     domain = mechanism.domain
     if domain.clear_count and domain.sensitive_count:
         most = min(n, int(n * truth + sigmas * sqrt(n * truth * (1 - truth)) + 1))
@@ -362,9 +362,10 @@ def plausibility(mechanism: BlockMechanism, tally: Tally) -> Iterator[tuple[str,
             bool(tally.clear_total <= most),
         )
     # Where blocks have one size, estimates add up to 1 whatever is sent; bits that are set too often add to the sum.
-    # Pools of hash functions add an error to it of which no law is known.
+    # Where inclusions of three values depend on each other, or functions come from a pool, no law of the sum is known.
     spread = float(start.covariance_with_sum(start.linear, start.linear_errors**2).sum())
-    if spread > _ROUNDING / n and not mechanism.numbers.pool_bias:
+    is_known = mechanism.law.joint_inclusion(3) is not None and not mechanism.numbers.pool_bias
+    if spread > _ROUNDING / n and is_known:
         total, room = float(start.linear.sum()), sigmas * sqrt(spread)
         expected = f"{percent(1 - room)} to {percent(1 + room)}"
         yield f"the shares add up to {percent(total)}", expected, bool(abs(total - 1) <= room)
