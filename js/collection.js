@@ -130,6 +130,17 @@ function isOrigin(said) {
   }
 }
 
+const tag = fitting(/^[a-z]{2,3}$/);
+
+/** True if other languages are well-formed: each with a question where the document has one. @param {any} strict */
+function areLanguages({ language = "en", question, languages }) {
+  const names = ["title", "purpose", ...(question === undefined ? [] : ["question"])];
+  return tag(language) && (question === undefined || text(question)) && (languages === undefined || (
+    isTable(languages) && Object.keys(languages).length > 0 && !Object.hasOwn(languages, language)
+    && Object.entries(languages).every(([other, said]) => tag(other) && hasExactly(said, [...names, "labels"])
+      && isTable(said.labels) && [...names.map((name) => said[name]), ...Object.values(said.labels)].every(text))));
+}
+
 /** @type {Record<string, Check>} */
 const FIELDS = {
   format: (said) => said === FORMAT,
@@ -168,11 +179,12 @@ export async function readDocument(envelope, trust) {
   } catch { /* Then it is of no format. */ }
   const { strict, loose, hasInvisible } = said, checks = Object.entries(FIELDS);
   must(isTable(strict) && strict.format === FORMAT, "format");
-  // A mark that may be left out, and is nothing but true.
-  const { listed = true, ...rest } = strict;
+  // What may be left out: a mark, which is nothing but true, and what people read in other languages.
+  const { listed = true, language, question, languages, ...rest } = strict;
   must(hasExactly(rest, Object.keys(FIELDS)), "field");
   for (const [name, isRight] of checks) must(isRight((isRight === nats ? loose : strict)[name]), "field", name);
   must(listed === true, "field", "listed");
+  must(areLanguages(strict), "field", "languages");
   must(loose.lifetime >= loose.epsilon, "field", "lifetime");
   // A notice of withdrawal asks nobody, and must reach whoever accepted an earlier version.
   must(loose.state !== "open" || !hasInvisible, "field", "invisible");
@@ -208,21 +220,31 @@ function collectionOf({ id, strict, loose }) {
     return low < ranges.length && ranges[low][0] <= code;
   }
   // The sampler says what is protected, not the plan: its ranges are what the coin looks at.
-  const /** @type {string[]} */ names = [];
+  const /** @type {number[]} */ codes = [];
   let inside = 0;
   for (const [start, end] of ranges) {
     const stop = Math.min(end, space.size);
     inside += Math.max(stop - start, 0);
-    for (let code = start; code < stop && names.length < MOST_NAMES; code++) names.push(space.name(code));
+    for (let code = start; code < stop && codes.length < MOST_NAMES; code++) codes.push(code);
   }
   return Object.freeze({
-    ...said, listed: said.listed === true, id, space, bots: botsOf(strict.plan, space, isSensitive), isSensitive,
-    protected: frozen({ count: inside, names }),
+    languages: {}, language: "en", question: "", ...said, listed: said.listed === true, id, space, bots: botsOf(strict.plan, space, isSensitive), isSensitive,
+    protected: frozen({ count: inside, codes, names: codes.map((code) => space.name(code)) }),
     epochAt(/** @type {number} */ now) {
       const epoch = Math.floor((now - start) / seconds);
       return epoch >= 0 && epoch < count ? epoch : null;
     },
   });
+}
+
+/** True if each language has a word for each label, attribute and tag, and different ones. @param {import("./index.js").Collection} collection */
+function haveWords({ languages, space, bots }) {
+  const parts = space.kind === "product" ? space.attributes : [];
+  const lists = [bots?.tags ?? [], space.kind === "labels" ? space.labels : [], parts.map(([name]) => name),
+    ...parts.map(([, part]) => /** @type {any} */ (part).labels)];
+  const names = [...new Set(lists.flat())].filter((one) => typeof one === "string");
+  return Object.values(languages).every(({ labels }) => hasExactly(labels, names)
+    && lists.every((list) => new Set(list.map((/** @type {any} */ one) => (typeof one === "string" ? labels[one] : one))).size === list.length));
 }
 
 /**
@@ -252,6 +274,7 @@ export function checkedPlan(document) {
     if (
       domain && epsilon === stated && isTable(mechanism) && !Object.keys(unknown).length
       && space.size + added === sampler.size && sampler.law.size - count === added && (!bots || count < space.size)
+      && haveWords(collection)
     ) return collection;
   } catch { /* Then it is none. */ }
   refuse("plan");

@@ -21,7 +21,7 @@ function flat(labels) {
   /** @type {Map<any, number>} */
   const codes = new Map(labels.map((label, code) => /** @type {const} */ ([label, code]))), size = labels.length;
   must(size && codes.size === size);
-  return { kind: "labels", size, labels, code: (value) => codes.get(value) ?? -1, name: (code) => String(labels[code]) };
+  return { kind: "labels", size, labels, code: (value) => codes.get(value) ?? -1, name: (code, word = String) => word(labels[code]) };
 }
 
 /** @param {any} range @returns {Space} */
@@ -50,11 +50,11 @@ function product(pairs) {
         return code < 0 || part < 0 ? -1 : code * space.size + part;
       }, parts.length === names.length ? 0 : -1);
     },
-    name(code) {
+    name(code, word) {
       /** @type {string[]} */
       const parts = [];
       attributes.reduceRight((rest, [, space]) => {
-        parts.unshift(space.name(rest % space.size));
+        parts.unshift(space.name(rest % space.size, word));
         return Math.floor(rest / space.size);
       }, code);
       return parts.join(", ");

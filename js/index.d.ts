@@ -8,8 +8,8 @@ export type Space = {
   size: number;
   /** The code of a value; -1 if it is none. */
   code(value: any): number;
-  /** A readable name of a code. */
-  name(code: number): string;
+  /** A readable name of a code; `word` spells its labels. */
+  name(code: number, word?: (label: string | number) => string): string;
 } & (
   | { kind: "labels"; labels: (string | number)[] }
   | { kind: "range"; start: number }
@@ -42,12 +42,18 @@ export interface Collection {
   readonly collectors: readonly string[];
   /** Whether its author marks it as public, so that collectors list it. */
   readonly listed: boolean;
+  /** Of title, purpose, question and labels. */
+  readonly language: string;
+  /** Empty where the title is the question. */
+  readonly question: string;
+  /** What people read in other languages, by language; `labels` has a word for each label, attribute and tag of the plan. */
+  readonly languages: { readonly [language: string]: { title: string; purpose: string; question?: string; labels: { readonly [label: string]: string } } };
   /** The values, without bots. */
   readonly space: Space;
   /** The bots of a personalized plan: their tags (null where they stand for cells), how many, and the rank of the one for a code. */
   readonly bots: { readonly tags: readonly string[] | null; readonly count: number; of(code: number, tag?: string): number } | null;
-  /** What is protected for everybody: how many values, and names of the first ones. */
-  readonly protected: { readonly count: number; readonly names: readonly string[] };
+  /** What is protected for everybody: how many values, and codes and names of the first ones. */
+  readonly protected: { readonly count: number; readonly codes: readonly number[]; readonly names: readonly string[] };
   isSensitive(code: number): boolean;
   /** The epoch that runs, or null. */
   epochAt(now: number): number | null;

@@ -22,6 +22,3 @@ export const button = (text, click, given = {}) => make("button", { type: "butto
 
 /** A button, and what it does. @param {HTMLElement} control @param {string} text */
 export const beside = (control, text) => make("p", { class: "beside" }, control, make("span", { class: "small" }, text));
-
-/** @param {number} count @param {string} what */
-export const counted = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;

@@ -1,6 +1,6 @@
 // A grid of places as a map of buttons: one step for each ten rows and columns, so that every button is large enough.
 
-import { beside, button, counted, make } from "./elements.js";
+import { beside, button, make } from "./elements.js";
 
 const MOST = 10;
 const ARROWS = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -11,19 +11,21 @@ function parts(start, stop) {
   return Array.from({ length: count }, (_, part) => [cut(part), cut(part + 1)]);
 }
 
-/** @param {number[]} border @param {number} count @param {number} start @param {number} stop */
-function degrees([low, high], count, start, stop) {
-  const at = (/** @type {number} */ part) => (low + ((high - low) * part) / count).toFixed(3);
-  return `${at(start)} to ${at(stop)}`;
-}
+/** A border in degrees. @param {number[]} ends @param {number} count @param {number} part */
+const degrees = ([low, high], count, part) => (low + ((high - low) * part) / count).toFixed(3);
 
 /**
  * @param {any} space of a grid @param {(code: number) => boolean} isSensitive @param {(value: any) => void} chosen
- * @returns {HTMLElement}
+ * @param {import("./wording.js").Wording} words @returns {HTMLElement}
  */
-export function map(space, isSensitive, chosen) {
+export function map(space, isSensitive, chosen, words) {
   const { rows, cols, lat, lon } = space, place = make("div", { class: "map" }), says = make("p", { role: "status" });
-  const out = button("Back to the whole map", () => draw([0, rows], [0, cols], true));
+  const out = button(words.say("map.whole"), () => draw([0, rows], [0, cols], true));
+
+  /** The borders of some rows and columns, in words. @param {[number, number]} high @param {[number, number]} wide */
+  const between = (high, wide) => words.say("map.at", {
+    south: degrees(lat, rows, high[0]), north: degrees(lat, rows, high[1]), west: degrees(lon, cols, wide[0]), east: degrees(lon, cols, wide[1]),
+  });
 
   /** @param {[number, number]} high @param {[number, number]} wide */
   function sensitive(high, wide) {
@@ -51,15 +53,16 @@ export function map(space, isSensitive, chosen) {
   /** @param {[number, number]} some @param {[number, number]} more @param {string} name */
   function one(some, more, name) {
     const places = (some[1] - some[0]) * (more[1] - more[0]), hidden = sensitive(some, more);
-    const guard = hidden === places ? "protected" : hidden ? `${counted(hidden, "place")} protected` : "not protected";
-    const where = `latitude ${degrees(lat, rows, ...some)}, longitude ${degrees(lon, cols, ...more)}`;
+    const counted = (/** @type {number} */ count) => words.counted("place", count);
+    const guard = hidden === places ? words.say("map.protected") : hidden ? words.say("map.some", { places: counted(hidden) }) : words.say("map.clear");
+    const where = between(some, more);
     return button(name, (/** @type {any} */ event) => {
       if (places > 1) return draw(some, more, true);
       for (const other of place.children) other.setAttribute("aria-pressed", String(other === event.currentTarget));
       choose(some[0] * cols + more[0]);
     }, {
       class: hidden === places ? "protected" : hidden ? "partly" : "", "aria-pressed": places > 1 ? null : false,
-      "aria-label": `${name}: ${where}, ${places > 1 ? `${counted(places, "place")}, ` : ""}${guard}`, title: where,
+      "aria-label": words.say("map.label", { name, where, places: counted(places), guard }), title: where,
     });
   }
 
@@ -74,28 +77,26 @@ export function map(space, isSensitive, chosen) {
 
   /** @param {number} code */
   function choose(code) {
-    const row = Math.floor(code / cols), col = code % cols, name = (/** @type {number[]} */ border, /** @type {number} */ count, /** @type {number} */ at) => degrees(border, count, at, at + 1);
-    says.textContent = `Chosen: latitude ${name(lat, rows, row)}, longitude ${name(lon, cols, col)}.`;
+    const row = Math.floor(code / cols), col = code % cols;
+    says.textContent = words.say("map.chosen", { where: between([row, row + 1], [col, col + 1]) });
     chosen([lat[0] + ((lat[1] - lat[0]) * (row + 0.5)) / rows, lon[0] + ((lon[1] - lon[0]) * (col + 0.5)) / cols]);
   }
 
   function locate() {
-    says.textContent = "Looking where you are …";
+    says.textContent = words.say("map.looking");
     navigator.geolocation.getCurrentPosition(({ coords }) => {
       const code = space.code([coords.latitude, coords.longitude]);
-      if (code < 0) says.textContent = "You are outside this map; choose a place on it.";
+      if (code < 0) says.textContent = words.say("map.outside");
       else {
         draw([0, rows], [0, cols], false);
         choose(code);
       }
-    }, () => (says.textContent = "Your browser does not say where you are; choose a place on the map."));
+    }, () => (says.textContent = words.say("map.unknown")));
   }
 
   draw([0, rows], [0, cols], false);
-  const here = "geolocation" in navigator ? beside(button("Where am I?", locate),
-    "Your browser finds it, maybe by a service of its own; this page keeps it on your device.") : null;
-  return make("fieldset", {}, make("legend", {}, "Choose a place"), make("p", { class: "small" },
-    "North is up. Press a part of the map to look closer; arrow keys move. ",
-    make("span", { class: "key protected" }, "Protected"), " ", make("span", { class: "key partly" }, "Partly"), " ",
-    make("span", { class: "key" }, "Not protected")), place, make("p", {}, out), here, says);
+  const here = "geolocation" in navigator ? beside(button(words.say("map.locate"), locate), words.say("map.located")) : null;
+  return make("fieldset", {}, make("legend", {}, words.say("map.heading")), make("p", { class: "small" }, `${words.say("map.help")} `,
+    make("span", { class: "key protected" }, words.say("map.protected")), " ", make("span", { class: "key partly" }, words.say("map.partly")), " ",
+    make("span", { class: "key" }, words.say("map.clear"))), place, make("p", {}, out), here, says);
 }

@@ -1,69 +1,96 @@
-// The sentences that people read before they answer, from what the sampler does and not from what the plan calls it.
+// The sentences that people read before they answer, from what the sampler does and not from what the plan calls it; in the order
+// and, dates and numbers apart, in the very bytes of discreet.protocol.notice.
 
 import { recordWidth } from "../sampler.js";
-import { counted } from "./elements.js";
-import { date, length, waiting } from "./standing.js";
 
-/** @param {number} share */
-const percent = (share) => (share > 0.999 ? "more than 99.9%" : `${(100 * share).toFixed(share > 0.99 || share < 0.01 ? 1 : 0)}%`);
-/** @param {number} epsilon */
-const sureness = (epsilon) => percent(1 / (1 + Math.exp(-epsilon)));
+/** @typedef {import("./wording.js").Wording} Wording */
 
-/** The sentences on what is sent. @param {any} collection */
-export function whatIsSent(collection) {
-  const { sampler, collectors, retention, spread } = collection, clear = Number(BigInt(sampler.truth)) / 2 ** 64;
-  const isAllProtected = collection.protected.count === collection.space.size;
-  return [
-    `One report of ${counted(recordWidth(sampler), "byte")}, drawn by chance on this device, with a random number that is used once. No name, no cookie, and the same length whatever you answer.`,
-    isAllProtected ? null : `If your answer is not protected, it is sent as it is with a chance of ${percent(clear)}.`,
-    `It goes to ${collectors.join(", ")} and is kept for ${counted(retention, "day")}.`,
-    spread ? `It is sent at a random moment after you answer. ${waiting(spread)}` : null,
-  ].filter((one) => one !== null);
+/** The certainty that 50%, or one against some odds, becomes at most. @param {number} epsilon @param {number} [odds] against it */
+const sureness = (epsilon, odds = 1) => 1 / (1 + odds * Math.exp(-epsilon));
+
+/** The texts of a collection: in a language if it has that, and otherwise in its own. @param {any} collection @param {string} wanted */
+export function textsOf({ title, purpose, question, language, languages }, wanted) {
+  const has = Object.hasOwn(languages, wanted), said = has ? languages[wanted] : { title, purpose, question, labels: {} };
+  const { labels } = said;
+  return {
+    ...said, language: has ? wanted : language, question: said.question || said.title,
+    /** A label, attribute or tag. @param {any} label */
+    word: (label) => (typeof label === "string" && Object.hasOwn(labels, label) ? labels[label] : String(label)),
+  };
 }
 
-/** The sentences on protection, and how good it is. @param {any} collection */
-export function whatIsProtected({ protected: { count, names }, space, bots, epsilon }) {
-  const more = count > names.length ? ` and ${(count - names.length).toLocaleString("en")} more` : "";
-  const places = space.kind === "grid" && count ? `${counted(count, "place")} of the map, around ` : "";
-  const which = count === space.size ? `All ${counted(count, "value")}` : `${places}${names.join("; ")}${more}`;
-  const secret = bots ? `${count ? ", and" : ""} what you mark as secret` : "";
+/** @param {any} collection @param {Wording} words */
+function sent({ sampler, collectors, retention, spread, protected: { count }, space }, words) {
   return [
-    `${which}${secret}.`,
-    `Whoever held one of these for as likely as not (50%) before can be at most ${sureness(epsilon)} sure of it after your report; whoever held it for 1% likely, at most ${percent(1 / (1 + 99 * Math.exp(-epsilon)))} (epsilon = ${epsilon.toPrecision(3)}).`,
+    words.say("sent.report", { size: words.counted("byte", recordWidth(sampler)) }),
+    count < space.size && words.say("sent.clear", { share: Number(BigInt(sampler.truth)) / 2 ** 64 }),
+    words.say("sent.goes", { collectors: collectors.join(", "), days: words.counted("day", retention) }),
+    spread && words.say("sent.delay"),
+    spread && words.say("sent.open", { length: words.length(spread) }),
   ];
 }
 
-/** The sentences on what is not protected or hidden. @param {any} collection */
-export function whatIsNot(collection) {
-  const rest = collection.space.size - collection.protected.count;
+/** @param {any} collection @param {Wording} words */
+function guarded(collection, words) {
+  const { protected: { count, codes }, space, bots, epsilon } = collection, more = count - codes.length;
+  const { word } = textsOf(collection, words.language), names = codes.map((/** @type {number} */ code) => space.name(code, word)).join("; ");
+  const which = space.kind === "grid" ? words.say("protected.places", { places: words.counted("place", count), names: names + (more ? "; …" : "") })
+    : words.say(more ? "protected.more" : "protected.names", { names, count: more });
   return [
-    rest ? `${counted(rest, "other value")} of ${collection.space.size.toLocaleString("en")}: your answer may be sent as it is${collection.bots ? ", unless you mark it as secret" : ""}.` : null,
-    "That you take part, and when, and the address of your connection while it lasts.",
-    "A report that was sent cannot be taken back: it bears no name.",
-    collection.answers === "permanent" ? "That and when your answer changes: the same answer gives the same report." : null,
-    collection.linkable ? "Reports of this collection may be as good as names: whoever compares them can tell which come from one person." : null,
-  ].filter((one) => one !== null);
-}
-
-/** The sentences on who else is asked: whoever asks each person under a document of their own learns who said what. @param {any} collection */
-export function whoElse({ listed, id }) {
-  return [
-    listed ? "Whoever asks marks this survey as public: anybody finds it in the list of its collector."
-      : "This survey is in no public list. It may ask few people, or you alone: then your report is told apart from all others.",
-    `Its number is ${id.replace(/.{8}(?=.)/g, "$& ")}. Ask others which number they see: another number is another survey.`,
+    count === space.size ? words.say("protected.all", { values: words.counted("value", count) }) : count && which,
+    bots && words.say("protected.secret"),
+    words.say("protected.sure", { share: sureness(epsilon), rare: sureness(epsilon, 99), epsilon }),
   ];
 }
 
-/** The sentences on frequency, end and cost. @param {any} collection */
-export function howOften({ answers, epochs, epsilon, lifetime }) {
-  const end = epochs.start + epochs.seconds * epochs.count, when = `from ${date(epochs.start)} to ${date(end)}`;
-  const inAll = `at most ${lifetime.toPrecision(3)} in all, after which 50% may have become ${sureness(lifetime)}`;
-  if (answers === "once") {
-    return [`You answer once, ${when}.`, lifetime > epsilon ? `Later versions of this survey may ask again: the costs (epsilon) add up to ${inAll}.` : null].filter((one) => one !== null);
-  }
-  const often = `You may answer once every ${length(epochs.seconds).replace(/^1 /, "")}, ${when}.`;
-  const cost = answers === "fresh"
-    ? `Every answer is a new report, and the costs (epsilon) add up to ${inAll}; then nothing more is sent.`
-    : `Only a new answer costs anything; the costs (epsilon) add up to ${inAll}. Then your last report is repeated.`;
-  return [often, cost];
+/** @param {any} collection @param {Wording} words */
+function unguarded({ space, protected: { count }, bots, answers, linkable }, words) {
+  const rest = space.size - count;
+  return [
+    rest && words.say(bots ? "not.marked" : "not.clear", { values: words.counted("other value", rest), size: space.size }),
+    words.say("not.seen"),
+    words.say("not.back"),
+    answers === "permanent" && words.say("not.changes"),
+    linkable && words.say("not.linkable"),
+  ];
+}
+
+/** @param {any} collection @param {Wording} words */
+function often({ answers, epochs, epsilon, lifetime }, words) {
+  const start = words.date(epochs.start), end = words.date(epochs.start + epochs.seconds * epochs.count), isOnce = answers === "once";
+  const hasMore = !isOnce || lifetime > epsilon;
+  return [
+    isOnce ? words.say("often.once", { start, end }) : words.say("often.epochs", { length: words.length(epochs.seconds), start, end }),
+    hasMore && words.say(isOnce ? "often.again" : answers === "fresh" ? "often.fresh" : "often.permanent"),
+    hasMore && words.say("often.cost", { lifetime, share: sureness(lifetime) }),
+  ];
+}
+
+/** The sentences on others: whoever asks each person under a document of their own learns who said what. @param {any} collection @param {Wording} words */
+function others({ listed, id }, words) {
+  return [words.say(listed ? "others.listed" : "others.unlisted"), words.say("others.number", { number: id.replace(/.{8}(?=.)/g, "$& ") })];
+}
+
+const SECTIONS = { sent, protected: guarded, not: unguarded, often, others };
+
+/** The sentences of each part. @param {any} collection @param {Wording} words @returns {[string, string[]][]} */
+export const notice = (collection, words) =>
+  Object.entries(SECTIONS).map(([part, sentences]) => [part, /** @type {string[]} */ (sentences(collection, words).filter(Boolean))]);
+
+/**
+ * The same in a few words, on one screen.
+ * @param {any} collection @param {Wording} words @param {string} [published] the sentence on what is published
+ * @returns {[string, string[]][]}
+ */
+export function brief({ protected: { count }, space, bots, epsilon }, words, published) {
+  const isAll = count === space.size, size = space.size;
+  /** @type {[string, (string | false | null | undefined | 0)[]][]} */
+  const parts = [
+    ["sent", [words.say("brief.sent")]],
+    ["protected", [isAll ? words.say("brief.all") : count && words.say("brief.some", { count, size }), bots && words.say("brief.secret"),
+      words.say("brief.sure", { share: sureness(epsilon) })]],
+    ["not", [!isAll && words.say("brief.clear"), words.say("brief.seen")]],
+    ["published", [published]],
+  ];
+  return parts.map(([part, sentences]) => [part, /** @type {string[]} */ (sentences.filter(Boolean))]);
 }

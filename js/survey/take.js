@@ -1,32 +1,53 @@
-// The survey page: what is sent and protected, consent, the answer, and what left the device. What it says of the survey is
-// made from the collection that the device has checked; on what is published, which the collector does, the collector's word stands.
+// The survey page: what is sent and protected, consent, the answer, and what left the device, in the language of who reads it. What
+// it says of the survey is made from the collection that the device has checked; on what is published, which the collector does, the
+// collector's word stands.
 
 import { BrowserMemory, Device, DeviceError, RamMemory } from "../index.js";
 import { sentence } from "../messages.js";
 import { post } from "../sending.js";
 import { choice } from "./choosing.js";
-import { beside, button, counted, make } from "./elements.js";
-import { howOften, whatIsNot, whatIsProtected, whatIsSent, whoElse } from "./notice.js";
-import { standing, USED_UP, whereabouts } from "./standing.js";
+import { beside, button, make } from "./elements.js";
+import { brief, notice, textsOf } from "./notice.js";
+import { standing, whereabouts } from "./standing.js";
+import { LANGUAGES, Wording } from "./wording.js";
 
 const PAUSE = 5000;
-/** @type {Record<string, string>} */
-const OUTCOMES = { already: "You have answered already; nothing more is sent now.", exhausted: USED_UP, closed: "This survey takes no answers now.", declined: "You have not agreed; nothing is sent." };
+/** Kinds of refusals, as people are told of them. @type {Record<string, string>} */
+const REFUSALS = {
+  survey: "size envelope untrusted signature format field promise law plan", version: "rollback equivocation", cost: "cap lifetime",
+  browser: "platform randomness", memory: "store",
+};
 
 const page = /** @type {HTMLElement} */ (document.querySelector("main"));
+const heading = /** @type {HTMLElement} */ (document.querySelector("h1"));
 const status = /** @type {HTMLElement} */ (document.querySelector("#status"));
-const { name = "", trust = "", limits = "", simulated } = page.dataset;
+const { name = "", trust = "", limits = "", simulated, facts = "[]" } = page.dataset;
 const isSimulated = simulated === "true";
-const terms = make("section"), questions = make("div"), record = make("section", { hidden: true, "aria-labelledby": "left" });
+const opening = make("section"), terms = make("section"), choices = make("p"), questions = make("div");
+const record = make("section", { hidden: true, "aria-labelledby": "left" });
 
-// What the collector says of its own work: it stands among the terms, before consent.
-const published = document.querySelector("#published");
-const publishedLines = [...(published?.querySelectorAll("p") ?? [])].map((one) => one.textContent ?? "");
+/** @type {Device} */
+let device;
+/** @type {any} */
+let collection;
+/** @type {import("../memory.js").Memory} */
+let memory;
+/** The sentences of the page's language. @type {Wording} */
+let words;
+/** The survey's texts, in that language or its own. @type {ReturnType<typeof textsOf>} */
+let texts;
+/** Of the last try to send; 0 where nobody answered. @type {number | undefined} */
+let lastStatus;
+/** The standing that is shown, and the words on it. @type {string | undefined} */
+let shown, stated;
+let isErased = false, hasDeclined = false;
 
-/** @param {...string} lines */
+/** @param {...(string | Node)} lines */
 const say = (...lines) => status.replaceChildren(...lines.filter(Boolean).map((line) => make("p", {}, line)));
-/** @param {string} heading @param {string[]} lines */
-const told = (heading, lines) => make("section", {}, make("h3", {}, heading), ...lines.map((line) => make("p", {}, line)));
+/** @param {string} part @param {string[]} lines */
+const told = (part, lines) => make("section", {}, make("h3", {}, words.say(`heading.${part}`)), ...lines.map((line) => make("p", {}, line)));
+/** Attributes of the survey's own words, of which not every language is the page's. */
+const itsLanguage = () => ({ lang: texts.language, dir: "auto" });
 
 /** Do what a button asks for; what goes wrong is said. @param {() => Promise<any>} work */
 function doing(work) {
@@ -34,10 +55,75 @@ function doing(work) {
     try {
       await work();
     } catch (error) {
-      say(sentence(error));
+      say(...refused(error));
     }
   };
 }
+
+/** The lines on what went wrong: a sentence for people, and in English the one for whoever is asked. @param {unknown} error */
+function refused(error) {
+  if (error instanceof GoneError) return [words.say("read.gone")];
+  const { code } = error instanceof DeviceError ? error : { code: "" };
+  const kind = Object.keys(REFUSALS).find((one) => REFUSALS[one].split(" ").includes(code)) ?? "other";
+  return [words.say(`refused.${kind}`) + (code && ` (${code})`), make("span", { class: "small", lang: "en", dir: "ltr" }, sentence(error))];
+}
+
+// Languages
+
+/** @type {Map<string, any>} */
+const catalogues = new Map();
+
+/** Take the sentences of a language; and its direction. @param {string} language */
+async function speak(language) {
+  while (!catalogues.has(language)) {
+    const answer = await fetch(new URL(`../languages/${language}.json`, import.meta.url), { credentials: "omit" }).catch(() => null);
+    if (answer?.ok) catalogues.set(language, await answer.json());
+    else await pause();
+  }
+  words = new Wording(language, catalogues.get(language));
+  Object.assign(document.documentElement, { lang: language, dir: words.catalogue.dir });
+}
+
+/** The language that the address names after #, or the first of the browser's that page and survey have. */
+function preferred() {
+  const has = (/** @type {string} */ one) => Object.hasOwn(LANGUAGES, one), asked = location.hash.slice(1);
+  const wanted = navigator.languages.map((one) => one.split("-")[0].toLowerCase()).filter(has);
+  const surveys = collection ? [collection.language, ...Object.keys(collection.languages)] : [];
+  return [asked, wanted.find((one) => surveys.includes(one)) ?? "", wanted[0] ?? "", ...surveys].find(has) ?? "en";
+}
+
+const languages = make("select", { change: () => choose(languages.value) },
+  ...Object.entries(LANGUAGES).map(([one, itself]) => make("option", { value: one, lang: one }, itself)));
+const languageName = make("span"), unreviewed = make("p", { class: "small" });
+const bar = make("div", { class: "languages" }, make("label", {}, languageName, " ", languages), unreviewed);
+
+/** Show the page in another language. @param {string} language */
+async function choose(language) {
+  history.replaceState(null, "", `#${language}`);
+  await speak(language);
+  draw();
+  await look();
+}
+
+/** Write what stands on the page whatever happens. */
+function draw() {
+  const { reviewed } = words.catalogue;
+  texts = textsOf(collection, words.language);
+  languages.value = words.language;
+  languageName.textContent = words.say("page.language");
+  unreviewed.textContent = reviewed ? "" : words.say("page.unreviewed");
+  document.title = heading.textContent = texts.title;
+  Object.assign(heading, itsLanguage());
+  agree.textContent = words.say("page.agree");
+  decline.textContent = words.say("page.decline");
+  opening.replaceChildren(make("p", { class: "lead", ...itsLanguage() }, texts.purpose), make("p", {}, words.say("page.contact", { contact: collection.contact })),
+    collection.simulated ? make("p", { class: "warning" }, words.say("page.simulation")) : "",
+    memory.lasts ? "" : make("p", { class: "warning" }, words.say("page.forgetful")));
+  shown = stated = undefined;
+  delete record.dataset.shown;
+}
+
+// Reading the survey
 
 async function opened() {
   try {
@@ -48,8 +134,9 @@ async function opened() {
   }
 }
 
-/** A reason why the survey cannot be read now, and may be later. */
+/** A reason why the survey cannot be read now, and may be later; and why it cannot be read at all. */
 class LaterError extends Error {}
+class GoneError extends Error {}
 
 let wake = () => {};
 addEventListener("online", () => wake());
@@ -62,10 +149,10 @@ const pause = () => new Promise((resolve) => {
 
 async function envelope() {
   const answer = await fetch(`/v1/collections/${name}`, { credentials: "omit", cache: "no-cache" }).catch(() => {
-    throw new LaterError("This survey cannot be read: its collector cannot be reached, and you may be offline. Nothing was sent. The page tries again by itself; you can also come back later.");
+    throw new LaterError("read.offline");
   });
-  if (answer.status === 404) throw new Error("This survey is not here any more; ask whoever gave you its address.");
-  if (!answer.ok) throw new LaterError("This survey cannot be read: its collector is busy. Nothing was sent. The page tries again by itself; you can also come back later.");
+  if (answer.status === 404) throw new GoneError();
+  if (!answer.ok) throw new LaterError("read.busy");
   return new Uint8Array(await answer.arrayBuffer());
 }
 
@@ -76,27 +163,15 @@ async function accepted() {
       return await device.accept(await envelope());
     } catch (error) {
       if (!(error instanceof LaterError)) throw error;
-      say(error.message);
+      say(words.say(error.message));
       await pause();
     }
   }
 }
 
-/** @type {Device} */
-let device;
-/** @type {any} */
-let collection;
-/** @type {import("../memory.js").Memory} */
-let memory;
-/** Of the last try to send; 0 where nobody answered. @type {number | undefined} */
-let lastStatus;
-/** The standing that is shown, and the words on it. @type {string | undefined} */
-let shown, stated;
-let isErased = false;
-
 async function start() {
-  published?.remove();
-  say("Checking who asks …");
+  await speak(preferred());
+  say(words.say("page.checking"));
   memory = await opened();
   const keys = trust.split(" ").map((key) => Uint8Array.from(atob(key), (letter) => letter.charCodeAt(0)));
   device = new Device(memory, {
@@ -108,7 +183,10 @@ async function start() {
     },
   });
   collection = await accepted();
-  page.append(opening(), terms, agree, questions, record);
+  await speak(preferred());
+  draw();
+  page.prepend(bar);
+  page.append(opening, terms, choices, questions, record);
   document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && device.send().catch(() => {}));
   while (!isErased) {
     await doing(async () => {
@@ -120,6 +198,8 @@ async function start() {
   }
 }
 
+// Showing where it stands
+
 /** @type {Promise<any>} */
 let turn = Promise.resolve();
 
@@ -127,46 +207,48 @@ let turn = Promise.resolve();
 const look = () => (turn = turn.catch(() => {}).then(looked));
 
 async function looked() {
-  if (isErased) return;
-  const entries = await device.log(), budget = await device.budget(), answered = await device.answered(collection), last = answered.at(-1) ?? -1;
-  const isAgreed = (await device.export()).collections.some((one) => one.id === collection.id && one.agreed && !one.declined);
-  const { kind, lines } = standing({ collection, answered, spent: budget.names, left: budget.left, isLasting: memory.lasts, now: Date.now() / 1000 });
+  const entries = await device.log(), budget = await device.budget();
   show(entries, budget);
+  if (isErased) return say(words.say("end.erased"));
+  const answered = await device.answered(collection), last = answered.at(-1) ?? -1;
+  const isAgreed = (await device.export()).collections.some((one) => one.id === collection.id && one.agreed && !one.declined);
+  const stands = standing({ collection, answered, spent: budget.names, left: budget.left, isLasting: memory.lasts, now: Date.now() / 1000 }, words);
+  const { kind, lines } = hasDeclined && stands.kind === "open" ? { kind: "declined", lines: [words.say("page.declined")] } : stands;
   const now = `${kind} ${isAgreed} ${last}`;
   if (now !== shown) {
     shown = now;
-    agree.hidden = kind !== "open" || isAgreed;
-    showTerms(isAgreed ? "What you agreed to" : kind === "open" || kind === "early" ? "" : "What this survey said");
+    choices.hidden = kind !== "open" || isAgreed;
+    showTerms(isAgreed ? "page.agreed" : kind === "open" || kind === "early" ? "" : "page.said");
     questions.replaceChildren();
     if (kind === "open" && isAgreed) await ask();
   }
   const entry = entries.find((one) => one.name === name && one.version === collection.version && one.epoch === last);
-  const [first = "", ...rest] = lines, all = [first, kind === "answered" ? whereabouts(collection, entry, last, lastStatus) : "", ...rest];
+  const [first = "", ...rest] = lines, all = [first, kind === "answered" ? whereabouts(collection, entry, last, lastStatus, words) : "", ...rest];
   // What was said since, of a button that was pressed, stands until there is something new to say.
   if (all.join(" ") === stated) return;
   stated = all.join(" ");
   say(...all);
 }
 
-const agree = button("I agree", doing(async () => {
+const agree = button("", doing(async () => {
   await device.agree(collection);
   await look();
   questions.querySelector("h2")?.focus();
-}), { class: "main", hidden: true });
+}), { class: "main" });
+const decline = button("", doing(async () => {
+  hasDeclined = true;
+  await look();
+  status.focus();
+}));
+choices.append(agree, " ", decline);
 
-/** The sentences on who asks, and what for. */
-function opening() {
-  return make("section", {}, make("p", { class: "lead" }, collection.purpose), make("p", {}, `Questions: ${collection.contact}`),
-    collection.simulated ? make("p", { class: "warning" }, "This is a simulation: it protects nobody. Answer with something made up.") : null,
-    memory.lasts ? null : make("p", { class: "warning" }, "This browser lets the page remember nothing (a private window?). You can answer once in this visit, and the page cannot tell later that you did."));
-}
-
-/** Show the terms, or fold them under a title: they can be read again, and are not in the way. @param {string} title */
+/** Show the terms in brief and folded; or fold all of them under a title, where they are not in the way. @param {string} title */
 function showTerms(title) {
-  const parts = [told("What is sent", whatIsSent(collection)), told("What is protected", whatIsProtected(collection)),
-    told("What is not", whatIsNot(collection)), told("How often", howOften(collection)), told("Who else is asked", whoElse(collection)),
-    publishedLines.length ? told("What is published", publishedLines) : ""];
-  terms.replaceChildren(...(title ? [make("details", {}, make("summary", {}, make("h2", {}, title)), ...parts)] : [make("h2", {}, "Before you answer"), ...parts]));
+  const [short, ...published] = JSON.parse(facts).map((/** @type {[string, any]} */ [key, parts]) => words.say(key, parts));
+  const parts = [...notice(collection, words), ...(published.length ? [/** @type {[string, string[]]} */ (["published", published])] : [])];
+  const whole = parts.map(([part, lines]) => told(part, lines));
+  const folded = make("details", {}, make("summary", {}, title ? make("h2", {}, words.say(title)) : words.say("page.more")), ...whole);
+  terms.replaceChildren(...(title ? [] : [make("h2", {}, words.say("page.before")), ...brief(collection, words, short).map(([part, lines]) => told(part, lines))]), folded);
 }
 
 /** The question itself, after secret places where the plan has some. */
@@ -175,55 +257,52 @@ async function ask() {
   const says = make("p", { role: "status" });
   /** @type {any} */
   let value;
-  const answer = button("Answer", doing(async () => {
+  const answer = button(words.say("ask.answer"), doing(async () => {
     answer.disabled = true;
     const outcome = await device.answer(collection, value);
     if (outcome !== "recorded") {
       questions.replaceChildren();
-      say(OUTCOMES[outcome]);
+      say(words.say(`outcome.${outcome}`));
     }
     await look();
     await device.send();
     await look();
     status.focus();
   }), { class: "main", disabled: true });
-  const field = choice(collection, collection.title, (one, code) => {
+  const field = choice(collection, texts.question, (one, code) => {
     value = one;
     answer.disabled = code < 0;
-    const isHidden = code >= 0 && collection.isSensitive(code);
-    says.textContent = code < 0 ? "" : isHidden ? "This answer is protected." : collection.bots
-      ? "This answer may be sent as it is, unless you have marked it as secret." : "This answer is not protected: it may be sent as it is.";
-  });
-  questions.replaceChildren(make("section", {}, make("h2", { tabindex: -1 }, "Your answer"), field, says, answer));
+    says.textContent = code < 0 ? "" : words.say(collection.isSensitive(code) ? "ask.protected" : collection.bots ? "ask.secret" : "ask.clear");
+  }, { ...texts, words });
+  questions.replaceChildren(make("section", {}, make("h2", { tabindex: -1 }, words.say("ask.heading")), field, says, answer));
 }
 
 /** Secret values of the person's own, with their tags. */
 function secrets() {
-  const { bots, space } = collection, kept = /** @type {Map<number, [any, string]>} */ (new Map()), list = make("ul");
-  const tag = bots.tags ? make("select", {}, ...bots.tags.map((/** @type {string} */ one) => make("option", {}, one))) : null;
+  const { bots, space } = collection, { word } = texts, kept = /** @type {Map<number, [any, string]>} */ (new Map()), list = make("ul");
+  const tag = bots.tags ? make("select", itsLanguage(), ...bots.tags.map((/** @type {string} */ one) => make("option", { value: one }, word(one)))) : null;
   /** @type {any} */
   let value;
-  const add = button("Mark as secret", () => {
+  const add = button(words.say("secret.mark"), () => {
     kept.set(space.code(value), [value, tag?.value ?? ""]);
     show();
   }, { disabled: true });
   function show() {
-    list.replaceChildren(...[...kept].map(([code, [, name]]) => make("li", {}, `${space.name(code)}${name ? ` (${name})` : ""} `,
-      button("Remove", () => (kept.delete(code), show()), { "aria-label": `Remove ${space.name(code)}` }))));
+    list.replaceChildren(...[...kept].map(([code, [, name]]) => make("li", {}, make("span", itsLanguage(), `${space.name(code, word)}${name ? ` (${word(name)})` : ""}`), " ",
+      button(words.say("secret.remove"), () => (kept.delete(code), show()), { "aria-label": words.say("secret.removes", { name: space.name(code, word) }) }))));
   }
-  const done = button("Go on", doing(async () => {
+  const done = button(words.say("secret.done"), doing(async () => {
     const pairs = [...kept.values()], byTag = (/** @type {string} */ one) => pairs.filter(([, name]) => name === one).map(([place]) => place);
     await device.tag(collection, bots.tags ? Object.fromEntries(bots.tags.map((/** @type {string} */ one) => [one, byTag(one)])) : byTag(""));
     await ask();
     questions.querySelector("h2")?.focus();
   }), { class: "main" });
-  const field = choice(collection, "Values that are secret for you", (one, code) => {
+  const field = choice(collection, words.say("secret.values"), (one, code) => {
     value = one;
     add.disabled = code < 0;
-  });
-  return make("section", {}, make("h2", { tabindex: -1 }, "Your secrets"),
-    make("p", {}, "Mark what is secret for you alone, such as your home: it is then as protected as the rest. The list stays on this device, and your first answer fixes it. Go on without any if you have none."),
-    field, tag ? make("label", { class: "field" }, make("span", {}, "It is my"), tag) : null, make("p", {}, add), list, done);
+  }, { ...texts, words });
+  return make("section", {}, make("h2", { tabindex: -1 }, words.say("secret.heading")), make("p", {}, words.say("secret.text")), field,
+    tag ? make("label", { class: "field" }, make("span", {}, words.say("secret.tag")), tag) : null, make("p", {}, add), list, done);
 }
 
 /** Show the reports that left the device. @param {any[]} entries @param {{spent: number, left: number}} budget */
@@ -232,39 +311,37 @@ function show(entries, { spent, left }) {
   const signature = JSON.stringify([entries, spent]);
   if (record.dataset.shown === signature) return;
   record.dataset.shown = signature;
-  const states = { waiting: "waits to be sent", sent: "sent", dropped: "dropped" };
-  const rows = entries.map((one) => make("tr", {}, make("th", { scope: "row" }, `${one.name}, epoch ${one.epoch}`),
-    make("td", {}, make("code", {}, one.record.replace(/../g, "$& ").trim())), make("td", {}, states[one.state])));
-  const table = make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Reports" }, make("table", {},
-    make("caption", {}, "The very bytes of every report that left this device, or waits to."),
-    make("thead", {}, make("tr", {}, ...["Report", "Bytes", "State"].map((one) => make("th", { scope: "col" }, one)))), make("tbody", {}, ...rows)));
-  record.replaceChildren(make("h2", { id: "left" }, "What left this device"), table,
-    make("p", {}, `Spent so far on this site: ${spent.toPrecision(3)} of epsilon; left: ${left.toPrecision(3)}.`), ...endings(entries));
+  const rows = entries.map((one) => make("tr", {}, make("th", { scope: "row" }, words.say("left.epoch", { name: one.name, epoch: one.epoch })),
+    make("td", { dir: "ltr" }, make("code", {}, one.record.replace(/../g, "$& ").trim())), make("td", {}, words.say(`left.${one.state}`))));
+  const columns = ["report", "bytes", "state"].map((one) => make("th", { scope: "col" }, words.say(`left.${one}`)));
+  const table = make("div", { class: "wide", tabindex: 0, role: "region", "aria-labelledby": "left" }, make("table", {},
+    make("caption", {}, words.say("left.caption")), make("thead", {}, make("tr", {}, ...columns)), make("tbody", {}, ...rows)));
+  record.replaceChildren(make("h2", { id: "left" }, words.say("left.heading")), table, make("p", {}, words.say("left.spent", { spent, left })), ...endings(entries));
 }
 
 /** @param {any[]} entries */
 function endings(entries) {
   const waiting = entries.filter((one) => one.state === "waiting").length;
-  const decline = button("Stop taking part", doing(async () => {
+  const stop = button(words.say("end.stop"), doing(async () => {
     await device.decline(name);
     await look();
-    say("You take no part any more. What was not sent is erased.");
+    say(words.say("end.stopped"));
     status.focus();
   }));
-  const forget = button("Erase what this device keeps", doing(async () => {
+  const erase = button(words.say("end.erase"), doing(async () => {
     await device.forget();
     isErased = true;
-    for (const one of [agree, questions, terms]) one.remove();
-    show(await device.log(), await device.budget());
-    say("Erased. What was spent stays counted, so that nobody can ask you anew from nothing.");
+    for (const one of [choices, questions, terms]) one.remove();
+    await look();
     status.focus();
   }));
   return [
-    waiting ? make("p", {}, `Waiting to be sent, while this page is open or when you come back: ${counted(waiting, "report")}.`) : make("p", {}, "Nothing waits to be sent."),
-    make("details", {}, make("summary", {}, "Stop, or erase"),
-      beside(decline, "Nothing more is asked or sent under this name; a report that was sent cannot be taken back."),
-      beside(forget, "Consent, secrets, keys, this list, and whatever waits.")),
+    make("p", {}, waiting ? words.say("left.some", { reports: words.counted("report", waiting) }) : words.say("left.nothing")),
+    make("details", {}, make("summary", {}, words.say("end.heading")), beside(stop, words.say("end.stops")), beside(erase, words.say("end.erases"))),
   ];
 }
 
-start().catch((error) => say(`${sentence(error)}${error instanceof DeviceError ? ` (${error.code}) Nothing can be answered here.` : ""}`));
+start().catch((error) => {
+  const [first, ...more] = refused(error);
+  say(`${first}${error instanceof DeviceError ? ` ${words.say("refused.here")}` : ""}`, ...more);
+});

@@ -19,6 +19,14 @@ sensitive = ["often", "daily"]
 [mechanism]
 name = "rr"
 """
+TEXTS = """
+question = "How often?"
+[languages.de]
+title = "Gewohnheiten"
+purpose = "Warum"
+question = "Wie oft?"
+labels = { never = "nie", rarely = "selten", often = "oft", daily = "täglich" }
+"""
 NOW = int(time.time())
 TERMS = (
     "--name habits --purpose Why --contact a@example.org --answers fresh --collector https://collect.example.org "
@@ -48,6 +56,7 @@ def prepare(folder: Path) -> dict[str, Any]:
     (folder / "outside.toml").write_text(
         f'epsilon = 1.0\ntitle = "T"\n[domain]\nfile = {{ path = "{outside}" }}\n[mechanism]\nname = "rr"\n'
     )
+    (folder / "texts.toml").write_text(TEXTS)
     for name in ("key", "second"):
         assert run("collection", "key", "new", f"{name}.pem").exit_code == 0
     said = told("collection", "sign", "plan.toml", *TERMS, "-o", "habits.json")

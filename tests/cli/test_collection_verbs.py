@@ -31,10 +31,11 @@ TERM_OPTIONS: dict[str, str] = {
     "--people": "--answers permanent --people 40",
     "--linkable": "--answers permanent --linkable",
     "--listed": "--listed",
+    "--texts": "--texts texts.toml",
 }
 GIVEN: dict[str, dict[str, str]] = {
     "collection key": {"--json": "--json"},
-    "collection show": {"--trust": "--trust SECOND", "--json": "--json"},
+    "collection show": {"--trust": "--trust SECOND", "--language": "--language de", "--json": "--json"},
     "collection sign": {
         **TERM_OPTIONS,
         "--page": "--page --spread 10m",
@@ -152,6 +153,32 @@ def test_next_versions() -> None:
     assert after == {**before, **changed}
     gone = told("collection", "withdraw", "second.json", "--key", "key.pem", "-o", "gone.json")
     assert (gone["version"], gone["state"]) == (3, "withdrawn")
+
+
+def test_texts_in_other_languages() -> None:
+    said = told(*SIGN, "-o", "in-german.json", "--texts", "texts.toml")
+    first = document("in-german.json")
+    assert first["languages"]["de"]["labels"]["never"] == "nie"
+    german = told("collection", "show", "in-german.json", "--language", "de")["notice"]
+    assert german[:3] == ["Gewohnheiten", "Warum", "Wie oft?"]
+    assert "oft; täglich." in " ".join(german)
+    assert (first["question"], said["fingerprint"]) == ("How often?", document("habits.json")["fingerprint"])
+    again = ["collection", "renew", "in-german.json", "--key", "key.pem"]
+    told(*again, "-o", "second.json", "--contact", "new@example.org")
+    assert document("second.json") == {**first, "version": 2, "contact": "new@example.org"}
+    Path("none.toml").write_text('language = "fr"\n')
+    told(*again, "-o", "third.json", "--texts", "none.toml")
+    gone = {name: part for name, part in first.items() if name not in {"question", "languages"}}
+    assert document("third.json") == {**gone, "version": 2, "language": "fr"}
+    for text, words in (
+        ('titel = "?"', "nothing else"),
+        ("question = 2027-01-31", "question"),
+        ("[languages.de]\ntitle = 1", "languages"),
+        ('language = "English"', "language"),
+        ("[languages", "cannot be read"),
+    ):
+        Path("none.toml").write_text(text)
+        assert words in refusal(*SIGN, "-o", "x.json", "--texts", "none.toml")
 
 
 def test_keys() -> None:

@@ -240,7 +240,7 @@ def test_somebody_must_agree() -> None:
 def refusal_after_notice(*arguments: str) -> str:
     result = run(*arguments)
     assert result.exit_code == 2
-    assert "Protected with epsilon" in result.stdout
+    assert "What is protected" in result.stdout
     return result.stderr
 
 

@@ -161,7 +161,7 @@ def test_the_survey_page_and_its_scripts(tmp_path: Path) -> None:
             assert found.body == (app.scripts() / script).read_bytes()  # type: ignore[operator]
         assert served.client.get("/take/unknown").status == 404
         added_envelope(tmp_path, withdraw(entry.row.envelope, [key()]))
-        wait_until(lambda: b"is withdrawn" in served.client.get("/take/habits").body)
+        wait_until(lambda: b"was withdrawn" in served.client.get("/take/habits").body)
 
 
 def test_facts(tmp_path: Path) -> None:

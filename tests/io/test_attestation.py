@@ -18,7 +18,8 @@ from discreet.formats.publications import collection_publication, most_answers
 from discreet.formats.signing import plan_of
 from discreet.privacy.audit import audit
 from discreet.privacy.verify import verify
-from discreet.protocol.collection import Epochs, notice, rebuild
+from discreet.protocol.collection import Epochs, rebuild
+from discreet.protocol.notice import notice
 from discreet.risk.bounds.identification import identification_bounds
 from signed import EPOCH, PLAIN, START, collection
 from signed import plan_of as plan_from

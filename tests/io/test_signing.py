@@ -12,8 +12,9 @@ from discreet.errors import DiscreetError, OutputExistsError, ParameterError
 from discreet.formats.plan import Plan
 from discreet.formats.signing import new_key, plan_of, read_key, renew, sign, terms_of, withdraw
 from discreet.mechanisms import BLOCK_MECHANISMS
-from discreet.protocol.collection import Epochs, notice, open_envelope, rebuild
+from discreet.protocol.collection import Epochs, open_envelope, rebuild
 from discreet.protocol.envelope import SignatureError, UntrustedError, public_key
+from discreet.protocol.notice import notice
 from refusals import refused
 from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, collection, document, envelope, key, terms
 from signed import plan_of as plan_from

@@ -27,6 +27,18 @@ _LONG = [
     "https://example.org/a/place/whose/address/has/no/space/in/it/and/goes/on/and/on/and/on/index.html",
     "here",
 ]
+_GERMAN = {
+    "title": "Wo waren Sie?",
+    "purpose": "Um <Praxen> & Parks zu planen",
+    "question": "Welcher Ort?",
+    "labels": dict(zip(_PLACES, ["Praxis", "Wache", "Park", "Zuhause"], strict=True)),
+}
+_ARABIC = {
+    "title": "أين كنت؟",
+    "purpose": "لتخطيط العيادات والحدائق",
+    "question": "أي مكان؟",
+    "labels": dict(zip(_PLACES, ["عيادة", "مركز", "حديقة", "بيت"], strict=True)),
+}
 _MAP = {"lat": [40.7, 40.9], "lon": [-74.0, -73.9], "rows": 25, "cols": 25}
 _PRODUCT = {"marital": ["single", "divorced"], "age": ["20s", "30s", "40s"]}
 PLANS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
@@ -48,6 +60,11 @@ PLANS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "over": ("once", {"domain": {"labels": ["a", "b"]}}, {"start": -100 * 3600}),
     "withdrawn": ("once", {"domain": {"labels": ["a", "b"]}}, {}),
     "listed": ("once", {"domain": {"labels": ["a", "b"]}}, {"listed": True}),
+    "languages": (
+        "once",
+        {"domain": {"labels": _PLACES, "sensitive": ["clinic", VALUE]}},
+        {"question": "Which place?", "languages": {"de": _GERMAN, "ar": _ARABIC}},
+    ),
     "dear": ("once", {"domain": {"labels": ["a", "b"]}, "epsilon": 5.0}, {}),
 }
 

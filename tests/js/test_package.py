@@ -19,7 +19,7 @@ JS = Path(__file__).resolve().parents[2] / "js"
 SCRIPTS = sorted(path for path in JS.glob("*.js"))
 IN_BROWSERS = [path for path in SCRIPTS if path.name not in {"file_memory.js", "messages.js"}]
 """What a device in a browser consists of; sentences for its refusals are loaded by whoever shows them."""
-MOST_BYTES, MOST_PACKED = 48_000, 15_000
+MOST_BYTES, MOST_PACKED = 49_500, 15_500
 """Of these scripts without comments and indentation; a minifier makes two thirds of it."""
 REFUSED = re.compile(r"""(?:must|refuse)\(.*?"(\w+)"(?:, (?:"([^"]+)"|[^"]+))?\);$""")
 EXPECTED = re.compile(r"""expect\(.*"([^"]+)"\);$""")
@@ -106,7 +106,7 @@ def test_every_refusal_has_a_sentence_and_every_sentence_a_refusal() -> None:
     said = {f"{code}: {about}" if about else code for code, about in refused} | {f"argument: {one}" for one in expected}
     sentences = set(re.findall(r'^  "?([a-zA-Z: ]+?)"?: "', (JS / "messages.js").read_text(), re.MULTILINE))
     # Which field it is, the sentence of its code says.
-    assert said - sentences == {"field: lifetime", "field: listed"}
+    assert said - sentences == {"field: languages", "field: lifetime", "field: listed"}
     assert sentences - said <= {"store"}
     documented = (JS / "index.d.ts").read_text() + (JS.parent / "docs" / "device.md").read_text()
     assert all(one.split(":")[0] in documented for one in said)

@@ -74,6 +74,12 @@ def is_usable(page: Any) -> None:
     assert (found["lang"], found["cookie"]) == ("en", "")
 
 
+def unfolded(page: Any) -> str:
+    """Return all words of a page, with those that are folded."""
+    page.evaluate("() => { for (const one of document.querySelectorAll('details')) one.open = true; }")
+    return str(page.inner_text("main"))
+
+
 def press(page: Any, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
@@ -129,7 +135,7 @@ def test_a_survey_is_taken(browser: Any, survey: SurveySite, name: str) -> None:
         page.get_by_text("Your report was sent").wait_for()
         is_usable(page)
         shown = page.get_by_role("cell").first.inner_text()
-        assert "left: 19.0" in page.get_by_text("Spent so far").inner_text()
+        assert "left: 19." in page.get_by_text("Spent so far").inner_text()
         assert page.context.cookies() == []
         page.reload()
         page.get_by_role("heading", name="What left this device").wait_for()
@@ -159,18 +165,59 @@ def _checked(survey: SurveySite, name: str, body: bytes, code: Any) -> Any:
 def test_words_before_the_answer(browser: Any, survey: SurveySite) -> None:
     with visit(browser, survey, "labels") as page:
         page.get_by_role("button", name="I agree").wait_for()
-        said = page.inner_text("main")
+        said = unfolded(page)
     for sentence in (
         "To plan <clinics> & parks",
         "us@example.org",
         survey.origin,
-        "at most 73%",
+        "at most 74%",
         "2 bytes",
         "answer once",
     ):
         assert sentence in said
     assert f"clinic; {VALUE}." in said
     assert "2 other values of 4" in said
+
+
+def test_who_declines_is_not_asked_and_sends_nothing(browser: Any, survey: SurveySite) -> None:
+    survey.posted.clear()
+    with visit(browser, survey, "labels") as page:
+        press(page, "No, thank you")
+        page.get_by_text("You take no part. Nothing was sent.").wait_for()
+        assert page.evaluate("document.activeElement.id") == "status"
+        assert page.get_by_role("button", name="I agree").is_hidden()
+        assert page.get_by_role("heading", name="What is published").is_hidden()
+        is_usable(page)
+        page.reload()
+        page.get_by_role("button", name="I agree").wait_for()
+    assert survey.posted == []
+
+
+def test_a_survey_is_taken_in_a_language_of_its_own(browser: Any, survey: SurveySite) -> None:
+    """The browser's language, where page and survey have it; and any other by choice, from right to left too."""
+    survey.posted.clear()
+    with visit(browser, survey, "languages", locale="de-CH") as page:
+        page.get_by_role("heading", name="Wo waren Sie?").wait_for()
+        assert page.evaluate("[document.title, document.documentElement.lang]") == ["Wo waren Sie?", "de"]
+        assert "noch niemand geprüft" in page.inner_text("main")
+        assert "Praxis; Wache." in unfolded(page)
+        page.get_by_label("Sprache").select_option("ar")
+        press(page, "أوافق")
+        page.get_by_label("حديقة").check()
+        shown = page.evaluate("[document.documentElement.lang, document.documentElement.dir, location.hash]")
+        assert shown == ["ar", "rtl", "#ar"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.get_by_label("اللغة").select_option("ko")
+        page.get_by_label("언어").wait_for()
+        # The survey has no Korean: its own words are shown, and said to be English.
+        assert page.locator("h1").get_attribute("lang") == "en"
+        page.get_by_label("park").check()
+        press(page, "답하기")
+        page.get_by_text("보냈습니다").wait_for()
+    assert len(survey.posted) == 1
+    with visit(browser, survey, "labels", locale="sv-SE") as page:
+        page.get_by_role("button", name="I agree").wait_for()
+        assert "Nobody has reviewed" not in page.inner_text("main")
 
 
 def go_to(page: Any, name: str) -> None:
@@ -301,7 +348,7 @@ def test_stopping_and_erasing(browser: Any, survey: SurveySite) -> None:
         page.get_by_text("Stop, or erase").click()
         press(page, "Erase what this device keeps")
         page.get_by_text("Erased. What was spent stays counted").wait_for()
-        assert "1.00 of epsilon" in page.get_by_text("Spent so far").inner_text()
+        assert "1 of epsilon" in page.get_by_text("Spent so far").inner_text()
     assert survey.posted == []
 
 
@@ -511,7 +558,7 @@ def test_terms_say_who_else_is_asked_and_how_long_a_page_must_be_open(
 ) -> None:
     with visit(browser, survey, name) as page:
         page.get_by_role("button", name="I agree").wait_for()
-        said = page.inner_text("main")
+        said = unfolded(page)
         is_usable(page)
     assert survey.collection(name).id.hex() in said.replace(" ", "")
     assert ("marks this survey as public" in said) is (name == "listed")

@@ -222,7 +222,6 @@ def test_a_publication_travels_and_shows_itself() -> None:
     assert repr(publication) == "Publication(2 batches, least n=1000, once, epsilon=1)"
     assert html.escape(publication.person()[0]) in publication._repr_html_()
     assert isinstance(publication, Publication)
-    assert "yours" in publication.person(yours=True)[0]
 
 
 def test_who_may_become_certain_is_told_so() -> None:

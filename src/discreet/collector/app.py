@@ -49,13 +49,14 @@ from discreet.collector.settings import Settings
 from discreet.collector.working import Workers
 from discreet.errors import DiscreetError
 from discreet.formats.attestation import Attestation
-from discreet.formats.publications import sentences_on_published
+from discreet.formats.publications import facts_on_published, sentences_on_published
 from discreet.formats.signing import plan_of
 from discreet.pictures.pages import render
-from discreet.protocol.collection import Collection, notice
+from discreet.protocol.collection import Collection
 from discreet.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
 from discreet.protocol.envelope import signers
 from discreet.protocol.frames import REPORTS
+from discreet.protocol.notice import notice
 
 _NONE = Refusal(401, "token", "this needs a token: Authorization: Bearer dsc_...")
 _OTHER = Refusal(403, "role", "this token does not allow that.")
@@ -152,6 +153,7 @@ def survey_page(collection: Collection, trust: Sequence[bytes]) -> str:
         collection=collection,
         notice=notice(collection),
         published=sentences_on_published(collection),
+        facts=json.dumps(facts_on_published(collection)),
         trust=" ".join(base64.b64encode(key).decode() for key in trust),
         limits=json.dumps(LIMITS),
     )

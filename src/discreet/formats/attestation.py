@@ -27,7 +27,8 @@ from discreet.pictures.pages import PageTable, render
 from discreet.privacy.audit import Audit
 from discreet.privacy.publication import Publication
 from discreet.privacy.verify import GroupVerification, Verification, verify
-from discreet.protocol.collection import Collection, notice
+from discreet.protocol.collection import Collection
+from discreet.protocol.notice import notice
 from discreet.risk.bounds.identification import identification_bounds
 
 USERS = 1000

@@ -11,7 +11,7 @@ from math import floor
 from pathlib import Path
 from typing import Any
 
-from discreet.core.guarantee import rounded_up
+from discreet.core.guarantee import rounded_down, sureness
 from discreet.errors import DiscreetError
 from discreet.files.paths import file_of
 from discreet.files.stored import look
@@ -19,6 +19,8 @@ from discreet.mechanisms import BlockMechanism, report_tables
 from discreet.privacy.publication import Publication
 from discreet.protocol.collection import FRESH, ONCE, PERMANENT, Collection, open_envelope, rebuild
 from discreet.protocol.envelope import signers
+from discreet.protocol.languages import BASE
+from discreet.protocol.wording import wording
 
 DOCUMENT = "_collection.json"
 """The name of the collection's envelope beside its sealed epochs."""
@@ -78,18 +80,51 @@ def _batches(collection: Collection, n: int, epochs: int) -> list[int]:
     return [n if collection.answers == PERMANENT else max(n // epochs, 1)] * min(epochs, _MOST)
 
 
-def sentences_on_published(collection: Collection) -> tuple[str, ...]:
-    """Return the sentences that people read before they answer, on what will be published."""
+def facts_on_published(collection: Collection) -> list[tuple[str, dict[str, float]]]:
+    """Return the sentences on what will be published, which people read before they answer, as keys and their parts.
+
+    The first one says it in brief; the others say all of it.
+    """
     publication = collection_publication(collection, rebuild(collection))
-    several = f"That is so of all your answers together, of which there are at most {most_answers(collection):,}."
-    return (
-        f"Estimates are published from at least {collection.least:,} answers together.",
-        *publication.person(yours=True),
-        *([several] if publication.answers == FRESH and not publication.none else []),
-        "The collector sees your report when it arrives, and has the promise above "
-        f"(epsilon = {rounded_up(publication.local)}). That it publishes nothing else is its own word: your device "
-        "can check what it sends, and not what becomes of it.",
-    )
+    brief: dict[str, float] = {"least": collection.least}
+    sentences: list[tuple[str, dict[str, float]]] = [("published.least", {**brief})]
+    reached = _reached(publication)
+    if not reached and not publication.simulated:
+        linked = publication.answers == PERMANENT and len(publication.batches) > 1
+        sentences += [("published.nothing", {}), *([("published.linked", dict[str, float]())] if linked else [])]
+    if reached and publication.answers == FRESH:
+        reached.append(("published.several", {"count": most_answers(collection)}))
+    sentences += reached
+    sentences.append(("published.word", {"epsilon": publication.local}))
+    surest = max((parts for key, parts in reached if "chance" in parts), key=lambda parts: parts["share"], default=None)
+    if any(key == "published.certain" for key, _ in reached):
+        return [("brief.certain", brief), *sentences]
+    return [("brief.nothing", brief) if surest is None else ("brief.published", {**brief, **surest}), *sentences]
+
+
+def _reached(publication: Publication) -> list[tuple[str, dict[str, float]]]:
+    """Return the sentences on how sure readers get, as in `Publication.person`; none where it promises nothing."""
+    figures = publication.figures()
+    if publication.none:
+        return []
+    sentences: list[tuple[str, dict[str, float]]] = []
+    for way in ("among", "towards"):
+        if figures[way] and figures[way]["sure"] < 1:
+            chance = floor((1 + 1e-9) / publication.chance)
+            sentences.append((f"published.{way}", {"share": figures[way]["sure"], "chance": chance}))
+        elif figures[way]:
+            sentences.append(("published.certain", {}))
+    if figures["towards"]:
+        # Certain is nobody, whatever floats say; and what is not lowered is rounded downwards.
+        least = float(rounded_down(min(100 * sureness(figures["floor"]), 99.0), 2)) / 100
+        sentences += [("published.floor", {"share": least}), ("published.open", {})]
+    return sentences
+
+
+def sentences_on_published(collection: Collection, language: str = BASE) -> tuple[str, ...]:
+    """Return the sentences that people read before they answer, on what will be published."""
+    words = wording(language)
+    return tuple(words.say(key, **parts) for key, parts in facts_on_published(collection)[1:])
 
 
 def folder_publication(folder: Path, mechanism: BlockMechanism) -> Publication | None:

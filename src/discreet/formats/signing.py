@@ -1,9 +1,10 @@
 """Signing: from a plan and terms to the envelope of a collection, and to its next version."""
 
 import os
+import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from discreet.protocol.collection import (
     FORMAT,
     ONCE,
     OPEN,
+    OPTIONAL,
     PERMANENT,
     SHORTEST_EPOCH,
     WITHDRAWN,
@@ -35,6 +37,7 @@ from discreet.protocol.collection import (
     rebuild,
 )
 from discreet.protocol.envelope import document_bytes, public_key, signed
+from discreet.protocol.languages import BASE
 from discreet.protocol.sampler import Sampler, SamplerError
 
 LARGEST_UNNAMED_LIFETIME = 8.0
@@ -68,6 +71,9 @@ class Terms:
         linkable: allow permanent reports that are as good as names.
         listed: whether collectors list it for everybody.
         page: whether people answer on a page; it is not in the document.
+        language: of the texts, and of the plan's labels.
+        question: that is asked; empty for the title.
+        languages: the texts in other languages; see `read_texts`.
     """
 
     name: str
@@ -87,6 +93,30 @@ class Terms:
     linkable: bool = False
     listed: bool = False
     page: bool = False
+    language: str = BASE
+    question: str = ""
+    languages: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def read_texts(path: Path) -> dict[str, Any]:
+    """Return the terms that a TOML file states of languages: that of the texts, the question, and other languages.
+
+    Raises:
+        ParameterError: if there is no such file, or anything else in it.
+        FieldError: if a text is empty or no text.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ParameterError(f"{path} must be a TOML file of texts, and cannot be read: {error}.") from None
+    if unknown := set(content) - {"language", "question", "languages"}:
+        raise ParameterError(
+            f"{path} must have language, question and tables such as [languages.de], and nothing else; "
+            f"{len(unknown)} more are in it."
+        )
+    return {"language": BASE, "question": "", "languages": {}} | {
+        name: OPTIONAL[name](name, content[name]) for name in content
+    }
 
 
 def new_key(path: str | Path) -> bytes:
@@ -178,8 +208,9 @@ def _sampler_of(mechanism: BlockMechanism) -> Sampler:
 
 def _plain_terms(terms: Terms) -> dict[str, Any]:
     names = ("name", "title", "purpose", "contact", "answers", "spread", "least", "retention", "simulated", "linkable")
-    marks = {"listed": True} if terms.listed else {}
-    return {**{name: getattr(terms, name) for name in names}, **marks, "collectors": list(terms.collectors)}
+    usual = {"listed": False, "language": BASE, "question": "", "languages": {}}
+    more = {name: getattr(terms, name) for name, plain in usual.items() if getattr(terms, name) != plain}
+    return {**{name: getattr(terms, name) for name in names}, **more, "collectors": list(terms.collectors)}
 
 
 def _sealed(fields: Mapping[str, Any], keys: Sequence[Ed25519PrivateKey]) -> bytes:
@@ -262,7 +293,7 @@ def _without_none(content: Any) -> Any:
 def terms_of(collection: Collection) -> Terms:
     """Return the terms of a collection, for a next version; ``people`` and ``page`` are not among them."""
     names = ("name", "title", "purpose", "contact", "answers", "epochs", "collectors", "lifetime", "late", "spread")
-    more = ("least", "retention", "simulated", "linkable", "listed")
+    more = ("least", "retention", "simulated", "linkable", "listed", "language", "question", "languages")
     return Terms(**{name: getattr(collection, name) for name in (*names, *more)})
 
 

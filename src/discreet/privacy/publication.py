@@ -160,26 +160,22 @@ which of two protected values is a person's; the chance that they get further is
 
     # What is said
 
-    def person(self, *, yours: bool = False) -> list[str]:
-        """Return the sentences for people: how sure whoever sees what is published gets of one person's value.
-
-        Args:
-            yours: whether the person is the reader.
-        """
+    def person(self) -> list[str]:
+        """Return the sentences for people: how sure whoever sees what is published gets of one person's value."""
         central = self.central
         if central is None:
             beyond = "" if self.simulated else " beyond the promise of each report"
             return [f"Of {self.shown} nothing is promised{beyond}: {self.none}."]
-        surest, whose = _surest(central), "yours" if yours else "a person's"
+        surest = _surest(central)
         # The condition that nobody has looked at stands before all else.
         condition = ""
         if self.answers == "unknown":
             condition = f"If these are {sum(self.batches):,} different people with one report each, "
         sees = f"{condition}whoever sees {self.shown}, however much they know of everybody else, can"
-        among = self._reach(surest.among, f"which of two protected values is {whose}")
+        among = self._reach(surest.among, "which of two protected values is a person's")
         sentences = [f"{sees} {among}."] if central.mechanism.domain.sensitive_count > 1 else []
         if surest.towards is not None:
-            towards = f"that a certain protected value is {whose}, and not a certain one that is not protected"
+            towards = "that a certain protected value is a person's, and not a certain one that is not protected"
             # Certain is nobody, whatever floats say.
             least = rounded_down(min(100 * sureness(central.curve_towards.floor(self.chance)), 99.0), 2)
             sentences += [

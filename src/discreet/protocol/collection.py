@@ -1,4 +1,4 @@
-"""Collections: a plan with its terms, signed, and what people are told of it.
+"""Collections: a plan with its terms, signed.
 
 Fields of a collection's document: what each must be, one check each.
 
@@ -13,15 +13,12 @@ A collection is a document of JSON bytes; its id is their SHA-256. The checks co
 its own (`discreet.protocol.envelope`): size, envelope and a trusted signature; format and fields; version, against
 what was seen before; epsilon, recomputed from the sampler's integers; what the application allows; the plan. The third
 and the fifth need a memory, so they are the caller's: `open_envelope` does the others.
-
-The sentences that people read before they answer, from what the sampler does and not from what the plan calls it.
 """
 
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import isfinite
 from typing import Any
@@ -31,7 +28,6 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.core.domain import Domain
-from discreet.core.guarantee import in_odds
 from discreet.core.labels import Grid, LabelSpace, Product
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
@@ -45,6 +41,15 @@ from discreet.protocol.envelope import (
     RebuiltError,
     opened,
     parsed,
+)
+from discreet.protocol.languages import (
+    BASE,
+    TAG,
+    SurveyTexts,
+    check_labels,
+    check_together,
+    checked_languages,
+    label_lists,
 )
 from discreet.protocol.sampler import Sampler, SamplerError, UnknownSamplerError
 
@@ -239,8 +244,13 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
 }
 FIELDS = ("format", *CHECKS)
 """The fields of every document, in the order in which they are checked."""
-OPTIONAL: dict[str, Callable[[str, Any], Any]] = {"listed": _mark}
-"""Fields that a document may have beside them, and is the same without; what is left out is false."""
+OPTIONAL: dict[str, Callable[[str, Any], Any]] = {
+    "listed": _mark,
+    "language": _fitting(TAG),
+    "question": _text,
+    "languages": checked_languages,
+}
+"""Fields that a document may have beside them: a mark, the language of its texts, a question, and other languages."""
 
 
 _KINDS = ("labels", "range", "product", "grid")
@@ -403,7 +413,6 @@ def _in_order(space: LabelSpace, value: Any) -> Any:
 
 # What doubles and their printing may add to epsilon.
 _MARGIN = 1 + 1e-9
-_MOST_NAMES = 6
 # Values under a plan with bots: a device looks at each of them, to see which bots there are.
 _MOST_WITH_BOTS = 1 << 18
 
@@ -436,6 +445,9 @@ class Collection:
         retention: days that sealed reports are kept.
         collectors: origins that reports may be sent to.
         listed: whether its author marks it as public, so that collectors list it for everybody.
+        language: of its texts.
+        question: that is asked; empty where the title is.
+        languages: texts in other languages, by language; see `texts`.
     """
 
     id: bytes
@@ -461,6 +473,9 @@ class Collection:
     retention: int
     collectors: tuple[str, ...]
     listed: bool = False
+    language: str = BASE
+    question: str = ""
+    languages: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Collection({self.name!r}, version {self.version}, {self.state}, id={self.id.hex()[:12]})"
@@ -502,23 +517,18 @@ class Collection:
         """Return the code of one value, without bots; see `discreet.protocol.collection.code_of`."""
         return code_of(self.domain, value)
 
+    def texts(self, language: str = "") -> SurveyTexts:
+        """Return the texts that people read: in a language if it has that, and otherwise in its own."""
+        texts = self.languages.get(language, {})
+        title, purpose = texts.get("title", self.title), texts.get("purpose", self.purpose)
+        question = texts.get("question", self.question) or title
+        return SurveyTexts(language if texts else self.language, title, purpose, question, texts.get("labels", {}))
+
     @property
     def sensitive_count(self) -> int:
         """Number of values that are protected for everybody."""
         size = self.domain.size
         return sum(min(stop, size) - min(start, size) for start, stop in self.sampler.sensitive)
-
-    @property
-    def protected(self) -> str:
-        """Names of the values that are protected for everybody; of many, the first ones and how many others."""
-        size, count = self.domain.size, self.sensitive_count
-        if count == size:
-            return f"all {size} values"
-        codes: list[int] = []
-        for start, stop in self.sampler.sensitive:
-            codes.extend(range(start, min(stop, size, start + _MOST_NAMES - len(codes))))
-        more = f"; and {count - len(codes)} more" if count > len(codes) else ""
-        return "; ".join(self.domain.names(np.array(codes, dtype=np.int64))) + more
 
     def check_plan(self) -> None:
         """Refuse a plan that is not of the sampler's size, or whose bots the coin does not look at.
@@ -538,6 +548,9 @@ class Collection:
         covered = sum(max(stop, size) - max(start, size) for start, stop in self.sampler.sensitive)
         if size + bots != self.sampler.size or covered != bots:
             raise PlanError("the plan in the collection must have the values and bots of its sampler, and has not.")
+        if self.languages:
+            tags = () if self.bots is None or self.bots.cell_of is not None else self.bots.tags
+            check_labels(self.languages, list(label_lists(self.plan, tags)))
 
 
 def open_envelope(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:
@@ -579,6 +592,7 @@ def read_document(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = F
     checked = {name: check(name, content[name]) for name, check in (CHECKS | OPTIONAL).items() if name in content}
     if checked["lifetime"] < checked["epsilon"]:
         raise FieldError("lifetime must be at least epsilon: otherwise nobody could answer.")
+    check_together(checked)
     if checked["state"] == OPEN and not is_known:
         refuse_invisible(content)
     return hashlib.sha256(document).digest(), checked
@@ -625,73 +639,3 @@ def rebuild(collection: Collection) -> BlockMechanism:
     if sampler != collection.sampler or mechanism.fingerprint != collection.fingerprint:
         raise RebuiltError("the plan must describe the mechanism of the sampler and the fingerprint, and it does not.")
     return mechanism
-
-
-_DAY = 86400
-_UNITS = ((_DAY, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
-
-
-def notice(collection: Collection) -> tuple[str, ...]:
-    """Return the sentences: the question and who asks, the protection and its limits, how often and until when."""
-    sentences = [
-        f"{_sentence(collection.title)} {_sentence(collection.purpose)} Questions: {_sentence(collection.contact)}",
-        *_protection(collection),
-        _how_often(collection),
-        f"Reports are sent to {', '.join(collection.collectors)} and kept for {_count(collection.retention, 'day')}; "
-        "that somebody reports, and when, is not hidden, and a report that was sent cannot be taken back: it bears no "
-        "name.",
-    ]
-    if collection.simulated:
-        sentences.insert(0, "This is a simulation: it protects nobody, and devices of people refuse it.")
-    if collection.state == WITHDRAWN:
-        sentences.insert(0, "This collection is withdrawn: devices stop and erase what they kept for it.")
-    return tuple(sentences)
-
-
-def _protection(collection: Collection) -> list[str]:
-    sampler, size = collection.sampler, collection.domain.size
-    bots = "" if collection.bots is None else " and whatever you mark as secret"
-    odds = in_odds(collection.epsilon)
-    sentences = [
-        f"Protected with epsilon = {collection.epsilon:g}: {collection.protected}{bots}; whatever a report says, none "
-        f"of these is more than e^{sampler.realised:.4g} times likelier to have caused it than any other value."
-        + (f" {odds}" if odds else "")
-    ]
-    if rest := size - collection.sensitive_count:
-        sentences.append(f"Not protected: {_count(rest, 'other value')} of {size}, which may be sent as they are.")
-    return sentences
-
-
-def _how_often(collection: Collection) -> str:
-    epochs = collection.epochs
-    when = f"from {_date(epochs.start)} to {_date(epochs.end)}"
-    most = f"at most {collection.lifetime:g} nats of epsilon in all"
-    if collection.answers == ONCE:
-        again = "" if collection.lifetime == collection.epsilon else " later versions may ask again, and"
-        return f"You answer once, {when};{again} under this name you spend {most}."
-    length, unit = next(unit for unit in _UNITS if epochs.seconds % unit[0] == 0)
-    often = f"Once in {_count(epochs.seconds // length, unit)}, {when}"
-    if collection.answers == FRESH:
-        return f"{often}, a new report is drawn from your answer, until you have spent {most}."
-    linkable = " Reports may be as good as names: whoever compares them can tell which come from one person."
-    return (
-        f"{often}, your answer is sent, and the same answer gives the same report; different answers spend {most}, "
-        "after which the last report is repeated. That and when your answer changes is not hidden."
-        + (linkable if collection.linkable else "")
-    )
-
-
-def _sentence(text: str) -> str:
-    text = text.strip()
-    return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
-
-
-def _date(seconds: int) -> str:
-    try:
-        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
-    except (ValueError, OverflowError, OSError):
-        return "the end of calendars"

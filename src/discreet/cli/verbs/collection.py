@@ -31,9 +31,12 @@ from discreet.errors import ParameterError
 from discreet.files.paths import COLLECTIONS, PAGES
 from discreet.files.writing import replacing
 from discreet.formats import signing
-from discreet.formats.signing import Terms, new_key, read_key
-from discreet.protocol.collection import Collection, Epochs, notice, open_envelope, rebuild
+from discreet.formats.signing import Terms, new_key, read_key, read_texts
+from discreet.protocol.collection import Collection, Epochs, open_envelope, rebuild
 from discreet.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, public_key, signers
+from discreet.protocol.languages import BASE
+from discreet.protocol.notice import notice
+from discreet.protocol.wording import LANGUAGES
 
 _ANSWERS = ("once", "fresh", "permanent")
 _DAY = 86400
@@ -90,13 +93,24 @@ class _Said(OptionGroup):
         "--page", is_flag=True, help="People answer on a page, which sends while it is open: no --spread."
     )
 
+    texts: Path | None = option(
+        "--texts", type=InputFile(), help="TOML: a question, and tables such as [languages.de]. [none]"
+    )
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        """The terms by name, with those of the file of texts in its place."""
+        terms = asdict(self)
+        texts = terms.pop("texts")
+        return terms if texts is None else {**terms, **read_texts(texts)}
+
     def first(self, title: str, name: str, *, simulated: bool) -> Terms:
         """Return the terms of a new collection.
 
         Raises:
             ParameterError: if people would not be told who asks what and how.
         """
-        terms: dict[str, Any] = {**asdict(self), "title": self.title or title}
+        terms: dict[str, Any] = {**self._given, "title": self.title or title}
         lacking = [one for one in ("title", "purpose", "contact", "answers", "collectors") if not terms[one]]
         if lacking:
             options = ", ".join(f"--{one.removesuffix('s') if one == 'collectors' else one}" for one in lacking)
@@ -110,8 +124,9 @@ class _Said(OptionGroup):
 
     def changes(self, before: Collection) -> dict[str, Any]:
         """Return the terms that were given, by the names that they have in `Terms`."""
-        # Nothing is said by a flag that is not there; of --unlisted something is.
-        terms = {one: part for one, part in asdict(self).items() if part or (one == "listed" and part is False)}
+        # Nothing is said by a flag that is not there; of --unlisted something is, and of a file of texts all.
+        kept = {"listed", "language", "question", "languages"}
+        terms = {one: part for one, part in self._given.items() if part or (one in kept and part is not None)}
         parts = {
             "start": terms.pop("start", None),
             "seconds": terms.pop("epoch", None),
@@ -205,13 +220,14 @@ def sign(plan: Path, said: _Said, by: _Signing, *, name: str, simulated: bool) -
 @collection.command()
 @click.argument("file", type=InputFile())
 @_TRUST
-def show(file: Path, *, trust: tuple[bytes, ...]) -> None:
+@click.option("--language", default=BASE, type=click.Choice(LANGUAGES), help="Of what people will read. [en]")
+def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
     """Check a signed collection in FILE, and print what people will read.
 
     Without --trust the keys that the file itself names are taken, which proves nothing of who signed.
     """
     found = opened_file(file, trust)
-    _show_collection(found, trusted=bool(trust))
+    _show_collection(found, trusted=bool(trust), language=language)
 
 
 @collection.command()
@@ -310,7 +326,10 @@ def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -
     return collection
 
 
-def _show_collection(collection: Collection, *, trusted: bool, output: Path | None = None) -> None:
+def _show_collection(
+    collection: Collection, *, trusted: bool, output: Path | None = None, language: str = BASE
+) -> None:
+    read = notice(collection, language)
     keys = [spelled_key(one) for one in signers(collection.envelope)]
     names = ("name", "version", "state", "listed", "answers", "epsilon", "lifetime", "fingerprint")
     facts: dict[str, Any] = {name: getattr(collection, name) for name in names} | {
@@ -319,10 +338,10 @@ def _show_collection(collection: Collection, *, trusted: bool, output: Path | No
         "trusted": trusted,
         "realised": collection.sampler.realised,
         "record_bytes": collection.sampler.codec.width,
-        "notice": list(notice(collection)),
+        "notice": list(read),
     }
     lines = [
-        *notice(collection),
+        *read,
         f"Version {collection.version} of {collection.name}, id {collection.id.hex()}; a report has "
         f"{facts['record_bytes']} bytes.",
         _LISTED if collection.listed else _UNLISTED,

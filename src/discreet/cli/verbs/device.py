@@ -21,8 +21,9 @@ from discreet.device import Device, Limits
 from discreet.device.sending import checked_proxy, fetch, post
 from discreet.errors import DataError, ParameterError
 from discreet.files.writing import replacing
-from discreet.protocol.collection import Collection, notice
+from discreet.protocol.collection import Collection
 from discreet.protocol.envelope import MOST_ENVELOPE_BYTES
+from discreet.protocol.notice import notice
 
 DEFAULT = "~/.local/share/discreet"
 _SETTINGS = "settings.json"

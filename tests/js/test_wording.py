@@ -1,0 +1,173 @@
+"""The sentences of the survey page and of notices: complete in every language, the same in both programs, and easy."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from survey_site import SurveySite
+
+from discreet.formats.publications import facts_on_published, sentences_on_published
+from discreet.protocol.envelope import public_key
+from discreet.protocol.notice import notice, sections
+from discreet.protocol.wording import LANGUAGES, plural, wording
+from programs import program
+
+JS = Path(__file__).resolve().parents[2] / "js"
+CATALOGUES = {path.stem: json.loads(path.read_text()) for path in (JS / "languages").glob("*.json")}
+ENGLISH = CATALOGUES["en"]
+MADE = ("heading", "left", "outcome", "refused", "published")
+"""Beginnings of keys of which the rest is put together when the page is shown."""
+MOST_WORDS = 120
+LEAST_EASE = 60
+
+
+@pytest.fixture(scope="module")
+def site() -> SurveySite:
+    found = SurveySite(origin="https://collect.example.org")
+    found.make()
+    return found
+
+
+@pytest.fixture(scope="module")
+def read_by_scripts(site: SurveySite, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the scripts of the page make of every collection, in every language."""
+    path = tmp_path_factory.mktemp("notices") / "envelopes.jsonl"
+    lines = [
+        {
+            "envelope": envelope.decode(),
+            "trusted": [public_key(site.key).hex()],
+            "facts": facts_on_published(site.collection(name)),
+        }
+        for name, envelope in site.envelopes.items()
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    command = [program("node"), "--no-warnings", "tests/notices.js", str(path)]
+    done = subprocess.run(command, cwd=JS, capture_output=True, text=True, check=True, timeout=60)
+    return dict(json.loads(done.stdout))
+
+
+def parts(sentence: str) -> list[str]:
+    return sorted(re.findall(r"\{\w+\}", sentence))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_language_is_complete(language: str, read_by_scripts: dict[str, Any]) -> None:
+    catalogue = CATALOGUES[language]
+    assert list(catalogue) == list(ENGLISH)
+    assert list(catalogue["sentences"]) == list(ENGLISH["sentences"])
+    for key, sentence in catalogue["sentences"].items():
+        assert parts(sentence) == parts(ENGLISH["sentences"][key]), key
+        assert sentence == sentence.strip() != "", key
+    categories = set(read_by_scripts["plurals"][language])
+    assert list(catalogue["units"]) == list(ENGLISH["units"])
+    for unit, forms in catalogue["units"].items():
+        assert set(forms) == categories | {"other"}, unit
+        assert "{n}" in forms["other"]
+    assert catalogue["dir"] == ("rtl" if language == "ar" else "ltr")
+    assert len(catalogue["separators"]) == 2
+    # Only the English text was reviewed by somebody who speaks it; whoever reviews another one changes this.
+    assert catalogue["reviewed"] is (language == "en")
+
+
+def test_there_are_no_other_languages_and_no_idle_sentences(read_by_scripts: dict[str, Any]) -> None:
+    assert set(CATALOGUES) == set(LANGUAGES) == set(read_by_scripts["plurals"])
+    texts = [path.read_text() for path in (JS / "survey").glob("*.js")]
+    package = JS.parent / "src" / "discreet"
+    texts += [(package / place).read_text() for place in ("protocol/notice.py", "formats/publications.py")]
+    named = set(re.findall(r'["`](\w+\.\w+)["`]', "\n".join(texts)))
+    assert {key for key in ENGLISH["sentences"] if key not in named and key.split(".")[0] not in MADE} == set()
+    known = {key.split(".")[0] for key in ENGLISH["sentences"]}
+    assert {key for key in named if key.split(".")[0] in known and key not in ENGLISH["sentences"]} == set()
+
+
+def test_notices_are_the_same_byte_for_byte(site: SurveySite, read_by_scripts: dict[str, Any]) -> None:
+    for name, found in zip(site.envelopes, read_by_scripts["collections"], strict=True):
+        collection = site.collection(name)
+        for language in LANGUAGES:
+            assert found[language]["sections"] == [list(one) for one in sections(collection, wording(language)).items()]
+            assert found[language]["published"] == list(sentences_on_published(collection, language))
+            texts = collection.texts(language)
+            shown = {"language": texts.language, "title": texts.title, "question": texts.question}
+            assert shown.items() <= found[language]["texts"].items()
+
+
+def test_plurals_are_those_of_unicode(read_by_scripts: dict[str, Any]) -> None:
+    for language, wanted in read_by_scripts["plurals"].items():
+        assert [plural(language, count) for count in range(len(wanted))] == wanted
+
+
+def test_a_notice_is_in_the_language_that_is_asked_for(site: SurveySite) -> None:
+    collection = site.collection("languages")
+    german, arabic, polish = (" ".join(notice(collection, language)) for language in ("de", "ar", "pl"))
+    assert "Wo waren Sie?" in german
+    assert "Was gesendet wird – Eine Meldung (2 Bytes)" in german
+    assert "Praxis; Wache." in german
+    assert "höchstens zu 74\u00a0% sicher" in german
+    # Every part keeps the direction of its own letters.
+    assert f"\u2068{site.origin}\u2069" in arabic
+    assert "Where were you?" in polish
+
+
+@pytest.mark.parametrize(
+    ("language", "number", "spelled"),
+    [("en", 1234567, "1,234,567"), ("de", 1234.5, "1.235"), ("fr", 10000, "10\u202f000"), ("pl", 0.0123401, "0,01235")],
+)
+def test_numbers_are_spelled_in_the_language_and_never_too_small(language: str, number: float, spelled: str) -> None:
+    assert wording(language).number(number) == spelled
+
+
+@pytest.mark.parametrize(
+    ("share", "spelled"),
+    [(0.5, "50%"), (0.55, "55%"), (0.57, "57%"), (0.7311, "74%"), (0.99, "99%"), (0.9911, "99.2%"), (0.9999, "100%")],
+)
+def test_shares_are_rounded_up(share: float, spelled: str) -> None:
+    assert wording().percent(share) == spelled
+
+
+# How easy the English is
+
+
+def syllables(word: str) -> int:
+    """Groups of vowels, without a last e, es or ed that is not spoken; one at least."""
+    spoken = re.sub(r"(?<=[^laeiouy])e$|(?<=[^aeiouycghsxz])es$|(?<=[^taeiouyd])ed$", "", word.lower())
+    return max(1, len(re.findall(r"[aeiouy]+", spoken)))
+
+
+def reading_ease(text: str) -> float:
+    """Flesch's formula: 206.835 - 1.015 words per sentence - 84.6 syllables per word; 60 is plain English."""
+    words = re.findall(r"[A-Za-z][A-Za-z'-]*", re.sub(r"\{\w+\}", "9", text))
+    sentences = len(re.findall(r"[.!?…](?:\s|$)", text))
+    return 206.835 - 1.015 * len(words) / sentences - 84.6 * sum(map(syllables, words)) / len(words)
+
+
+def test_reading_ease_is_what_others_compute() -> None:
+    counts = {"the": 1, "looked": 1, "marked": 1, "places": 2, "without": 2, "a": 1, "people": 2, "protected": 3}
+    assert {word: syllables(word) for word in counts} == counts
+    assert reading_ease("The cat sat on the mat.") == pytest.approx(116.1, abs=0.1)
+    hard = "Utility-optimized obfuscation necessitates considerable mathematical sophistication of administrators."
+    assert reading_ease(hard) < 0
+
+
+def test_english_is_plain() -> None:
+    sentences = [one for one in ENGLISH["sentences"].values() if one[-1] in ".!?…"]
+    assert reading_ease(" ".join(sentences)) >= LEAST_EASE
+    # The hardest group of sentences too.
+    for group in {key.split(".")[0] for key in ENGLISH["sentences"]} - {"heading"}:
+        some = [one for key, one in ENGLISH["sentences"].items() if key.startswith(f"{group}.") and one[-1] in ".!?…"]
+        assert reading_ease(" ".join(some)) >= LEAST_EASE, group
+
+
+def test_what_people_read_first_is_short_and_plain(site: SurveySite, read_by_scripts: dict[str, Any]) -> None:
+    """In at most 120 words, headings among them: what is sent, protected, not protected, and published."""
+    for name, found in zip(site.envelopes, read_by_scripts["collections"], strict=True):
+        short = found["en"]["brief"]
+        assert [part for part, _ in short] == ["sent", "protected", "not", "published"]
+        said = [
+            *(ENGLISH["sentences"][f"heading.{part}"] for part, _ in short),
+            *(line for _, some in short for line in some),
+        ]
+        assert len(" ".join(said).split()) <= MOST_WORDS, name
+        assert reading_ease(" ".join(line for _, some in short for line in some)) >= LEAST_EASE
