@@ -80,7 +80,7 @@ def test_bad_rows_are_said(files: Files) -> None:
         )
         facts = told("estimate", *options, "--bad-rows", 0.01)
         assert (facts["n"], facts["left_out"]) == (600, {reason: 2})
-        assert f"Left out: 2 rows that {reason}." in done("estimate", *options, "--bad-rows", 0.01)
+        assert f"Rows left out that {reason}: 2." in done("estimate", *options, "--bad-rows", 0.01)
 
 
 def test_what_the_system_refuses_is_one_sentence(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,4 +164,4 @@ def test_stamped_files_need_no_word(files: Files) -> None:
     assert "are no reports of this form" in refusal("stamp", files.plan, rewritten, "-o", output, "--force")
     assert "more than the share" in refusal("stamp", files.plan, rewritten, "-o", output, "--force", "--bad-rows", 0.5)
     shown = done("stamp", files.plan, rewritten, "-o", output, "--force", "--bad-rows", 1)
-    assert "Left out: 600 rows that are no reports of this form." in shown
+    assert "Rows left out that are no reports of this form: 600." in shown

@@ -83,7 +83,7 @@ def test_rows_with_missing_values_are_counted_or_refused(tables: list[object]) -
         path.write_text(path.read_text() + ",place 3\n")
         assert "missing" in refusal("risk", *tables)
         assert told("risk", *tables, "--missing", "drop")[name] == 1
-    assert "1 rows of the known table are left out" in done("risk", *tables, "--missing", "drop")
+    assert "Left out of the known table: 1 row in which" in done("risk", *tables, "--missing", "drop")
 
 
 def test_tables_that_do_not_fit(tables: list[object], tmp_path: Path) -> None:

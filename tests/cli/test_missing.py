@@ -43,7 +43,7 @@ def test_rows_without_a_value_are_refused_or_counted(tmp_path: Path) -> None:
     codes, facts = clear(tmp_path, LABELS, table, "--missing", "drop")
     assert (codes, facts["reports"], facts["left_out"]) == ([0, 1], 2, {"have no value": 2})
     text = done("obfuscate", path, table, "-o", tmp_path / "r.jsonl", "--missing", "drop")
-    assert "Left out: 2 rows that have no value." in text
+    assert "Rows left out that have no value: 2." in text
 
 
 def test_missing_values_stand_for_a_label(tmp_path: Path) -> None:

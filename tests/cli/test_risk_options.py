@@ -135,7 +135,7 @@ def left_out(inputs: Inputs, form: str) -> None:
     assert "are missing" in refusal("risk", *inputs.base(form))
     facts = told("risk", *inputs.base(form), "--missing", "drop")
     assert (facts["rows_left_out"], facts["users"]) == (2, 30)
-    assert "2 rows are left out" in done("risk", *inputs.base(form), "--missing", "drop")
+    assert "Left out: 2 rows in which" in done("risk", *inputs.base(form), "--missing", "drop")
 
 
 def refuses_all_but(text: str, *more: object) -> Callable[[Inputs, str], None]:
@@ -301,7 +301,7 @@ def test_who_is_left_out_is_told(inputs: Inputs) -> None:
     with inputs.events.open("a") as file:
         file.write("once,place 1,3,5,1\n")
     assert told("risk", *inputs.base(TRACES))["users_left_out"] == 1
-    assert "1 of 31 users are left out" in done("risk", *inputs.base(TRACES))
+    assert "Left out: 1 of 31 users" in done("risk", *inputs.base(TRACES))
 
 
 def test_a_row_per_person_is_refused_and_what_is_advised_works(inputs: Inputs) -> None:

@@ -180,7 +180,7 @@ def test_evidence_says_of_what_and_how_it_was_made(tmp_path: Path) -> None:
     assert all(
         word in page for word in (files[0]["sha256"], "Rows read: 481; left out: 1.", "above the limit of 0.001")
     )
-    assert "1 rows are left out" in " ".join(facts["conditions"])
+    assert "left out: 1 row in which" in " ".join(facts["conditions"])
     assert ("Each user is assumed" in page) == (len(facts["attacks_tried"]) == 3)
     alone = told("risk", table, "--missing", "drop", "--alone")["conditions"]
     assert not any("Each user is assumed" in condition for condition in alone)

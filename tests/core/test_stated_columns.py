@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.core.result_table import ResultColumn, rows_of, text_column
+from discreet.core.result_table import ResultColumn, number_of, rows_of, text_column
 from discreet.results.estimate import Estimate
 from running import run
 
@@ -77,3 +77,8 @@ def test_columns_say_where_they_are_shown() -> None:
         ["a", "yes", "25.0%", "<1e-14"],
         ["b", "no", "50.0%", "0.04"],
     ]
+
+
+def test_one_has_a_singular() -> None:
+    assert [number_of(count, "row") for count in (0, 1, 1200)] == ["0 rows", "1 row", "1,200 rows"]
+    assert [number_of(count, "class", "classes") for count in (1, 2)] == ["1 class", "2 classes"]

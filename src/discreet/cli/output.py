@@ -411,7 +411,7 @@ def _built_in(value: Any) -> Any:
 
 def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
     """Return a sentence for each reason for which rows were left out."""
-    return [f"Left out: {count:,} rows that {reason}." for reason, count in left_out.items()]
+    return [f"Rows left out that {reason}: {count:,}." for reason, count in left_out.items()]
 
 
 def written(*files: Path | None) -> list[str]:

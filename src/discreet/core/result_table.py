@@ -136,6 +136,11 @@ def facts_as_html(title: str, facts: Mapping[str, str], below: str) -> str:
     return as_html(title, [["figure", "value"], *([name, value] for name, value in facts.items())], below)
 
 
+def number_of(count: int, noun: str, nouns: str = "") -> str:
+    """Return a number with its noun, in the plural (with an s unless given) but of 1."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
 def spelled_p_value(p_value: float, *, sign: bool = False) -> str:
     """Return a p-value as it is shown; below what is worked out, as less than that.
 

@@ -17,9 +17,8 @@ so a candidate who has none of the probe's features scores its constant, the *fl
 once. Weights and counts are at least 1.
 
 Reports are matched by likelihood: the features of one *report* are the values in its block, the weights are a
-candidate's visits to them, and the sum t of these scores ln(1 + contrast t / total), total the candidate's visits, or
-ln(t / total / floor) for a report in clear (contrast 0), in units. A probe is then several reports, whose scores add
-up.
+candidate's visits to them, and the sum t of these scores ln(1 + contrast t / total), in units, with a total for each
+candidate. A probe is then several reports, whose scores add up.
 """
 
 import threading
@@ -145,24 +144,20 @@ def _add_row(index: Any, queries: Any, row: int, sums: _Ints, touched: _Numbers)
 
 
 @compiled()
-def _worth(hits: int, total: int, contrast: float, floor: float, scale: float) -> int:
-    share = hits / total
-    if contrast > 0.0:
-        return round(log1p(contrast * share) * scale)
-    # As a difference of rounded numbers, so that the floor cancels exactly.
-    return round(log(max(share, floor)) * scale) - round(log(floor) * scale)
+def _worth(hits: int, total: float, contrast: float, scale: float) -> int:
+    return round(log1p(contrast * (hits / total)) * scale)
 
 
 @compiled()
 def _add_reports(parts: Any, probe: int, room: Any) -> int:
     _, index, queries, worth = parts
-    reports, contrasts, totals, floor, scale = worth
+    reports, contrasts, totals, scale = worth
     sums, touched, hits, here = room[:4]
     count = 0
     for report in range(reports[probe], reports[probe + 1]):
         for i in range(_add_row(index, queries, report, hits, here)):
             owner = here[i]
-            gain = _worth(hits[owner], totals[owner], contrasts[report], floor, scale)
+            gain = _worth(hits[owner], totals[owner], contrasts[report], scale)
             hits[owner] = 0
             if gain > 0:
                 touched[count] = owner
@@ -314,7 +309,7 @@ def _sum_of_pair(index: Any, queries: Any, row: int, owner: int) -> int:
 def score_pairs(parts: Any, probes: _Ints, owners: _Ints, scores: _Ints) -> None:
     """Write the scores of pairs of a probe and a candidate."""
     constants, index, queries, worth = parts
-    reports, contrasts, totals, floor, scale = worth
+    reports, contrasts, totals, scale = worth
     for i in range(probes.size):
         probe, owner = probes[i], owners[i]
         scores[i] = constants[probe]
@@ -324,7 +319,7 @@ def score_pairs(parts: Any, probes: _Ints, owners: _Ints, scores: _Ints) -> None
         for report in range(reports[probe], reports[probe + 1]):
             hits = _sum_of_pair(index, queries, report, owner)
             if hits:
-                scores[i] += max(_worth(hits, totals[owner], contrasts[report], floor, scale), 0)
+                scores[i] += _worth(hits, totals[owner], contrasts[report], scale)
 
 
 # A task has sums and counts of its own, so there are few of them; their number does not depend on the threads.
@@ -347,9 +342,8 @@ class Problem:
         index: offsets ``(features + 1,)``, owners int32, ascending for each feature, and weights.
         queries: offsets ``(m + 1,)`` (or one row per report), features int32, and counts.
         reports: offsets ``(m + 1,)`` of each probe's reports; empty if scores are plain sums.
-        contrasts: one per report; see the module.
-        totals: ``(n,)`` events known of each candidate; with reports only.
-        floor: the least probability; with reports only.
+        contrasts: one per report.
+        totals: ``(n,)`` weights by which the sums of each candidate are divided; with reports only.
         scale: units per nat; with reports only.
     """
 
@@ -360,14 +354,13 @@ class Problem:
     queries: tuple[_Ints, _Numbers, _Numbers]
     reports: _Ints = field(default_factory=_none(np.int64))
     contrasts: _Floats = field(default_factory=_none(np.float64))
-    totals: _Ints = field(default_factory=_none(np.int64))
-    floor: float = 1.0
+    totals: _Floats = field(default_factory=_none(np.float64))
     scale: float = 1.0
 
     @property
     def parts(self) -> tuple[Any, ...]:
         """The arrays in the order in which kernels take them."""
-        worth = self.reports, self.contrasts, self.totals, self.floor, self.scale
+        worth = self.reports, self.contrasts, self.totals, self.scale
         return self.constants, self.index, self.queries, worth
 
     @property

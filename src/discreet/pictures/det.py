@@ -216,13 +216,10 @@ def precision_chart(
         for line in lines
         for place in np.unique(np.linspace(0, len(line.recall) - 1, _STEPS).astype(np.int64))
     ]
-    x = (
-        alt.X("x:Q")
-        .scale(domain=[0, 1])
-        .axis(alt.Axis(format="~%"))
-        .title("recall: of the known users' traces, named right")
-    )
-    y = alt.Y("y:Q").scale(domain=[0, 1]).axis(alt.Axis(format="~%")).title("precision: of the names, right")
+    # More labels than these run into each other.
+    shares, axis = alt.Scale(domain=[0, 1]), alt.Axis(format="~%", tickCount=5)
+    x = alt.X("x:Q").scale(shares).axis(axis).title("recall: of the known users' traces, named right")
+    y = alt.Y("y:Q").scale(shares).axis(axis).title("precision: of the names, right")
     tips = [alt.Tooltip("name:N"), *(alt.Tooltip(f"{axis}:Q", format=".2%", title=name) for axis, name in _RATES)]
     colour = _colour(alt, [line.name for line in lines])
     curve = alt.Chart(records_of(records)).mark_line(strokeWidth=2)

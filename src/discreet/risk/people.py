@@ -23,7 +23,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_share, checked_whole
 from discreet.core.random import RandomSource
-from discreet.core.result_table import Cells, ResultColumn, ResultTable, rows_of, text_column
+from discreet.core.result_table import Cells, ResultColumn, ResultTable, number_of, rows_of, text_column
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.risk.bounds.identification import identification_bounds
@@ -129,7 +129,7 @@ class PeopleRisk(ResultTable):
     @property
     def heading(self) -> str:
         """The number of people and classes."""
-        return f"{self.people:,} people in {self.classes:,} classes of {', '.join(self.names)}"
+        return f"{_people(self.people)} in {number_of(self.classes, 'class', 'classes')} of {', '.join(self.names)}"
 
     def stated(self) -> list[ResultColumn]:
         """Return the columns: attacker, mean, worst and share above the limit; nan where there is none."""
@@ -149,8 +149,8 @@ class PeopleRisk(ResultTable):
         """The result in sentences for a report."""
         shares = ", ".join(f"{size}: {share:.2%}" for size, share in self.below.items())
         lines = [
-            f"The smallest class has k = {self.k:,} people; {self.uniques:,} people ({self.uniques / self.people:.2%}) "
-            f"are alone in theirs. People in classes of fewer than {shares}."
+            f"The smallest class has k = {_people(self.k)}. Alone in their class: {_people(self.uniques)} "
+            f"({self.uniques / self.people:.2%}). People in classes of fewer than {shares}."
         ]
         if self.suppressed:
             total = self.suppressed + self.people
@@ -184,13 +184,13 @@ class PeopleRisk(ResultTable):
             return []
         low, high = self.presence
         lines = [
-            f"In the population the smallest of these classes has {self.k_map:,} people (k-map); being in the table is "
+            f"In the population the smallest of these classes has {_people(self.k_map)} (k-map); being in the table is "
             f"told with probability {low:.4g} to {high:.4g} (delta-presence)."
         ]
         if self.outside:
             lines.append(
-                f"{self.outside:,} people are in classes of which the population has fewer than the table, so that it "
-                "lacks some of them; there the table's number counts."
+                f"In classes of which the population has fewer than the table: {_people(self.outside)}. So it lacks "
+                "some of them; there the table's number counts."
             )
         return lines
 
@@ -205,15 +205,19 @@ class PeopleRisk(ResultTable):
             return [f"{start}: everybody counts as alone there."]
         return [
             f"If the table is a random {one.fraction:.3g} of the population, and that is as Pitman's model says, "
-            f"{one.uniques.value:,.0f} people of the table are alone in it ({level} limits {one.uniques.low:,.0f} to "
-            f"{one.uniques.high:,.0f}), and the mean of 1/F is {one.risk.value:.4g} ({one.risk.low:.4g} to "
-            f"{one.risk.high:.4g}). Limits are about chance, not about the model; the negative binomial figures, as "
-            "other tools print them, can be several times too low."
+            f"the number of people of the table who are alone in it is {one.uniques.value:,.0f} ({level} limits "
+            f"{one.uniques.low:,.0f} to {one.uniques.high:,.0f}), and the mean of 1/F {one.risk.value:.4g} "
+            f"({one.risk.low:.4g} to {one.risk.high:.4g}). Limits are about chance, not about the model; the negative "
+            "binomial figures, as other tools print them, can be several times too low."
         ]
 
 
 _PROSECUTOR, _JOURNALIST, _MARKETER = "prosecutor", "journalist", "marketer"
 _PITMAN, _NEGATIVE_BINOMIAL = "journalist, Pitman's model", "journalist, negative binomial"
+
+
+def _people(count: int) -> str:
+    return number_of(count, "person", "people")
 
 
 def _reader(column: str) -> str:

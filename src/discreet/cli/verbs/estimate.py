@@ -42,7 +42,7 @@ from discreet.cli.output import (
 from discreet.cli.publications import Publishing, Statement, weighed_cells
 from discreet.core.grouping import Grouping
 from discreet.core.reports import Reports
-from discreet.core.result_table import objects, rows_of, text_column
+from discreet.core.result_table import number_of, objects, rows_of, text_column
 from discreet.core.tally import Tally
 from discreet.engines import LocalEngine
 from discreet.engines.engine import Engine
@@ -452,5 +452,5 @@ def _groups_parts(estimates: GroupedEstimate, shown: Showing) -> Iterator[str | 
         yield noise
     if estimates.left_out[0]:
         few, people = estimates.left_out
-        noun = "group" if few == 1 else "groups"
-        yield f"Left out: {few:,} {noun} with fewer than {estimates.minimum} reports ({people:,} reports)."
+        small, sent = number_of(few, "group"), number_of(people, "report")
+        yield f"Left out: {small} with fewer than {estimates.minimum} reports ({sent})."

@@ -11,6 +11,7 @@ import click
 from discreet.cli.options import OptionGroup, option, progress_bar, refuse_idle
 from discreet.cli.output import Fact, InputFile, Table, built_ins, record_of
 from discreet.core.domain import Domain
+from discreet.core.result_table import number_of
 from discreet.core.traces import Split
 from discreet.risk.linkage import Linkage
 from discreet.tables.events import asked_columns, read_linked
@@ -81,7 +82,7 @@ def linkage_parts(found: Linkage, split: Split) -> list[str | Table]:
     """Return the table of outcomes and the sentences."""
     sides = (("release", split.target.left_out), ("known table", split.training.left_out))
     left_out = [
-        f"{rows:,} rows of the {side} are left out, since a user, an event or a time is missing in them."
+        f"Left out of the {side}: {number_of(rows, 'row')} in which a user, an event or a time is missing."
         for side, rows in sides
         if rows
     ]

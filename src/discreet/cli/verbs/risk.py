@@ -39,6 +39,7 @@ from discreet.core.columns import reals
 from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
+from discreet.core.result_table import number_of
 from discreet.core.traces import Split, Traces, split_of
 from discreet.errors import ParameterError
 from discreet.files.paths import is_url, shown
@@ -396,18 +397,18 @@ def _conditions(found: _Found, record: Mapping[str, Any]) -> list[str]:
         said += ["The bounds hold for every attack, on average over users."]
         said += filter(None, (found.bounds.attribution_sentence, found.bounds.condition_sentence))
     said += [f"Intervals hold with confidence {found.level:.0%}, for users like these."]
-    for what, reason in (("rows", "something is missing in them"), ("users", "they have too few events")):
-        if count := record[f"{what}_left_out"]:
-            said += [f"{count:,} {what} are left out, since {reason}; nothing is said of them."]
+    for what, reason in (("row", "in which something is missing"), ("user", "with too few events")):
+        if count := record[f"{what}s_left_out"]:
+            said += [f"Nothing is said of what is left out: {number_of(count, what)} {reason}."]
     return said
 
 
 def _assessment_parts(assessment: _Found, split: Split, knowledge: str, read: Traces) -> Iterator[str | Table]:
     """Yield the attack, the table of measured and bounding numbers, and the sentences."""
     if read.left_out:
-        yield f"{read.left_out:,} rows are left out, since a user, an event or a time is missing in them."
+        yield f"Left out: {number_of(read.left_out, 'row')} in which a user, an event or a time is missing."
     if users := read.users - split.target.users:
-        yield f"{users:,} of {read.users:,} users are left out, who have too few events; nothing is said of them."
+        yield f"Left out: {users:,} of {number_of(read.users, 'user')}, for too few events; nothing is said of them."
     yield f"{split.target!r}; attack: {assessment.attack}; the attacker knows {knowledge}"
     yield Table("Identification risk", *measured(assessment))
     if isinstance(assessment, TraceAssessment) and len(assessment.tried) > 1:

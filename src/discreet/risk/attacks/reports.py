@@ -2,33 +2,43 @@
 
 Each user sends one event, or some, through a mechanism, and the attacker compares every report with what it knows of
 every user. A block A is 1 + c pi_i(A) times as likely to come from user i as to be noise, with c = e^eps - 1 and pi_i
-the shares of the user's visits in training; a value x in clear comes from them with probability pi_i(x). Both are known
-up to a factor that is the same for all users.
+the shares of the user's visits in training; a value x in clear comes from them with probability pi_i(x).
+
+People also do what they were never seen to do, and the less so the more is known of them. So m visits of anybody, with
+the shares p of all visits, are added to the n_i of each user:
+
+    pi_i(A) = n_i(A) / (n_i + m) + lambda p(A),
+
+with lambda the mean of m / (n_i + m), for all users alike: so those who share nothing with a report tie. m is chosen
+from what is known alone: the last known events of each user are likeliest, given the earlier ones, under it. A report
+counts the log-likelihood ratio of a user to anybody, whose shares are p.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, IntArray
-from discreet.core.checks import checked_between, checked_share
+from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.checks import checked_share
 from discreet.core.random import RandomSource
-from discreet.core.reports import Reports, check_same_plan
-from discreet.core.traces import Split, Traces
+from discreet.core.reports import Reports
+from discreet.core.traces import Split, Traces, by_lengths
 from discreet.errors import DataError
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
-from discreet.risk.attacks.features import KeyCounts
 from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, match, match_rows, visits
 from discreet.risk.scores import Scores
 
 UNIT = 2.0**-40
 """Of the scores of reports, in nats: a small epsilon makes likelihoods that differ by little."""
 
+ADDED = (0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 300.0, 1000.0)
+"""Numbers m of visits of anybody that are tried."""
+
 _MOST_MEMBERS = 500_000_000
 _PER_VISIT = 1 << 30
+_TINY = 1e-100
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -71,12 +81,11 @@ class OneReport:
         return theta * self.truth.success(k) + (1 - theta) * min(k / self.truth.n, 1.0)
 
 
-def one_report(split: Split, *, zero: float = SMALLEST, threads: int | None = None) -> OneReport:
+def one_report(split: Split, *, threads: int | None = None) -> OneReport:
     """Attack the first event of each target, told or replaced by noise, by the visits of each user.
 
     Args:
         split: training and target; every user needs an event in the target.
-        zero: what probabilities of 0 become.
         threads: as for `match`.
 
     Raises:
@@ -89,7 +98,7 @@ def one_report(split: Split, *, zero: float = SMALLEST, threads: int | None = No
         0.19
     """
     first = Split(split.training, split.target.first(1))
-    return OneReport(match(visits(first, zero=zero), threads=threads))
+    return OneReport(match(visits(first), threads=threads))
 
 
 def match_reports(
@@ -97,7 +106,6 @@ def match_reports(
     mechanism: BlockMechanism | Channel,
     *,
     events: int = 1,
-    zero: float = SMALLEST,
     random: RandomSource | None = None,
     threads: int | None = None,
 ) -> Scores:
@@ -107,7 +115,6 @@ def match_reports(
         split: training and target, in the codes of the mechanism's domain.
         mechanism: any, or a channel.
         events: how many each user sends (all of them, if fewer), with fresh noise.
-        zero: what the probability of a value in clear becomes where it is 0.
         random: the words for the reports; None for fresh ones.
         threads: as for `match`.
 
@@ -119,12 +126,10 @@ def match_reports(
         >>> match_reports(split, mechanism, random=dc.SeededRandom(1)).success()
         0.78
     """
-    reports, owners = _sent(split.target, mechanism, events, random)
-    if mechanism.is_explicit:
-        rows, users = _channel_rows(split.training, mechanism.channel(), reports, owners, checked_between("zero", zero))
-        return replace(match_rows(rows, users, split.training.users), unit=UNIT)
-    matcher = report_matcher(split.training, BlockMechanism.checked(mechanism), reports, owners, zero=zero)
-    return match(matcher, threads=threads)
+    if not mechanism.is_explicit:
+        return match(reports_matcher(split, mechanism, events=events, random=random), threads=threads)
+    rows, users = _channel_rows(split, mechanism.channel(), events, random)
+    return replace(match_rows(rows, users, split.training.users), unit=UNIT)
 
 
 def reports_matcher(
@@ -132,102 +137,115 @@ def reports_matcher(
 ) -> Matcher:
     """Let each user send their first events in the target through a mechanism; return the matcher of the reports.
 
-    Raises:
-        DataError: if the traces are not in the mechanism's codes.
-        ParameterError: if it is a matrix, whose reports are compared by `match_reports` alone.
-    """
-    reports, owners = _sent(split.target, mechanism, events, random)
-    return report_matcher(split.training, BlockMechanism.checked(mechanism), reports, owners)
-
-
-def _sent(
-    target: Traces, mechanism: BlockMechanism | Channel, events: int, random: RandomSource | None
-) -> tuple[Reports, IntArray]:
-    """Return reports of the first events of each user, and whose they are."""
-    sent = target.first(events)
-    reports = mechanism.obfuscate_codes(_fitting(sent, mechanism).events, random=random)
-    return reports, np.repeat(np.arange(sent.users), sent.lengths)
-
-
-def report_matcher(
-    training: Traces, mechanism: BlockMechanism, reports: Reports, owners: Any, *, zero: float = SMALLEST
-) -> Matcher:
-    """Score reports by their likelihood given each user's visits, in nats.
-
     Args:
-        training: what is known of the users, in the codes of the mechanism's domain.
+        split: training and target, in the codes of the mechanism's domain.
         mechanism: any; values with promises of their own weigh as much less as their contrasts are smaller.
-        reports: of which those of one user are a probe.
-        owners: ``(r,)`` whose each report is, ascending.
-        zero: what the probability of a value in clear becomes where it is 0.
+        events: how many each user sends (all of them, if fewer), with fresh noise.
+        random: the words for the reports; None for fresh ones.
 
     Raises:
-        DataError: if the reports' blocks are too large to be listed, or owners do not fit.
-        MismatchError: if the reports belong to another plan.
+        DataError: if the traces are not in the mechanism's codes, or the reports' blocks are too large to be listed.
+        ParameterError: if it is a matrix, whose reports are compared by `match_reports` alone.
     """
     from discreet.kernels.events import invert
     from discreet.kernels.matching import Problem
 
-    check_same_plan({mechanism.fingerprint, reports.fingerprint})
-    known = counted_visits(_fitting(training, mechanism))
-    weights, whole = _contrasting(known, mechanism)
-    users, rows = _grouped(owners, reports.n, training.users)
-    floor = np.int64(np.rint(np.log(checked_between("zero", zero)) / UNIT))
-    in_clear = np.zeros(reports.n, dtype=np.int64) if reports.in_clear is None else reports.in_clear.astype(np.int64)
-    offsets, features = _listed(mechanism, reports)
+    checked, training = BlockMechanism.checked(mechanism), split.training
+    added, weight = added_visits(split, events)
+    reports, users, rows = _sent(split.target, checked, events, random)
+    known, each = counted_visits(training), _worth_of_visits(checked)
+    counts, whole = (known.counts, 1) if each is None else (known.counts * each[known.keys], _PER_VISIT)
+    offsets, features = _listed(checked, reports)
+    visited = np.bincount(training.events, minlength=training.event_count) * (1 if each is None else each)
+    # A block may be empty.
+    inside = np.where(np.diff(offsets), np.add.reduceat(np.append(visited[features], 0), offsets[:-1]), 0)
+    inside = inside / max(len(training) * whole, 1)
+    # A value in clear is never noise.
+    noise = np.ones(reports.n) if reports.in_clear is None else np.where(reports.in_clear, 0.0, 1.0)
+    contrasts = np.where(noise > 0, checked.contrast, 1.0)
+    # What nobody was seen with does not tell users apart.
+    anybody = np.maximum(noise + contrasts * inside, _TINY)
+    strangers = np.maximum(noise + weight * contrasts * inside, weight * _TINY)
     return Matcher(
         Problem(
             users=users,
             candidates=training.users,
-            constants=np.add.reduceat(in_clear, rows[:-1]) * floor,
+            constants=np.add.reduceat(np.rint(np.log(strangers / anybody) / UNIT).astype(np.int64), rows[:-1]),
             index=invert(
-                training.event_count, [(known.offsets, known.keys.astype(np.int32), weights)], weights.dtype.type
+                training.event_count, [(known.offsets, known.keys.astype(np.int32), counts)], counts.dtype.type
             ),
             queries=(offsets, features, np.ones(len(features), dtype=np.int32)),
             reports=rows,
-            contrasts=np.where(in_clear > 0, 0.0, mechanism.contrast),
-            totals=training.lengths * whole,
-            floor=zero,
+            contrasts=contrasts / strangers,
+            totals=((training.lengths + added) * whole).astype(np.float64),
             scale=1 / UNIT,
         ),
         UNIT,
     )
 
 
-def _contrasting(known: KeyCounts, mechanism: BlockMechanism) -> tuple[AnyArray, int]:
-    """Return the counts of visits as a block counts them, and what one visit counts where that is most.
+def _sent(
+    target: Traces, mechanism: BlockMechanism | Channel, events: int, random: RandomSource | None
+) -> tuple[Reports, IntArray, IntArray]:
+    """Return reports of the first events of each user, the users who have some, and the rows where theirs begin."""
+    if target.event_count != mechanism.domain.size:
+        raise DataError(
+            f"the traces have {target.event_count} different events, the mechanism's domain {mechanism.domain.size}; "
+            "give the domain to Traces.of."
+        )
+    sent = target.first(events)
+    if not len(sent):
+        raise DataError("no user has an event in the target; split the traces elsewhere.")
+    users = np.flatnonzero(sent.lengths)
+    return mechanism.obfuscate_codes(sent.events, random=random), users, np.append(sent.offsets[users], len(sent))
+
+
+def added_visits(split: Split, events: int) -> tuple[float, float]:
+    """Return m, the number of visits of anybody that are added to each user's, and the mean lambda of m / (n_i + m).
+
+    Args:
+        split: its training alone is looked at. An attacker who has the target itself adds nothing.
+        events: how many last known events of each user, at most half of these, are told by the earlier ones.
+    """
+    known = split.training
+    if known is split.target:
+        return 0.0, SMALLEST
+    cut = by_lengths(known, known.lengths - np.minimum(known.lengths // 2, events))
+    earlier, users = counted_visits(cut.training), np.arange(known.users)
+    pairs, asked = (
+        np.repeat(users, np.diff(side.offsets)) * known.event_count + keys
+        for side, keys in ((earlier, earlier.keys), (cut.target, cut.target.events))
+    )
+    added = 1.0
+    if len(asked):
+        places = np.minimum(np.searchsorted(pairs, asked), len(pairs) - 1)
+        seen = np.where(pairs[places] == asked, earlier.counts[places], 0)
+        popular, lengths = _popular(known)[cut.target.events], np.repeat(cut.training.lengths, cut.target.lengths)
+        added = max(ADDED, key=lambda m: float(np.log((seen + m * popular) / (lengths + m)).mean()))
+    lengths = known.lengths[known.lengths > 0]
+    return added, float(np.mean(added / (lengths + added)))
+
+
+def _popular(known: Traces) -> FloatArray:
+    """Return the ``(d,)`` shares of events in all traces."""
+    popular: FloatArray = np.bincount(known.events, minlength=known.event_count) / max(len(known), 1)
+    return popular
+
+
+def _worth_of_visits(mechanism: BlockMechanism) -> IntArray | None:
+    """Return the ``(d,)`` parts of `_PER_VISIT` that a visit to each value counts; None if all count the same.
 
     A block A is 1 + sum of c_x pi_i(x) over its values x times as likely to come from user i as to be noise; c_x is the
     contrast of x. With c the largest of them that is 1 + c times a sum of visits, each of which counts c_x / c. Values
     in clear count wholly.
     """
     if mechanism.law.groups is None:
-        return known.counts, 1
+        return None
     each = np.full(mechanism.domain.size, _PER_VISIT, dtype=np.int64)
     shares = np.asarray(mechanism.contrasts, dtype=np.float64) / mechanism.contrast
     # One visit is rounded, not their sum: users of whom the same shares are known must tie.
     each[mechanism.domain.sensitive_codes] = np.rint(shares * _PER_VISIT).astype(np.int64)
-    return known.counts * each[known.keys], _PER_VISIT
-
-
-def _fitting(traces: Traces, mechanism: BlockMechanism | Channel) -> Traces:
-    if traces.event_count != mechanism.domain.size:
-        raise DataError(
-            f"the traces have {traces.event_count} different events, the mechanism's domain {mechanism.domain.size}; "
-            "give the domain to Traces.of."
-        )
-    return traces
-
-
-def _grouped(owners: Any, reports: int, candidates: int) -> tuple[IntArray, IntArray]:
-    """Return the users with reports, and the ``(users + 1,)`` rows where those of each begin."""
-    whose = np.asarray(owners, dtype=np.int64)
-    if whose.shape != (reports,) or not reports:
-        raise DataError(f"owners must be one per report, at least one, got {whose.size} for {reports}.")
-    if whose[0] < 0 or whose[-1] >= candidates or (np.diff(whose) < 0).any():
-        raise DataError(f"owners must ascend in 0..{candidates - 1}.")
-    users, rows = np.unique(whose, return_index=True)
-    return users, np.append(rows, reports).astype(np.int64)
+    return each
 
 
 def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyArray]:
@@ -250,17 +268,25 @@ def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyA
 
 
 def _channel_rows(
-    training: Traces, channel: Channel, reports: Reports, owners: IntArray, zero: float
+    split: Split, channel: Channel, events: int, random: RandomSource | None
 ) -> tuple[Callable[[int, int], IntArray], IntArray]:
-    """Return a function that scores probes by ln sum_x pi_i(x) Q(y | x), and whose they are."""
-    known = counted_visits(_fitting(training, channel))
-    users, rows = _grouped(owners, reports.n, training.users)
-    outputs, totals = reports.blocks["output"].astype(np.int64), np.maximum(training.lengths, 1)
+    """Return a function that scores probes by the likelihoods sum_x pi_i(x) Q(y | x), and their users."""
+    training, (added, weight) = split.training, added_visits(split, events)
+    reports, users, rows = _sent(split.target, channel, events, random)
+    known, outputs = counted_visits(training), reports.blocks["output"].astype(np.int64)
+    totals = np.maximum(training.lengths + added, 1)
+    # What an output has at least is noise, which tells nobody from anybody.
+    noise = channel.matrix.min(axis=0)
+    matrix = channel.matrix - noise
+    popular = _popular(training) @ matrix
 
     def logs(output: int) -> IntArray:
-        seen = np.append(known.counts * channel.matrix[known.keys, output], 0.0)
+        seen = np.append(known.counts * matrix[known.keys, output], 0.0)
         sums = np.where(np.diff(known.offsets) > 0, np.add.reduceat(seen, known.offsets[:-1]), 0.0)
-        return np.rint(np.log(np.maximum(sums / totals, zero)) / UNIT).astype(np.int64)
+        likely = noise[output] + sums / totals + weight * popular[output]
+        ratios = np.maximum(likely, weight * _TINY) / max(noise[output] + popular[output], _TINY)
+        units: IntArray = np.rint(np.log(ratios) / UNIT).astype(np.int64)
+        return units
 
     def scores(start: int, stop: int) -> IntArray:
         here = outputs[rows[start] : rows[stop]]
