@@ -132,7 +132,7 @@ def of_locals(path: Path, tree: ast.Module) -> Iterator[str]:
         names: list[str] = []
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in fields:
             names = [node.id]
-        elif isinstance(node, ast.Lambda) or (isinstance(node, ast.FunctionDef) and node.name.startswith("_")):
+        elif isinstance(node, ast.Lambda) or (isinstance(node, ast.FunctionDef) and re.match("_(?!_)", node.name)):
             names = [
                 getattr(node, "name", ""),
                 *(part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)),

@@ -111,8 +111,8 @@ FAULTS = [
     Fault(
         "analysts operate",
         "collector/app.py",
-        "if found.role not in _ALLOWED[role]:",
-        "if not found.role:",
+        "if row.role not in ALLOWED[role]:",
+        "if not row.role:",
         ("tests/collector/test_endpoints.py",),
     ),
     Fault(
@@ -230,8 +230,8 @@ FAULTS = [
     Fault(
         "a migration keeps the old database",
         "collector/keeper.py",
-        "    made.replace(folder.database)\n",
-        '    folder.database.rename(folder.path / "collector.db.version1")\n    made.replace(folder.database)\n',
+        "    part.replace(folder.database)\n",
+        '    folder.database.rename(folder.path / "collector.db.version1")\n    part.replace(folder.database)\n',
         ("tests/collector/test_collector_faults.py", "tests/collector/test_version1_collector.py"),
     ),
     Fault(

@@ -69,8 +69,8 @@ def _listening(process: int) -> dict[int, Any]:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
             return
-        for one in before:
-            signal.signal(one, signal.SIG_IGN)
+        for ending in before:
+            signal.signal(ending, signal.SIG_IGN)
         raise Terminated(number)
 
     before = {number: signal.SIG_DFL for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL}
@@ -212,21 +212,21 @@ class RuledOption(click.Option):
         super().__init__(*given, **named)
         self.needs, self.bars = needs or {}, bars or {}
 
-    def check(self, given: Mapping[str, str], values: Mapping[str, Any]) -> None:
+    def check(self, passed: Mapping[str, str], values: Mapping[str, Any]) -> None:
         """Refuse the option, which was given, where it does nothing.
 
         Raises:
             ParameterError: if a rule says so.
         """
-        broken = [why for condition, why in self.bars.items() if _holds(condition, given, values)]
-        broken += [why for condition, why in self.needs.items() if not _holds(condition, given, values)]
+        broken = [why for condition, why in self.bars.items() if _holds(condition, passed, values)]
+        broken += [why for condition, why in self.needs.items() if not _holds(condition, passed, values)]
         for why in broken:
-            raise ParameterError(idle_sentence(given[str(self.name)], why))
+            raise ParameterError(idle_sentence(passed[str(self.name)], why))
 
 
-def _holds(condition: str, given: Mapping[str, str], values: Mapping[str, Any]) -> bool:
-    parts = [one.partition("=") for one in condition.split()]
-    return any(str(values.get(name)) == value if equals else name in given for name, equals, value in parts)
+def _holds(condition: str, passed: Mapping[str, str], values: Mapping[str, Any]) -> bool:
+    parts = [part.partition("=") for part in condition.split()]
+    return any(str(values.get(name)) == value if equals else name in passed for name, equals, value in parts)
 
 
 def idle_sentence(option: str, why: str) -> str:
@@ -255,7 +255,7 @@ class Verb(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             *groups, name = ctx.command_path.split()[1:] or [str(self.name)]
-            whose = [" ".join(["discreet", *groups, one]) for one in _having(error.option_name, ctx, name)]
+            whose = [" ".join(["discreet", *groups, verb]) for verb in _having(error.option_name, ctx, name)]
             if not whose:
                 raise
             here = " ".join(["discreet", *groups, name])
@@ -267,21 +267,25 @@ class Verb(click.Command):
         """Check options and outputs, then run the verb: warnings are notes, a missing column names its option."""
         from discreet.cli.output import check_outputs, given_options, notes_on_errors
 
-        given = given_options()
+        passed = given_options()
         for rule in self.params:
-            if isinstance(rule, RuledOption) and rule.name in given:
-                rule.check(given, ctx.params)
+            if isinstance(rule, RuledOption) and rule.name in passed:
+                rule.check(passed, ctx.params)
         check_outputs(self.params, ctx.params)
         _leave_asleep()
         try:
             with notes_on_errors():
                 return super().invoke(ctx)
         except DiscreetError as error:
-            said, options = str(error), [one for one in self.params if isinstance(one, click.Option)]
-            named = [max(one.opts, key=len) for one in options if f"no column {ctx.params.get(one.name)!r}" in said]
+            sentence, options = str(error), [option for option in self.params if isinstance(option, click.Option)]
+            named = [
+                max(option.opts, key=len)
+                for option in options
+                if f"no column {ctx.params.get(option.name)!r}" in sentence
+            ]
             if not named:
                 raise
-            raise type(error)(f"{said.removesuffix('.')}; {named[0]} names another.") from None
+            raise type(error)(f"{sentence.removesuffix('.')}; {named[0]} names another.") from None
 
 
 def _leave_asleep() -> None:
@@ -295,14 +299,14 @@ def _leave_asleep() -> None:
             spec.loader.exec_module(part)
 
 
-def _having(option: str, ctx: click.Context, own: str) -> list[str]:
+def _having(option: str, ctx: click.Context, verb: str) -> list[str]:
     """Return the names of the verbs beside this one that have an option; at the top those whose first word it has."""
     group = None if ctx.parent is None else ctx.parent.command
     if not isinstance(group, click.Group):
         return []
-    kin = own.split("-", maxsplit=1)[0]
+    kin = verb.split("-", maxsplit=1)[0]
     near = [name for name in group.commands if not isinstance(group, Verbs) or name.split("-")[0] == kin]
-    return [name for name in near if any(option in one.opts for one in group.commands[name].params)]
+    return [name for name in near if any(option in parameter.opts for parameter in group.commands[name].params)]
 
 
 class VerbGroup(click.Group):
@@ -397,9 +401,9 @@ class Verbs(VerbGroup):
             ) from None
         except Exception as error:
             # Not 1, which says that a promise is broken. And not its message, which can hold a person's value.
-            kept = keep_traceback(ctx, error)
+            path = keep_traceback(ctx, error)
             click.echo(
                 f"This is a defect of discreet, not of your input: {place_of(error)}; please report it.", err=True
             )
-            click.echo(kept, err=True)
+            click.echo(path, err=True)
             raise click.exceptions.Exit(_DEFECT) from None

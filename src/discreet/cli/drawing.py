@@ -33,7 +33,7 @@ def print_line(out: Console, line: str) -> None:
 
     It may quote a document that nobody has checked, so that what would steer the terminal is shown as a mark.
     """
-    out.print("".join(one if one.isprintable() else "\ufffd" for one in line), soft_wrap=True)
+    out.print("".join(character if character.isprintable() else "\ufffd" for character in line), soft_wrap=True)
 
 
 def show_table(

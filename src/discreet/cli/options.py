@@ -172,13 +172,13 @@ class OptionGroup:
     @classmethod
     def options(cls, verb: Callable[..., Any]) -> Callable[..., Any]:
         """Add the options to a verb, which takes all of them as its one parameter of this class."""
-        (taken,) = (name for name, kind in verb.__annotations__.items() if kind is cls)
+        (parameter,) = (name for name, kind in verb.__annotations__.items() if kind is cls)
         parts = [part for part in fields(cls) if "option" in part.metadata]  # type: ignore[arg-type]
 
         @wraps(verb)
-        def called(*given: Any, **named: Any) -> Any:
+        def called(*args: Any, **named: Any) -> Any:
             struct = cls(**{part.name: named.pop(part.name) for part in parts})
-            return verb(*given, **named, **{taken: struct})
+            return verb(*args, **named, **{parameter: struct})
 
         decorated: Any = called
         for part in reversed(parts):
@@ -375,7 +375,7 @@ def refuse_idle(names: Sequence[str], why: str) -> None:
     Raises:
         ParameterError: if one of them was given.
     """
-    given = given_options()
+    passed = given_options()
     for name in names:
-        if name in given:
-            raise ParameterError(idle_sentence(given[name], why))
+        if name in passed:
+            raise ParameterError(idle_sentence(passed[name], why))

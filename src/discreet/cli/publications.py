@@ -89,11 +89,11 @@ class Publishing:
             known: names of columns beside the reports that made the batches.
         """
         mechanism = self.plan.maker
-        made = self._of_folder() or Publication(mechanism, tuple(batches))
+        publication = self._of_folder() or Publication(mechanism, tuple(batches))
         remark_of = {_VOUCHED: self.trust_plan, _FORGOTTEN: self.forgotten, _NOT_COUNTED: not self.counted}
-        remarks = [*made.remarks, *(remark for remark, holds in remark_of.items() if holds)]
+        remarks = [*publication.remarks, *(remark for remark, holds in remark_of.items() if holds)]
         alone = replace(
-            made,
+            publication,
             mechanism=mechanism,
             not_trusted=self.not_trusted,
             beside=beside,

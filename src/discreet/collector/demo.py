@@ -141,10 +141,10 @@ class Crowd(threading.Thread):
 
         packed = list(frames(self._collection, people, epoch, SeededRandom(int(generator.integers(1 << 62))), most=1))
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            taken = list(pool.map(send, packed))
+            accepted = list(pool.map(send, packed))
         if self._ended.is_set() or not self._devices:
             return None
-        return _Answers(np.bincount(people, minlength=domain.size), epoch, packed[0], taken.count(False))
+        return _Answers(np.bincount(people, minlength=domain.size), epoch, packed[0], accepted.count(False))
 
     def _files(self, answers: _Answers) -> list[Path]:
         """Return the sealed files of the epoch that was answered in."""
@@ -175,8 +175,10 @@ class Crowd(threading.Thread):
             f"No report makes a protected answer more than e^{self._collection.sampler.realised:.3g} times likelier to "
             "have caused it than any other answer; answers that are not protected may be sent as they are."
         )
-        made = Publication(mechanism, tuple(part.n for part in tallies), "once", shown="what is sealed and estimated")
-        sentences = made.person()
+        publication = Publication(
+            mechanism, tuple(part.n for part in tallies), "once", shown="what is sealed and estimated"
+        )
+        sentences = publication.person()
         self._say(f"Were these answers of people: {sentences[0][0].lower()}{' '.join(sentences)[1:]}")
 
     def _show_parties(self, answers: _Answers, tally: Tally, files: Sequence[Path]) -> None:

@@ -272,7 +272,7 @@ class FileInboxes(Inboxes):
                 self.strangers.append(path.name)
                 continue
             at = int(named[1]), int(named[2])
-            part, torn = _taken(path, widths[at[0]])
+            part, torn = _part_of(path, widths[at[0]])
             self._parts.setdefault(at, []).append(part)
             if torn:
                 self.cuts[path.name] = torn
@@ -296,7 +296,7 @@ class FileInboxes(Inboxes):
     def parts(self, at: At) -> list[Part]:
         """Return the files of an epoch, in the order in which they were written."""
         with self.turn:
-            return [Part(one.path, one.end, one.n, one.flaw, one.ended) for one in self._parts.get(at, [])]
+            return [Part(part.path, part.end, part.n, part.flaw, part.ended) for part in self._parts.get(at, [])]
 
     def append(self, groups: Mapping[At, Sequence[bytes]]) -> set[At]:
         """Write reports at the ends of their files and flush these, side by side.
@@ -305,25 +305,25 @@ class FileInboxes(Inboxes):
             The epochs whose file could not be written; nothing of theirs was kept.
         """
         with self.turn:
-            failed, made = set[At](), {}
+            failed, written = set[At](), {}
             for at in groups:
                 try:
-                    made[at] = self._writable(at)
+                    written[at] = self._writable(at)
                 except OSError as error:
                     failed.add(at)
                     _say(error)
-            if any(not part.end for part in made.values()):
+            if any(not part.end for part in written.values()):
                 try:
                     # Names of new files: one flush for all of them.
                     synchronize(self._folder)
                 except OSError as error:
                     _say(error)
                     return set(groups)
-            work = [(made[at], b"".join(rows), self._widths[at[0]]) for at, rows in groups.items() if at in made]
+            work = [(written[at], b"".join(rows), self._widths[at[0]]) for at, rows in groups.items() if at in written]
             done = (
                 [_appended(*work[0])] if len(work) == 1 else list(self._pool.map(_appended, *zip(*work, strict=True)))
             )
-            return failed | {at for at, fine in zip(made, done, strict=True) if not fine}
+            return failed | {at for at, fine in zip(written, done, strict=True) if not fine}
 
     def _writable(self, at: At) -> Part:
         """Return the file that an epoch's next reports go to, which is there afterwards."""
@@ -367,7 +367,7 @@ class FileInboxes(Inboxes):
         """
         with self.turn:
             parts = self._parts.get(at, [])
-            for part in [one for one in reversed(parts) if paths is None or one.path in paths]:
+            for part in [each for each in reversed(parts) if paths is None or each.path in paths]:
                 part.path.unlink(missing_ok=True)
                 parts.remove(part)
             if not parts:
@@ -395,7 +395,7 @@ class FileInboxes(Inboxes):
                 yield f"inbox/{name} belongs to no collection, or to no epoch that waits."
         for at, parts in known.items():
             for part in parts:
-                if part.path.name not in {one.path.name for one in self.parts(at)}:
+                if part.path.name not in {listed.path.name for listed in self.parts(at)}:
                     continue
                 if part.flaw or not part.path.exists():
                     yield part.flaw or f"inbox/{part.path.name} is missing, and {part.n} reports with it."
@@ -487,7 +487,7 @@ def _cut(place: int, end: int) -> bool:
     return True
 
 
-def _taken(path: Path, width: int) -> tuple[Part, int]:
+def _part_of(path: Path, width: int) -> tuple[Part, int]:
     """Return a file as an earlier process left it, flushed, and the size of the torn last record that was cut off."""
     part = _scanned(path, width)
     if part.flaw:

@@ -67,8 +67,8 @@ class Refusal:
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
         """The answer's headers, but those that every answer has."""
-        given = [(b"content-type", b"application/json"), (b"content-length", str(len(self.body)).encode())]
-        return given if self.retry is None else [*given, (b"retry-after", str(self.retry).encode())]
+        pairs = [(b"content-type", b"application/json"), (b"content-length", str(len(self.body)).encode())]
+        return pairs if self.retry is None else [*pairs, (b"retry-after", str(self.retry).encode())]
 
 
 def no_frame(why: str) -> Refusal:

@@ -379,10 +379,10 @@ def migrate(folder: DataFolder) -> None:
         synchronize(folder.inbox)
         with told("read"):
             old.execute("PRAGMA journal_mode = DELETE").fetchall()
-    made = folder.database.with_name(f"{folder.database.name}.part")
-    for left in folder.path.glob(f"{made.name}*"):
+    part = folder.database.with_name(f"{folder.database.name}.part")
+    for left in folder.path.glob(f"{part.name}*"):
         left.unlink()
-    with closing(opened(made)) as new, told("brought to a newer version"):
+    with closing(opened(part)) as new, told("brought to a newer version"):
         new.execute("ATTACH ? AS old", (str(folder.database),))
         new.execute("BEGIN")
         make_tables(new)
@@ -392,21 +392,21 @@ def migrate(folder: DataFolder) -> None:
         new.execute("DELETE FROM main.sqlite_sequence")
         new.execute("INSERT INTO main.sqlite_sequence SELECT * FROM old.sqlite_sequence")
         new.execute("COMMIT")
-    synchronize(made)
-    made.replace(folder.database)
+    synchronize(part)
+    part.replace(folder.database)
     synchronize(folder.path)
     log("migrated")
 
 
 def _write_inbox(old: sqlite3.Connection, inbox: Path, key: int, epoch: int) -> None:
     """Write the reports of an epoch as a file, whole or not at all."""
-    made = inbox / f".{key}-{epoch}.part"
-    made.touch(mode=0o600)
-    with made.open("wb") as file:
+    part = inbox / f".{key}-{epoch}.part"
+    part.touch(mode=0o600)
+    with part.open("wb") as file:
         for rows in _slices(old, key, epoch):
             file.write(packed(rows))
-    synchronize(made)
-    made.replace(inbox / f"{key}-{epoch}.log")
+    synchronize(part)
+    part.replace(inbox / f"{key}-{epoch}.log")
 
 
 def _slices(old: sqlite3.Connection, key: int, epoch: int) -> Iterator[bytes]:
@@ -658,13 +658,13 @@ class Keeper:
             counts[reason] += count if entry is None or key == entry.key else 0
         return dict(+counts)
 
-    def work(self, job: Callable[..., Any], *given: Any) -> Any:
+    def work(self, job: Callable[..., Any], *args: Any) -> Any:
         """Do long work, in a process of its own where there are any.
 
         Raises:
             DiscreetError: if it fails.
         """
-        return job(*given) if self._workers is None else self._workers.run(job, *given)
+        return job(*args) if self._workers is None else self._workers.run(job, *args)
 
     def tidy(self) -> None:
         """Delete the reports of sealed batches: of those that were sealed just now, or before a crash."""

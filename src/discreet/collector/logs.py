@@ -93,19 +93,19 @@ class Measures:
         client.disable_created_metrics()
         self.store_ok = True
         self._registry = client.CollectorRegistry(auto_describe=False)
-        kept: Any = {"registry": self._registry}
-        self.reports = client.Counter("discreet_reports", "Reports acknowledged.", **kept)
-        self.frames = client.Counter("discreet_frames", "Frames acknowledged.", **kept)
-        self.sealed = client.Counter("discreet_sealed_epochs", "Epochs sealed.", **kept)
+        options: Any = {"registry": self._registry}
+        self.reports = client.Counter("discreet_reports", "Reports acknowledged.", **options)
+        self.frames = client.Counter("discreet_frames", "Frames acknowledged.", **options)
+        self.sealed = client.Counter("discreet_sealed_epochs", "Epochs sealed.", **options)
         self.connections_refused = client.Counter(
-            "discreet_connections_refused", "Connections beyond the limit.", **kept
+            "discreet_connections_refused", "Connections beyond the limit.", **options
         )
         self.connections_ended = client.Counter(
-            "discreet_connections_ended", "Connections ended by a deadline.", **kept
+            "discreet_connections_ended", "Connections ended by a deadline.", **options
         )
-        self.requests = client.Counter("discreet_requests", "Requests by status.", ["status"], **kept)
+        self.requests = client.Counter("discreet_requests", "Requests by status.", ["status"], **options)
         what = "Checking and storing of a group."
-        self.groups = client.Histogram("discreet_group_seconds", what, buckets=_BUCKETS, **kept)
+        self.groups = client.Histogram("discreet_group_seconds", what, buckets=_BUCKETS, **options)
 
     def show(self, name: str, what: str, number: Callable[[], float]) -> None:
         """Show a number of the moment too, by a function that returns it."""

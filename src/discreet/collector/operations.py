@@ -148,16 +148,16 @@ def restore(backup: DataFolder, folder: DataFolder) -> list[str]:
         shutil.rmtree(folder.path / _RESTORING, ignore_errors=True)
         copy = DataFolder(folder.path / _RESTORING)
         moved = [(backup.sealed, copy.sealed, folder.sealed), (backup.inbox, copy.inbox, folder.inbox)]
-        for source, made, _ in moved:
+        for source, copied, _ in moved:
             if source.is_dir():
-                shutil.copytree(source, made)
+                shutil.copytree(source, copied)
         shutil.copyfile(backup.database, copy.database)
         copy.database.chmod(0o600)
         _synchronize_all(copy.path)
         # The database last: without it the folder is none of a collector's.
-        for _, made, place in moved:
-            if made.is_dir():
-                made.rename(place)
+        for _, copied, place in moved:
+            if copied.is_dir():
+                copied.rename(place)
         copy.database.rename(folder.database)
         copy.path.rmdir()
         synchronize(folder.path)
@@ -177,8 +177,8 @@ def check(keeper: Keeper) -> list[str]:
         refused = keeper.catalogue.refused
         flaws = [*keeper.store.flaws(), *refused.values(), *keeper.inboxes.check()]
         rows = [row for row in keeper.store.collections() if row.id not in refused]
-        given = keeper.folder.path, rows, keeper.store.seals(), set(keeper.pending())
-        return [*flaws, *keeper.work(flaws_of_files, *given)]
+        args = keeper.folder.path, rows, keeper.store.seals(), set(keeper.pending())
+        return [*flaws, *keeper.work(flaws_of_files, *args)]
 
 
 def flaws_of_files(place: Path, rows: Sequence[CollectionRow], seals: Sequence[SealRow], pending: Set[At]) -> list[str]:
@@ -308,9 +308,9 @@ def _status(keeper: Keeper) -> dict[str, Any]:
         {**_epoch(names, key, epoch, epoch), **none, "waiting": n}
         for (key, epoch), n in sorted(keeper.pending().items())
     ]
-    for one in keeper.store.seals():
-        counts = {"sealed": one.n, "duplicates": one.duplicates, "conflicts": one.conflicts}
-        epochs.append({**_epoch(names, one.collection, one.epoch, one.last), **none, **counts})
+    for sealed in keeper.store.seals():
+        counts = {"sealed": sealed.n, "duplicates": sealed.duplicates, "conflicts": sealed.conflicts}
+        epochs.append({**_epoch(names, sealed.collection, sealed.epoch, sealed.last), **none, **counts})
     return {"epochs": epochs, "refusals": keeper.reasons()}
 
 
@@ -333,7 +333,7 @@ def _seal(keeper: Keeper, *, name: str, epochs: list[int], version: int | None) 
         rows = [(batch, seal_batch(keeper, entry, batch, _ACTOR)) for batch in batches]
     done = {epoch for batch, row in rows for epoch in batch if row is not None}
     now = keeper.clock.now()
-    over = [one for one in waiting if keeper.catalogue.is_closed(entry, one) or entry.when(one, now) == LATE]
+    over = [epoch for epoch in waiting if keeper.catalogue.is_closed(entry, epoch) or entry.when(epoch, now) == LATE]
     few = sorted(set(epochs or over) - done)
     return {"sealed": [_facts(row) for _, row in rows if row is not None], "few": few, "least": entry.collection.least}
 
@@ -348,9 +348,9 @@ def _seals(keeper: Keeper, *, id: str) -> dict[str, Any]:  # noqa: A002
 
 
 def _add_token(keeper: Keeper, *, name: str, role: str, days: int | None) -> dict[str, Any]:
-    made = new_token(keeper.store, name, role, days=days, actor=_ACTOR)
+    token = new_token(keeper.store, name, role, days=days, actor=_ACTOR)
     keeper.load()
-    return {"name": name, "role": role, "token": made}
+    return {"name": name, "role": role, "token": token}
 
 
 def _list_tokens(keeper: Keeper) -> dict[str, Any]:
@@ -432,14 +432,14 @@ def _asked(folder: DataFolder, question: dict[str, Any]) -> dict[str, Any] | Non
             return None
         except PermissionError:
             raise ParameterError(f"{folder.socket} is for the user of the collector alone; act as that user.") from None
-        said = b""
+        line = b""
         with suppress(ConnectionError):
             connection.sendall(json.dumps(question).encode() + b"\n")
             with connection.makefile("rb") as file:
-                said = file.read()
-    if not said:
+                line = file.read()
+    if not line:
         raise ParameterError("the collector was ended before it answered; look what was done, and ask again.")
-    answer = json.loads(said)
+    answer = json.loads(line)
     if "error" in answer:
         raise _ERRORS.get(answer["kind"], ParameterError)(answer["error"])
     facts: dict[str, Any] = answer["answer"]
@@ -524,13 +524,13 @@ class Control(Thread):
 
 def _listening(path: str) -> socket.socket:
     """Return a socket that has an address in a folder, for its owner alone."""
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        made.bind(path)
+        listener.bind(path)
         # The folder lets nobody else in, either.
         Path(path).chmod(0o600)
-        made.listen()
+        listener.listen()
     except OSError:
-        made.close()
+        listener.close()
         raise
-    return made
+    return listener

@@ -201,14 +201,14 @@ class PostgresStore(Store):
             finally:
                 self._held -= Counter([_TRANSACTION])
 
-    def _rows(self, text: str, *given: Any) -> list[Any]:
+    def _rows(self, text: str, *values: Any) -> list[Any]:
         with self._lock, _asking("read"):
-            rows: list[Any] = self._live().execute(_spoken(text), given).fetchall()
+            rows: list[Any] = self._live().execute(_spoken(text), values).fetchall()
             return rows
 
-    def _write(self, text: str, *given: Any) -> int:
+    def _write(self, text: str, *values: Any) -> int:
         with _asking("written to"):
-            count: int = self._live().execute(_spoken(text), given).rowcount
+            count: int = self._live().execute(_spoken(text), values).rowcount
             return count
 
     def revision(self) -> int:
@@ -251,11 +251,11 @@ class PostgresStore(Store):
             self._write(f"DROP TABLE IF EXISTS {_name(at)}")
 
     def _lacking_triggers(self) -> int:
-        kept = (
+        query = (
             "SELECT count(*) FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid "
             "WHERE relnamespace = current_schema()::regnamespace AND NOT tgisinternal AND tgenabled = 'O'"
         )
-        return _TRIGGERS - int(self._rows(kept)[0][0])
+        return _TRIGGERS - int(self._rows(query)[0][0])
 
 
 def _spoken(text: str) -> str:
@@ -289,13 +289,13 @@ class ReportTable:
 
 
 def _rows_of(connection: Any, name: str, width: int) -> Iterator[bytes]:
-    seen = 0
+    count = 0
     groups = connection.cursor().stream(f"SELECT n, crc, rows FROM {name} ORDER BY seq", binary=True)
     with _asking("read"), closing(groups):
         for n, crc, rows in groups:
             if len(rows) != n * width or zlib.crc32(rows) != crc:
-                raise DataError(f"the table {name} is damaged behind {seen:,} reports; restore the last backup.")
-            seen += n
+                raise DataError(f"the table {name} is damaged behind {count:,} reports; restore the last backup.")
+            count += n
             yield rows
 
 
@@ -434,9 +434,9 @@ class PostgresInboxes(Inboxes):
     def _flaws_of(self, connection: Any, at: At, n: int) -> Iterator[str]:
         width = self._widths[at[0]]
         try:
-            seen = sum(len(rows) // width for rows in _rows_of(connection, _name(at), width))
+            count = sum(len(rows) // width for rows in _rows_of(connection, _name(at), width))
         except DataError as error:
             yield str(error)
             return
-        if seen != n:
-            yield f"the table {_name(at)} holds {seen} reports, and {n} were acknowledged."
+        if count != n:
+            yield f"the table {_name(at)} holds {count} reports, and {n} were acknowledged."

@@ -62,14 +62,14 @@ class EstimateQuery:
         Raises:
             ParameterError: if one is unknown, there twice, or cannot be used.
         """
-        said = list(parameters)
-        given = dict(said)
-        if len(given) < len(said) or not given.keys() <= set(_KNOWN):
+        pairs = list(parameters)
+        by_name = dict(pairs)
+        if len(by_name) < len(pairs) or not by_name.keys() <= set(_KNOWN):
             raise ParameterError(f"parameters must be some of {', '.join(_KNOWN)}, each once.")
-        method = given.get("method", "linear")
+        method = by_name.get("method", "linear")
         if method not in METHODS:
             raise ParameterError(f"method must be one of {', '.join(METHODS)}.")
-        return cls(_epochs(given.get("epochs", "sealed")), cast("Method", method), _level(given.get("level")))
+        return cls(_epochs(by_name.get("epochs", "sealed")), cast("Method", method), _level(by_name.get("level")))
 
 
 def _epochs(text: str) -> tuple[int, ...] | None:
@@ -122,8 +122,8 @@ def asked_entry(catalogue: Catalogue, name: str, version: str | None) -> Entry:
     """
     entry = catalogue.newest.get(name)
     if entry is not None and version is not None:
-        entries = [one for one in catalogue.by_id.values() if one.row.name == entry.row.name]
-        entry = next((one for one in entries if str(one.row.version) == version), None)
+        entries = [known for known in catalogue.by_id.values() if known.row.name == entry.row.name]
+        entry = next((each for each in entries if str(each.row.version) == version), None)
     if entry is None:
         raise Refused(_UNKNOWN)
     return entry
@@ -252,7 +252,7 @@ class Releases:
             why = f"there are {n} reports, and estimates need {least}."
             raise Refused(Refusal(409, "least", why, {"n": n, "least": least}))
         key = entry.key, tuple(seal.epoch for seal in seals), method
-        return self._once(key, lambda: self._made(entry, seals, method))
+        return self._once(key, lambda: self._release(entry, seals, method))
 
     def note(self, entry: Entry, release: Release, query: EstimateQuery, who: str, *, what: str = "estimate") -> None:
         """Write down who saw what of a release."""
@@ -266,9 +266,9 @@ class Releases:
         They are not kept: who shows them keeps what is shown.
         """
         least = entry.collection.least
-        return [(seal, self._made(entry, [seal], "linear")) for seal in seals if seal.n >= least]
+        return [(seal, self._release(entry, [seal], "linear")) for seal in seals if seal.n >= least]
 
-    def _made(self, entry: Entry, seals: Sequence[SealRow], method: Method) -> Release:
+    def _release(self, entry: Entry, seals: Sequence[SealRow], method: Method) -> Release:
         with self.turns:
             tallies = (read_tally(tally_of(self._folder.sealed / seal.file), entry.mechanism) for seal in seals)
             whole = sum(tallies, start=entry.mechanism.empty_tally())
@@ -286,10 +286,10 @@ class Releases:
             raise ParameterError(
                 f"method {method!r} needs reports, and those of {gone} epochs have been deleted; take another method."
             )
-        given = place / "_plan.json", files, method
+        args = place / "_plan.json", files, method
         with self._processes:
             try:
-                result: Estimate = self._workers.run(estimate_files, *given, seconds=self._seconds)
+                result: Estimate = self._workers.run(estimate_files, *args, seconds=self._seconds)
             except JobError as error:
                 raise _late(str(error)) from None
         return result
@@ -440,14 +440,14 @@ def spelled(release: Release, entry: Entry, counts: Counts, *, level: float | No
     kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
     kind = next((kind for kind in kinds if kind in {"application/json", "text/csv", _PARQUET}), "application/json")
     if kind == "application/json":
-        said = {
+        content = {
             "collection": entry.row.name,
             "version": entry.row.version,
             "epochs": spelled_epochs(release.epochs),
             "local_epsilon": entry.mechanism.guarantee.realised,
             **estimate_facts(result, level, simultaneous=False, more={"noise_floor": release.noise_floor}),
         }
-        return json_text(said).encode(), kind
+        return json_text(content).encode(), kind
     table = result.to_arrow(level)
     sink = io.BytesIO()
     if kind == "text/csv":

@@ -66,8 +66,8 @@ def _compared(rows: AnyArray) -> tuple[BoolArray, BoolArray]:
     again = np.flatnonzero(~first)
     if len(again):
         leader = np.maximum.accumulate(np.where(first, np.arange(len(rows)), 0))[again]
-        said = rows[:, ID_BYTES + _ARRIVAL :]
-        same[again] = (said[again] == said[leader]).all(axis=1)
+        records = rows[:, ID_BYTES + _ARRIVAL :]
+        same[again] = (records[again] == records[leader]).all(axis=1)
     return first, same
 
 
@@ -88,7 +88,7 @@ def due_batches(keeper: Keeper, entry: Entry, named: Sequence[int] = ()) -> list
             batch = ()
             continue
         batch = (*batch, epoch)
-        n = sum(waiting[one] for one in batch)
+        n = sum(waiting[start] for start in batch)
         if n >= least and keeper.few.get((entry.key, batch)) != n:
             batches.append(batch)
             batch = ()
@@ -122,9 +122,13 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
         # Others may have sealed and closed since this process looked.
         keeper.refresh()
         if any(covers(seal, (key, epoch)) for seal in keeper.seals(entry) for epoch in batch):
-            raise ParameterError(f"{_said(entry, batch)} is sealed already.")
+            raise ParameterError(f"{_title_of(entry, batch)} is sealed already.")
         now = keeper.clock.now()
-        opened = [one for one in epochs if not (keeper.catalogue.is_closed(entry, one) or entry.when(one, now) == LATE)]
+        opened = [
+            start
+            for start in epochs
+            if not (keeper.catalogue.is_closed(entry, start) or entry.when(start, now) == LATE)
+        ]
         with keeper.closing():
             with keeper.store.transaction():
                 for epoch in epochs:
@@ -135,7 +139,7 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
         row: SealRow | None = None
         try:
             if any(part.flaw for part in parts):
-                raise DataError(f"{_said(entry, batch)} has damaged reports; restore the last backup.")
+                raise DataError(f"{_title_of(entry, batch)} has damaged reports; restore the last backup.")
             row = keeper.work(write_batch, keeper.folder.path, entry.row, batch, parts)
             if row is None:
                 # Of those that wait: with more of them, or with the next epoch, it is tried again.
@@ -143,7 +147,7 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
             else:
                 with keeper.store.transaction():
                     keeper.store.record_seal(row)
-                    keeper.store.note(row.at, actor, "sealed", f"{_said(entry, batch)}: {row.n} reports")
+                    keeper.store.note(row.at, actor, "sealed", f"{_title_of(entry, batch)}: {row.n} reports")
         finally:
             if row is None or not any(covers(seal, (key, batch[0])) for seal in keeper.store.seals()):
                 _reopen(keeper, key, opened)
@@ -161,7 +165,7 @@ def _reopen(keeper: Keeper, key: int, epochs: Sequence[int]) -> None:
     keeper.load()
 
 
-def _said(entry: Entry, batch: Sequence[int]) -> str:
+def _title_of(entry: Entry, batch: Sequence[int]) -> str:
     """Return a batch in words, for people and the audit."""
     which = f"epoch {batch[0]}" if batch[0] == batch[-1] else f"epochs {batch[0]} to {batch[-1]}"
     return f"{entry.row.name} version {entry.row.version} {which}"
@@ -239,9 +243,9 @@ def describe(place: Path, entry: Entry) -> None:
     """Write the envelope and the plan of a collection beside its sealed files."""
     tallies = place / "_tallies"
     # Parents take no mode of their own: from the top, one by one.
-    for made in (place.parents[1], place.parent, place, tallies):
-        made.mkdir(exist_ok=True)
-        made.chmod(_FOLDER)
+    for folder in (place.parents[1], place.parent, place, tallies):
+        folder.mkdir(exist_ok=True)
+        folder.chmod(_FOLDER)
     for name, data in (
         ("_collection.json", entry.row.envelope),
         ("_plan.json", msgspec.json.format(msgspec.json.encode(entry.collection.plan), indent=2)),
@@ -285,7 +289,7 @@ def forget_few(keeper: Keeper, entry: Entry, epoch: int, actor: str) -> None:
         with keeper.store.transaction():
             keeper.store.close_epoch(entry.key, epoch)
             keeper.store.note(
-                int(time.time()), actor, "expired", f"{_said(entry, [epoch])}: {n} reports, never published"
+                int(time.time()), actor, "expired", f"{_title_of(entry, [epoch])}: {n} reports, never published"
             )
         keeper.load()
         keeper.inboxes.remove((entry.key, epoch))

@@ -83,7 +83,7 @@ class Guarded:
                 connection.whole()
             return message
 
-        async def said(message: Message) -> None:
+        async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self.measures.requests.labels(message["status"]).inc()
                 if refusal is not None or not (connection.is_whole or await _drained(heard)):
@@ -94,7 +94,7 @@ class Guarded:
 
         self._requests += 1
         try:
-            await (refuse(said, refusal) if refusal is not None else self._app(scope, heard, said))
+            await (refuse(send_on, refusal) if refusal is not None else self._app(scope, heard, send_on))
         finally:
             self._requests -= 1
 
@@ -277,12 +277,12 @@ def bound(settings: Settings) -> Iterator[list[socket.socket]]:
     """
     _check_tls(settings)
     host, port = settings.address
-    with ExitStack() as made:
+    with ExitStack() as stack:
         sockets, lacking = [], None
         try:
             for family, *_, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE):
                 try:
-                    sockets.append(made.enter_context(_listener(family, address)))
+                    sockets.append(stack.enter_context(_listener(family, address)))
                 except OSError as error:
                     # A name may have addresses of a kind that this machine has not, as localhost in many containers.
                     if error.errno not in _LACKING:
@@ -300,16 +300,16 @@ def bound(settings: Settings) -> Iterator[list[socket.socket]]:
 
 def _listener(family: int, address: Any) -> socket.socket:
     """Return a socket that has an address."""
-    made = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        made.bind(address)
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
     except OSError:
-        made.close()
+        listener.close()
         raise
-    return made
+    return listener
 
 
 def _check_tls(settings: Settings) -> None:
@@ -331,7 +331,7 @@ def server(app: Application, **options: Any) -> uvicorn.Server:
     limits = settings.limits
     guarded = Guarded(app, app.measures, seconds=limits.seconds, most=limits.connections, busy=limits.requests)
     tls = {} if settings.tls is None else {"ssl_certfile": settings.tls.certificate, "ssl_keyfile": settings.tls.key}
-    given: dict[str, Any] = {
+    config: dict[str, Any] = {
         "host": host,
         "port": port,
         "http": guarded.protocol,
@@ -345,16 +345,16 @@ def server(app: Application, **options: Any) -> uvicorn.Server:
         "timeout_keep_alive": _IDLE_SECONDS,
         "timeout_graceful_shutdown": _GRACE_SECONDS,
     }
-    return uvicorn.Server(uvicorn.Config(guarded, **{**given, **tls, **options}))
+    return uvicorn.Server(uvicorn.Config(guarded, **{**config, **tls, **options}))
 
 
 @contextmanager
 def _quiet_signals() -> Iterator[None]:
     """Let signals end the server, and nothing else: it raises them again when it has ended, and this is the end."""
     ends = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(one, lambda *_: None) for one in ends]
+    before = [signal.signal(number, lambda *_: None) for number in ends]
     try:
         yield
     finally:
-        for one, handler in zip(ends, before, strict=True):
-            signal.signal(one, handler)
+        for number, handler in zip(ends, before, strict=True):
+            signal.signal(number, handler)

@@ -27,7 +27,7 @@ class Workers:
         self._lock = threading.Lock()
         self._stopped = False
 
-    def run(self, job: Callable[..., Any], *given: Any, seconds: float | None = None) -> Any:
+    def run(self, job: Callable[..., Any], *args: Any, seconds: float | None = None) -> Any:
         """Return the answer of a job.
 
         Raises:
@@ -44,7 +44,7 @@ class Workers:
             )
             self._running.add(process)
         try:
-            written, _ = process.communicate(pickle.dumps((job, given)), timeout=seconds)
+            written, _ = process.communicate(pickle.dumps((job, args)), timeout=seconds)
         except subprocess.TimeoutExpired:
             raise JobError(f"the job was ended after {seconds:g} seconds.") from None
         finally:
@@ -73,8 +73,8 @@ if __name__ == "__main__":
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     answer, refusal = None, ""
     try:
-        job, given = pickle.load(sys.stdin.buffer)
-        answer = job(*given)
+        job, args = pickle.load(sys.stdin.buffer)
+        answer = job(*args)
     except DiscreetError as error:
         refusal = str(error)
     except OSError as error:

@@ -141,8 +141,8 @@ def _domain(collection: Collection) -> str:
     """
     bots = collection.bots
     domain = collection.domain.with_bots(() if bots is None else bots.tags)
-    said = json.dumps([domain.fingerprint, collection.sampler.sensitive])
-    return hashlib.sha256(said.encode()).hexdigest()
+    content = json.dumps([domain.fingerprint, collection.sampler.sensitive])
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 class Outcome(StrEnum):
@@ -273,8 +273,8 @@ def _permanent(
     record = collection.sampler.record(code, words_of(key, collection, code))
     if not known:
         database.execute("INSERT INTO prints VALUES (?, ?)", trace)
-    kept = collection.fingerprint, record, collection.name
-    database.execute("UPDATE names SET fingerprint = ?, record = ? WHERE name = ?", kept)
+    values = collection.fingerprint, record, collection.name
+    database.execute("UPDATE names SET fingerprint = ?, record = ? WHERE name = ?", values)
     return _Drawn(record, 0.0 if known else collection.epsilon)
 
 
@@ -285,6 +285,6 @@ def _key_of(database: sqlite3.Connection, name: str, person: Person) -> bytes:
     row = one_row(database, "SELECT key FROM names WHERE name = ?", name)
     if row is not None and row["key"] is not None:
         return bytes(row["key"])
-    made = person.key()
-    database.execute("UPDATE names SET key = ? WHERE name = ?", (made, name))
-    return made
+    key = person.key()
+    database.execute("UPDATE names SET key = ? WHERE name = ?", (key, name))
+    return key

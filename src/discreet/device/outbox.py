@@ -48,12 +48,12 @@ class Keys:
         """
         drawn = self._drawn(), self._drawn()
         # A digest: what is left in memory tells nobody the key.
-        seen = [hashlib.sha256(one).digest() for one in drawn]
-        if drawn[0] == drawn[1] or self._last in seen:
+        digests = [hashlib.sha256(part).digest() for part in drawn]
+        if drawn[0] == drawn[1] or self._last in digests:
             raise RandomnessError(
                 "two draws of the system's randomness must differ, and they do not; nothing was sent."
             )
-        self._last = seen[0]
+        self._last = digests[0]
         return drawn[0]
 
     @staticmethod

@@ -179,21 +179,21 @@ class Linkage(ResultTable):
         """Return the columns: which traces are named, how many, and three rates with limits; nan where none is."""
         rows = [*self.namings, self.chance]
         columns = [
-            text_column("rule", [one.rule for one in rows]),
-            ResultColumn("named", np.array([one.named for one in rows])),
+            text_column("rule", [naming.rule for naming in rows]),
+            ResultColumn("named", np.array([naming.named for naming in rows])),
         ]
         for name in _RATES:
-            rates = [getattr(one, name) or _NO_RATE for one in rows]
+            rates = [getattr(naming, name) or _NO_RATE for naming in rows]
             for end, suffix in (("value", ""), ("low", "_low"), ("high", "_high")):
-                columns.append(ResultColumn(name + suffix, np.array([getattr(one, end) for one in rates])))
+                columns.append(ResultColumn(name + suffix, np.array([getattr(interval, end) for interval in rates])))
         return columns
 
     @property
     def cells(self) -> Cells:
         """Headings and rows for people: rates with their intervals."""
         rows = [
-            [one.rule, f"{one.named:,}", *(_spelled(getattr(one, name)) for name in _RATES)]
-            for one in (*self.namings, self.chance)
+            [naming.rule, f"{naming.named:,}", *(_spelled(getattr(naming, name)) for name in _RATES)]
+            for naming in (*self.namings, self.chance)
         ]
         return [["traces named", "number", "right", "of known users", "of strangers"], *rows]
 
@@ -252,12 +252,12 @@ class Linkage(ResultTable):
         return precision_chart([PrecisionLine(self.attack, recall, precision)], guessed=guessed)
 
 
-def _spelled(one: Rate | None) -> str:
-    return "-" if one is None else f"{one.value:.1%} ({one.low:.1%} to {one.high:.1%})"
+def _spelled(interval: Rate | None) -> str:
+    return "-" if interval is None else f"{interval.value:.1%} ({interval.low:.1%} to {interval.high:.1%})"
 
 
-def _ends(one: Rate) -> str:
-    return f"{one.level:.0%} interval {one.low:.2%} to {one.high:.2%}"
+def _ends(interval: Rate) -> str:
+    return f"{interval.level:.0%} interval {interval.low:.2%} to {interval.high:.2%}"
 
 
 def link(
@@ -308,7 +308,7 @@ def link(
     sides = split.training.select(known), split.target.select(probes)
     users = np.stack([owners, permuted])
     if mechanism is None:
-        odds, ties, holds, own = _leads_of_traces(*sides, users, source)
+        odds, ties, holds, right = _leads_of_traces(*sides, users, source)
     else:
         matcher = _matcher(*sides, mechanism, reports, source)
         odds, ties, holds = leads(matcher.problem, users, matcher.unit)
@@ -320,7 +320,7 @@ def link(
     else:
         success = fixed[0].recall
         guessed = success.low <= 1 / len(known) and success.high < 1
-        unlearned = 1.0 if guessed else float(np.mean(own[inside] <= -log(len(known))))
+        unlearned = 1.0 if guessed else float(np.mean(right[inside] <= -log(len(known))))
     return Linkage(
         len(known),
         LEARNED if mechanism is None else REPORTS,
@@ -375,8 +375,8 @@ def _leads_of_traces(known: Traces, release: Traces, users: IntArray, random: Ra
         split = Split(known, _filled(release.select(rows), size))
         logit = logit or Logit.taught(split, random)
         parts.append(_leads(logit.posterior(Pairs(split, rows - start, random)), users[:, rows]))
-    odds, ties, holds, own = (np.concatenate(one, axis=-1) for one in zip(*parts, strict=True))
-    return odds, ties, holds, own
+    odds, ties, holds, right = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
+    return odds, ties, holds, right
 
 
 def _leads(posterior: Posterior, users: IntArray) -> _Leads:

@@ -74,8 +74,8 @@ class PeopleTable:
         names = (*quasi, *sensitive)
         if not quasi or len(set(names)) < len(names):
             raise ParameterError("quasi-identifiers and sensitive columns must be named, each once, and one at least.")
-        for what, one in (("people", table), ("the population", population)):
-            if one is not None and not one.num_rows:
+        for what, each in (("people", table), ("the population", population)):
+            if each is not None and not each.num_rows:
                 raise DataError(f"the table of {what} must have a row at least, got none.")
         people = table.num_rows
         encoded = [_encoded(name, table, population) for name in quasi]
@@ -113,25 +113,30 @@ class PeopleTable:
             if steps.get(name, Step()).text != AS_IT_IS:
                 coarse, values[at] = _coded(steps[name].of(name, self.values[at]))
                 codes[at] = coarse[self.codes[at]]
-        first, cells = _grouped(codes, [len(one) for one in values])
-        summed = [None if one is None else _sums(cells, one, len(first)) for one in (self.counts, self.population)]
+        first, cells = _grouped(codes, [len(labels) for labels in values])
+        summed = [
+            None if counts is None else _sums(cells, counts, len(first)) for counts in (self.counts, self.population)
+        ]
         assert summed[0] is not None
         return replace(
             self,
             values=tuple(values),
-            codes=tuple(one[first] for one in codes),
+            codes=tuple(column[first] for column in codes),
             counts=summed[0],
             population=summed[1],
-            sensitive=tuple(replace(one, cells=cells[one.cells]) for one in self.sensitive),
+            sensitive=tuple(replace(attribute, cells=cells[attribute.cells]) for attribute in self.sensitive),
         )
 
     def without_rare(self, least: int) -> "PeopleTable":
         """Return the table without the people in classes of fewer than ``least`` people."""
-        kept = self.counts >= least
+        is_common = self.counts >= least
         return replace(
             self,
-            counts=np.where(kept, self.counts, 0),
-            sensitive=tuple(replace(one, counts=np.where(kept[one.cells], one.counts, 0)) for one in self.sensitive),
+            counts=np.where(is_common, self.counts, 0),
+            sensitive=tuple(
+                replace(attribute, counts=np.where(is_common[attribute.cells], attribute.counts, 0))
+                for attribute in self.sensitive
+            ),
         )
 
     def sizes(self) -> tuple[IntArray, IntArray]:
@@ -147,7 +152,7 @@ class PeopleTable:
     def entropies(self) -> FloatArray:
         """Return the ``(q,)`` entropies of the quasi-identifiers over the people of the table, in bits."""
         shares = [np.bincount(codes, weights=self.counts) / max(self.people, 1) for codes in self.codes]
-        return np.array([-float(np.sum(one[one > 0] * np.log2(one[one > 0]))) for one in shares])
+        return np.array([-float(np.sum(share[share > 0] * np.log2(share[share > 0]))) for share in shares])
 
     def telling(self) -> tuple[tuple[str, float], ...]:
         """Return the columns that tell over half of the people apart from everybody else by themselves, with shares."""
@@ -157,7 +162,7 @@ class PeopleTable:
 
 def _encoded(name: str, table: Any, population: Any) -> tuple[IntArray, Any]:
     """Return ``(n,)`` codes of a column, those of the population after those of the table, and the values."""
-    parts = [_plain(name, one[name]) for one in (table, population) if one is not None]
+    parts = [_plain(name, source[name]) for source in (table, population) if source is not None]
     if len({str(part.type) for part in parts}) > 1:
         kinds = {is_numeric(part.type) or pa.types.is_null(part.type) for part in parts}
         texts = {is_textual(part.type) or pa.types.is_null(part.type) for part in parts}

@@ -146,13 +146,13 @@ def population_estimate(
     alpha, theta = _posterior_draws(f, classes, generator)
     inside = (people + theta) / (size + theta)
     alone = inside ** (1 - alpha)
-    kept = generator.binomial(int(classes[f == 1].sum()), alone)
+    uniques = generator.binomial(int(classes[f == 1].sum()), alone)
     shown = np.where(f >= suppress, f * classes, 0)
     weights = shown / shown.sum()
     # People outside the table whose class is not in it: their share varies, and so does who of them is alone.
     fresh = generator.beta(np.maximum(theta + alpha * groups, 1e-9), np.maximum(people - alpha * groups, 1e-9))
     others = generator.poisson((size - people) * fresh * alone)
-    each = np.array([individual_risk(f, pi, one) for pi, one in zip(inside, alpha, strict=True)])
+    each = np.array([individual_risk(f, pi, shape) for pi, shape in zip(inside, alpha, strict=True)])
     mean = each @ weights
     # 1/F lies in (0, 1/f], so that its variance is at most m (1/f - m) at the mean m.
     spread = np.sqrt((each * (1 - f * each)) @ (weights / shown.sum()))
@@ -168,8 +168,8 @@ def population_estimate(
         float(alpha.mean()),
         float(theta.mean()),
         confidence,
-        _spread(kept if suppress <= 1 else np.zeros(1), confidence),
-        _spread(kept + others, confidence),
+        _spread(uniques if suppress <= 1 else np.zeros(1), confidence),
+        _spread(uniques + others, confidence),
         _spread(means, confidence),
         worst,
         above,

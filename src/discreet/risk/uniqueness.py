@@ -90,7 +90,7 @@ def uniqueness(traces: Traces, *, level: float = 0.95, random: RandomSource | No
         events = traces.events[start:stop]
         spelled.append(events.tobytes() + (b"" if traces.times is None else traces.times[start:stop].tobytes()))
         sets.append(np.unique(events))
-    counts, same = Counter(spelled), Counter(one.tobytes() for one in sets)
+    counts, same = Counter(spelled), Counter(trace.tobytes() for trace in sets)
     chosen = generator.permutation(len(users))[:_DRAWN]
     owners = _owners(sets)
     having = np.stack([_having(generator.permutation(sets[user])[:MOST_EVENTS], owners) for user in chosen])
@@ -106,7 +106,7 @@ def uniqueness(traces: Traces, *, level: float = 0.95, random: RandomSource | No
 
 def _owners(sets: list[IntArray]) -> dict[int, IntArray]:
     """Return the users who have each event."""
-    events, who = np.concatenate(sets), np.repeat(np.arange(len(sets)), [len(one) for one in sets])
+    events, who = np.concatenate(sets), np.repeat(np.arange(len(sets)), [len(part) for part in sets])
     order = np.argsort(events, kind="stable")
     different, starts = np.unique(events[order], return_index=True)
     return dict(zip(different.tolist(), np.split(who[order], starts[1:]), strict=True))

@@ -114,9 +114,9 @@ def seal(name: str, *, epochs: tuple[int, ...], version: int | None, place: _Pla
     """
     facts = place.asked("seal", name=name, epochs=list(epochs), version=version)
     sentences = [
-        f"{'Epoch' if one['epoch'] == one['last'] else 'Epochs'} {_spelled(one)}: {one['n']:,} reports sealed in "
-        f"{one['file']} ({one['duplicates']:,} duplicates and {one['conflicts']:,} conflicts left out)."
-        for one in facts["sealed"]
+        f"{'Epoch' if batch['epoch'] == batch['last'] else 'Epochs'} {_spelled(batch)}: {batch['n']:,} reports sealed "
+        f"in {batch['file']} ({batch['duplicates']:,} duplicates and {batch['conflicts']:,} conflicts left out)."
+        for batch in facts["sealed"]
     ]
     if facts["few"]:
         few = ", ".join(str(epoch) for epoch in facts["few"])

@@ -135,18 +135,18 @@ def compare(
     cells, beside = [n for side in sides for n in side.cells], max(side.beside for side in sides)
     known = [name for name in (asked.by, asked.weights) if name is not None]
     publishing = Publishing(document, reports, trust.not_trusted, trust.trust_plan)
-    said = publishing.of(cells, "this comparison", simulated=comparison.simulated, beside=beside, known=known)
+    statement = publishing.of(cells, "this comparison", simulated=comparison.simulated, beside=beside, known=known)
 
     def record() -> dict[str, Any]:
-        return _record(comparison, tests, said, notes)
+        return _record(comparison, tests, statement, notes)
 
     picture = save_picture(lambda: comparison.plot(shown.largest))
     write_results(out.output, save_table(comparison.to_arrow, record), {out.plot: picture}, force=out.force)
-    parts = [*_parts(comparison, tests, shown.largest), *said.closing(notes)]
+    parts = [*_parts(comparison, tests, shown.largest), *statement.closing(notes)]
     show(record, parts)
 
 
-def _record(comparison: Comparison, tests: _Tests, said: Statement, notes: Sequence[str]) -> dict[str, Any]:
+def _record(comparison: Comparison, tests: _Tests, statement: Statement, notes: Sequence[str]) -> dict[str, Any]:
     """Return the comparison ready for JSON."""
     columns = {name: column.tolist() for name, column in comparison.columns().items()}
     columns["significant"] = comparison.significant_values(tests.rate, control=tests.control).tolist()
@@ -158,7 +158,7 @@ def _record(comparison: Comparison, tests: _Tests, said: Statement, notes: Seque
         "rate": tests.rate,
         "control": tests.control,
         "overall": None if comparison.overall is None else comparison.overall._asdict(),
-        **said.record(),
+        **statement.record(),
         "simulated": comparison.simulated,
         "remark": comparison.remark or None,
         "notes": notes,
@@ -172,7 +172,7 @@ def _parts(comparison: Comparison, tests: _Tests, largest: int) -> Iterator[str 
     significant = comparison.significant_values(tests.rate, control=tests.control)
     columns = [ResultColumn("significant", significant, unit="mark"), *comparison.stated()]
     names = text_column("value", comparison.domain.names(codes))
-    headings, *cells = rows_of([names, *(one.at(codes) for one in columns)], "page")
+    headings, *cells = rows_of([names, *(column.at(codes) for column in columns)], "page")
     sizes = [
         f"{title} ({n:,} reports)" if n else title for title, n in zip(comparison.titles, comparison.sizes, strict=True)
     ]
@@ -239,8 +239,8 @@ def _groups(mechanism: BlockMechanism, source: Path, by: str, asked: _Sides, tru
     if groups is None:
         if len(known) != _PAIR:
             raise ParameterError(f"--groups must say which two of {len(known)} groups are compared: {_listed(known)}.")
-        one, other = known
-        groups = one, other
+        first, second = known
+        groups = first, second
     sides = []
     for label in groups:
         if label not in known:

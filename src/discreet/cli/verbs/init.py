@@ -137,8 +137,8 @@ def init(
     names = of.columns or _asked("column of values (several, with commas, for all combinations)", _chooser(looks))
     way = _Way(enough, asking=asking)
     proposals = {name: _proposal(looks[name], listed.get(name), cut.get(name), way) for name in names}
-    for name, one in proposals.items() if asking else ():
-        click.echo(f"{name}: {_few(one.labels.labels)}", err=True)
+    for name, proposal in proposals.items() if asking else ():
+        click.echo(f"{name}: {_few(proposal.labels.labels)}", err=True)
     plan = _with_cuts(Plan.of(_recommended(proposals, promise), title=title), proposals)
     if output is not None:
         plan.save(output, force=force)
@@ -183,8 +183,8 @@ def _asked(text: str, read: Callable[[str], Answer], default: str | None = None)
 
 def _recommended(proposals: Mapping[str, _Found], promise: _Promise) -> BlockMechanism:
     """Return the mechanism for the domain; what is sensitive and epsilon are asked for if they are not said."""
-    said = [*_by_column("--sensitive", promise.sensitive, [*proposals])]
-    marked = None if promise.all_sensitive else said or _asked_sensitive(proposals)
+    marks = [*_by_column("--sensitive", promise.sensitive, [*proposals])]
+    marked = None if promise.all_sensitive else marks or _asked_sensitive(proposals)
     epsilon = promise.epsilon
     if epsilon is None:
         epsilon = _asked("epsilon, the privacy promise in nats", float)
@@ -265,8 +265,8 @@ def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None,
         if not cuts or codes:
             return _Found(labels)
     if way.asking:
-        said = ",".join(str(one) for one in cuts)
-        cuts = _asked(f"{look.name} holds {look.kind}; ranges begin at", lambda text: _cuts_of(look, text), said)
+        default = ",".join(str(place) for place in cuts)
+        cuts = _asked(f"{look.name} holds {look.kind}; ranges begin at", lambda text: _cuts_of(look, text), default)
     return _Found(labels_between(look, cuts, found=cuts == proposed), cuts)
 
 
@@ -291,7 +291,7 @@ def _read_cuts(look: ColumnLook, texts: Sequence[str]) -> list[Cut]:
 
 def _by_column(option: str, texts: Sequence[str], columns: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the column and the labels of each use of an option."""
-    seen = set()
+    names = set()
     if texts and not columns:
         raise ParameterError(f"{option} is about columns, so --column must name them.")
     for text in texts:
@@ -300,9 +300,9 @@ def _by_column(option: str, texts: Sequence[str], columns: Sequence[str]) -> Ite
             name, rest = columns[0], text
             if len(columns) > 1:
                 raise ParameterError(f"{option} must say which column it is about, as in {option} {name}=A,B.")
-        if option != "--sensitive" and name in seen:
+        if option != "--sensitive" and name in names:
             raise ParameterError(f"{option} must list the {option[2:]} of column {name!r} once.")
-        seen.add(name)
+        names.add(name)
         yield name, next(csv.reader([rest]), [])
 
 
@@ -312,34 +312,36 @@ def _asked_sensitive(proposals: Mapping[str, _Found]) -> list[tuple[str, list[st
 
     def reader(name: str, labels: Sequence[Any]) -> Callable[[str], list[str]]:
         def read(text: str) -> list[str]:
-            said = next(csv.reader([text], skipinitialspace=True), [])
+            marks = next(csv.reader([text], skipinitialspace=True), [])
             texts = [str(label) for label in labels]
-            if said == [_ALL] and _ALL not in texts:
+            if marks == [_ALL] and _ALL not in texts:
                 return texts
-            return [] if several and said == [_NONE] else [str(one) for one in _known(name, said, labels)]
+            return [] if several and marks == [_NONE] else [str(label) for label in _known(name, marks, labels)]
 
         return read
 
     how = f"with commas, or {_ALL}, or {_NONE} for none" if several else f"with commas, or {_ALL}"
     asked = [
-        (name, _asked(f"sensitive labels of {name} ({how})", reader(name, one.labels.labels)))
-        for name, one in proposals.items()
+        (name, _asked(f"sensitive labels of {name} ({how})", reader(name, proposal.labels.labels)))
+        for name, proposal in proposals.items()
     ]
-    return [(name, said) for name, said in asked if said]
+    return [(name, marks) for name, marks in asked if marks]
 
 
 def _domain(proposals: Mapping[str, _Found], marked: Sequence[tuple[str, list[str]]] | None) -> Domain:
     """Return the domain; every value is sensitive if nothing is marked."""
-    labels = {name: one.labels.labels for name, one in proposals.items()}
+    labels = {name: proposal.labels.labels for name, proposal in proposals.items()}
     if marked is not None and not marked:
         raise ParameterError("some labels must be sensitive, and none were said to be.")
-    patterns = None if marked is None else [{name: _known(name, said, labels[name])} for name, said in marked]
+    patterns = None if marked is None else [{name: _known(name, marks, labels[name])} for name, marks in marked]
     if len(proposals) > 1:
         return Domain.product(labels, sensitive=patterns)
     (values,) = labels.values()
     if len(values) == 1:
         raise ParameterError("there must be at least two labels, got one, of which a report tells nothing.")
-    sensitive = None if patterns is None else {label for one in patterns for some in one.values() for label in some}
+    sensitive = (
+        None if patterns is None else {label for pattern in patterns for some in pattern.values() for label in some}
+    )
     return Domain(values, sensitive=None if sensitive is None else [label in sensitive for label in values])
 
 
@@ -347,9 +349,9 @@ def _known(name: str, texts: Sequence[str], labels: Sequence[Any]) -> list[Any]:
     by_text = {str(label): label for label in labels}
     unknown = [text for text in texts if text not in by_text]
     if unknown or not texts:
-        got = f"{unknown[0]!r}{meant(unknown[0], by_text)}" if unknown else "none"
+        shown = f"{unknown[0]!r}{meant(unknown[0], by_text)}" if unknown else "none"
         raise ParameterError(
-            f"--sensitive must name labels of column {name!r}, got {got}; where few rows or none hold one, list all "
+            f"--sensitive must name labels of column {name!r}, got {shown}; where few rows or none hold one, list all "
             "labels with --labels."
         )
     return [by_text[text] for text in texts]
@@ -357,18 +359,18 @@ def _known(name: str, texts: Sequence[str], labels: Sequence[Any]) -> list[Any]:
 
 def _with_cuts(plan: Plan, proposals: Mapping[str, _Found]) -> Plan:
     """Return a plan that says where ranges begin; its fingerprint is the same."""
-    cut = {name: one.cuts for name, one in proposals.items() if one.cuts is not None}
+    cut = {name: proposal.cuts for name, proposal in proposals.items() if proposal.cuts is not None}
     if not cut:
         return plan
-    said: Any = cut if len(proposals) > 1 else next(iter(cut.values()))
+    cuts: Any = cut if len(proposals) > 1 else next(iter(cut.values()))
     document = plan.document
-    return replace(plan, document=structs.replace(document, domain=structs.replace(document.domain, cuts=said)))
+    return replace(plan, document=structs.replace(document, domain=structs.replace(document.domain, cuts=cuts)))
 
 
 def _facts(plan: Plan, proposals: Mapping[str, _Found], output: Path | None) -> dict[str, Any]:
     columns = [
-        {"column": name, **{key: value for key, value in asdict(one.labels).items() if key != "labels"}}
-        for name, one in proposals.items()
+        {"column": name, **{key: value for key, value in asdict(proposal.labels).items() if key != "labels"}}
+        for name, proposal in proposals.items()
     ]
     return {
         "plan": plan.fingerprint,
@@ -388,10 +390,10 @@ def _sentences(plan: Plan, proposals: Mapping[str, _Found], least: int, output: 
     )
     if odds := in_odds(document.epsilon):
         yield odds
-    for column, one in proposals.items():
-        labels = one.labels
-        if one.cuts is not None:
-            cuts = ", ".join(str(cut) for cut in one.cuts)
+    for column, proposal in proposals.items():
+        labels = proposal.labels
+        if proposal.cuts is not None:
+            cuts = ", ".join(str(cut) for cut in proposal.cuts)
             yield f"Cut into {len(labels.labels)} ranges: {column}, at {cuts}; --cuts says other ones."
         if labels.missing:
             yield (
@@ -403,7 +405,7 @@ def _sentences(plan: Plan, proposals: Mapping[str, _Found], least: int, output: 
                 f"Not in the plan: {labels.others:,} different values of {column}, in {labels.other_rows:,} of "
                 f"{labels.rows:,} rows; obfuscate --unknown drop leaves these rows out."
             )
-    read = [column for column, one in proposals.items() if one.labels.found]
+    read = [column for column, proposal in proposals.items() if proposal.labels.found]
     if read:
         yield _PUBLIC.format(columns=", ".join(read), least=least)
 
@@ -411,8 +413,8 @@ def _sentences(plan: Plan, proposals: Mapping[str, _Found], least: int, output: 
 def _next(tables: Sequence[str | Path], proposals: Mapping[str, _Found], output: Path | None) -> list[str]:
     """Return the commands that lead on from a plan to an estimate."""
     column = f"--column {shlex.quote(next(iter(proposals)))} " if len(proposals) == 1 else ""
-    missing = "--missing drop " if any(one.labels.missing for one in proposals.values()) else ""
-    unknown = "--unknown drop " if any(one.labels.other_rows for one in proposals.values()) else ""
+    missing = "--missing drop " if any(proposal.labels.missing for proposal in proposals.values()) else ""
+    unknown = "--unknown drop " if any(proposal.labels.other_rows for proposal in proposals.values()) else ""
     table = shlex.quote(str(tables[0])) if len(tables) == 1 else "TABLE"
     plan = shlex.quote(str(output))
     return [

@@ -72,9 +72,9 @@ def value_columns(
             "this plan is personalized, so --user must say which column tells whose value it is, and --tags which "
             "file holds users' secret values; without them secrets would go in clear."
         )
-    said = plan.document.domain
+    spec = plan.document.domain
     drop, known = missing == "drop", unknown == "drop"
-    return ValueColumns(plan.domain, people.column, people.user, said.missing, drop, keep, said.cuts, known=known)
+    return ValueColumns(plan.domain, people.column, people.user, spec.missing, drop, keep, spec.cuts, known=known)
 
 
 def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> Bots | None:

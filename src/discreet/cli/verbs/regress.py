@@ -109,12 +109,12 @@ def regress(
     with file_notes() as notes:
         fit = model.fit(mechanism, reports, trust_plan=trust_plan)
     publication = Publication(mechanism, (fit.n,), beside=REGRESSION, simulated=fit.simulated, shown="this regression")
-    said = Statement(publication)
+    statement = Statement(publication)
     facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
     columns = {name: column.tolist() for name, column in fit.columns(level).items()}
-    record = {**facts, **said.record(), "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
+    record = {**facts, **statement.record(), "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
     write_results(out.output, save_table(lambda: fit.to_arrow(level), lambda: record), {}, force=out.force)
     against = "" if fit.baseline is None else f"; odds against {fit.baseline}"
     headings, *cells = rows_of(fit.stated(level), "page")
     table = Table(f"{fit.method} regression, {fit.n:,} reports{against}", headings, cells, left=2)
-    show(record, chain([table], filter(None, [fit.remark]), said.closing(notes)))
+    show(record, chain([table], filter(None, [fit.remark]), statement.closing(notes)))

@@ -65,7 +65,7 @@ def seal(
             mechanism, read.sources(reports, partial(progress, "reading")), output, least=least, force=force
         )
     publishing = Publishing(document, (), read.not_trusted, read.trust_plan)
-    said = publishing.of([sealed.n], "the sealed file, or anything made of it", simulated=sealed.simulated)
+    statement = publishing.of([sealed.n], "the sealed file, or anything made of it", simulated=sealed.simulated)
     result = {"plan": mechanism.fingerprint, "output": output, "reports": sealed.n, "simulated": sealed.simulated}
     details = {"dropped": sealed.dropped, "left_out": dict(sealed.left_out), "notes": notes}
     sentences = [
@@ -77,11 +77,11 @@ def seal(
         *left_out_sentences(sealed.left_out),
         *notes_of(notes),
         *([SIMULATED_REPORTS] * sealed.simulated),
-        *said.parts(),
+        *statement.parts(),
         f"What it cannot show: that each person has one report in it. To check the rest: discreet verify {plan} "
         f"--sealed {sealed.path}",
     ]
-    show({**result, **details, **said.record()}, sentences)
+    show({**result, **details, **statement.record()}, sentences)
 
 
 @click.command(cls=Verb)
@@ -171,7 +171,7 @@ def tally(
         if after.batches != before.batches or not output.exists():
             write_tally(output, after, force=True)
     publishing = Publishing(document, (), not_trusted, trust_plan=False)
-    said = publishing.of(batches_of(after), "the tally, or anything made of it", simulated=after.simulated)
+    statement = publishing.of(batches_of(after), "the tally, or anything made of it", simulated=after.simulated)
     changed = set(after.batches) ^ set(before.batches)
     what, reports = "taken out" if retract else "added", sum(batch.n for batch in changed)
     result = {"plan": mechanism.fingerprint, "output": output, "reports": after.n, "simulated": after.simulated}
@@ -180,8 +180,8 @@ def tally(
         f"Batches in {output}: {len(after.batches):,}, with {after.n:,} reports."
     )
     show(
-        {**result, "batches": len(after.batches), "changed": len(changed), **said.record()},
-        [sentence, *said.closing(())],
+        {**result, "batches": len(after.batches), "changed": len(changed), **statement.record()},
+        [sentence, *statement.closing(())],
     )
 
 

@@ -101,10 +101,10 @@ class _Batches(OptionGroup):
         shown = "the reports without names and order, or anything made of them"
         answers: Answers = "unknown" if self.rounds == 1 else "fresh"
         batches = (self.shuffled,) * self.rounds
-        made = Publication(plan.maker, batches, answers, not_trusted=self.not_trusted, delta=self.delta, shown=shown)
-        if made.central is None:
-            raise ParameterError(f"--shuffled has nothing to state: {made.none}.")
-        return made
+        stated = Publication(plan.maker, batches, answers, not_trusted=self.not_trusted, delta=self.delta, shown=shown)
+        if stated.central is None:
+            raise ParameterError(f"--shuffled has nothing to state: {stated.none}.")
+        return stated
 
 
 @click.command(cls=Verb)
@@ -276,17 +276,17 @@ def _verify_sealed(mechanism: BlockMechanism, source: str | Path) -> None:
     except UnsealedError as error:
         flaw = str(error)
     result = {"plan": mechanism.fingerprint, "sealed": not flaw, "flaw": flaw or None, "files": files}
-    batches, said = tuple(file.n for file in files if file.n), None
+    batches, statement = tuple(file.n for file in files if file.n), None
     if batches and not flaw:
         simulated, shown = any(file.simulated for file in files), "these files, or anything made of them"
-        said = Statement(Publication(mechanism, batches, simulated=simulated, shown=shown))
-        result |= said.record()
-    show(result, [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint, said))
+        statement = Statement(Publication(mechanism, batches, simulated=simulated, shown=shown))
+        result |= statement.record()
+    show(result, [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint, statement))
     if flaw:
         raise click.exceptions.Exit(1)
 
 
-def _sealed_parts(files: Sequence["SealedFile"], plan: str, said: "Statement | None") -> Iterator[str]:
+def _sealed_parts(files: Sequence["SealedFile"], plan: str, statement: "Statement | None") -> Iterator[str]:
     for file in files:
         yield (
             f"{file.path}: {file.n:,} reports of plan {plan[:12]}, sealed: sorted by what they say, with nothing "
@@ -299,5 +299,5 @@ def _sealed_parts(files: Sequence["SealedFile"], plan: str, said: "Statement | N
             )
         if file.simulated:
             yield SIMULATED_REPORTS
-    yield from () if said is None else said.parts()
+    yield from () if statement is None else statement.parts()
     yield "No check of a sealed file can show that each person has one report in it."

@@ -24,18 +24,18 @@ _CONDITIONS = (
 )
 
 
-def _law(one: Any) -> Any:
-    return one.mechanism.law.describe()
+def _law(option: Any) -> Any:
+    return option.mechanism.law.describe()
 
 
 def _central_facts(plan: CentralPlan) -> list[Fact]:
     """Return the figures of a mechanism at its largest local epsilon."""
 
-    def name(one: CentralOption) -> str:
-        return f"{one.candidate.name}{' *' if one is plan.best else ''}"
+    def name(option: CentralOption) -> str:
+        return f"{option.candidate.name}{' *' if option is plan.best else ''}"
 
-    def floor(one: CentralOption) -> float | None:
-        return None if one.central.towards is None else one.central.floor or 0.0
+    def floor(option: CentralOption) -> float | None:
+        return None if option.central.towards is None else option.central.floor or 0.0
 
     def upper(bound: Any) -> str:
         return f"{bound.upper:.3g}"
@@ -43,15 +43,15 @@ def _central_facts(plan: CentralPlan) -> list[Fact]:
     return [
         Fact("name", "candidate.name"),
         Fact("", name, "mechanism"),
-        Fact("law", lambda one: _law(one.candidate)),
+        Fact("law", lambda option: _law(option.candidate)),
         Fact("local_epsilon", "local"),
-        Fact("", lambda one: f"{one.local:.4g}{'' if one.limit == 'local' else ' !'}", "local"),
+        Fact("", lambda option: f"{option.local:.4g}{'' if option.limit == 'local' else ' !'}", "local"),
         Fact("limit", "limit"),
         Fact("among", "central.among", "among", upper),
         Fact("towards", "central.towards", "towards", upper),
         Fact("", floor, "floor", ".3g"),
         Fact("floor", "central.floor"),
-        Fact("mean_squared_error", lambda one: one.error**2),
+        Fact("mean_squared_error", lambda option: option.error**2),
         Fact("root_mean_squared_error", "error", "RMSE", ".3e"),
         Fact("gain", "gain", "gain", ".1f"),
         Fact("largest_report_bytes", "candidate.largest_bytes", "bytes", ","),
@@ -94,7 +94,7 @@ def central_parts(plan: CentralPlan) -> Iterator[str | Table]:
 def _central_notes(plan: CentralPlan) -> list[str]:
     asked, worst = plan.requirements, plan.requirements.target == "worst-case"
     people = "for the worst distribution" if worst else "for the people as they are assumed"
-    limits = sorted({_LIMITS[one.limit] for one in plan.options} - {""})
+    limits = sorted({_LIMITS[option.limit] for option in plan.options} - {""})
     notes = [
         "local: for whoever sees reports with names or order. among, towards: for whoever sees the shuffled batch or "
         "what is computed from it, two-sided among sensitive values, one-sided from these towards values in clear, "
@@ -139,14 +139,14 @@ _COMPARISON = (
     Fact("epsilon_per_report", "requirements.epsilon_each"),
     Fact("sensitive_mass", "sensitive_mass"),
     Fact("sensitive_mass_assumed", "assumed"),
-    Fact("distribution_given", lambda found: not found.requirements.people.even),
+    Fact("distribution_given", lambda comparison: not comparison.requirements.people.even),
     Fact("lower_bound", "bounds"),
-    Fact("mechanisms", lambda found: [record_of(row, _CANDIDATE) for row in found.rows]),
+    Fact("mechanisms", lambda comparison: [record_of(row, _CANDIDATE) for row in comparison.rows]),
     Fact("best_worst_case", "best_worst.name"),
     Fact("best_at_sensitive_mass", "best_assumed.name"),
     Fact("best", "best.name"),
     Fact("least_error", "least.name"),
-    Fact("alternative", lambda found: None if found.alternative is None else found.alternative.name),
+    Fact("alternative", lambda comparison: None if comparison.alternative is None else comparison.alternative.name),
     Fact("recommendation", "recommendation"),
 )
 """The figures of a comparison: the requirements, an object per mechanism, and the recommendation."""
@@ -189,8 +189,8 @@ def _loss_facts(comparison: MechanismComparison, *, worst: bool) -> list[Fact]:
     def of(losses: str) -> str:
         return f"{'worst' if worst else 'assumed'}.{losses}"
 
-    def l1(one: Candidate) -> str:
-        losses = one.worst if worst else one.assumed
+    def l1(row: Candidate) -> str:
+        losses = row.worst if worst else row.assumed
         return f"~{losses.l1:.3e}" if losses.exact_l1 is None else f"{losses.exact_l1:.3e}"
 
     facts = [
@@ -205,8 +205,8 @@ def _loss_facts(comparison: MechanismComparison, *, worst: bool) -> list[Fact]:
     return facts
 
 
-def _needed(one: Candidate) -> str:
-    needed = one.users_needed
+def _needed(row: Candidate) -> str:
+    needed = row.users_needed
     return "never" if needed is None else f"{needed:,}" if needed < 10**10 else f"{needed:.2e}"
 
 
@@ -216,8 +216,8 @@ _BYTES, _TIME = Fact("", "largest_bytes", "bytes", ","), Fact("", "seconds", "ti
 def _least_losses(comparison: MechanismComparison) -> Table:
     """Return the table of the mechanisms with the least errors for what was asked, the recommended one among them."""
     worst = comparison.requirements.target == "worst-case"
-    rows = sorted((one for one in comparison.candidates if one.fits), key=lambda one: one.error(worst=worst))
-    shown = [one for place, one in enumerate(rows) if place < _MOST_ROWS or one is comparison.best]
+    rows = sorted((row for row in comparison.candidates if row.fits), key=lambda row: row.error(worst=worst))
+    shown = [row for place, row in enumerate(rows) if place < _MOST_ROWS or row is comparison.best]
     losses = [fact for fact in _loss_facts(comparison, worst=worst) if fact.heading != "l1"]
     mass, even = (
         f"{comparison.sensitive_mass:.1%} of the people have a sensitive value",
@@ -228,15 +228,15 @@ def _least_losses(comparison: MechanismComparison) -> Table:
 
 
 def _starred_name(best: Candidate) -> Fact:
-    return Fact("", lambda one: f"{one.name}{' *' if one is best else '' if one.fits else ' !'}", "mechanism")
+    return Fact("", lambda row: f"{row.name}{' *' if row is best else '' if row.fits else ' !'}", "mechanism")
 
 
 def _worst_losses(comparison: MechanismComparison) -> Table:
     usual, starred = [*comparison.usual.values()], _starred_name(comparison.best_worst)
 
-    def name(one: Candidate) -> str:
+    def name(row: Candidate) -> str:
         # Below the row of the one that it is the default of.
-        return f"  {one.name.rpartition(', ')[2]}" if one in usual else starred.cell(one)
+        return f"  {row.name.rpartition(', ')[2]}" if row in usual else starred.cell(row)
 
     facts = [
         Fact("", name, "mechanism"),
@@ -262,7 +262,7 @@ def _assumed_losses(comparison: MechanismComparison) -> Table:
 
 
 def _notes(comparison: MechanismComparison) -> list[str]:
-    requirements, large = comparison.requirements, not all(one.fits for one in comparison.candidates)
+    requirements, large = comparison.requirements, not all(row.fits for row in comparison.candidates)
     near = f"smallest report within {requirements.within * 100:g}% of the " if requirements.within else ""
     notes = [
         f"*: {near}least error there{'; !: its reports may be too large or too slow' if large else ''}. "
@@ -277,7 +277,7 @@ def _notes(comparison: MechanismComparison) -> list[str]:
             "digits: random bits of a noise bit. Few make obfuscating faster, under the same promise, for at most a "
             "thousandth more error; the default, of plans without the word, is shown and not recommended."
         )
-    notes += [_pool_bias_note(one, comparison.sensitive_mass) for one in comparison.candidates if one.worst.pool_bias]
+    notes += [_pool_bias_note(row, comparison.sensitive_mass) for row in comparison.candidates if row.worst.pool_bias]
     if requirements.standard_error is not None:
         notes.append(f"users: how many give every value a standard error of at most {requirements.standard_error:g}.")
     if comparison.assumed and requirements.domain.clear_count:
@@ -297,11 +297,11 @@ def _cautions(comparison: MechanismComparison) -> Iterator[str]:
         )
 
 
-def _pool_bias_note(one: Candidate, mass: float) -> str:
+def _pool_bias_note(row: Candidate, mass: float) -> str:
     """Return a sentence on the share of pool bias in the errors."""
-    functions, worst, assumed = one.mechanism.settings["m"], _share(one.worst), _share(one.assumed)
+    functions, worst, assumed = row.mechanism.settings["m"], _share(row.worst), _share(row.assumed)
     return (
-        f"{one.name}: all reports share its {functions:,} hash functions, which makes {worst} of its MSE in the "
+        f"{row.name}: all reports share its {functions:,} hash functions, which makes {worst} of its MSE in the "
         f"worst case and {assumed} where {mass:.1%} have a sensitive value. More users do not lessen that; more "
         "functions do."
     )
@@ -346,7 +346,7 @@ def _lines(curves: Sequence[Curve]) -> list[tuple[str, Points]]:
 
 _IDENTIFICATION = (
     Fact("name", "name"),
-    Fact("", lambda one: f"{one.name}{'' if one.limited else ' !'}", "mechanism"),
+    Fact("", lambda option: f"{option.name}{'' if option.limited else ' !'}", "mechanism"),
     Fact("law", _law),
     Fact("epsilon_per_report", "mechanism.epsilon"),
     Fact("epsilon_realised", "bounds.epsilon", "epsilon", ".6g"),
@@ -396,9 +396,9 @@ def _identification_notes(plan: IdentificationPlan) -> list[str]:
         "error >=: identification error of any adversary who guesses one user; in clear: how often a value that is not "
         "sensitive is told as it is, which names a user who alone has it. MSE: largest expected sum of squared errors.",
     ]
-    bounds = [one.bounds for one in plan.options]
+    bounds = [option.bounds for option in plan.options]
     notes += [sentence for sentence in (conditions(bounds), _odds(bounds)) if sentence]
-    if not all(one.limited for one in plan.options):
+    if not all(option.limited for option in plan.options):
         most = LARGEST_EPSILON if plan.epsilon is None else plan.epsilon
         notes.append(
             f"!: the identification error is kept at any epsilon up to {most:g}; only this, and what the integers of a "
@@ -413,5 +413,5 @@ def _identification_notes(plan: IdentificationPlan) -> list[str]:
 
 def _odds(bounds: list[Bounds]) -> str:
     """Return a sentence on the odds behind the largest epsilon, if it is large."""
-    odds = in_odds(max((one.total_epsilon for one in bounds), default=0.0))
+    odds = in_odds(max((bound.total_epsilon for bound in bounds), default=0.0))
     return f"At the largest epsilon: {odds}" if odds else ""

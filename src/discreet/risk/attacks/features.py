@@ -163,8 +163,8 @@ class Probes:
         ranks = np.cumsum(had, dtype=np.int32) - np.int32(1)
         entries = [(rows, ranks[features], weights[which]) for rows, features, weights in known]
         index = invert(int(np.count_nonzero(had)), entries)
-        kept = np.flatnonzero((counts > 0) & had[self.features])
-        queries = np.searchsorted(kept, self.offsets), ranks[self.features[kept]], counts[kept]
+        places = np.flatnonzero((counts > 0) & had[self.features])
+        queries = np.searchsorted(places, self.offsets), ranks[self.features[places]], counts[places]
         return Problem(self.users, candidates, constants, index, queries)
 
 
@@ -181,9 +181,9 @@ class Known:
         features, counting = self._table.find(rows.keys), weights[0] > 0
         for others in weights[1:]:
             counting |= others > 0
-        kept = np.flatnonzero((features >= 0) & counting)
-        chosen = [one[kept] for one in weights]
-        self._rows.add(np.diff(np.searchsorted(kept, rows.offsets)), features[kept], chosen)
+        places = np.flatnonzero((features >= 0) & counting)
+        chosen = [column[places] for column in weights]
+        self._rows.add(np.diff(np.searchsorted(places, rows.offsets)), features[places], chosen)
 
     def joined(self) -> Entries:
         """Return ``(users + 1,)`` offsets, features and weights of all candidates; this ends the adding."""
@@ -202,7 +202,7 @@ class _Gathered:
     def add(self, lengths: IntArray, features: AnyArray, weights: Sequence[AnyArray]) -> None:
         self.lengths.append(lengths)
         self.features.append(features)
-        self.weights.append(np.stack([one.astype(np.int32) for one in weights]))
+        self.weights.append(np.stack([column.astype(np.int32) for column in weights]))
 
     def joined(self) -> Entries:
         """Return ``(rows + 1,)`` offsets, features and ``(algorithms, m)`` weights, and forget them."""

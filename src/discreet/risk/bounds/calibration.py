@@ -77,8 +77,8 @@ class RiskTarget:
 
     def bounds(self, mechanism: Mechanism) -> Bounds:
         """Return the bounds on both risks of a mechanism."""
-        kept = {"reports": self.reports, "prior": self.prior, "largest_list": self.largest_list}
-        return identification_bounds(mechanism, self.users, **kept)
+        options = {"reports": self.reports, "prior": self.prior, "largest_list": self.largest_list}
+        return identification_bounds(mechanism, self.users, **options)
 
     def keeps(self, bounds: Bounds) -> bool:
         """Return true if the wanted identification risk is kept."""
@@ -138,28 +138,28 @@ def largest_epsilon(
         4.595
     """
     limit = checked_epsilon(limit)
-    made = _attempt(build, wanted, limit)
-    if made is not None and made[0]:
-        return Allowed(made[1], made[2], limited=False)
+    attempt = _attempt(build, wanted, limit)
+    if attempt is not None and attempt[0]:
+        return Allowed(attempt[1], attempt[2], limited=False)
     low, high = log(min(_SMALLEST, limit)), log(limit)
-    found: Allowed | None = None
+    allowed: Allowed | None = None
     risky = False
 
     def more(logarithm: float) -> bool:
-        nonlocal found, risky
-        made = _attempt(build, wanted, exp(logarithm))
+        nonlocal allowed, risky
+        attempt = _attempt(build, wanted, exp(logarithm))
         # What is too large an epsilon to be built, or too small, says on which side to go on.
-        if made is not None and made[0]:
-            found = Allowed(made[1], made[2], limited=True)
-        elif made is not None or found is not None:
-            risky = made is not None
+        if attempt is not None and attempt[0]:
+            allowed = Allowed(attempt[1], attempt[2], limited=True)
+        elif attempt is not None or allowed is not None:
+            risky = attempt is not None
             return False
         return True
 
     # The smallest epsilon is tried too.
     if more(low):
         bisected(more, low, high, _HALVINGS)
-    return None if found is None else replace(found, limited=risky)
+    return None if allowed is None else replace(allowed, limited=risky)
 
 
 def largest_buckets(domain: Domain, epsilon: float, wanted: RiskTarget) -> Allowed | None:

@@ -184,8 +184,8 @@ def identification_bounds_of(leakage: ReportLeakage, prior: Prior, reports: int,
     when = ANY_DATA if reports > 1 else ""
     figures = []
     if reports == 1 and leakage.success is not None:
-        one = leakage.success
-        figures.append(_chance(one.value, "the best guess against the worst source", exact=one.exact))
+        success = leakage.success
+        figures.append(_chance(success.value, "the best guess against the worst source", exact=success.exact))
     if leakage.local is not None:
         figures.append(_chance(ldp_success(reports * leakage.local, guessed), "any LDP mechanism", when))
     values = leakage.values
@@ -196,7 +196,7 @@ def identification_bounds_of(leakage: ReportLeakage, prior: Prior, reports: int,
         figures.append(_chance(leaked, "maximal leakage (Sibson's order infinity)", when))
     figures += _by_information(leakage, prior, reports, listed)
     # Reports never make guessing harder; rounding might.
-    return [replace(one, value=max(one.value, guessed)) for one in figures]
+    return [replace(figure, value=max(figure.value, guessed)) for figure in figures]
 
 
 def _by_information(leakage: ReportLeakage, prior: Prior, reports: int, listed: int) -> list[Bound]:
@@ -377,8 +377,13 @@ class Bounds:
             "share of information let through": at_most(self.eta_kl.value),
         }
         title = f"{self.name}, {self.users:,} users, {self.reports} reports each"
-        said = self.attribute_sentence, self.identification_sentence, self.per_user_sentence, self.condition_sentence
-        return facts_as_html(title, facts, " ".join(filter(None, said)))
+        sentences = (
+            self.attribute_sentence,
+            self.identification_sentence,
+            self.per_user_sentence,
+            self.condition_sentence,
+        )
+        return facts_as_html(title, facts, " ".join(filter(None, sentences)))
 
     def __str__(self) -> str:
         share = at_most(self.eta_kl.value, otherwise="perhaps all")
@@ -409,10 +414,10 @@ def conditions(bounds: Iterable[Bounds]) -> str:
         >>> conditions([bounds]).split(",")[0]
         'The bound on identification for 3 reports of a user holds if noise is fresh in each report'
     """
-    several = [one for one in bounds if one.reports > 1]
-    numbers = {one.reports for one in several}
+    several = [bound for bound in bounds if bound.reports > 1]
+    numbers = {bound.reports for bound in several}
     reports = f"{numbers.pop()} reports" if len(numbers) == 1 else "several reports"
-    chance, pie = _strongest(one.identification for one in several), _strongest(one.pie for one in several)
+    chance, pie = _strongest(bound.identification for bound in several), _strongest(bound.pie for bound in several)
     if chance == pie:
         return f"The bounds on identification and PIE for {reports} of a user hold if {pie}." if pie else ""
     named = [(name, when) for name, when in (("identification", chance), ("PIE", pie)) if when]

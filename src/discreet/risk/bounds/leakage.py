@@ -242,7 +242,7 @@ def _success(mechanism: BlockMechanism, inputs: Inputs, prior: Prior, listed: in
         hits = law.hits(places) if a else np.zeros(1)
         if hits is None:
             return None
-        exact = a == 0 or (one := law.hit_distribution(a)) is None or one.exact
+        exact = a == 0 or (distribution := law.hit_distribution(a)) is None or distribution.exact
         if prior.probabilities is not None:
             return UpperBound(success(inputs, hits, prior.probabilities), exact)
         return UpperBound(uniform_success(inputs, float(hits[0]), prior.users), exact)

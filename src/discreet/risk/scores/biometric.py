@@ -72,8 +72,8 @@ def pse_of_ranks(
     spread = _covered(above, same, edges)
     folds = uniform_below(_FOLDS, len(above), checked_source(random)).astype(np.int64)
     logs = np.empty(len(above))
-    for one in range(_FOLDS):
-        held = folds == one
+    for place in range(_FOLDS):
+        held = folds == place
         if held.any():
             logs[held] = spread[held] @ _log_ratio(spread[~held].sum(axis=0), edges, users)
     fold = logs, np.ones(len(logs)), np.full(len(logs), 1 / len(logs))
@@ -172,7 +172,7 @@ def biometric(
     source = checked_source(random)
     figures = {}
     for name, raw in matchers.items():
-        matrix, dropped = _kept(raw, failed)
+        matrix, dropped = _without_failed(raw, failed)
         matrix = -matrix if distances else matrix
         bse, scores = pse_of_matrix(matrix, halves=halves, level=level, random=source), Scores.from_matrix(matrix)
         ranks = rank_curve(scores.ranks.greater, scores.ranks.ties, users=len(matrix), level=level)
@@ -180,7 +180,7 @@ def biometric(
     return figures
 
 
-def _kept(matrix: Any, failed: float | None) -> tuple[AnyArray, int]:
+def _without_failed(matrix: Any, failed: float | None) -> tuple[AnyArray, int]:
     """Return the scores of users without failed comparisons, and the number of users left out, most failures first."""
     scores = as_array(matrix, "scores")
     if scores.ndim != 2 or scores.shape[0] != scores.shape[1]:

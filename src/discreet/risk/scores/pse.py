@@ -247,8 +247,8 @@ def fitted_steps(scores: Scores, users: int) -> StepFunction:
         scores: of probes that L will not be evaluated on.
         users: N.
     """
-    own = np.unique(scores.genuine, return_counts=True)[1]
-    starts, levels = fitted_levels(own, scores.impostor_counts[1:], scores.m, users)
+    counts = np.unique(scores.genuine, return_counts=True)[1]
+    starts, levels = fitted_levels(counts, scores.impostor_counts[1:], scores.m, users)
     return StepFunction(scores.thresholds[starts], levels)
 
 
@@ -267,11 +267,11 @@ def fitted_levels(genuine: IntArray, impostors: IntArray, m: int, users: int) ->
     n = int(genuine.sum())
     # So few cells that their number costs about as little as their width.
     starts = neighbours.group_bins(genuine, max(isqrt(n), _LEAST_PER_CELL))
-    own, others = np.add.reduceat(genuine, starts), np.add.reduceat(impostors, starts)
+    hits, others = np.add.reduceat(genuine, starts), np.add.reduceat(impostors, starts)
     # Below the first cell no genuine score was seen.
-    own, others = np.concatenate([[0], own]), np.concatenate([[m - others.sum()], others])
-    seen, doubt = _shares(own), _shares(others)
-    return starts, seen / (seen / users + (1 - 1 / users) * doubt)
+    hits, others = np.concatenate([[0], hits]), np.concatenate([[m - others.sum()], others])
+    sure, doubt = _shares(hits), _shares(others)
+    return starts, sure / (sure / users + (1 - 1 / users) * doubt)
 
 
 def _shares(counts: IntArray) -> FloatArray:
@@ -363,8 +363,8 @@ def partition_nats(bins: IntArray, m: int) -> float:
     n = int(bins[0].sum())
     starts = neighbours.group_bins(bins[0], max(isqrt(n) // 2, _LEAST_PER_CELL))
     genuine, impostors = np.add.reduceat(bins, starts, axis=1)
-    own, others = genuine[genuine > 0], impostors[genuine > 0]
-    return _of_atoms(float((own * _log_ratio(own, others)).sum()), n, (n, m))
+    common, others = genuine[genuine > 0], impostors[genuine > 0]
+    return _of_atoms(float((common * _log_ratio(common, others)).sum()), n, (n, m))
 
 
 def harmonic(m: int) -> float:
@@ -391,17 +391,17 @@ def _by_partition(genuine: AnyArray, impostors: AnyArray) -> float:
 
 def _by_neighbours(genuine: AnyArray, impostors: AnyArray, kind: str) -> float:
     sizes, k = (len(genuine), len(impostors)), 1
-    total, _, _, own, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
-    if min(len(own) - 1, len(others)) < k:
+    total, _, _, left, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
+    if min(len(left) - 1, len(others)) < k:
         # No neighbour to look at: whatever is left counts as atoms too.
         k = 0
-        total, _, _, own, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
-    nats = _of_atoms(total, sizes[0] - len(own), sizes)
+        total, _, _, left, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
+    nats = _of_atoms(total, sizes[0] - len(left), sizes)
     if not k:
         return nats
-    rest, share = (len(own), len(others)), len(own) / sizes[0]
+    rest, share = (len(left), len(others)), len(left) / sizes[0]
     nats += share * float(_log_ratio(*rest) - _log_ratio(*sizes))
-    return nats + share * (_SUMS[kind](own, others, k) / rest[0] + log(rest[1] / (rest[0] - 1)))
+    return nats + share * (_SUMS[kind](left, others, k) / rest[0] + log(rest[1] / (rest[0] - 1)))
 
 
 def _of_atoms(total: float, genuine: int, sizes: tuple[int, int]) -> float:
@@ -516,15 +516,15 @@ def _held_out(bins: IntArray, total: int, held: tuple[IntArray, IntArray], users
     if not m:
         # Too few to be shared out: all of them stand in.
         impostors, m = np.concatenate([[total - bins[1].sum()], bins[1]]), total
-    own, others = np.bincount(steps[1:], genuine, len(levels)) / n, np.bincount(steps, impostors, len(levels)) / m
-    mean, logs, rest = float(levels @ own) / users, np.log(levels), 1 - 1 / users
+    shares, others = np.bincount(steps[1:], genuine, len(levels)) / n, np.bincount(steps, impostors, len(levels)) / m
+    mean, logs, rest = float(levels @ shares) / users, np.log(levels), 1 - 1 / users
     mean += rest * float(levels @ others)
     second = _variance(rest * levels / mean, others) / m
     # As in `variational`; the genuine scores are a small part of the mixture.
-    nats = float(logs @ own) - log(mean) - second / 2
+    nats = float(logs @ shares) - log(mean) - second / 2
     # In a matrix of scores a probe that misses its own user hits others, so that its part of the mixture does not vary
     # as it would alone: the larger of the two spreads is safe.
-    spread = max(_variance(logs - levels / (users * mean), own), _variance(logs, own))
+    spread = max(_variance(logs - levels / (users * mean), shares), _variance(logs, shares))
     error = sqrt(spread / n + second)
     return Mean(nats, error, float(logs.min()) - log(mean), n, rest * float(levels.max()) / (mean * total))
 
@@ -596,7 +596,7 @@ class PSE:
             f"Among {self.users} users the scores tell at least {least:.4g} bits about who it is (of "
             f"{log(self.users, 2):.4g}), with confidence {(1 + self.best.level) / 2:.4g}."
         )
-        return " ".join([first, *(str(one) for one in (self.certified, self.info_nce, self.paper) if one)])
+        return " ".join([first, *(str(figure) for figure in (self.certified, self.info_nce, self.paper) if figure)])
 
 
 def pse_of_scores(
@@ -703,10 +703,10 @@ def _fold(matrix: AnyArray, p: FloatArray, tested: Any) -> Fold:
     return np.log(likelihoods[np.arange(len(held)), held]), likelihoods @ p, p[held]
 
 
-def _flat(rows: AnyArray, own: IntArray) -> Scores:
+def _flat(rows: AnyArray, right: IntArray) -> Scores:
     """Return the genuine and the impostor scores of some probes, as scores of pairs."""
     genuine = np.zeros(rows.shape, dtype=np.bool_)
-    genuine[np.arange(len(own)), own] = True
+    genuine[np.arange(len(right)), right] = True
     return Scores.of_pairs(rows[genuine], rows[~genuine])
 
 
@@ -722,8 +722,8 @@ def pse_of_folds(folds: list[Fold], users: int, level: float) -> PSE:
     values = [np.concatenate([function(fold) for fold in folds]) for function in (variational, contrastive)]
     sizes = len(weights), len(weights) * (users - 1)
     certified, info_nce = (
-        _bound(name, Mean.of(one, weights, users), sizes, level)
-        for name, one in zip((CERTIFIED, INFO_NCE), values, strict=True)
+        _bound(name, Mean.of(value, weights, users), sizes, level)
+        for name, value in zip((CERTIFIED, INFO_NCE), values, strict=True)
     )
     return PSE(certified, info_nce, None, users)
 

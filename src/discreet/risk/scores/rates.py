@@ -130,7 +130,7 @@ class RankCurve:
 
     def line(self, name: str) -> RankLines:
         """Return the curve's line in a chart of several."""
-        points = [(k, one.value, one.low, one.high) for k, one in zip(self.ks, self.rates, strict=True)]
+        points = [(k, rate.value, rate.low, rate.high) for k, rate in zip(self.ks, self.rates, strict=True)]
         return RankLines(name, points, self.rates[0].level)
 
 

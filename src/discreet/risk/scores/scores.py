@@ -232,11 +232,11 @@ class Scores:
         Raises:
             DataError: if there are too few of them, or they are not finite numbers in one dimension.
         """
-        own, others = checked_scores(genuine, "genuine", FEWEST_GENUINE), checked_scores(impostors, "impostor", 1)
-        if own.dtype != others.dtype:
-            own, others = own.astype(np.float64), others.astype(np.float64)
-        own, others = (np.sort(scores) for scores in scaled(own, others))
-        return cls(own, *counted(own, others), impostors=others)
+        matched, others = checked_scores(genuine, "genuine", FEWEST_GENUINE), checked_scores(impostors, "impostor", 1)
+        if matched.dtype != others.dtype:
+            matched, others = matched.astype(np.float64), others.astype(np.float64)
+        matched, others = (np.sort(scores) for scores in scaled(matched, others))
+        return cls(matched, *counted(matched, others), impostors=others)
 
     @classmethod
     def from_matrix(cls, matrix: Any, users: Any = None) -> Self:
@@ -272,8 +272,8 @@ class Scores:
             DataError: if the scores have another shape.
         """
         blocks = _blocks(len(users), candidates)
-        own = [_checked_rows(rows(a, b), b - a, candidates)[np.arange(b - a), users[a:b]] for a, b in blocks]
-        genuine: AnyArray = np.concatenate(own or [np.empty(0)])
+        parts = [_checked_rows(rows(a, b), b - a, candidates)[np.arange(b - a), users[a:b]] for a, b in blocks]
+        genuine: AnyArray = np.concatenate(parts or [np.empty(0)])
         known = ~np.isnan(genuine)
         thresholds = np.unique(genuine[known])
         greater, ties = np.zeros(len(users), dtype=np.int64), np.zeros(len(users), dtype=np.int64)
@@ -326,9 +326,9 @@ class Scores:
         """The position of the genuine scores among the impostor scores; of counts only the upper end shows it."""
         if self.samples is None:
             genuine, impostors = self.bins()
-            seen = np.flatnonzero(impostors)
-            last = int(seen[-1]) if len(seen) else -1
-            return Overlap(not len(seen), float(genuine[last + 1 :].sum()) / self.n)
+            occurring = np.flatnonzero(impostors)
+            last = int(occurring[-1]) if len(occurring) else -1
+            return Overlap(not len(occurring), float(genuine[last + 1 :].sum()) / self.n)
         genuine, impostors = self.samples
         first, last = (np.searchsorted(impostors, genuine[end], side) for end, side in _ENDS)
         below = int(np.searchsorted(genuine, impostors[0], "left"))
