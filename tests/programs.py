@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from importlib.util import find_spec
 
 import pytest
 
@@ -34,6 +35,16 @@ def program(name: str) -> str:
     if found is not None:
         return found
     missing = f"{name} is missing; install it (Debian: apt-get install {PACKAGES[name]})"
+    if os.environ.get("CI"):
+        pytest.fail(f"{missing}, because CI runs every test.", pytrace=False)
+    pytest.skip(f"{missing}.")
+
+
+def packaged(name: str) -> None:
+    """Skip a test where a package of the extra ``dev`` is missing, or fail it in CI; see `program`."""
+    if find_spec(name) is not None:
+        return
+    missing = f"the package {name} is missing; install the extra dev again"
     if os.environ.get("CI"):
         pytest.fail(f"{missing}, because CI runs every test.", pytrace=False)
     pytest.skip(f"{missing}.")
