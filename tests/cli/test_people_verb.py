@@ -148,3 +148,15 @@ def test_no_cell_is_quoted(tmp_path: Path) -> None:
             result = run("risk", "people", table, "--quasi", quasi, *options)
             clean(result.output)
             assert result.exit_code in {0, 2}
+
+
+def test_folders_and_patterns_are_one_table(tmp_path: Path) -> None:
+    lines = EXAMPLE.read_text().splitlines()
+    for name, part in (("a", lines[1:100]), ("b", lines[100:])):
+        write(tmp_path, "\n".join([lines[0], *part]) + "\n", f"{name}.csv")
+    whole = told("risk", "people", EXAMPLE, "--quasi", "age,sex")
+    for table in (tmp_path, tmp_path / "*.csv"):
+        assert told("risk", "people", table, "--quasi", "age,sex") == whole
+    write(tmp_path, "age,sex\nold,f\n", "c.csv")
+    message = refusal("risk", "people", tmp_path, "--quasi", "age,sex")
+    assert "c.csv: the column 'age' holds text here and numbers in" in message

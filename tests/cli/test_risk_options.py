@@ -2,7 +2,9 @@
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -14,12 +16,22 @@ from pyarrow import csv as arrow_csv
 from discreet.cli import main
 from running import done, refusal, run, told
 
-TRACES, SCORES, COMPARE = "traces", "scores", "compare"
-FORMS = (TRACES, SCORES, COMPARE)
+TRACES, SCORES, COMPARE, DEFENCES = "traces", "scores", "compare", "compare --traces"
+FORMS = (TRACES, SCORES, COMPARE, DEFENCES)
 RISK = main.commands["risk"]
+# What one form of compare takes and the other refuses.
+OF_DEFENCES = {
+    *("traces", "first", "rare", "generalise", "alone", "output", "force", "seed"),
+    *("user", "event", "time", "missing", "split", "least"),
+}
+NOT_OF = {COMPARE: OF_DEFENCES, DEFENCES: {"users", "prior"}}
 # By form, the options and how they are written.
 OPTIONS = {
-    form: {one.name: max(one.opts, key=len) for one in RISK.commands[form].params if isinstance(one, click.Option)}
+    form: {
+        one.name: max(one.opts, key=len)
+        for one in RISK.commands[form.split()[0]].params
+        if isinstance(one, click.Option) and one.name not in NOT_OF.get(form, ())
+    }
     for form in FORMS
 }
 NAMES = {name: option for options in OPTIONS.values() for name, option in options.items()}
@@ -60,6 +72,8 @@ class Inputs:
             return [self.events, "--seed", 1]
         if form == SCORES:
             return ["scores", self.scores, "--score", "good", "--seed", 1]
+        if form == DEFENCES:
+            return ["compare", "--traces", self.events, "--first", 2, "--seed", 1]
         return ["compare", *self.plans, "--users", 100]
 
 
@@ -73,6 +87,11 @@ VALUES: dict[str, list[object]] = {
     "least": [11],
     "attack": ["markov"],
     "alone": [],
+    "strata": ["other"],
+    "traces": ["KNOWN"],
+    "first": [3],
+    "rare": [9],
+    "generalise": ["event=6"],
     "known": ["KNOWN"],
     "known_user": ["other"],
     "known_event": ["tnelp"],
@@ -100,7 +119,10 @@ VALUES: dict[str, list[object]] = {
 }
 
 USES = [(form, name) for form in FORMS for name in OPTIONS[form]]
-WASTES = [(form, name) for form in FORMS for name in NAMES if name not in OPTIONS[form]]
+# Without an output --force is refused, in words of its own, whatever the form.
+WASTES = [
+    (form, name) for form in FORMS for name in NAMES if name not in OPTIONS[form] and (form, name) != (COMPARE, "force")
+]
 
 
 @pytest.fixture
@@ -169,10 +191,14 @@ def reads_outside(inputs: Inputs, form: str) -> None:
         'epsilon = 1\n[domain]\nfile = { path = "../labels.csv", label = "place" }\n[mechanism]\nname = "rr"\n'
     )
     words = ["compare", path, "--users", 100] if form == COMPARE else [*inputs.base(form), "--plan", path]
+    words = [*inputs.base(form), path] if form == DEFENCES else words
     assert "--allow-outside" in refusal("risk", *words)
     done("risk", *words, "--allow-outside")
     if form == TRACES:
         assert "goes with --plan" in refusal("risk", *inputs.base(form), "--allow-outside")
+    if form == DEFENCES:
+        for idle in (["--allow-outside"], ["--reports", 2]):
+            assert f"{idle[0]} does nothing here: there is no plan" in refusal("risk", *inputs.base(form), *idle)
 
 
 def keeps(inputs: Inputs, form: str) -> None:
@@ -187,22 +213,37 @@ def replaces(inputs: Inputs, form: str) -> None:
     assert "no output is named" in refusal("risk", *inputs.base(form), "--force")
 
 
+def reads_both(inputs: Inputs, form: str) -> None:
+    other = inputs.folder / "more.csv"
+    other.write_text(inputs.events.read_text().replace("place 3", "place 4"))
+    assert told("risk", *inputs.base(form), "--traces", other) != answer(form)
+
+
 def names_users(inputs: Inputs, form: str) -> None:
     done("risk", *inputs.base(form), *passed("per_user", inputs))
     assert len((inputs.folder / "users.csv").read_text().splitlines()) == 1 + 30
 
 
+REPORTS: dict[str, list[object]] = {TRACES: ["--epsilon", 2.0], SCORES: [], COMPARE: [], DEFENCES: ["PLAN"]}
 OTHERWISE: dict[str, Callable[[Inputs, str], None]] = {
     "missing": left_out,
     "least": refuses_all_but("at least 2 users must have 11 events", "--least", 11),
     "output": writes,
     "per_user": names_users,
+    "traces": reads_both,
     "force": replaces,
     "failed": failed_scores,
     "distance": turned,
     "allow_outside": reads_outside,
     "debug": keeps,
 }
+
+
+@cache
+def answer(form: str) -> Any:
+    """The answer without further options."""
+    with TemporaryDirectory() as folder:
+        return told("risk", *Inputs(Path(folder)).base(form))
 
 
 @pytest.mark.parametrize(("form", "name"), USES)
@@ -216,9 +257,12 @@ def test_an_option_is_used(form: str, name: str, inputs: Inputs) -> None:
         assert isinstance(told("risk", *inputs.base(form)), dict)
         assert not done("risk", *inputs.base(form)).startswith("{")
     else:
-        more = {"mechanism": ["--epsilon", 2.0], "reports": [] if form == COMPARE else ["--epsilon", 2.0]}.get(name, [])
+        more = {"mechanism": ["--epsilon", 2.0], "reports": REPORTS[form]}.get(name, [])
+        more = [inputs.plans[0] if one == "PLAN" else one for one in more]
         more = ["--known", inputs.events] if name.startswith("known_") else more
-        before, given = told("risk", *inputs.base(form), *more), passed(name, inputs)
+        # Names of plans are a part of the answer.
+        before = told("risk", *inputs.base(form), *more) if more or form == COMPARE else answer(form)
+        given = passed(name, inputs)
         # The last of an option given twice counts.
         after: Any = told("risk", *inputs.base(form), *more, *given)
         if name in ("probe", "template"):

@@ -280,3 +280,72 @@ def test_what_cannot_be_assessed_is_refused(tmp_path: Path) -> None:
     assert "does not exist" in refusal("risk", tmp_path / "none.csv")
     for wrong in (["risk", table, table, "--score", "when"], ["risk", table, "--users", 5]):
         assert run(*wrong).exit_code == 2
+
+
+def test_strata_are_in_text_json_and_page(tmp_path: Path) -> None:
+    """Who has a place of their own is named, and their town is said to be; a small town is not shown."""
+    table, out = tmp_path / "events.csv", tmp_path / "out"
+    towns = ["own"] * 30 + ["shared"] * 30 + ["hamlet"] * 5
+    rows = [
+        f"person-{user},place {min(user, 30)},{'moved' if user == 0 and time else town}"
+        for user, town in enumerate(towns)
+        for time in range(4)
+    ]
+    table.write_text("\n".join(["user,event,town", *rows]) + "\n")
+    facts = told("risk", table, "--strata", "town", "--attack", "learned", "--seed", 1)
+    assert [(one["name"], one["success"]["trials"]) for one in facts["strata"]["shown"]] == [
+        ("own", 29),
+        ("shared", 30),
+    ]
+    assert facts["strata"]["hidden"] == 6
+    assert sum(one["share"]["value"] for one in facts["by_probability_of_the_right_user"]) == pytest.approx(1)
+    text = " ".join(done("risk", table, "--strata", "town", "--attack", "learned", "--seed", 1, "-o", out).split())
+    page = (out / "risk.html").read_text()
+    for words in ("more often than all traces together, by town: own.", "6 traces are in strata of fewer than 20"):
+        assert words in text
+        assert words in page
+    assert "Right user named, by town" in text
+    assert "hamlet" not in text + page + (out / "risk.json").read_text()
+    assert "there is no column 'nope'" in refusal("risk", table, "--strata", "nope")
+    assert told("risk", table, "--seed", 1)["strata"] is None
+
+
+def test_defences_are_ranked_in_text_json_and_page(tmp_path: Path) -> None:
+    table, plan, out = write_table(tmp_path), write_plan(tmp_path, epsilon=1.0), tmp_path / "out"
+    given = ["risk", "compare", "--traces", table, "--time", "when", plan, "--seed", 1]
+    asked = [*given, "--first", "1, 99", "--rare", 2, "--generalise", "event=7-digits,when=*"]
+    facts = told(*asked)
+    risks = {one["name"]: one["risk"] for one in facts["defences"]}
+    assert list(risks.values()) == sorted(risks.values())
+    assert {*risks} == {
+        *("events as they are", "first event of each user", "first 99 events of each user"),
+        *("without events of fewer than 2 users", "event: 7-digits", "no when", str(plan)),
+    }
+    assert facts["defences"][-1]["places"][1] == len(risks)
+    text = " ".join(done(*asked, "-o", out).split())
+    page = (out / "risk.html").read_text()
+    assert "first 99 events of each user" in facts["in_words"][0]
+    for words in (facts["in_words"][0], "Least identification risk first; 40 users"):
+        assert words in text
+        assert words in page
+    numbers = json.loads((out / "risk.json").read_text())
+    assert numbers["defences"] == facts["defences"]
+    assert numbers["evidence"]["files"][1]["sha256"] == sha256(plan.read_bytes()).hexdigest()
+    assert "person-" not in text + page
+    above = run(*asked, "--fail-above", 0.2)
+    assert above.exit_code == 1
+    assert f"of {len(risks)} ways to release the traces" in above.stderr
+
+
+def test_defences_that_cannot_be(tmp_path: Path) -> None:
+    given = ["risk", "compare", "--traces", write_table(tmp_path)]
+    assert "--first must hold whole numbers" in refusal(*given, "--first", "0,1")
+    assert "the column of --event or --time, event or -, got 'when'" in refusal(*given, "--generalise", "when=*")
+    personal = tmp_path / "personal.toml"
+    personal.write_text(
+        'epsilon = 2.0\ntags = ["a"]\n[domain]\nlabels = ["x", "y"]\nsensitive = ["x"]\n[mechanism]\nname = "rr"\n'
+    )
+    assert "is personalized" in refusal(*given, personal, "--first", 1)
+    assert "12 of 12 different events are not in its domain" in refusal(
+        *given, write_plan(tmp_path), "--event", "when", "--first", 1
+    )

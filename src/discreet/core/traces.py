@@ -36,6 +36,7 @@ class Traces:
         times: ``(m,)`` numbers that do not fall within a user, in any unit; None if only the order is known.
         left_out: number of rows of the source table left out for missing values.
         names: ``(n,)`` names of the users, in Arrow; None if they stay with the caller. Nothing prints them.
+        labels: ``(d,)`` events as the table writes them, in Arrow; None likewise.
 
     Example:
         >>> users = ["u1", "u2", "u1", "u2", "u1"]
@@ -53,6 +54,7 @@ class Traces:
     times: AnyArray | None = None
     left_out: int = 0
     names: Any = None
+    labels: Any = None
 
     def __post_init__(self) -> None:
         """Refuse invalid columns, and make them read-only.
@@ -80,6 +82,8 @@ class Traces:
             object.__setattr__(self, "times", frozen(times))
         if self.names is not None and len(self.names) != self.users:
             raise DataError(f"names must be one per user, {self.users}, got {len(self.names)}.")
+        if self.labels is not None and len(self.labels) != self.event_count:
+            raise DataError(f"labels must be one per different event, {self.event_count}, got {len(self.labels)}.")
 
     def __repr__(self) -> str:
         more = "" if self.times is None else ", timed"
@@ -130,6 +134,7 @@ class Traces:
         keep_times: bool = True,
         left_out: int = 0,
         names: Any = None,
+        labels: Any = None,
     ) -> Self:
         """Return the traces of numbered users and events.
 
@@ -140,6 +145,7 @@ class Traces:
             keep_times: whether the traces keep them.
             left_out: number of rows of the source table that are not among these.
             names: ``(n,)`` names of the users in the order of their numbers, in Arrow; None to keep none.
+            labels: ``(d,)`` events in the order of their codes, in Arrow; None likewise.
 
         Raises:
             DataError: if the columns differ in length.
@@ -158,7 +164,7 @@ class Traces:
         if times is not None:
             order_rows(offsets, places, times)
         whens = times[places] if times is not None and keep_times else None
-        return cls(offsets, np.asarray(codes)[places], d, whens, left_out, names)
+        return cls(offsets, np.asarray(codes)[places], d, whens, left_out, names, labels)
 
     @classmethod
     def from_table(
@@ -206,6 +212,17 @@ class Traces:
         stops = self.offsets[1:]
         return self._cut(np.minimum(self.offsets[:-1] + checked_whole("events", events, 0), stops), stops)
 
+    def only(self, rows: Any) -> Self:
+        """Return the events in some of the ``(m,)`` rows, booleans; users may be left without any.
+
+        Example:
+            >>> Traces.of(["u1", "u1", "u2"], ["park", "cafe", "mall"]).only(np.array([True, False, False]))
+            Traces(2 users, 1 events, 3 different)
+        """
+        before = np.append(np.int64(0), np.cumsum(rows, dtype=np.int64))
+        times = None if self.times is None else self.times[rows]
+        return replace(self, offsets=before[self.offsets], events=self.events[rows], times=times)
+
     def _cut(self, starts: IntArray, stops: IntArray) -> Self:
         from discreet.kernels.events import copy_rows
 
@@ -216,7 +233,8 @@ class Traces:
         times = None if self.times is None else copy_rows(self.times, starts, offsets)
         # Whoever selects users gives them their names.
         names = self.names if len(starts) == self.users else None
-        return type(self)(offsets, copy_rows(self.events, starts, offsets), self.event_count, times, names=names)
+        events = copy_rows(self.events, starts, offsets)
+        return type(self)(offsets, events, self.event_count, times, names=names, labels=self.labels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

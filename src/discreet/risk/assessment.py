@@ -9,7 +9,8 @@ least" and never "less than". The right sides hold for every attack and all data
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp, expm1, inf, log2
+from itertools import starmap
+from math import ceil, exp, expm1, inf, log2
 from typing import Any
 
 import numpy as np
@@ -195,6 +196,46 @@ class TraceGroup:
     success: Rate
 
 
+CHANCES = (0.0, 0.01, 0.1, 0.5, 0.9, 0.99)
+"""Probabilities of the right user, of which traces with as much are counted, up to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChanceGroup:
+    """The traces whose right user has such a probability, as the attack reckons.
+
+    Attributes:
+        least: probability.
+        below: the traces have less, or 1.
+        share: of all traces.
+
+    Example:
+        >>> from discreet.core.random import SeededRandom
+        >>> from discreet.core.traces import Traces, by_half
+        >>> users = np.repeat(range(30), 4)
+        >>> split = by_half(Traces.of(users, users))
+        >>> likeliest, *_ = assess(split, attack="learned", random=SeededRandom(1)).by_chance
+        >>> likeliest.least, likeliest.share.value
+        (0.99, 1.0)
+    """
+
+    least: float
+    below: float
+    share: Rate
+
+
+def even_groups(numbers: Any) -> IntArray:
+    """Return the groups 0, 1, ... of ``(m,)`` numbers: up to ten of about even size, in which equal ones stay together.
+
+    Example:
+        >>> even_groups(np.array([1, 1, 1, 5, 9])).tolist()
+        [0, 0, 0, 1, 1]
+    """
+    edges = np.unique(np.quantile(numbers, np.linspace(0, 1, 11), method="lower"))
+    groups: IntArray = np.unique(np.searchsorted(edges[1:-1], numbers, "right"), return_inverse=True)[1]
+    return groups
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class TraceAssessment(Assessment):
     """An assessment of traces that are published as they are, which nothing bounds.
@@ -206,6 +247,7 @@ class TraceAssessment(Assessment):
         known: ``(probes,)`` numbers of events that the attacker knows of their users.
         margins: ``(probes,)`` logarithms of the ratios of the right users' probabilities to the largest of others, in
             nats; None if the attack has no probabilities (`markov`).
+        chances: ``(probes,)`` probabilities of the right users, as the attack reckons; None likewise.
         unlearned: share of the traces of which nothing was learned: they share no event with what is known of their own
             user, or more than half of the other users resemble them more; all of them if the strongest attack is not
             shown to name more than guessing would, unless the attacker knows the traces themselves.
@@ -224,6 +266,7 @@ class TraceAssessment(Assessment):
     events: IntArray
     known: IntArray
     margins: FloatArray | None
+    chances: FloatArray | None
 
     def __repr__(self) -> str:
         nothing = f", nothing learned of {self.unlearned:.2%})" if self.unlearned else ")"
@@ -250,17 +293,44 @@ class TraceAssessment(Assessment):
 
     @property
     def by_events(self) -> tuple["TraceGroup", ...]:
-        """The rates of success among traces with so many events, in up to ten groups of about even size."""
-        hits = self.places.hits()
-        edges = np.unique(np.quantile(self.events, np.linspace(0, 1, 11), method="lower"))
-        groups = np.searchsorted(edges[1:-1], self.events, "right")
+        """The rates of success among traces with so many events, in up to ten groups of about even size.
+
+        Their intervals hold at once, so that they hold for whichever group is looked at.
+        """
+        hits, groups = self.places.hits(), even_groups(self.events)
+        level = level_of_each(self.success.level, int(groups.max()) + 1)
         strata = []
-        for group in np.unique(groups):
+        for group in range(int(groups.max()) + 1):
             inside = groups == group
             fewest, most = int(self.events[inside].min()), int(self.events[inside].max())
-            named = rate(float(hits[inside].sum()), int(inside.sum()), level=self.success.level)
+            named = rate(float(hits[inside].sum()), int(inside.sum()), level=level)
             strata.append(TraceGroup(fewest, most, named))
         return tuple(strata)
+
+    @property
+    def by_chance(self) -> tuple["ChanceGroup", ...]:
+        """The shares of traces by the probability that the attack gives to the right user, the largest first.
+
+        Their intervals hold at once. None if the attack has no probabilities.
+        """
+        if self.chances is None:
+            return ()
+        groups = np.searchsorted(CHANCES[1:], self.chances, "right")
+        counts, level = np.bincount(groups, minlength=len(CHANCES)), level_of_each(self.success.level, len(CHANCES))
+        shares = (rate(int(count), len(groups), level=level) for count in counts)
+        return tuple(starmap(ChanceGroup, zip(CHANCES, (*CHANCES[1:], 1.0), shares, strict=True)))[::-1]
+
+    @property
+    def chance_sentence(self) -> str:
+        """The tenth of the traces that tell most of their user, and those that tell nothing, in words."""
+        if self.chances is None:
+            return ""
+        tenth = np.sort(self.chances)[-ceil(len(self.chances) / 10)]
+        return (
+            "An average says little of single users: as the attack reckons, the right one has a probability of "
+            f"{tenth:.2%} or more for a tenth of the traces, and of no more than guessing would give for "
+            f"{np.mean(self.chances <= 1 / self.users):.2%}."
+        )
 
     def per_user(self) -> Any:
         """Return an Arrow table with a row per trace: whose it is, and how surely the attack tells.
@@ -344,7 +414,8 @@ class TraceAssessment(Assessment):
         samples = (one.sample_sentence for one in self.tried)
         bits = f"{self._bits}; nothing limits what a better attack finds"
         bits += "." if self.unique.limit == 1 else f", but that equal traces stay together: {limit(self.unique.limit)}."
-        return tuple(filter(None, (*answer, *samples, bits, self.unique.sentence, self.yardstick)))
+        said = *answer, *samples, bits, self.unique.sentence, self.chance_sentence, self.yardstick
+        return tuple(filter(None, said))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -478,8 +549,9 @@ def assess(
     unlearned = 1.0 if guessed else _share_unlearned(ranks, outcome.blind)
     events, known = split.target.lengths[ranks.users], split.training.lengths[ranks.users]
     unique = uniqueness(split.target, level=level, random=source)
-    answer: dict[str, Any] = {"tried": tried, "unlearned": unlearned, "unique": unique, "margins": outcome.margins}
-    return TraceAssessment(**shared, **answer, events=events, known=known)
+    answer: dict[str, Any] = {"tried": tried, "unlearned": unlearned, "unique": unique}
+    answer |= {"margins": outcome.margins, "chances": outcome.chances, "events": events, "known": known}
+    return TraceAssessment(**shared, **answer)
 
 
 def _refuse_unknown(split: Split) -> None:

@@ -4,6 +4,7 @@ A step is written as people say it:
 
     5-year, 10-wide, 0.1-degree   intervals of that width, counted from 0; of dates, spans of years
     3, 3-digits                   the first characters; of whole numbers, with zeros before the shorter ones
+    6-hour, day, week             of dates with a clock, or without: spans counted from the start of 1970
     month, year                   of dates
     *                             one value for everybody: the column is left out
 
@@ -24,6 +25,8 @@ from discreet.errors import ParameterError
 AS_IT_IS, LEFT_OUT = "as it is", "*"
 
 _WIDTH = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)-(?:year|wide|degree)s?", re.ASCII)
+_TIME = re.compile(r"(?:(\d{1,5})-)?(hour|day|week)s?", re.ASCII)
+_SECONDS = {"hour": 3600, "day": 86400, "week": 7 * 86400}
 _LENGTH = re.compile(r"(\d{1,2})(?:-digits?)?", re.ASCII)
 _SPANS = ("month", "year")
 _NICE = (1, 2, 2.5, 5, 10)
@@ -54,9 +57,10 @@ class Step:
 
     def __post_init__(self) -> None:
         known = self.text in (AS_IT_IS, LEFT_OUT, *_SPANS)
-        if not (known or self.width or self.length):
+        if not (known or self.width or self.length or self.seconds):
             raise ParameterError(
-                f"a generalisation must be written as 5-year, 10-wide, 3-digits, month, year or *, got {self.text!r}."
+                "a generalisation must be written as 5-year, 10-wide, 3-digits, 6-hour, day, week, month, year or *, "
+                f"got {self.text!r}."
             )
 
     @property
@@ -64,6 +68,12 @@ class Step:
         """The width of intervals; 0 if it is no step of intervals."""
         match = _WIDTH.fullmatch(self.text)
         return float(match[1]) if match else 0.0
+
+    @property
+    def seconds(self) -> int:
+        """The length of spans of time; 0 if it is no step of hours, days or weeks."""
+        match = _TIME.fullmatch(self.text)
+        return int(match[1] or 1) * _SECONDS[match[2]] if match else 0
 
     @property
     def length(self) -> int:
@@ -88,13 +98,17 @@ class Step:
             if self.text == "month":
                 return pc.add(pc.multiply(years, 12), pc.month(values))
             return pc.floor(pc.divide(years.cast(pa.float64()), self.width or 1.0))
+        if is_date and self.seconds:
+            instants = values.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
+            return pc.floor(pc.divide(instants.cast(pa.float64()), self.seconds))
         if self.width and is_numeric(kind):
             return pc.floor(pc.divide(values.cast(pa.float64(), safe=False), self.width))
         if self.length and (is_text or pa.types.is_integer(kind)):
             return pc.utf8_slice_codeunits(values if is_text else _padded(values), 0, self.length)
         raise ParameterError(
             f"the column {name!r} holds {noun_of(kind)}, which cannot be written as {self.text}; numbers take 5-year "
-            "or 10-wide, text and whole numbers 3-digits, dates (as 1990-12-31) month or 5-year, and every column *."
+            "or 10-wide, text and whole numbers 3-digits, dates (as 1990-12-31) week, month or 5-year, and every "
+            "column *."
         )
 
 

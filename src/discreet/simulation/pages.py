@@ -13,6 +13,7 @@ from math import log2
 from pathlib import Path
 from typing import Any
 
+from discreet.core.result_table import rows_of
 from discreet.extras import optional
 from discreet.files.writing import json_text, replacing_all
 from discreet.pictures.charts import DRAWN, Panel
@@ -21,8 +22,10 @@ from discreet.pictures.det import det_chart, rank_chart
 from discreet.pictures.pages import PageFigure, PageTable, render
 from discreet.risk.assessment import Assessment, ReportAssessment, TraceAssessment
 from discreet.risk.bounds.identification import NO_LIMIT, limit
+from discreet.risk.defences import DefenceComparison
 from discreet.risk.linkage import Linkage
 from discreet.risk.scores.rates import Rate, rank_curve
+from discreet.risk.strata import TraceStrata
 from discreet.simulation.study import Findings, make_folder, rows, table
 
 
@@ -113,6 +116,7 @@ def write_page(
     facts: Mapping[str, Any],
     folder: Path,
     sweep: Sweep = (),
+    grouped: TraceStrata | None = None,
     *,
     force: bool = False,
 ) -> list[Path]:
@@ -124,6 +128,7 @@ def write_page(
         facts: the numbers.
         folder: where to; made if need be.
         sweep: epsilon, success and bound of other epsilons, if there are any.
+        grouped: the strata, if there are any.
         force: whether files that exist are replaced.
 
     Raises:
@@ -132,13 +137,19 @@ def write_page(
         MissingExtraError: if the ``plot`` extra is not installed.
     """
     texts = {
-        "risk.html": risk_page(assessment, knowledge, sweep, facts),
+        "risk.html": risk_page(assessment, knowledge, sweep, facts, grouped),
         "risk.json": json_text(facts, indent=2) + "\n",
     }
     return _written(folder, texts, force=force)
 
 
-def risk_page(assessment: Assessment, knowledge: str, sweep: Sweep = (), facts: Mapping[str, Any] | None = None) -> str:
+def risk_page(
+    assessment: Assessment,
+    knowledge: str,
+    sweep: Sweep = (),
+    facts: Mapping[str, Any] | None = None,
+    grouped: TraceStrata | None = None,
+) -> str:
     """Return the page as one HTML text.
 
     Raises:
@@ -152,6 +163,8 @@ def risk_page(assessment: Assessment, knowledge: str, sweep: Sweep = (), facts: 
         tried=tried_in_words(assessment),
         figures=[_ranks(assessment), _det(assessment)],
         swept=_swept(sweep),
+        who=_who(assessment, grouped),
+        grouped=grouped,
         bounds=_bounds(assessment),
         conditions=(facts or {}).get("conditions", ()),
         evidence=_evidence(facts or {}),
@@ -171,6 +184,23 @@ def write_linkage(linkage: Linkage, facts: Mapping[str, Any], folder: Path, *, f
         found=linkage,
         measured=PageTable(linkage.heading, headings, cells),
         curve=PageFigure.of(linkage.plot(), "How many names are right, as more traces are named.", text),
+    )
+    return _written(folder, {"risk.html": page, "risk.json": json_text(facts, indent=2) + "\n"}, force=force)
+
+
+def write_defences(
+    found: DefenceComparison, knowledge: str, facts: Mapping[str, Any], folder: Path, *, force: bool = False
+) -> list[Path]:
+    """Write ``risk.html`` and ``risk.json`` of a comparison of defences into a folder, as `write_page`."""
+    headings, *cells = rows_of(found.stated())
+    text = "; ".join(f"{row.name}: {row.named.value:.1%}, risk {limit(row.risk)}" for row in found.rows)
+    page = render(
+        "defences.html",
+        found=found,
+        knowledge=knowledge,
+        compared=PageTable(found.heading, headings, cells),
+        spans=PageFigure.of(found.plot(), "What is named under each defence, and up to what risk.", text),
+        evidence=_evidence(facts),
     )
     return _written(folder, {"risk.html": page, "risk.json": json_text(facts, indent=2) + "\n"}, force=force)
 
@@ -213,6 +243,29 @@ def measured(assessment: Assessment) -> tuple[list[str], list[list[str]]]:
     singled_out = f"{assessment.singled_out:,} of {assessment.success.trials:,}"
     rows += [["singled out (traces)", singled_out, ""]]
     return ["", "measured", "at most"], [*rows, ["equal error rate", f"{assessment.det.equal_error_rate:.4g}", ""]]
+
+
+CHANCES_HEADING = "Traces by the probability of their right user, as the attack reckons"
+
+
+def chances(assessment: TraceAssessment) -> tuple[list[str], list[list[str]]]:
+    """Return headings and cells of the traces by the probability that the attack gives to the right user."""
+    rows = []
+    for group in assessment.by_chance:
+        span, share = f"{group.least:.0%} to {group.below:.0%}", group.share
+        count = f"{share.value * share.trials:,.0f}"
+        rows.append([span, count, f"{share.value:.2%}", f"{share.low:.2%} to {share.high:.2%}"])
+    return ["probability", "traces", "share", "interval"], rows
+
+
+def _who(assessment: Assessment, grouped: TraceStrata | None) -> list[PageTable]:
+    tables = []
+    if isinstance(assessment, TraceAssessment) and assessment.by_chance:
+        tables.append(PageTable(CHANCES_HEADING, *chances(assessment)))
+    if grouped is not None:
+        headings, *cells = grouped.cells
+        tables.append(PageTable(grouped.heading, headings, cells))
+    return tables
 
 
 def _measured(assessment: Assessment) -> PageTable:
@@ -277,7 +330,7 @@ def _evidence(facts: Mapping[str, Any]) -> list[str]:
     sentences = [f"{evidence['command']} (discreet {evidence['version']}, {seed})"]
     sentences += [f"{file['file']}: {file['bytes']:,} bytes, SHA-256 {file['sha256']}" for file in evidence["files"]]
     sentences += [f"Rows read: {evidence['rows_read']:,}; left out: {facts['rows_left_out']:,}."]
-    if facts["limit"] is not None:
+    if facts["limit"] is not None and "risk" in facts:
         sentences += [f"The identification risk, {limit(facts['risk'])}, is {facts['verdict']} of {facts['limit']:g}."]
     return sentences
 

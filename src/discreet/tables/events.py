@@ -317,6 +317,7 @@ def read_traces(
     time: str | None = None,
     domain: Domain | None = None,
     keep_times: bool = False,
+    keep_labels: bool = False,
     missing: str = "refuse",
     progress: Progress | None = None,
 ) -> Traces:
@@ -333,6 +334,7 @@ def read_traces(
             order.
         domain: as for `Traces.of`.
         keep_times: whether the traces keep the times; otherwise they only order the events.
+        keep_labels: whether the traces know the events as the table writes them, if there is no domain.
         missing: what becomes of rows where a user, an event or a time is missing or empty text: "refuse", or "drop" to
             leave them out; the traces say how many these were.
         progress: called now and then with the rows read and the rows to be read.
@@ -353,7 +355,7 @@ def read_traces(
     """
     checked_choice("missing", missing, ("refuse", "drop"))
     rows = EventTable.of(sources, asked_columns(user, event, time, domain), drop=missing == "drop")
-    (traces,) = _traces_of([rows], domain, progress, keep_times=keep_times)
+    (traces,) = _traces_of([rows], domain, progress, keep_times=keep_times, keep_labels=keep_labels)
     return traces
 
 
@@ -411,8 +413,49 @@ def read_linked(
     return Split(training, target)
 
 
+def read_strata(
+    sources: str | Path | Sequence[str | Path], users: Any, *, user: str, column: str, missing: str = "refuse"
+) -> Any:
+    """Return the values of a column for users, in Arrow; null where its rows say several things of one, or nothing.
+
+    Args:
+        sources: as for `read_traces`.
+        users: ``(k,)`` names in Arrow, as `Traces.names`.
+        user: the column of users.
+        column: of integers or text.
+        missing: as for `read_traces`, here of a user or a value.
+
+    Raises:
+        DataError: as by `read_traces`.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> checkins = files("discreet") / "examples" / "checkins.csv"
+        >>> read_strata(checkins, pa.array([106, 2]), user="user", column="user").to_pylist()
+        [106, 2]
+    """
+    import pyarrow.compute as pc
+
+    rows = EventTable.of(sources, [TraceColumn(user, "users"), TraceColumn(column, "strata")], drop=missing == "drop")
+    owners, strata = _Names(), _Names()
+    for people, values in rows.batches():
+        owners.add(people)
+        strata.add(values)
+    (who, names), (codes, labels) = owners.numbers(), strata.numbers()
+    first, last = np.full(len(names), len(labels)), np.full(len(names), -1)
+    np.minimum.at(first, who, codes)
+    np.maximum.at(last, who, codes)
+    of_each = labels.take(pa.array(first, mask=first != last))
+    return of_each.take(pc.index_in(users.cast(names.type), value_set=names))
+
+
 def _traces_of(
-    tables: Sequence[EventTable], domain: Domain | None, progress: Progress | None, *, keep_times: bool = False
+    tables: Sequence[EventTable],
+    domain: Domain | None,
+    progress: Progress | None,
+    *,
+    keep_times: bool = False,
+    keep_labels: bool = False,
 ) -> list[Traces]:
     """Return the traces of tables, whose users and events have the same numbers in all of them."""
     owners, names, whens, ends = _Names(), _Names(), [], [0]
@@ -446,6 +489,7 @@ def _traces_of(
             keep_times=keep_times,
             left_out=rows.count - (stop - start),
             names=who,
+            labels=labels if keep_labels and domain is None else None,
         )
         for rows, when, start, stop in zip(tables, whens, ends, ends[1:], strict=False)
     ]

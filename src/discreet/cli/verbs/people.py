@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow as pa
 
 from discreet.cli import options
 from discreet.cli.commands import RuledOption, Verb
@@ -13,12 +15,13 @@ from discreet.cli.options import Count, OptionGroup, load_plan, option, progress
 from discreet.cli.output import InputFile, Table, built_ins, show
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.result_table import rows_of
-from discreet.errors import ParameterError
+from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import Mechanism
-from discreet.risk.generalisation import Step, proposed, steps_of
+from discreet.risk.generalisation import Step, noun_of, proposed, steps_of
 from discreet.risk.people import PeopleRisk, WhatIf, people_risk, what_if
 from discreet.risk.people_table import PeopleTable
 from discreet.tables.columns import read_columns
+from discreet.tables.scan import table_files
 from discreet.tables.text import ANYTHING
 
 _NOT_TRIED = "--what-if shows the risk of each way of writing the columns, and no more"
@@ -88,7 +91,18 @@ def _listed(names: str) -> list[str]:
 
 
 def _read(table: str | Path, names: Sequence[str]) -> Any:
-    return read_columns(table, lambda _: dict.fromkeys(names, ANYTHING), names)
+    parts = {file: read_columns(file, lambda _: dict.fromkeys(names, ANYTHING), names) for file in table_files(table)}
+    first, *others = parts
+    for name, file in product(names, others):
+        kinds = [parts[one][name].type for one in (file, first)]
+        here, there = map(noun_of, kinds)
+        if here != there and pa.null() not in kinds:
+            raise DataError(
+                f"{file}: the column {name!r} holds {here} here and {there} in {first}; write it alike in all files."
+            )
+    return pa.concat_tables(
+        [part.select([*dict.fromkeys(names)]) for part in parts.values()], promote_options="permissive"
+    )
 
 
 @click.command(cls=Verb)

@@ -1,23 +1,17 @@
 """The verbs ``risk``: the identification risk of traces and reports, of scores of a matcher, and of plans."""
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
-from math import inf
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
-from discreet import __version__
-from discreet.arrays import FloatArray
 from discreet.cli import options
 from discreet.cli.commands import VerbGroup
-from discreet.cli.options import Count, OptionGroup, Writing, allow_outside, load_plan, option, progress_bar
+from discreet.cli.options import Count, OptionGroup, Writing, load_plan, option, progress_bar
 from discreet.cli.output import (
     Fact,
     InputFile,
@@ -29,40 +23,34 @@ from discreet.cli.output import (
     record_of,
     save_table,
     show,
-    table_of,
     written,
 )
+from discreet.cli.verbs.defences import compare_risks
+from discreet.cli.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, say_how_long
 from discreet.cli.verbs.linkage import KnownTable, gate_linkage, linkage_parts, linkage_record
 from discreet.cli.verbs.people import people
 from discreet.core.checks import checked_choice
-from discreet.core.columns import reals
 from discreet.core.domain import Domain
-from discreet.core.guarantee import in_odds
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.result_table import number_of
 from discreet.core.traces import Split, Traces, split_of
 from discreet.errors import ParameterError
-from discreet.files.paths import is_url, shown
-from discreet.files.reading import digest
 from discreet.files.writing import replacing
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, sweep
-from discreet.risk.attacks.traces import ALL, ATTACKS, JOINTLY, expected_seconds
-from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds, limit
+from discreet.risk.attacks.traces import ATTACKS, JOINTLY
 from discreet.risk.linkage import link
 from discreet.risk.scores.biometric import Biometric, biometric
-from discreet.simulation.pages import measured, tried_in_words, write_linkage, write_page
-from discreet.tables.columns import read_columns, read_scores
-from discreet.tables.events import read_traces
-from discreet.tables.scan import table_files
-from discreet.tables.text import NUMBERS
+from discreet.risk.strata import TraceStrata, trace_strata
+from discreet.simulation.pages import CHANCES_HEADING, chances, measured, tried_in_words, write_linkage, write_page
+from discreet.tables.columns import read_scores
+from discreet.tables.events import read_strata
 
 _TRACES = "traces"
-_ARGUMENTS = "discreet.risk.arguments"
 _WORSE_THAN_CHANCE = 0.5
-_LONG = 30
+_MOST_STRATA = 15
 _AS_THEY_ARE = "events are published as they are."
-_VARIES = "Random choices are a part of this, so figures vary from run to run; --seed repeats them."
+_Found = TraceAssessment | ReportAssessment
 
 
 class _RiskGroup(VerbGroup):
@@ -72,7 +60,7 @@ class _RiskGroup(VerbGroup):
         """Parse the arguments; without a verb they are those of ``traces``."""
         if args and args[0] not in {*self.commands, *ctx.help_option_names}:
             args = [_TRACES, *args]
-        ctx.meta[_ARGUMENTS] = list(args)
+        ctx.meta[ARGUMENTS] = list(args)
         return super().parse_args(ctx, args)
 
 
@@ -85,40 +73,7 @@ def risk() -> None:
 
 
 risk.add_command(people)
-
-
-@dataclass(frozen=True, slots=True)
-class _Events(OptionGroup):
-    """The columns of the table of events, and what the attacker knows of each user."""
-
-    user: str = option("--user", default="user", show_default=True, help="Column that says whose event it is.")
-    event: str = option("--event", default="event", show_default=True, help="Column of events.")
-    time: str | None = option(
-        "--time", help="Column by which each user's events are ordered; else the order of the rows."
-    )
-    missing: str = option(
-        "--missing",
-        type=click.Choice(["refuse", "drop"]),
-        default="refuse",
-        show_default=True,
-        help="Rows without a user, an event or a time: refuse, or leave out and count.",
-    )
-    split: str = option(
-        "--split",
-        default="half",
-        show_default=True,
-        help="What the attacker knows of each user: half (the first half), all, first:N, rest:N, time:WHEN.",
-    )
-    least: int = option(
-        "--least", type=Count(1), default=2, show_default=True, help="Leave out users with fewer events."
-    )
-
-    def read(self, tables: Sequence[str | Path], domain: Domain | None) -> Traces:
-        """Return the traces in the tables."""
-        columns: dict[str, Any] = {"user": self.user, "event": self.event, "time": self.time, "missing": self.missing}
-        with progress_bar("reading the events") as progress:
-            how = partial(progress, "reading the events")
-            return read_traces(tables, domain=domain, progress=how, keep_times=self.time is not None, **columns)
+risk.add_command(compare_risks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +141,22 @@ class _Attack(OptionGroup):
         return BLOCK_MECHANISMS[name](Domain(range(events)), self.epsilon)
 
 
+_FOR_ALL_ALIKE = {
+    "plan epsilon": "{} is for events as they are; reports are bounded for all users alike.",
+    "known": "{} does not go with --known.",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class _Pages(Writing):
-    """The folder of pages to write."""
+    """Answers on single users: strata, pages, and a file of users by name."""
+
+    strata: str | None = option(
+        "--strata",
+        metavar="COLUMN",
+        bars=_FOR_ALL_ALIKE,
+        help="Public column of users, such as a city: how often those of each value are named.",
+    )
 
     output: Path | None = option(
         "-o", "--output", type=OutputFolder("risk.html", "risk.json"), help="Folder for risk.html and risk.json."
@@ -196,15 +164,20 @@ class _Pages(Writing):
     per_user: Path | None = option(
         "--per-user",
         type=OutputFile("figures of each user", (".csv", ".parquet")),
-        bars={
-            "plan epsilon": "{} is for events as they are; reports are bounded for all users alike.",
-            "known": "{} does not go with --known.",
-        },
+        bars=_FOR_ALL_ALIKE,
         help="Users by name, with rank and margin: a .csv or .parquet, mode 0600.",
     )
 
+    def strata_of(self, found: _Found, names: Any, tables: Sequence[str | Path], events: Events) -> TraceStrata | None:
+        """Return the strata, if a column is named."""
+        if self.strata is None or not isinstance(found, TraceAssessment):
+            return None
+        users = names.take(found.places.users)
+        values = read_strata(tables, users, user=events.user, column=self.strata, missing=events.missing)
+        return trace_strata(found, self.strata, values)
+
     @contextmanager
-    def naming(self, found: TraceAssessment | ReportAssessment, names: Any) -> Iterator[list[Path]]:
+    def naming(self, found: _Found, names: Any) -> Iterator[list[Path]]:
         """Write the file of users by name when the body is done; yield the files of that kind."""
         if self.per_user is None or not isinstance(found, TraceAssessment):
             yield []
@@ -218,7 +191,7 @@ class _Pages(Writing):
 
 @risk.command(_TRACES)
 @click.argument("tables", type=InputFile(urls=True), nargs=-1, required=True, metavar="TABLE...")
-@_Events.options
+@Events.options
 @_Attack.options
 @KnownTable.options
 @options.fail_above
@@ -227,7 +200,7 @@ class _Pages(Writing):
 @options.outside(needs={"plan": "{} goes with --plan; leave it out."})
 def traces(
     tables: tuple[str | Path, ...],
-    events: _Events,
+    events: Events,
     how: _Attack,
     aux: KnownTable,
     out: _Pages,
@@ -256,24 +229,34 @@ def traces(
         "largest_list": how.largest_list,
     }
     if mechanism is None:
-        _say_how_long(parts, how.attack)
+        say_how_long(parts, how.attack)
     with progress_bar("comparing every trace with every user"):
         assessment = assess(parts, mechanism=mechanism, random=random, **chosen)
     verdict = None if fail_above is None else "above the limit" if assessment.risk > fail_above else "within the limit"
     record = _assessment_record(assessment, parts, knowledge, read)
-    record |= {"seed": seed, "limit": fail_above, "verdict": verdict, "conditions": _conditions(assessment, record)}
+    grouped = out.strata_of(assessment, parts.target.names, tables, events)
+    record |= {"strata": built_ins(grouped), "seed": seed, "limit": fail_above, "verdict": verdict}
+    record["conditions"] = _conditions(assessment, record)
     if prints_json() or out.output is not None:
-        record["evidence"] = _evidence(tables, how.plan, read)
+        record["evidence"] = evidence_of(tables, filter(None, [how.plan]), read)
     with out.naming(assessment, parts.target.names) as files:
         if out.output is not None:
             # Where one pass gives all other epsilons.
             one_pass = mechanism is not None and mechanism.name == RandomizedResponse.name and how.reports == 1
             swept = sweep(parts, mechanism) if one_pass and mechanism and not mechanism.domain.clear_count else ()
-            files.extend(write_page(assessment, knowledge, record, out.output, swept, force=out.force))
+            files.extend(write_page(assessment, knowledge, record, out.output, swept, grouped, force=out.force))
     lines = chain(
-        _assessment_parts(assessment, parts, knowledge, read), written(*files), [] if seed is not None else [_VARIES]
+        _assessment_parts(assessment, parts, knowledge, read),
+        _groups(assessment, grouped),
+        written(*files),
+        [] if seed is not None else [VARIES],
     )
     show(record | {"files": files}, lines)
+    _gate(assessment, fail_above)
+
+
+def _gate(assessment: _Found, fail_above: float | None) -> None:
+    """Exit with 1 if the identification risk is above the limit."""
     if fail_above is not None and assessment.risk > fail_above:
         known = ""
         if isinstance(assessment, TraceAssessment):
@@ -286,7 +269,7 @@ def traces(
 
 def _link(
     release: tuple[str | Path, ...],
-    events: _Events,
+    events: Events,
     how: _Attack,
     aux: KnownTable,
     out: _Pages,
@@ -304,16 +287,8 @@ def _link(
     if out.output is not None:
         files = write_linkage(found, record, out.output, force=out.force)
     seeded = isinstance(random, SeededRandom)
-    show(record | {"files": files}, chain(linkage_parts(found, split), written(*files), [] if seeded else [_VARIES]))
+    show(record | {"files": files}, chain(linkage_parts(found, split), written(*files), [] if seeded else [VARIES]))
     gate_linkage(found, fail_above)
-
-
-def _say_how_long(split: Split, attack: str) -> None:
-    """Print the expected time, if it is long."""
-    seconds = expected_seconds(split, list(ATTACKS) if attack == ALL else [attack])
-    if seconds > _LONG:
-        traces = f"the traces of {split.target.users:,} users, {len(split.target):,} events,"
-        click.echo(f"Comparing {traces} takes about {seconds:,.0f} seconds of a processor.", err=True)
 
 
 _ASSESSMENT = (
@@ -339,6 +314,7 @@ _OF_TRACES = (
     Fact("traces_of_which_nothing_was_learned", "unlearned"),
     Fact("uniqueness", "unique"),
     Fact("by_number_of_events", "by_events"),
+    Fact("by_probability_of_the_right_user", "by_chance"),
     Fact("traces_that_differ_at_most", "unique.limit"),
 )
 _OF_REPORTS = (
@@ -350,9 +326,6 @@ _OF_REPORTS = (
     Fact("epsilon_together", "bounds.total_epsilon"),
     Fact("attribution_in_a_sealed_batch", "bounds.attribution"),
 )
-
-
-_Found = TraceAssessment | ReportAssessment
 
 
 def _assessment_record(assessment: _Found, split: Split, knowledge: str, read: Traces) -> dict[str, Any]:
@@ -372,18 +345,6 @@ def _assessment_record(assessment: _Found, split: Split, knowledge: str, read: T
         }
     )
     return record
-
-
-def _evidence(tables: Sequence[str | Path], plan: Path | None, read: Traces) -> dict[str, Any]:
-    """Return the files, the command and the version behind an assessment, by which others can make it again."""
-    arguments = click.get_current_context().meta[_ARGUMENTS]
-    files = [*table_files(tables), *filter(None, [plan])]
-    return {
-        "command": shlex.join(["discreet", "risk", *(shown(one) if is_url(one) else one for one in arguments)]),
-        "version": __version__,
-        "rows_read": len(read) + read.left_out,
-        "files": [{"file": str(one), "bytes": one.stat().st_size, "sha256": digest(one)} for one in files],
-    }
 
 
 def _conditions(found: _Found, record: Mapping[str, Any]) -> list[str]:
@@ -420,6 +381,18 @@ def _assessment_parts(assessment: _Found, split: Split, knowledge: str, read: Tr
         yield from filter(None, (assessment.bounds.attribution_sentence, assessment.bounds.condition_sentence))
     if not assessment.consistent:
         yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
+
+
+def _groups(assessment: _Found, grouped: TraceStrata | None) -> Iterator[str | Table]:
+    """Yield the traces by how surely they are named, and by strata."""
+    if isinstance(assessment, TraceAssessment) and assessment.by_chance:
+        yield Table(CHANCES_HEADING, *chances(assessment))
+    if grouped is not None:
+        headings, *cells = grouped.cells
+        yield Table(grouped.heading, headings, cells[:_MOST_STRATA])
+        if len(cells) > _MOST_STRATA:
+            yield f"{len(cells) - _MOST_STRATA:,} more strata, named less often, are in --json."
+        yield from grouped.sentences
 
 
 def _random(seed: int | None) -> RandomSource:
@@ -480,110 +453,3 @@ def _matcher_record(matcher: Biometric) -> dict[str, Any]:
         "equal_error_rate": matcher.det.equal_error_rate,
         "in_words": str(matcher),
     }
-
-
-@risk.command("compare")
-@click.argument("plans", type=InputFile(), nargs=-1, metavar="PLAN...")
-@click.option("--users", type=Count(), help="Among how many people.  [required]")
-@click.option("--reports", type=Count(), default=1, show_default=True, help="Reports of each user.")
-@click.option(
-    "--prior",
-    metavar="zipf:S|TABLE",
-    help="How likely each user is to be the sender: the r-th like r^-S, or as the column weight of a table, a row per "
-    "user. [all alike]",
-)
-@options.fail_above
-@allow_outside
-def compare_plans(
-    plans: tuple[Path, ...], *, users: int | None, reports: int, prior: str | None, fail_above: float | None
-) -> None:
-    """Rank plans by identification risk, with their errors."""
-    if not plans:
-        raise ParameterError(
-            "compare needs the plans that are to be compared, as in discreet risk compare a.toml b.toml --users 1000."
-        )
-    if users is None:
-        raise ParameterError("--users must say among how many people a report's sender is to be found.")
-    likely = None if prior is None else _prior(prior, users)
-    risks = [_PlanRisk.of(path, users, reports, likely) for path in plans]
-    risks.sort(key=lambda one: (one.bounds.identification.value, one.worst_case_mse))
-    first = risks[0].bounds
-    beforehand = {"prior": prior, "guessed": first.guessed, "entropy_bits": first.entropy}
-    plan_records = [record_of(one, _plan_facts(first.entropy)) for one in risks]
-    show({"users": users, "reports": reports, **beforehand, "plans": plan_records}, _plan_parts(risks))
-    identified = [one.bounds.identification.value for one in risks]
-    above = [value for value in identified if fail_above is not None and value > fail_above]
-    if above:
-        click.echo(
-            f"The identification risk is above {fail_above:g} under {len(above)} of {len(risks)} plans, "
-            f"{above[-1]:.4g} at most.",
-            err=True,
-        )
-        raise click.exceptions.Exit(1)
-
-
-def _prior(said: str, users: int) -> FloatArray:
-    """Return the ``(n,)`` probabilities that each user is the sender, before any report is seen."""
-    kind, _, exponent = said.partition(":")
-    if kind == "zipf":
-        try:
-            slope = float(exponent)
-        except ValueError:
-            slope = -1.0
-        if not 0 <= slope < inf:
-            raise ParameterError(f"--prior zipf:S needs a number S of at least 0, got {said!r}.")
-        weights = np.arange(1.0, users + 1) ** -slope
-    else:
-        weights = reals(read_columns(said, lambda _: {"weight": NUMBERS}, ["weight"])["weight"], "weights")
-        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
-            raise ParameterError(f"{said}: weights must be finite numbers of at least 0, not all of them 0.")
-    prior: FloatArray = weights / weights.sum()
-    return prior
-
-
-@dataclass(frozen=True, slots=True)
-class _PlanRisk:
-    """The risks and the error of a plan."""
-
-    plan: Path
-    mechanism: BlockMechanism
-    bounds: Bounds
-    worst_case_mse: float
-
-    @classmethod
-    def of(cls, path: Path, users: int, reports: int, prior: FloatArray | None) -> "_PlanRisk":
-        """Return the risks of a plan in a file."""
-        mechanism = load_plan(path).mechanism()
-        bounds = identification_bounds(mechanism, users, reports=reports, prior=prior)
-        return cls(path, mechanism, bounds, mechanism.decoder.worst_case_mse(users))
-
-
-def _plan_facts(entropy: float) -> list[Fact]:
-    return [
-        Fact("plan", "plan", "plan"),
-        Fact("mechanism", "mechanism.name", "mechanism"),
-        Fact("identification", "bounds.identification", "identified <=", lambda bound: limit(bound.value)),
-        Fact("pie", "bounds.pie", "PIE <= (bits)", lambda bound: limit(bound.value, entropy)),
-        Fact("epsilon", "bounds.total_epsilon", "epsilon, together", ".4g"),
-        Fact("told_in_clear", "bounds.in_clear", "told in clear", ".3g"),
-        Fact("worst_case_mse", "worst_case_mse", "worst MSE", ".3e"),
-        Fact("attribution_in_a_sealed_batch", "bounds.attribution"),
-    ]
-
-
-def _plan_parts(risks: Sequence[_PlanRisk]) -> Iterator[str | Table]:
-    """Yield the table of plans, the least identification risk first, and the conditions of its figures."""
-    first = risks[0].bounds
-    each = f", {first.reports} reports each" if first.reports > 1 else ""
-    title = f"Least identification risk first; {first.users:,} users{each}"
-    yield table_of(title, risks, _plan_facts(first.entropy), left=2)
-    yield (
-        "identified <=: probability that the right user is named, on average over users, whoever guesses; "
-        f"{first.guessed:.4g} without any report.\n"
-        "The two risks are different things: epsilon is about values, identification about users."
-    )
-    yield from (f"{one.plan}: {one.bounds.attribution}." for one in risks if one.bounds.attribution is not None)
-    odds = in_odds(max(one.bounds.total_epsilon for one in risks))
-    yield from filter(
-        None, (conditions([one.bounds for one in risks]), f"At the largest epsilon: {odds}" if odds else "")
-    )

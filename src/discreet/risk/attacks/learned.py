@@ -230,17 +230,22 @@ def _cut(rows: Any, kept: slice) -> Any:
     return offsets - offsets[0], keys[inside], weights[inside]
 
 
-def _hours(*sides: Traces) -> list[FloatArray] | None:
-    """Return the roots of the ``(users, 168)`` shares of hours of the week of each side; None without a clock.
+def clock_of(traces: Traces) -> int | None:
+    """Return the units of time in a second; None without a clock.
 
     A clock counts from 1970, in the unit in which times of today have 10, 13, 16 or 19 digits.
     """
+    if traces.times is None or not len(traces):
+        return None
+    return _UNITS.get(len(str(abs(int(traces.times[len(traces) // 2])))))
+
+
+def _hours(*sides: Traces) -> list[FloatArray] | None:
+    """Return the roots of the ``(users, 168)`` shares of hours of the week of each side; None without a clock."""
     roots = []
     for side in sides:
-        if side.times is None or not len(side):
-            return None
-        unit = _UNITS.get(len(str(abs(int(side.times[len(side) // 2])))))
-        if unit is None:
+        unit = clock_of(side)
+        if unit is None or side.times is None:
             return None
         hours = (side.times // (unit * _HOUR)).astype(np.int64) % _WEEK
         who = np.repeat(np.arange(side.users), side.lengths)

@@ -308,6 +308,7 @@ class Naming:
         own: ``(probes,)`` logarithms of the probabilities of the right users; None if scores are no posterior.
         margins: ``(probes,)`` logarithms of the ratios of these to the largest one of another user, by what the attack
             names; None likewise.
+        chances: ``(probes,)`` probabilities of the right users, by what the attack names; None likewise.
     """
 
     scores: Scores
@@ -315,6 +316,7 @@ class Naming:
     blind: BoolArray
     own: FloatArray | None = None
     margins: FloatArray | None = None
+    chances: FloatArray | None = None
 
 
 class Attacker:
@@ -343,12 +345,13 @@ class Attacker:
         """Attack each trace by the posterior."""
         own, scores = self.posterior.own, self.posterior.scores()
         blind = self.posterior.strangers & (own <= -np.log(scores.ranks.candidates))
-        return Naming(scores, scores.ranks, blind, own, self.posterior.margins)
+        return Naming(scores, scores.ranks, blind, own, self.posterior.margins, np.exp(own))
 
     def of_all_at_once(self) -> Naming:
         """Attack all traces together, where every user has one at most."""
         together = self.posterior.jointly()
-        return replace(self.by_learning(), ranks=together.ranks(), margins=together.margins)
+        chances = np.exp(together.own)
+        return replace(self.by_learning(), ranks=together.ranks(), margins=together.margins, chances=chances)
 
 
 @dataclass(frozen=True, slots=True)

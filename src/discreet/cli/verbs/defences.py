@@ -1,0 +1,279 @@
+"""The verb ``risk compare``: plans by what they allow, or the defences of traces by what attacks name all the same."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.cli import options
+from discreet.cli.commands import RuledOption, Verb
+from discreet.cli.options import Count, Writing, load_plan, option, refuse_idle
+from discreet.cli.output import Fact, InputFile, OutputFolder, Table, built_ins, record_of, show, table_of, written
+from discreet.cli.verbs.events import VARIES, Events, evidence_of, say_how_long
+from discreet.core.columns import reals
+from discreet.core.guarantee import in_odds
+from discreet.core.random import SecureRandom, SeededRandom
+from discreet.core.result_table import rows_of
+from discreet.core.traces import Split, split_of
+from discreet.errors import ParameterError
+from discreet.mechanisms import BlockMechanism
+from discreet.risk.attacks.traces import ALL
+from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds, limit
+from discreet.risk.defences import (
+    Defence,
+    coarser_events,
+    coarser_times,
+    compare_defences,
+    first_events,
+    proposed_defences,
+    reported,
+    without_rare,
+)
+from discreet.risk.generalisation import steps_of
+from discreet.simulation.pages import write_defences
+from discreet.tables.columns import read_columns
+from discreet.tables.text import NUMBERS
+
+_OF_TRACES = {"traces": "{} goes with --traces; leave it out."}
+_OF_PLANS = {"traces": "{} goes with plans alone; --traces has its own users."}
+_EVENTS = ("user", "event", "time", "missing", "split", "least")
+
+
+@dataclass(frozen=True, slots=True)
+class _Defences(Writing):
+    """The traces to be defended, the defences, and the pages to write."""
+
+    traces: tuple[str | Path, ...] = option(
+        "--traces",
+        type=InputFile(urls=True),
+        multiple=True,
+        metavar="TABLE",
+        help="Instead: defences of these events, attacked as by risk traces; plans are among them.",
+    )
+    first: str = option(
+        "--first", default="", metavar="K,...", needs=_OF_TRACES, help="Release the first K events of each user."
+    )
+    rare: str = option(
+        "--rare", default="", metavar="N,...", needs=_OF_TRACES, help="Leave out events of fewer than N users."
+    )
+    generalise: str = option(
+        "--generalise",
+        default="",
+        metavar="COLUMN=STEP/STEP,...",
+        needs=_OF_TRACES,
+        help="Write events or times more coarsely: place=3-digits/2-digits,at=6-hour/day/*. [some of each]",
+    )
+    alone: bool = option(
+        "--alone", is_flag=True, needs=_OF_TRACES, help="A user may have several traces: no attack on all at once."
+    )
+    output: Path | None = option(
+        "-o",
+        "--output",
+        type=OutputFolder("risk.html", "risk.json"),
+        needs=_OF_TRACES,
+        help="Folder for risk.html and risk.json.",
+    )
+    seed: int | None = option("--seed", type=int, needs=_OF_TRACES, help="Seed of the attacks and the reports.")
+
+    def of(self, split: Split, events: Events, plans: Sequence[Path], reports: int) -> list[Defence]:
+        """Return the defences that are asked for, or some of each kind, and the plans."""
+        found = [first_events(count) for count in _counts("--first", self.first)]
+        found += [without_rare(count) for count in _counts("--rare", self.rare)]
+        for column, ladder in (steps_of(self.generalise) if self.generalise else {}).items():
+            if column not in (events.event, events.time):
+                raise ParameterError(
+                    f"--generalise must name the column of --event or --time, {events.event} or {events.time or '-'}, "
+                    f"got {column!r}."
+                )
+            made = coarser_times if column == events.time else coarser_events
+            found += [made(column, step) for step in ladder]
+        found = found or proposed_defences(split, events.event, events.time)
+        for path in plans:
+            document = load_plan(path)
+            if document.is_personalized:
+                raise ParameterError(f"{path} is personalized; --traces takes plans without secret values.")
+            each = f"{path}, {reports} reports each" if reports > 1 else str(path)
+            found.append(reported(each, document.mechanism(), reports))
+        return found
+
+
+def _counts(name: str, text: str) -> list[int]:
+    parts = [part.strip() for part in text.split(",")] if text else []
+    if not all(part.isascii() and part.isdecimal() and 0 < int(part) < inf for part in parts):
+        raise ParameterError(f"{name} must hold whole numbers of at least 1, as in {name} 1,5,20, got {text!r}.")
+    return list(dict.fromkeys(map(int, parts)))
+
+
+@click.command("compare", cls=Verb)
+@click.argument("plans", type=InputFile(), nargs=-1, metavar="PLAN...")
+@click.option(
+    "--users", type=Count(), cls=RuledOption, bars=_OF_PLANS, help="Among how many people.  [required for plans]"
+)
+@click.option("--reports", type=Count(), default=1, show_default=True, help="Reports of each user.")
+@click.option(
+    "--prior",
+    cls=RuledOption,
+    metavar="zipf:S|TABLE",
+    bars=_OF_PLANS,
+    help="How likely each user is to be the sender: the r-th like r^-S, or as the column weight of a table, a row per "
+    "user. [all alike]",
+)
+@_Defences.options
+@Events.options
+@options.fail_above
+@options.allow_outside
+def compare_risks(
+    plans: tuple[Path, ...],
+    defences: _Defences,
+    events: Events,
+    *,
+    users: int | None,
+    reports: int,
+    prior: str | None,
+    fail_above: float | None,
+) -> None:
+    """Rank plans by identification risk, with their errors; with --traces the defences of a table of events.
+
+    These are fewer events, coarser events or times, and reports: what attacks name all the same, and what is lost.
+    """
+    if defences.traces:
+        if not plans:
+            refuse_idle(["reports", "allow_outside"], "there is no plan")
+        risks = _compare_defences(plans, defences, events, reports, fail_above)
+        _gate(risks, fail_above, "ways to release the traces")
+        return
+    refuse_idle(_EVENTS, "it goes with --traces")
+    if not plans:
+        raise ParameterError(
+            "compare needs the plans that are to be compared, as in discreet risk compare a.toml b.toml --users 1000, "
+            "or --traces."
+        )
+    if users is None:
+        raise ParameterError("--users must say among how many people a report's sender is to be found.")
+    likely = None if prior is None else _prior(prior, users)
+    compared = [_PlanRisk.of(path, users, reports, likely) for path in plans]
+    compared.sort(key=lambda one: (one.bounds.identification.value, one.worst_case_mse))
+    first = compared[0].bounds
+    beforehand = {"prior": prior, "guessed": first.guessed, "entropy_bits": first.entropy}
+    plan_records = [record_of(one, _plan_facts(first.entropy)) for one in compared]
+    show({"users": users, "reports": reports, **beforehand, "plans": plan_records}, _plan_parts(compared))
+    _gate([one.bounds.identification.value for one in compared], fail_above, "plans")
+
+
+def _gate(risks: Sequence[float], fail_above: float | None, what: str) -> None:
+    """Exit with 1 if one of the ascending risks is above the limit."""
+    above = [value for value in risks if fail_above is not None and value > fail_above]
+    if above:
+        click.echo(
+            f"The identification risk is above {fail_above:g} under {len(above)} of {len(risks)} {what}, "
+            f"{above[-1]:.4g} at most.",
+            err=True,
+        )
+        raise click.exceptions.Exit(1)
+
+
+def _compare_defences(
+    plans: Sequence[Path], asked: _Defences, events: Events, reports: int, fail_above: float | None
+) -> list[float]:
+    """Compare the defences of traces; return their risks, ascending."""
+    read = events.read(asked.traces, keep_labels=True)
+    split, knowledge = split_of(read, events.split, least=events.least)
+    found = asked.of(split, events, plans, reports)
+    say_how_long(split, ALL, len(found) + 1)
+    random = SecureRandom() if asked.seed is None else SeededRandom(asked.seed)
+    compared = compare_defences(split, found, alone=asked.alone, random=random)
+    risks = [one.risk for one in compared.rows]
+    limits = {"limit": fail_above, "within_the_limit": None if fail_above is None else [r <= fail_above for r in risks]}
+    left_out = {"rows_left_out": read.left_out, "users_left_out": read.users - split.target.users}
+    record: dict[str, Any] = built_ins(
+        {
+            "users": split.target.users,
+            "attacker_knows": knowledge,
+            "seed": asked.seed,
+            **limits,
+            **left_out,
+            "defences": compared.records(),
+            "in_words": compared.sentences,
+            "evidence": evidence_of(asked.traces, plans, read),
+        }
+    )
+    files = [] if asked.output is None else write_defences(compared, knowledge, record, asked.output, force=asked.force)
+    headings, *cells = rows_of(compared.stated())
+    notes = [f"{count:,} {name.partition('_')[0]} are left out." for name, count in left_out.items() if count]
+    knows = f"{split.target!r}; the attacker knows {knowledge}"
+    varies = [] if asked.seed is not None else [VARIES]
+    table = Table(compared.heading, headings, cells)
+    show(record | {"files": files}, [*notes, knows, table, *compared.sentences, *written(*files), *varies])
+    return risks
+
+
+def _prior(said: str, users: int) -> FloatArray:
+    """Return the ``(n,)`` probabilities that each user is the sender, before any report is seen."""
+    kind, _, exponent = said.partition(":")
+    if kind == "zipf":
+        try:
+            slope = float(exponent)
+        except ValueError:
+            slope = -1.0
+        if not 0 <= slope < inf:
+            raise ParameterError(f"--prior zipf:S needs a number S of at least 0, got {said!r}.")
+        weights = np.arange(1.0, users + 1) ** -slope
+    else:
+        weights = reals(read_columns(said, lambda _: {"weight": NUMBERS}, ["weight"])["weight"], "weights")
+        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
+            raise ParameterError(f"{said}: weights must be finite numbers of at least 0, not all of them 0.")
+    prior: FloatArray = weights / weights.sum()
+    return prior
+
+
+@dataclass(frozen=True, slots=True)
+class _PlanRisk:
+    """The risks and the error of a plan."""
+
+    plan: Path
+    mechanism: BlockMechanism
+    bounds: Bounds
+    worst_case_mse: float
+
+    @classmethod
+    def of(cls, path: Path, users: int, reports: int, prior: FloatArray | None) -> "_PlanRisk":
+        """Return the risks of a plan in a file."""
+        mechanism = load_plan(path).mechanism()
+        bounds = identification_bounds(mechanism, users, reports=reports, prior=prior)
+        return cls(path, mechanism, bounds, mechanism.decoder.worst_case_mse(users))
+
+
+def _plan_facts(entropy: float) -> list[Fact]:
+    return [
+        Fact("plan", "plan", "plan"),
+        Fact("mechanism", "mechanism.name", "mechanism"),
+        Fact("identification", "bounds.identification", "identified <=", lambda bound: limit(bound.value)),
+        Fact("pie", "bounds.pie", "PIE <= (bits)", lambda bound: limit(bound.value, entropy)),
+        Fact("epsilon", "bounds.total_epsilon", "epsilon, together", ".4g"),
+        Fact("told_in_clear", "bounds.in_clear", "told in clear", ".3g"),
+        Fact("worst_case_mse", "worst_case_mse", "worst MSE", ".3e"),
+        Fact("attribution_in_a_sealed_batch", "bounds.attribution"),
+    ]
+
+
+def _plan_parts(risks: Sequence[_PlanRisk]) -> Iterator[str | Table]:
+    """Yield the table of plans, the least identification risk first, and the conditions of its figures."""
+    first = risks[0].bounds
+    each = f", {first.reports} reports each" if first.reports > 1 else ""
+    title = f"Least identification risk first; {first.users:,} users{each}"
+    yield table_of(title, risks, _plan_facts(first.entropy), left=2)
+    yield (
+        "identified <=: probability that the right user is named, on average over users, whoever guesses; "
+        f"{first.guessed:.4g} without any report.\n"
+        "The two risks are different things: epsilon is about values, identification about users."
+    )
+    yield from (f"{one.plan}: {one.bounds.attribution}." for one in risks if one.bounds.attribution is not None)
+    odds = in_odds(max(one.bounds.total_epsilon for one in risks))
+    yield from filter(
+        None, (conditions([one.bounds for one in risks]), f"At the largest epsilon: {odds}" if odds else "")
+    )

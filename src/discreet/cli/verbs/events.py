@@ -1,0 +1,82 @@
+"""The table of events that verbs of risk attack: its columns, how long that takes, and what an answer was made of."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet import __version__
+from discreet.cli.options import Count, OptionGroup, option, progress_bar
+from discreet.core.domain import Domain
+from discreet.core.traces import Split, Traces
+from discreet.files.paths import is_url, shown
+from discreet.files.reading import digest
+from discreet.risk.attacks.traces import ALL, ATTACKS, expected_seconds
+from discreet.tables.events import read_traces
+from discreet.tables.scan import table_files
+
+ARGUMENTS = "discreet.risk.arguments"
+"""The arguments of the running verb, as they were given, among what its context keeps."""
+
+VARIES = "Random choices are a part of this, so figures vary from run to run; --seed repeats them."
+_LONG = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Events(OptionGroup):
+    """The columns of the table of events, and what the attacker knows of each user."""
+
+    user: str = option("--user", default="user", show_default=True, help="Column that says whose event it is.")
+    event: str = option("--event", default="event", show_default=True, help="Column of events.")
+    time: str | None = option(
+        "--time", help="Column by which each user's events are ordered; else the order of the rows."
+    )
+    missing: str = option(
+        "--missing",
+        type=click.Choice(["refuse", "drop"]),
+        default="refuse",
+        show_default=True,
+        help="Rows without a user, an event or a time: refuse, or leave out and count.",
+    )
+    split: str = option(
+        "--split",
+        default="half",
+        show_default=True,
+        help="What the attacker knows of each user: half (the first half), all, first:N, rest:N, time:WHEN.",
+    )
+    least: int = option(
+        "--least", type=Count(1), default=2, show_default=True, help="Leave out users with fewer events."
+    )
+
+    def read(self, tables: Sequence[str | Path], domain: Domain | None = None, *, keep_labels: bool = False) -> Traces:
+        """Return the traces in the tables."""
+        columns: dict[str, Any] = {"user": self.user, "event": self.event, "time": self.time, "missing": self.missing}
+        with progress_bar("reading the events") as progress:
+            how = partial(progress, "reading the events")
+            columns |= {"keep_times": self.time is not None, "keep_labels": keep_labels}
+            return read_traces(tables, domain=domain, progress=how, **columns)
+
+
+def say_how_long(split: Split, attack: str, times: int = 1) -> None:
+    """Print the expected time of so many attacks, if it is long."""
+    seconds = times * expected_seconds(split, list(ATTACKS) if attack == ALL else [attack])
+    if seconds > _LONG:
+        traces = f"the traces of {split.target.users:,} users, {len(split.target):,} events,"
+        traces += f" {times} times" if times > 1 else ""
+        click.echo(f"Comparing {traces} takes about {seconds:,.0f} seconds of a processor.", err=True)
+
+
+def evidence_of(tables: Sequence[str | Path], plans: Iterable[Path], read: Traces) -> dict[str, Any]:
+    """Return the files, the command and the version behind an assessment, by which others can make it again."""
+    arguments = click.get_current_context().meta[ARGUMENTS]
+    files = [*table_files(tables), *plans]
+    return {
+        "command": shlex.join(["discreet", "risk", *(shown(one) if is_url(one) else one for one in arguments)]),
+        "version": __version__,
+        "rows_read": len(read) + read.left_out,
+        "files": [{"file": str(one), "bytes": one.stat().st_size, "sha256": digest(one)} for one in files],
+    }

@@ -1,0 +1,387 @@
+"""Defences: what a release of traces loses by each, and how many of its users are named all the same.
+
+A defence changes the traces that are released; the attacker knows what they knew before, and writes it likewise. What
+is *lost* is counted in bits: events, and their times if there are any, tell as much as takes to write them by their
+shares, m H of m events of entropy H. The share of these bits that is gone is the loss; of t reports of a user at least
+what their bound on the information leaves of it.
+
+All intervals hold at once, so that the places which they leave open to a defence are right together, too.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import nan
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.checks import checked_whole
+from discreet.core.domain import Domain
+from discreet.core.random import RandomSource, checked_source
+from discreet.core.result_table import Cells, ResultColumn, ResultTable, rows_of, text_column
+from discreet.core.traces import Split, Traces
+from discreet.errors import DataError
+from discreet.mechanisms import BlockMechanism
+from discreet.pictures.det import spans_chart
+from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess
+from discreet.risk.attacks.learned import clock_of
+from discreet.risk.attacks.traces import level_of_each
+from discreet.risk.bounds.identification import identification_bounds, limit
+from discreet.risk.generalisation import LEFT_OUT, Step, proposed
+from discreet.risk.scores.rates import Rate
+
+_FIRST, _FEW = (1, 5, 20), (2, 5, 20)
+_CLOCK_UNITS = {1: "s", 10**3: "ms", 10**6: "us", 10**9: "ns"}
+
+
+@dataclass(frozen=True, slots=True)
+class Defence:
+    """A way in which traces are changed before they are released.
+
+    Attributes:
+        name: in words.
+        of: the split after it, from the one before.
+        mechanism: by which events are reported instead; None if they are released.
+        reports: of each user.
+
+    Example:
+        >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc"))
+        >>> len(first_events(1).of(Split(traces.first(2), traces.after(2))).target)
+        2
+    """
+
+    name: str
+    of: Callable[[Split], Split]
+    mechanism: BlockMechanism | None = None
+    reports: int = 1
+
+
+AS_THEY_ARE = Defence("events as they are", lambda split: split)
+
+
+def first_events(count: int) -> Defence:
+    """Return the defence that releases the first events of each user alone."""
+    count = checked_whole("count", count)
+    name = "first event of each user" if count == 1 else f"first {count:,} events of each user"
+    return Defence(name, lambda split: Split(split.training, split.target.first(count)))
+
+
+def without_rare(users: int) -> Defence:
+    """Return the defence that leaves out events of fewer users of the release."""
+    least = checked_whole("users", users)
+
+    def common(split: Split) -> Split:
+        return Split(split.training, split.target.only(_having(split.target)[split.target.events] >= least))
+
+    return Defence(f"without events of fewer than {least:,} users", common)
+
+
+def coarser_events(column: str, step: Step) -> Defence:
+    """Return the defence that writes events more coarsely; the traces must know their labels."""
+
+    def coarser(traces: Traces) -> Traces:
+        if traces.labels is None:
+            raise DataError("the traces do not know how their events are written; read them with keep_labels=True.")
+        groups, count = _groups(column, step, traces.labels)
+        return replace(traces, events=groups[traces.events], event_count=count, labels=None)
+
+    return Defence(_written(column, step), lambda split: _both(split, coarser))
+
+
+def coarser_times(column: str, step: Step) -> Defence:
+    """Return the defence that writes times more coarsely; the order within what is written alike is gone, too."""
+
+    def coarser(traces: Traces, known: AnyArray, written: AnyArray) -> Traces:
+        who = np.repeat(np.arange(traces.users), traces.lengths)
+        times = written[np.searchsorted(known, np.asarray(traces.times))]
+        order = np.lexsort((traces.events, times, who))
+        return replace(traces, events=traces.events[order], times=None if step.text == LEFT_OUT else times[order])
+
+    def of(split: Split) -> Split:
+        if split.target.times is None or split.training.times is None:
+            raise DataError("the traces have no times that could be written more coarsely.")
+        known, units = np.unique(np.concatenate([split.training.times, split.target.times])), clock_of(split.target)
+        instants = pa.array(known)
+        if units is not None and known.dtype.kind == "i":
+            instants = instants.cast(pa.timestamp(_CLOCK_UNITS[units]))
+        groups, count = _groups(column, step, instants)
+        # The first time of each group stands for all of them, so that clocks stay clocks.
+        firsts = np.unique(groups, return_index=True)[1]
+        written = known[firsts][groups] if count else known
+        return _both(split, lambda traces: coarser(traces, known, written))
+
+    return Defence(_written(column, step), of)
+
+
+def reported(name: str, mechanism: BlockMechanism, reports: int = 1) -> Defence:
+    """Return the defence that releases reports of the first events of each user; traces must know their labels."""
+
+    def coded(traces: Traces, domain: Domain) -> Traces:
+        if traces.labels is None:
+            raise DataError("the traces do not know how their events are written; read them with keep_labels=True.")
+        codes = np.asarray(domain.space.encode(traces.labels), dtype=np.int32)
+        if outside := int(np.count_nonzero(codes < 0)):
+            raise DataError(
+                f"{name}: {outside:,} of {len(codes):,} different events are not in its domain; extend that, or leave "
+                "these events out."
+            )
+        return replace(traces, events=codes[traces.events], event_count=domain.size, labels=None)
+
+    return Defence(name, lambda split: _both(split, lambda side: coded(side, mechanism.domain)), mechanism, reports)
+
+
+def proposed_defences(split: Split, event: str, time: str | None = None) -> list[Defence]:
+    """Return defences that change the traces and leave some of them: fewer events, coarser events and coarser times.
+
+    Args:
+        split: whose traces may know their labels and times.
+        event: the column of events, for names.
+        time: that of times.
+
+    Example:
+        >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("abcc"))
+        >>> [one.name for one in proposed_defences(Split(traces, traces), "place")]
+        ['first event of each user', 'without events of fewer than 2 users']
+    """
+    target = split.target
+    found = [first_events(count) for count in _FIRST if count < target.lengths.max()]
+    for users in _FEW:
+        common = _having(target)[target.events] >= users
+        if not common.all() and np.count_nonzero(target.only(common).lengths) > 1:
+            found.append(without_rare(users))
+    if target.labels is not None:
+        found += [coarser_events(event, step) for step in proposed(target.labels)[1:-1]]
+    if target.times is not None and time is not None:
+        steps = (
+            map(Step, ("day", "week", LEFT_OUT))
+            if clock_of(target)
+            else proposed(pa.array(np.unique(target.times)))[1:]
+        )
+        found += [coarser_times(time, step) for step in steps]
+    return found
+
+
+def _written(column: str, step: Step) -> str:
+    return f"no {column}" if step.text == LEFT_OUT else f"{column}: {step.text}"
+
+
+def _both(split: Split, change: Callable[[Traces], Traces]) -> Split:
+    training = change(split.training)
+    # Whoever knows the traces themselves goes on knowing them.
+    return Split(training, training if split.target is split.training else change(split.target))
+
+
+def _groups(column: str, step: Step, values: Any) -> tuple[IntArray, int]:
+    """Return the ``(d,)`` numbers of values in Arrow that are written alike, and how many there are."""
+    coded = step.of(column, values).dictionary_encode(null_encoding="encode")
+    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    return np.asarray(coded.indices).astype(np.int32), len(coded.dictionary)
+
+
+def _having(traces: Traces) -> IntArray:
+    """Return the ``(d,)`` numbers of users who have each event."""
+    who = np.repeat(np.arange(traces.users), traces.lengths)
+    pairs = np.unique(who * np.int64(max(traces.event_count, 1)) + traces.events)
+    return np.bincount(pairs % max(traces.event_count, 1), minlength=traces.event_count)
+
+
+def _shares(column: AnyArray) -> FloatArray:
+    shares: FloatArray = np.unique(column, return_counts=True)[1] / max(len(column), 1)
+    return shares
+
+
+def _bits(traces: Traces) -> float:
+    """Return the bits that events and times tell, written by their shares."""
+    columns = [traces.events] if traces.times is None else [traces.events, traces.times]
+    return float(sum(-len(traces) * (shares @ np.log2(shares)) for shares in map(_shares, columns)))
+
+
+@dataclass(frozen=True, slots=True)
+class DefenceRisk:
+    """The risk under a defence; all shares are of the traces before it, whose users may have no event after it.
+
+    Attributes:
+        name: of the defence.
+        attack: the strongest one.
+        named: how often it names the right user.
+        unlearned: share of traces of which nothing was learned.
+        risk: the identification risk: the upper limit of that success with those counted as named; of reports the
+            bound.
+        most: what no attack exceeds.
+        unique: share of traces that nobody else has; None for reports.
+        loss: share of the bits that is gone; for reports the least.
+    """
+
+    name: str
+    attack: str
+    named: Rate
+    unlearned: float
+    risk: float
+    most: float
+    unique: float | None
+    loss: float
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DefenceComparison(ResultTable):
+    """Defences by identification risk, the least first, with what is lost.
+
+    Attributes:
+        rows: of all defences, events as they are among them.
+        level: with which all intervals hold at once.
+    """
+
+    rows: tuple[DefenceRisk, ...]
+    level: float
+
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """The first and the last place that each may have: another is before it if its risk is below what is named."""
+        low, high = (np.array(ends) for ends in zip(*((one.named.low, one.risk) for one in self.rows), strict=True))
+        first = 1 + (high[None, :] < low[:, None]).sum(axis=1)
+        last = len(low) - (low[None, :] > high[:, None]).sum(axis=1)
+        return tuple(zip(first.tolist(), last.tolist(), strict=True))
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """Names of defences that are not shown to lower what these attacks name."""
+        plain = self._plain
+        return tuple(one.name for one in self.rows if one is not plain and one.named.high >= plain.named.low)
+
+    @property
+    def doubtful(self) -> tuple[str, ...]:
+        """Names of defences that are shown to lower that, but where too little was learned to say so of the risk."""
+        least, idle = self._plain.named.low, {AS_THEY_ARE.name, *self.idle}
+        return tuple(one.name for one in self.rows if one.risk >= least and one.name not in idle)
+
+    @property
+    def _plain(self) -> DefenceRisk:
+        (plain,) = (one for one in self.rows if one.name == AS_THEY_ARE.name)
+        return plain
+
+    @property
+    def heading(self) -> str:
+        """The title of a table of defences."""
+        return f"Least identification risk first; {self.rows[0].named.trials:,} users"
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows for programs, with their places."""
+        return [asdict(one) | {"places": places} for one, places in zip(self.rows, self.places, strict=True)]
+
+    def stated(self) -> list[ResultColumn]:
+        """Return the columns."""
+        named = [one.named for one in self.rows]
+        spelled = [f"{rate.value:.3g} ({rate.low:.3g} to {rate.high:.3g})" for rate in named]
+        numbers = {
+            "risk": ([one.risk for one in self.rows], limit),
+            "at_most": ([one.most for one in self.rows], limit),
+            "unique": ([nan if one.unique is None else one.unique for one in self.rows], _share),
+            "lost": ([one.loss for one in self.rows], _share),
+        }
+        return [
+            text_column("defence", [one.name for one in self.rows]),
+            text_column("named", spelled),
+            *(ResultColumn(name, np.array(values), format=form) for name, (values, form) in numbers.items()),
+            text_column(
+                "place", [f"{first}" if first == last else f"{first} to {last}" for first, last in self.places]
+            ),
+        ]
+
+    def _shown(self) -> tuple[Cells, str]:
+        return rows_of(self.stated()), "\n".join(self.sentences)
+
+    def plot(self) -> Any:
+        """Return an Altair chart of what is named under each, from its lower limit up to the risk."""
+        rows = [(one.name, one.named.value, one.named.low, one.risk) for one in self.rows]
+        return spans_chart(rows, title="Named, from its lower limit up to the risk")
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The comparison in sentences for a report."""
+        told = "Every defence is shown to lower what these attacks name."
+        if self.idle:
+            told = f"Not shown to lower what these attacks name: {', '.join(self.idle)}."
+        doubt = "Shown to lower that, but with the traces of which nothing was learned the risk may be no lower: "
+        lines = [
+            told,
+            *([f"{doubt}{', '.join(self.doubtful)}."] if self.doubtful else []),
+            "Named: of all users, by the strongest attack tried. Risk: at most so many, with the traces of which "
+            "nothing was learned; of reports the bound. Another attack may name more, but none more than at most.",
+            f"Place: where a defence may stand. Intervals hold at once ({self.level:.0%}), and leave the order open.",
+            "Lost: share of the bits that events, and times if any, tell by their shares; of reports at least.",
+        ]
+        return tuple(lines)
+
+
+def _share(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:.3g}"
+
+
+def compare_defences(
+    split: Split,
+    defences: Sequence[Defence],
+    *,
+    alone: bool = False,
+    level: float = 0.95,
+    random: RandomSource | None = None,
+) -> DefenceComparison:
+    """Return defences by identification risk; events as they are come with them.
+
+    Args:
+        split: what the attacker knows, and the release before any defence.
+        defences: some.
+        alone: as for `assess`.
+        level: with which all intervals hold at once.
+        random: as for `assess`.
+
+    Raises:
+        DataError: if a defence leaves fewer than two users an event, and as by `assess`.
+
+    Example:
+        >>> from discreet.core.random import SeededRandom
+        >>> users = np.repeat(range(60), 4)
+        >>> traces = Traces.of(users, users)
+        >>> found = compare_defences(Split(traces, traces), [first_events(4)], random=SeededRandom(1))
+        >>> found.rows[0].named.value, found.idle, found.places
+        (1.0, ('first 4 events of each user',), ((1, 2), (1, 2)))
+    """
+    source, every = checked_source(random), (AS_THEY_ARE, *defences)
+    each, before = level_of_each(level, len(every)), _bits(split.target)
+    users = int(np.count_nonzero(split.target.lengths))
+    rows = []
+    for defence in every:
+        after = defence.of(split)
+        left = int(np.count_nonzero(after.target.lengths))
+        if left < 2:
+            raise DataError(f"{defence.name}: at least 2 users must have an event left, got {left}; leave it out.")
+        how: dict[str, Any] = {"alone": alone, "mechanism": defence.mechanism, "reports": defence.reports}
+        found = assess(after, **how, level=each, random=source)
+        rows.append(_row(defence, after, found, users, before))
+    rows.sort(key=lambda one: (one.risk, one.loss))
+    return DefenceComparison(tuple(rows), level)
+
+
+def _row(
+    defence: Defence, after: Split, found: TraceAssessment | ReportAssessment, users: int, before: float
+) -> DefenceRisk:
+    """Return the risk under a defence, of so many users and bits before it."""
+    share, named = int(np.count_nonzero(after.target.lengths)) / users, found.success
+    unlearned, most, unique, bits = 0.0, found.risk, None, _bits(after.target)
+    if isinstance(found, TraceAssessment):
+        unlearned, most, unique = found.unlearned, found.unique.limit, found.unique.unique / users
+    elif defence.mechanism is not None:
+        sent = after.target.first(defence.reports)
+        shares = _shares(sent.events)
+        bits = len(sent) * identification_bounds(defence.mechanism, len(shares), prior=shares).pie.value
+    return DefenceRisk(
+        defence.name,
+        found.attack,
+        replace(named, value=named.value * share, low=named.low * share, high=named.high * share, trials=users),
+        unlearned * share,
+        found.risk * share,
+        most * share,
+        unique,
+        max(1 - bits / before, 0.0) if before else 0.0,
+    )

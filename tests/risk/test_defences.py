@@ -1,0 +1,226 @@
+"""Defences: what they change and lose, by loops, and the order that a reader may take from them."""
+
+from collections import Counter
+from dataclasses import replace
+from itertools import permutations
+from math import log2
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.core.traces import Split, Traces, by_half, maximum_knowledge
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms import RandomizedResponse
+from discreet.risk.attacks.learned import clock_of
+from discreet.risk.bounds.identification import identification_bounds
+from discreet.risk.defences import (
+    AS_THEY_ARE,
+    Defence,
+    DefenceComparison,
+    DefenceRisk,
+    _bits,
+    coarser_events,
+    coarser_times,
+    compare_defences,
+    first_events,
+    proposed_defences,
+    reported,
+    without_rare,
+)
+from discreet.risk.generalisation import Step
+from discreet.risk.scores.rates import Rate
+from refusals import refused
+
+USERS, PLACES, DAY = 40, 30, 86_400
+HOUR_0 = 1_700_000_000 // DAY * DAY
+
+
+def split(times: bool = True) -> Split:
+    """People with favourite places; places are written p00 to p29."""
+    generator = np.random.default_rng(3)
+    who = np.repeat(np.arange(USERS), 12)
+    mine = generator.integers(0, PLACES, (USERS, 2))[who, generator.integers(0, 2, len(who))]
+    codes = np.where(generator.random(len(who)) < 0.8, mine, generator.integers(0, PLACES, len(who))).astype(np.int32)
+    whens = HOUR_0 + np.tile(np.arange(12), USERS) * 7 * 3600
+    labels = pa.array([f"p{code:02}" for code in range(PLACES)])
+    return by_half(Traces.of_numbers((who, USERS), (codes, PLACES), whens, keep_times=times, labels=labels))
+
+
+def rows(traces: Traces) -> list[list[int]]:
+    return [traces.events[start:stop].tolist() for start, stop in zip(traces.offsets, traces.offsets[1:], strict=False)]
+
+
+def test_fewer_events_as_in_a_loop() -> None:
+    before = split()
+    after = first_events(2).of(before)
+    assert rows(after.target) == [row[:2] for row in rows(before.target)]
+    assert after.training is before.training
+    having = Counter(event for row in rows(before.target) for event in set(row))
+    rare = without_rare(3).of(before).target
+    assert rows(rare) == [[event for event in row if having[event] >= 3] for row in rows(before.target)]
+    assert len(rare.times if rare.times is not None else []) == len(rare) < len(before.target)
+
+
+def test_coarser_events_as_in_a_loop() -> None:
+    before = split()
+    after = coarser_events("place", Step("2")).of(before)
+    for side, coarse in ((before.training, after.training), (before.target, after.target)):
+        pairs = {(fine // 10, new) for fine, new in zip(side.events.tolist(), coarse.events.tolist(), strict=True)}
+        assert len(pairs) == len({fine for fine, _ in pairs}) == len({new for _, new in pairs})
+    assert after.target.event_count == 3
+    same = coarser_events("place", Step("2")).of(maximum_knowledge(before.target))
+    assert same.training is same.target
+
+
+def test_coarser_times_tell_no_order() -> None:
+    """Whatever the order within a day was, the release is the same; a day's first hour stands for it."""
+    before, generator = split().target, np.random.default_rng(1)
+    assert before.times is not None
+    who = np.repeat(np.arange(USERS), before.lengths)
+    shuffled = np.lexsort((generator.random(len(before)), before.times // DAY, who))
+    other = Traces(before.offsets, before.events[shuffled], PLACES, before.times)
+    for step in ("day", "*"):
+        one, two = (coarser_times("at", Step(step)).of(maximum_knowledge(side)).target for side in (before, other))
+        if step == "day":
+            assert one.events.tolist() == two.events.tolist()
+            assert one.times is not None
+            assert {*one.times} <= {*before.times}
+            assert len({*one.times}) == len({*(one.times // DAY)}) == len({*(before.times // DAY)})
+            assert (one.times // DAY == before.times // DAY).all()
+            assert clock_of(one) == 1
+        else:
+            assert one.times is None
+            assert [sorted(row) for row in rows(before)] == rows(one)
+
+
+def test_bits_as_in_a_loop() -> None:
+    before = split().target
+
+    def bits(column: list[int]) -> float:
+        return sum(-log2(count / len(column)) * count for count in Counter(column).values())
+
+    assert before.times is not None
+    assert _bits(before) == pytest.approx(bits(before.events.tolist()) + bits(before.times.tolist()))
+    assert _bits(coarser_times("at", Step("*")).of(maximum_knowledge(before)).target) == pytest.approx(
+        bits(before.events.tolist())
+    )
+    assert _bits(before.first(0)) == 0
+
+
+def test_what_is_measured_under_each() -> None:
+    """Doing nothing is shown as that, and loses nothing; what loses all names no more than guessing."""
+    mechanism = RandomizedResponse(Domain([f"p{code:02}" for code in range(PLACES)]), 1.0)
+    before = split(times=False)
+    defences = [
+        first_events(99),
+        first_events(1),
+        without_rare(4),
+        coarser_events("place", Step("*")),
+        reported("a plan", mechanism),
+    ]
+    found = compare_defences(before, defences, random=SeededRandom(1))
+    rows = {one.name: one for one in found.rows}
+    nothing, plain = rows["first 99 events of each user"], rows[AS_THEY_ARE.name]
+    assert nothing.name in found.idle
+    assert "Not shown to lower what these attacks name: " in found.sentences[0]
+    assert nothing.name in found.sentences[0]
+    assert (nothing.loss, plain.loss) == (0, 0)
+    assert plain.named.value > 0.5
+    plan = rows["a plan"]
+    bound = identification_bounds(mechanism, USERS).identification.value
+    assert (plan.risk, plan.most) == (bound, bound)
+    assert plan.name not in found.idle
+    assert plan.named.low <= bound < plain.named.low
+    assert 0.9 < plan.loss < 1
+    gone = rows["no place"]
+    assert gone.loss == pytest.approx(1)
+    assert gone.unlearned == 1 > gone.risk
+    assert gone.most == gone.risk < plain.named.low
+    assert gone.name not in found.idle + found.doubtful
+    assert 0 < rows["first event of each user"].loss < 1
+    assert [one.risk for one in found.rows] == sorted(one.risk for one in found.rows)
+    assert len({one.named.level for one in found.rows if one.name != "a plan"}) == 1
+    assert "<svg" in found._repr_html_() or "a plan" in found._repr_html_()
+    assert found.plot().to_dict()["layer"]
+
+
+def test_users_without_an_event_are_not_named() -> None:
+    """Rates are of all users: who has no event left is not named, nor unique."""
+    who = np.repeat(np.arange(USERS), 4)
+    events = np.where(who < 30, who % 3, who)
+    before = maximum_knowledge(Traces.of(who, events))
+    found = compare_defences(before, [without_rare(2)], random=SeededRandom(1))
+    rows = {one.name: one for one in found.rows}
+    after = rows["without events of fewer than 2 users"]
+    assert rows[AS_THEY_ARE.name].named.value == pytest.approx((10 + 3) / USERS)
+    assert after.named.value == pytest.approx(3 / USERS)
+    assert after.named.trials == USERS
+    assert after.most == pytest.approx(3 / USERS)
+    assert (after.unique, rows[AS_THEY_ARE.name].unique) == (0, 10 / USERS)
+
+
+def spans(*ends: tuple[float, float]) -> DefenceComparison:
+    names = [AS_THEY_ARE.name, *(f"d{at}" for at in range(len(ends) - 1))]
+    made = [
+        DefenceRisk(name, "learned", Rate(low, low, high, 99, 0.95), 0.0, high, 1.0, None, 0.0)
+        for name, (low, high) in zip(names, ends, strict=True)
+    ]
+    return DefenceComparison(tuple(made), 0.95)
+
+
+def test_places_are_those_that_intervals_leave_open() -> None:
+    """By all orders in which there may be risks within the intervals."""
+    generator = np.random.default_rng(1)
+    for _ in range(60):
+        low = generator.integers(0, 20, 5)
+        ends = list(zip(low.tolist(), (low + generator.integers(1, 9, 5)).tolist(), strict=True))
+        possible: list[set[int]] = [set() for _ in ends]
+        for order in permutations(range(5)):
+            reached, fits = -1, True
+            for one in order:
+                reached = max(reached, ends[one][0])
+                fits = fits and reached <= ends[one][1]
+            for place, one in enumerate(order if fits else (), 1):
+                possible[one].add(place)
+        assert spans(*ends).places == tuple((min(one), max(one)) for one in possible)
+
+
+def test_only_what_is_shown_is_said_to_help() -> None:
+    found = spans((0.4, 0.6), (0.1, 0.39), (0.1, 0.4), (0.7, 0.8))
+    assert (found.idle, found.doubtful) == (("d1", "d2"), ())
+    assert found.sentences[0] == "Not shown to lower what these attacks name: d1, d2."
+    blind = DefenceComparison((*found.rows[:2], replace(found.rows[2], risk=0.5, named=found.rows[1].named)), 0.95)
+    assert (blind.idle, blind.doubtful) == ((), ("d1",))
+    assert blind.sentences[1].endswith("nothing was learned the risk may be no lower: d1.")
+    assert spans((0.4, 0.6), (0.1, 0.39)).sentences[0].startswith("Every defence is shown")
+
+
+def test_defences_that_are_proposed_change_something() -> None:
+    before = split()
+    names = [one.name for one in proposed_defences(before, "place", "at")]
+    assert {"first event of each user", "first 5 events of each user", "place: 2-digits", "at: day", "no at"} <= {
+        *names
+    }
+    assert "first 20 events of each user" not in names
+    for one in proposed_defences(before, "place", "at"):
+        after = one.of(before).target
+        assert (len(after), after.event_count, after.times is None) != (len(before.target), PLACES, False) or (
+            not np.array_equal(after.times, before.target.times)
+        )
+    assert all("at" not in one.name.split() for one in proposed_defences(split(times=False), "place", "at"))
+
+
+def test_refusals() -> None:
+    before = split(times=False)
+    bare = Split(*(Traces(side.offsets, side.events, PLACES) for side in (before.training, before.target)))
+    for defence in (coarser_events("place", Step("2")), reported("a", RandomizedResponse(Domain(["a", "b"]), 1.0))):
+        assert "keep_labels=True" in refused(DataError, lambda defence=defence: defence.of(bare))
+    assert "no times" in refused(DataError, lambda: coarser_times("at", Step("day")).of(before))
+    message = refused(DataError, lambda: compare_defences(before, [without_rare(999)]))
+    assert "at least 2 users must have an event left, got 0" in message
+    assert "count" in refused(ParameterError, lambda: first_events(0))
+    one = Defence("one user", lambda split: Split(split.training, split.target.only(np.arange(len(split.target)) < 1)))
+    assert "one user: " in refused(DataError, lambda: compare_defences(before, [one]))
