@@ -10,14 +10,14 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-_LINK = re.compile(r"\[([^\]]+)\]\((?!https?://|#)([^)\s]+)\)")
+_LINK = re.compile(r"(!?)\[([^\]]+)\]\((?!https?://|#)([^)\s]+)\)")
 
 
 def for_an_index(text: str, pages: str) -> str:
-    """Return a README whose links to files beside it are absolute, or plain text where ``pages`` is empty."""
+    """Return a README whose links to files beside it, pictures too, are absolute, or text where ``pages`` is empty."""
     if pages:
-        return _LINK.sub(lambda link: f"[{link[1]}]({pages.rstrip('/')}/{link[2]})", text)
-    return _LINK.sub(lambda link: link[1] if link[1] == link[2] else f"{link[1]} ({link[2]})", text)
+        return _LINK.sub(lambda link: f"{link[1]}[{link[2]}]({pages.rstrip('/')}/{link[3]})", text)
+    return _LINK.sub(lambda link: link[2] if link[2] == link[3] else f"{link[2]} ({link[3]})", text)
 
 
 class ReadmeForAnIndex(MetadataHookInterface):

@@ -137,7 +137,7 @@ def test_numbers_are_those_of_the_sealed_folder(tmp_path: Path, method: str) -> 
     shown = next(value for value in api["values"] if value["value"] == first["name"])
     assert float(first["share"]) == shown["frequency"]
     assert float(first["upper"]) == shown["upper"]
-    assert "one of 0.5% takes" in text
+    assert "an error of 0.5% takes" in text
     for name in ("shares", "epochs", "precision", "protection", "fakes", "intake", "audit"):
         assert f'<section id="{name}"' in text
 

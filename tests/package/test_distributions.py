@@ -201,13 +201,15 @@ def test_links_become_absolute_or_plain() -> None:
     spec.loader.exec_module(module)
     text = (
         "See [risk](docs/risk.md#pie), [here](#here), [docs/scale.md](docs/scale.md) and [out](https://example.org/a)."
+        "![A page](docs/a.png)"
     )
     assert module.for_an_index(text, "https://example.org/tree/") == (
         "See [risk](https://example.org/tree/docs/risk.md#pie), [here](#here), "
         "[docs/scale.md](https://example.org/tree/docs/scale.md) and [out](https://example.org/a)."
+        "![A page](https://example.org/tree/docs/a.png)"
     )
     assert module.for_an_index(text, "") == (
-        "See risk (docs/risk.md#pie), [here](#here), docs/scale.md and [out](https://example.org/a)."
+        "See risk (docs/risk.md#pie), [here](#here), docs/scale.md and [out](https://example.org/a).A page (docs/a.png)"
     )
 
 

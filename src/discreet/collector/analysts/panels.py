@@ -173,8 +173,8 @@ def _shares(look: Look) -> CollectionPanel:
     first = estimate.top(1)[0]
     finding = (
         f"Most frequent is {first.value}: {percent(first.frequency)} of people, {percent(first.lower)} to "
-        f"{percent(first.upper)} with 95% confidence, from {estimate.n:,} reports of epochs "
-        f"{spelled_epochs(look.release.epochs)}."
+        f"{percent(first.upper)} with 95% confidence for the largest of {estimate.domain.size:,}, from {estimate.n:,} "
+        f"reports of epochs {spelled_epochs(look.release.epochs)}."
     )
     title = f"Estimated shares: {estimate.n:,} reports, method {estimate.method}"
     notes = [estimate.selected(len(codes), level), estimate.contradiction(level, shown=shown), estimate.remark]
@@ -253,9 +253,9 @@ def _precision(look: Look) -> CollectionPanel:
     finding = f"How sure: no share has a standard error above {percent(now)} now, from {n:,} reports; "
     try:
         needed = reports_for_standard_error(mechanism, wanted, p=p)
-        finding += f"one of {percent(wanted)} takes {needed:,} reports, {max(needed - n, 0):,} more."
+        finding += f"an error of {percent(wanted)} takes {needed:,} reports, {max(needed - n, 0):,} more."
     except ParameterError:
-        finding += f"one of {percent(wanted)} cannot be had with this plan, however many report."
+        finding += f"an error of {percent(wanted)} cannot be had with this plan, however many report."
     reports = np.unique(np.maximum(n * 10 ** np.linspace(-1, 2, 7), 1).astype(np.int64))
     errors = np.array([mechanism.decoder.standard_errors(int(n), p).max() for n in reports])
     columns = [
