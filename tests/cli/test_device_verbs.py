@@ -28,6 +28,8 @@ GIVEN: dict[str, dict[str, str]] = {
         "--lifetime": "--lifetime 0.5",
         "--agree": "--agree",
         "--simulated": "--simulated",
+        # Joined by in tests/collector/test_log.py.
+        "--log": "--log none",
         "--proxy": "--proxy http://127.0.0.1:9",
         "--store": "--store elsewhere",
         "--json": "--json",

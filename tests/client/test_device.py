@@ -144,7 +144,7 @@ def test_a_damaged_memory_is_refused(tmp_path: Path, damage: bytes) -> None:
 def test_a_newer_memory_is_refused(fixture: Fixture) -> None:
     fixture.device.close()
     with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
-        database.execute("PRAGMA user_version=3")
+        database.execute("PRAGMA user_version=4")
     assert "update discreet" in refused(StoreError, lambda: Memory(fixture.folder))
 
 

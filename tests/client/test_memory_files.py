@@ -149,7 +149,7 @@ def test_a_memory_of_version_1_loses_nothing(tmp_path: Path) -> None:
     assert left == {"device.db", "device.db-journal", ".lock", ".turn"}
     with closing(sqlite3.connect(tmp_path / "device" / "device.db")) as database:
         found = [database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "journal_mode")]
-        assert (found, database.execute("PRAGMA integrity_check").fetchall()) == ([2, "delete"], [("ok",)])
+        assert (found, database.execute("PRAGMA integrity_check").fetchall()) == ([3, "delete"], [("ok",)])
 
 
 def test_a_memory_of_version_1_that_is_in_use_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

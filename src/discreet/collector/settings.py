@@ -74,6 +74,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         gather_ms: how long after the beginning of a group of frames the next one may begin.
         least_free_disk: bytes below which the collector says that it is not ready.
         gateway: origin of the collector that reports are sent on to; None to seal them here.
+        log_key: file of the private key that signs the public log of collections; None to keep no such log.
         sealing: ``auto`` when an epoch is over, or ``manual`` by ``discreet collector seal``.
         log: the least level of what is logged.
     """
@@ -89,6 +90,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     gather_ms: float = 2.0
     least_free_disk: int = 1 << 28
     gateway: str | None = None
+    log_key: str | None = None
     sealing: Literal["auto", "manual"] = "auto"
     log: Literal["debug", "info", "warning", "error"] = "info"
 

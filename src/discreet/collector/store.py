@@ -318,6 +318,14 @@ class Store(ABC):
         rows = self._rows("SELECT seq, at, actor, action, detail FROM audit ORDER BY seq DESC LIMIT ?", most)
         return [AuditRow(*row) for row in reversed(rows)]
 
+    def logged(self) -> list[bytes]:
+        """Return the ids of all collections that were ever added, in order, by the audit: deleted ones stay in it."""
+        rows = self._rows(
+            "SELECT detail FROM audit WHERE action IN ('collection added', 'collection withdrawn') ORDER BY seq"
+        )
+        # The id is the last word of such a line, in brackets.
+        return [bytes.fromhex(detail[-65:-1]) for (detail,) in rows]
+
     def flaws(self) -> list[str]:
         """Return a sentence for each invariant that does not hold."""
         asked = {

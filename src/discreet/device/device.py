@@ -42,8 +42,10 @@ from discreet.protocol.envelope import (
     LifetimeError,
     RollbackError,
     SimulatedError,
+    UnloggedError,
     checked_trust,
 )
+from discreet.protocol.public_log import LogHead, checked_log
 
 
 def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes) -> None:
@@ -60,6 +62,17 @@ def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes
         raise EquivocationError(
             f"another document was version {version} of this collection before; who signs must be asked why."
         )
+
+
+def log_seen(database: sqlite3.Connection, key: bytes | None) -> LogHead:
+    """Return the head of a public log as it was seen last, by the log's key; of size 0 if it never was."""
+    row = one_row(database, "SELECT size, root FROM log WHERE key = ?", key)
+    return LogHead(0, b"") if row is None else LogHead(row["size"], row["root"])
+
+
+def see_log(database: sqlite3.Connection, key: bytes, head: LogHead) -> None:
+    """Remember the head of a public log."""
+    database.execute("INSERT OR REPLACE INTO log (key, size, root) VALUES (?, ?, ?)", (key, head.size, head.root))
 
 
 def refuse_unaffordable(collection: Collection, limits: Limits, *, simulated: bool) -> None:
@@ -116,6 +129,8 @@ class Device:
         person_secret: at least 16 unpredictable bytes, the same on all devices of one person, so that they give the
             same permanent answers; None for a key that is made here.
         simulated: whether the device is for simulated collections, and for these alone.
+        log: public key of the log that collections must be in, 32 bytes; None to take those that others may never
+            have been asked (`discreet.protocol.public_log`).
         random: the source of its words, for a simulation alone; None for the operating system's.
         clock: seconds since 1970.
         proxy: the HTTP proxy on the way to collectors, such as ``http://proxy.example.org:3128``; empty for none; None
@@ -142,6 +157,7 @@ class Device:
         *,
         person_secret: bytes | None = None,
         simulated: bool = False,
+        log: bytes | None = None,
         random: RandomSource | None = None,
         clock: Callable[[], float] = time.time,
         proxy: str | None = None,
@@ -154,6 +170,7 @@ class Device:
         if proxy is not None and post is not None:
             raise ParameterError("a proxy is for the network, and post takes its place; leave one of them out.")
         self._trust = list(checked_trust(trust))
+        self._log = None if log is None else next(iter(checked_trust([log])))
         self._limits, self._simulated = limits, checked_flag("simulated", simulated)
         self._clock, self._keys = partial(_seconds, clock), Keys()
         if proxy is not None:
@@ -182,11 +199,19 @@ class Device:
 
     # Collections
 
-    def accept(self, envelope: bytes, *, rebuild: bool = False) -> Collection:
+    @property
+    def logged(self) -> int:
+        """The size of the public log as it was seen last; 0 for never, or without a key of one."""
+        with self._memory.transaction() as database:
+            return log_seen(database, self._log).size
+
+    def accept(self, envelope: bytes, *, proof: bytes | None = None, rebuild: bool = False) -> Collection:
         """Check a collection, remember its version, and return what to show people.
 
         Args:
             envelope: as it came.
+            proof: that it is in the public log: what its collector answers at ``/v1/log/ID/LOGGED``. Needed where the
+                device has the key of one, but for a notice of withdrawal.
             rebuild: also make the mechanism from the plan, and compare it with the sampler.
 
         Raises:
@@ -195,6 +220,12 @@ class Device:
         id_, said = read_document(envelope, self._trust)
         with self._memory.transaction() as database:
             refuse_old(database, said["name"], said["version"], id_)
+        if self._log is not None and said["state"] == OPEN and proof is None:
+            raise UnloggedError(
+                "this device takes collections of a public log alone; hand in the proof of its collector."
+            )
+        if self._log is None and proof is not None:
+            raise ParameterError("a proof is checked under the key of a public log; make the device with log=KEY.")
         collection = promised(id_, said, envelope)
         if collection.state == OPEN:
             refuse_unaffordable(collection, self._limits, simulated=self._simulated)
@@ -204,6 +235,8 @@ class Device:
         with self._memory.transaction() as database:
             # Another process may have accepted one meanwhile.
             refuse_old(database, collection.name, collection.version, id_)
+            if self._log is not None and proof is not None:
+                see_log(database, self._log, checked_log(proof, self._log, id_, log_seen(database, self._log)))
             keep(database, collection)
             note_time(database, self._clock())
         self._collections[id_] = collection

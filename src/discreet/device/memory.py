@@ -45,7 +45,8 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.protocol.collection import Collection
 
 _SUM_BYTES = 16
-# In orders that no version of SQLite chooses. The envelope is signed; what was sent or dropped is only shown.
+# In orders that no version of SQLite chooses. The envelope is signed, as are heads of public logs; what was sent or
+# dropped is only shown.
 _DIGESTED = (
     "SELECT name, rootpage, sql FROM sqlite_master WHERE type = 'table' ORDER BY name",
     "SELECT latest, charges FROM clock",
@@ -103,8 +104,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-VERSION = 2
-"""Of the database, kept in it; version 1 had the same tables, and a log that is written ahead."""
+VERSION = 3
+"""Of the database, kept in it; version 2 knew no public logs; version 1 wrote its own log ahead, too."""
 
 _FILE = "device.db"
 _LOCK, _TURN = ".lock", ".turn"
@@ -134,6 +135,7 @@ CREATE TABLE prints (name TEXT NOT NULL, print BLOB NOT NULL, PRIMARY KEY (name,
 CREATE TABLE places (
     name TEXT NOT NULL, code INTEGER NOT NULL, bot INTEGER NOT NULL, PRIMARY KEY (name, code)
 ) WITHOUT ROWID;
+CREATE TABLE log (key BLOB PRIMARY KEY, size INTEGER NOT NULL, root BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE clock (latest INTEGER NOT NULL, charges BLOB NOT NULL, seal BLOB);
 INSERT INTO clock VALUES (0, zeroblob(16), NULL);
 """
@@ -351,8 +353,11 @@ def _make_tables(database: sqlite3.Connection) -> None:
     database.execute("BEGIN IMMEDIATE")
     try:
         version = _known_version(database)
-        if version == 0:
-            for statement in filter(str.strip, _TABLES.split(";")):
+        if 0 < version < VERSION and not is_sound(database, whole=True):
+            raise StoreError(_DAMAGED)
+        if version < VERSION:
+            statements = filter(str.strip, _TABLES.split(";"))
+            for statement in [one for one in statements if version == 0 or "TABLE log" in one]:
                 database.execute(statement)
             renew(database)
         if version != VERSION:

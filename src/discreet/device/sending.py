@@ -239,7 +239,7 @@ def _reason(error: Exception) -> str:
 
 
 def fetch(address: str, proxy: str | None = None) -> bytes:
-    """Return the envelope at an address, unchecked.
+    """Return the envelope, or the proof of a public log, at an address, unchecked.
 
     Args:
         address: such as ``https://collect.example.org/v1/collections/habits``.

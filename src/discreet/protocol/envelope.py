@@ -116,6 +116,12 @@ class RebuiltError(CollectionError):
     code = "rebuilt"
 
 
+class UnloggedError(CollectionError):
+    """The collection is not in the public log whose key the application pins, or that log is not what it was."""
+
+    code = "log"
+
+
 class SimulatedError(CollectionError):
     """A simulated collection met a device for people, or a device of a simulation met a real collection."""
 

@@ -21,7 +21,7 @@ from discreet.device import Device, Limits
 from discreet.device.sending import checked_proxy, fetch, post
 from discreet.errors import DataError, ParameterError
 from discreet.files.writing import replacing
-from discreet.protocol.collection import Collection
+from discreet.protocol.collection import Collection, read_document
 from discreet.protocol.envelope import MOST_ENVELOPE_BYTES
 from discreet.protocol.notice import notice
 
@@ -45,9 +45,11 @@ def opened_device(folder: Path, settings: dict[str, Any] | None = None, proxy: s
     try:
         trust = [PublicKey().convert(key, None, None) for key in kept_settings["trust"]]
         limits = Limits(**kept_settings["limits"])
+        log = kept_settings.get("log") and PublicKey().convert(kept_settings["log"], None, None)
     except (KeyError, TypeError, click.BadParameter):
         raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.") from None
-    return Device(folder, trust, limits, simulated=kept_settings.get("simulated") is True, proxy=proxy)
+    simulated = kept_settings.get("simulated") is True
+    return Device(folder, trust, limits, simulated=simulated, log=log, proxy=proxy)
 
 
 def _kept_settings(folder: Path) -> dict[str, Any]:
@@ -126,11 +128,22 @@ class _Joining(OptionGroup):
     simulated: bool = option(
         "--simulated", is_flag=True, help="For simulated collections alone, such as those of a demonstration."
     )
+    log: bytes | None = option(
+        "--log",
+        type=PublicKey(),
+        help="Public key of the log that collections must be in, so that others can see them.",
+    )
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of the device."""
         limits = {"report": self.report, "epoch": self.epoch, "lifetime": self.lifetime}
-        return {"trust": [spelled_key(key) for key in self.trust], "limits": limits, "simulated": self.simulated}
+        log = None if self.log is None else spelled_key(self.log)
+        return {
+            "trust": [spelled_key(key) for key in self.trust],
+            "limits": limits,
+            "simulated": self.simulated,
+            "log": log,
+        }
 
 
 @click.group(cls=VerbGroup)
@@ -151,7 +164,13 @@ def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store
     """
     refuse_another_kind(store, terms.simulated)
     with opened_device(store, terms.settings()) as opened:
-        collection = opened.accept(read_envelope(address, proxy), rebuild=True)
+        # A file comes without a proxy, the proof from the collector through it.
+        is_file = terms.log is not None and "://" not in address
+        envelope, proof = read_envelope(address, None if is_file else proxy), None
+        if terms.log is not None:
+            id_, document = read_document(envelope, terms.trust)
+            proof = fetch(f"{document['collectors'][0]}/v1/log/{id_.hex()}/{opened.logged}", checked_proxy(proxy))
+        collection = opened.accept(envelope, proof=proof, rebuild=True)
         keep_settings(store, terms.settings())
         lines = list(notice(collection))
         if not prints_json():
