@@ -18,6 +18,7 @@ from shared_kills import Shared
 
 from discreet.cli import main
 from discreet.cli.options import spelled_key
+from discreet.collector import postgres
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import STORE, Writer
 from discreet.collector.keeper import Entry, Keeper
@@ -173,6 +174,8 @@ def test_a_connection_that_is_lost_takes_its_lock_and_nothing_else_along(folder:
         for _ in range(2):
             with pytest.raises(FailedStoreError):
                 seal_batch(keeper, entry, (1,), "test")
+        # Others of this process read on meanwhile.
+        assert keeper.store.collections()
         keeper.upkeep.release()
         assert keeper.inboxes.append({at: [rows(entry, 1)]}) == {at}
         assert keeper.inboxes.append({at: [rows(entry, 1)]}) == set()
@@ -182,14 +185,30 @@ def test_a_connection_that_is_lost_takes_its_lock_and_nothing_else_along(folder:
     assert row.n == 61
 
 
+def test_a_collector_that_hangs_within_a_group_is_cut_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that is cut off from the server: its epoch is sealed without it, and nothing of its group is kept."""
+    entry = added(folder)
+    put(folder, entry, [(ids(60), records(entry, 60))])
+    monkeypatch.setattr(postgres, "_SETTINGS", postgres._SETTINGS.replace("'5s'", "'300ms'"))
+    with keeping(folder) as keeper, keeping(folder) as other:
+        with other.writing():
+            row = seal_batch(keeper, entry, (1,), "test")
+            assert other.inboxes.append({(entry.key, 1): [rows(entry, 5)]}) == {(entry.key, 1)}
+        with other.writing():
+            assert other.catalogue.is_closed(entry, 1)
+    assert row is not None
+    assert (row.n, kept(folder)) == (60, [])
+
+
 def test_a_server_that_is_away_refuses_frames_and_comes_back(folder: Path, server: PostgresServer) -> None:
     entry = added(folder)
     with serving(folder) as served:
         assert served.client.post(frame(entry)).status == 202
         server.stop("immediate")
+        # Seen by the housekeeping, before anybody sends.
+        wait_until(lambda: served.client.get("/health/ready").status == 503)
         answer = served.client.post(frame(entry))
         assert (answer.status, answer.json["error"]) == (503, STORE.code)
-        assert served.client.get("/health/ready").status == 503
         assert not served.app.keeper.inboxes.probe()
         server.start()
         wait_until(lambda: served.client.post(frame(entry)).status == 202)

@@ -47,6 +47,7 @@ from discreet.collector.operations import Control
 from discreet.collector.releases import EstimateQuery, Releases, asked_entry, facts_of, spelled
 from discreet.collector.sealing import due_batches, forget_few, forget_reports, seal_batch
 from discreet.collector.settings import Settings
+from discreet.collector.store import FailedStoreError
 from discreet.collector.working import Workers
 from discreet.errors import DiscreetError
 from discreet.formats.attestation import Attestation
@@ -451,6 +452,11 @@ class Housekeeper(threading.Thread):
         while not self._ended.wait(_SECONDS):
             try:
                 self.look()
+            except FailedStoreError as error:
+                if self._measures.store_ok:
+                    # Once; the writer finds out when it is there again.
+                    log("housekeeping_failed", level="error", reason=str(error))
+                self._measures.store_ok = False
             except DiscreetError as error:
                 log("housekeeping_failed", level="error", reason=str(error))
             except Exception as error:

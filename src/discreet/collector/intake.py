@@ -293,8 +293,9 @@ class Writer(threading.Thread):
         try:
             self._write(group, outcomes)
         except FailedStoreError as error:
+            if self._measures.store_ok:
+                log("store_failed", level="error", reason=str(error))
             outcomes, self._measures.store_ok = [STORE] * len(group), False
-            log("store_failed", level="error", reason=str(error))
         except Exception as error:
             outcomes = [DEFECT] * len(group)
             log("defect", level="error", frames=len(group), place=place_of(error))

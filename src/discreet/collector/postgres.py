@@ -32,11 +32,12 @@ _LINK = {
     "tcp_user_timeout": 10_000,
     "application_name": "discreet",
 }
-"""What a URL does not say: who is cut off from the server learns it within seconds."""
+"""Settings that a URL does not have: who is cut off from the server learns it within seconds."""
+# Who closes an epoch waits longer than the server does for a writer that hangs.
 _SETTINGS = """
 SET default_transaction_isolation = 'read committed';
-SET lock_timeout = '5s';
-SET idle_in_transaction_session_timeout = '10s';
+SET lock_timeout = '10s';
+SET idle_in_transaction_session_timeout = '5s';
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') <> 'remote_apply';
 """
 # Locks are of a database, and collectors of several schemas may share it.
@@ -45,6 +46,7 @@ _MAKING, _AUDIT = 3, 4
 _PAUSE_SECONDS = 0.05
 _WAITING = "SELECT collection, epoch, sum(n)::bigint FROM waiting GROUP BY collection, epoch"
 _INBOXES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename ~ '^inbox_[0-9_]+$'"
+_LOST = "the connection to PostgreSQL was lost, and a lock with it; try again later."
 # In place of a lock: a transaction goes with the connection too.
 _TRANSACTION = 0
 _TABLES = f"""
@@ -158,7 +160,7 @@ class PostgresStore(Store):
 
     def __init__(self, server: str) -> None:
         super().__init__()
-        self.server, self._held = server, Counter[int]()
+        self.server, self._held, self._lost = server, Counter[int](), False
         self._connection = _connected(server)
         try:
             with self.transaction():
@@ -184,17 +186,23 @@ class PostgresStore(Store):
             self._connection.close()
 
     def _live(self) -> Any:
-        """Return the connection, made anew if it was lost; not while it held a lock, which went with it."""
+        """Return the connection, made anew if it was lost, and all that it held with it."""
         if self._connection.closed:
-            if self._held:
-                raise FailedStoreError("the connection to PostgreSQL was lost, and a lock with it; try again later.")
+            if self._held[_TRANSACTION]:
+                raise FailedStoreError(_LOST)
+            self._lost = self._lost or bool(self._held)
             self._connection = _connected(self.server)
         return self._connection
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Write within the body: all of it, committed to disk at the end, or nothing."""
+        """Write within the body: all of it, committed to disk at the end, or nothing.
+
+        Nothing is written by anybody while somebody goes on who has lost a lock: it may be he.
+        """
         with self._lock, _asking("written to"), self._live().transaction():
+            if self._lost:
+                raise FailedStoreError(_LOST)
             self._held[_TRANSACTION] += 1
             try:
                 yield
@@ -235,6 +243,7 @@ class PostgresStore(Store):
         """Give a lock back; one that was lost is given back already."""
         with self._lock:
             self._held -= Counter([lock])
+            self._lost = self._lost and bool(self._held)
             if not self._connection.closed:
                 with suppress(FailedStoreError):
                     self._rows(f"SELECT pg_advisory_unlock{_LOCK.format(lock)}")
@@ -336,11 +345,13 @@ class PostgresInboxes(Inboxes):
         """
         connection = self._live()
         with _asking("written to"):
-            with connection.pipeline():
-                connection.execute("BEGIN")
-                connection.execute(f"SELECT pg_advisory_xact_lock_shared{_LOCK.format(WRITERS)}")
-                # Of a snapshot that is taken behind the lock.
-                answer = connection.execute("SELECT revision FROM state")
+            # Each has a snapshot of its own: the revision is that behind the lock. No pipeline, as behind one the
+            # server (15) does not notice that nothing more comes.
+            answer = connection.execute(
+                f"BEGIN; SELECT pg_advisory_xact_lock_shared{_LOCK.format(WRITERS)}; SELECT revision FROM state"
+            )
+            while answer.nextset():
+                pass
             return int(answer.fetchone()[0])
 
     def finish(self) -> None:
