@@ -42,8 +42,8 @@ NAMES = {
         "DataTypes Decomposition LowerBoundRate decompose integrated l1_rate post_process "
         "preserves_data_types repeated_epsilon sequential split_epsilon squared_l2_rate"
     ),
-    "risk.attacks.reports": "OneReport match_reports one_report",
-    "risk.attacks.traces": ("Attack Attempt Matcher level_of_each markov match match_rows strongest visits"),
+    "risk.attacks.reports": "match_reports",
+    "risk.attacks.traces": ("Attack Attempt Matcher level_of_each markov match match_rows strongest"),
     "risk.bounds.identification": "Bound Bounds at_most conditions identification_bounds least limit",
     "risk.generalisation": "Step proposed steps_of",
     "risk.people_table": "PeopleTable",

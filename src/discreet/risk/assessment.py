@@ -17,12 +17,13 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
+from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.result_table import facts_as_html
 from discreet.core.traces import Split
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
-from discreet.risk.attacks.reports import match_reports, one_report
+from discreet.risk.attacks.reports import match_reports
 from discreet.risk.attacks.traces import ALL, ATTACKS, JOINTLY, Attempt, Naming, level_of_each, strongest
 from discreet.risk.bounds.identification import NO_LIMIT, Bound, Bounds, at_most, identification_bounds, limit
 from discreet.risk.scores.biometric import pse_of_ranks
@@ -594,15 +595,17 @@ SWEPT = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.
 def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, float]]:
     """Return the identification risk of one report of randomized response at other epsilons.
 
-    One pass over the truth serves them all, since every figure of the attack is linear in the probability of telling it
-    [spec of exact risk, section 4].
+    One pass over the truth serves them all: where every user reports, and noise depends on nothing, the attack names
+    the right one of n with probability theta s + (1 - theta)/n, s its success where all tell the truth [spec of exact
+    risk, section 4].
 
     Args:
         split: the training traces, and the target, of which each user reports their first event.
         mechanism: over the events' codes; every value sensitive.
 
     Returns:
-        For each of `SWEPT` epsilon, the success of the attack, and the bound on every attack.
+        For each of `SWEPT` epsilon, the success of the attack, and the bound on every attack; none if some user has
+        nothing to report.
 
     Example:
         >>> import discreet as dc
@@ -612,11 +615,13 @@ def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, f
         >>> [round(figure, 2) for figure in first], [round(figure, 2) for figure in last]
         ([0.5, 0.03, 0.03], [16.0, 1.0, 1.0])
     """
-    truth, figures = one_report(split), []
-    for epsilon in SWEPT:
+    n, figures = split.training.users, []
+    clear = Domain(range(mechanism.domain.size), sensitive=(), allow_unprotected=True)
+    truth = match_reports(split, RandomizedResponse(clear, epsilon=1.0))
+    for epsilon in SWEPT if truth.n == n else ():
         other = RandomizedResponse(mechanism.domain, epsilon)
-        bound = identification_bounds(other, split.training.users).identification.value
-        figures.append((epsilon, truth.success(other.numbers.truth), bound))
+        bound, theta = identification_bounds(other, n).identification.value, other.numbers.truth
+        figures.append((epsilon, theta * truth.success() + (1 - theta) / n, bound))
     return figures
 
 

@@ -14,15 +14,13 @@ from hypothesis import strategies as st
 from discreet.core.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.kernels.matching import Bins, locate
-from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, markov, match, match_rows, visits
+from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, markov, match, match_rows
 from discreet.risk.scores import Scores
 from refusals import refused
-from slow_matching import assert_agrees, events_of, fixed, markov_factors, scored, table, visit_factors
+from slow_matching import assert_agrees, events_of, fixed, markov_factors, scored, table
 
 SPLITS = [by_half, lambda t: by_count(t, 1), lambda t: leave_out(t, 2), maximum_knowledge, lambda t: by_count(t, 0)]
 splits = pytest.mark.parametrize("split", SPLITS, ids=["half", "one", "leave", "maximum", "nothing"])
-MODELS = [(markov, markov_factors), (visits, visit_factors)]
-likelihoods = pytest.mark.parametrize(("model", "factors"), MODELS, ids=["markov", "visits"])
 
 
 def draw(seed: int, users: int = 40, places: int = 12, longest: int = 9) -> Traces:
@@ -34,14 +32,11 @@ def draw(seed: int, users: int = 40, places: int = 12, longest: int = 9) -> Trac
 
 
 @splits
-@likelihoods
-def test_likelihoods_equal_the_spelled_out_ones(
-    model: Callable[[Split], Matcher], factors: Callable[..., Any], split: Callable[[Traces], Split]
-) -> None:
+def test_likelihoods_equal_the_spelled_out_ones(split: Callable[[Traces], Split]) -> None:
     for seed in range(3):
         whole = split(draw(seed))
-        users, matrix = table(whole, lambda known, trace: fixed(factors(known, trace)))
-        found = match(model(whole))
+        users, matrix = table(whole, lambda known, trace: fixed(markov_factors(known, trace)))
+        found = match(markov(whole))
         assert_agrees(found, users, matrix)
         assert found.unit == UNIT
 
@@ -51,24 +46,20 @@ def test_small_and_odd_traces(lists: list[list[int]], split: Callable[[Traces], 
     offsets = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
     traces = Traces(offsets.astype(np.int64), np.array([x for one in lists for x in one], dtype=np.int64), 4)
     whole = split(traces)
-    for model, factors in MODELS:
-        users, matrix = table(whole, lambda known, trace, factors=factors: fixed(factors(known, trace)))
-        if len(users):
-            assert_agrees(match(model(whole)), users, matrix)
-        else:
-            assert "no user has an event in the target" in refused(DataError, lambda model=model: model(whole))
+    users, matrix = table(whole, lambda known, trace: fixed(markov_factors(known, trace)))
+    if len(users):
+        assert_agrees(match(markov(whole)), users, matrix)
+    else:
+        assert "no user has an event in the target" in refused(DataError, lambda: markov(whole))
 
 
-@likelihoods
-def test_fixed_point_is_within_half_a_unit_per_factor(
-    model: Callable[[Split], Matcher], factors: Callable[..., Any]
-) -> None:
+def test_fixed_point_is_within_half_a_unit_per_factor() -> None:
     whole = by_half(draw(5))
     known, targets = events_of(whole.training), events_of(whole.target)
-    matcher = model(whole)
+    matcher = markov(whole)
     scores = match(matcher)
     for user, score in zip(matcher.users, scores.genuine, strict=True):
-        exact = factors(known[user], targets[user])
+        exact = markov_factors(known[user], targets[user])
         assert abs(int(score) * UNIT - log(prod(exact, start=Fraction(1)))) <= len(exact) * UNIT * 0.5000001
 
 
@@ -87,11 +78,9 @@ def test_users_without_a_shared_feature_tie_at_the_floor() -> None:
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_nothing_depends_on_the_threads(threads: int) -> None:
     whole = by_half(draw(11, users=300, places=40, longest=30))
-    for model in (markov, visits):
-        first = match(model(whole), threads=1)
-        found = match(model(whole), threads=threads)
-        for name in ("genuine", "ranks.greater", "ranks.ties", "thresholds", "impostor_counts", "impostor_ties"):
-            assert attrgetter(name)(found).tolist() == attrgetter(name)(first).tolist()
+    first, found = (match(markov(whole), threads=several) for several in (1, threads))
+    for name in ("genuine", "ranks.greater", "ranks.ties", "thresholds", "impostor_counts", "impostor_ties"):
+        assert attrgetter(name)(found).tolist() == attrgetter(name)(first).tolist()
 
 
 def test_a_function_of_ones_own() -> None:
@@ -103,9 +92,8 @@ def test_a_function_of_ones_own() -> None:
 
 def test_one_user_alone() -> None:
     traces = Traces.of([5, 5, 5], [1, 2, 1])
-    for model in (markov, visits):
-        found = match(model(by_half(traces)))
-        assert (found.success(), found.m) == (1.0, 0)
+    found = match(markov(by_half(traces)))
+    assert (found.success(), found.m) == (1.0, 0)
 
 
 def test_long_traces_and_many_thresholds() -> None:
@@ -138,12 +126,11 @@ def test_thresholds_that_crowd_in_one_cell() -> None:
     assert places.tolist() == sum(np.searchsorted(thresholds, scores, side) for side in ("left", "right")).tolist()
 
 
-@pytest.mark.parametrize("model", [markov, visits])
 @pytest.mark.parametrize("places", [5, 150, 3000])
-def test_ranks_of_a_crowd_and_of_a_few(model: Callable[[Split], Matcher], places: int) -> None:
+def test_ranks_of_a_crowd_and_of_a_few(places: int) -> None:
     """Whether all sums are gone through or those begun are listed, ranks are those of single pairs."""
     rng = np.random.default_rng(places)
-    matcher = model(by_half(Traces.of(np.repeat(np.arange(120), 10), rng.integers(0, places, 1200))))
+    matcher = markov(by_half(Traces.of(np.repeat(np.arange(120), 10), rng.integers(0, places, 1200))))
     assert_agrees(match(matcher), matcher.users, scored(matcher))
 
 
@@ -151,7 +138,7 @@ def test_ranks_of_a_crowd_and_of_a_few(model: Callable[[Split], Matcher], places
     ("kind", "attempt"),
     [
         (ParameterError, lambda m: markov(by_half(draw(1)), zero=0.0)),
-        (ParameterError, lambda m: visits(by_half(draw(1)), zero=1.0)),
+        (ParameterError, lambda m: markov(by_half(draw(1)), zero=1.0)),
         (DataError, lambda m: markov(by_count(draw(1), 1000))),
         (DataError, lambda m: match_rows(lambda a, b: np.zeros((b - a, 2)), np.array([0, 2]), 2)),
     ],

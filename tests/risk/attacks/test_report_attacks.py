@@ -12,7 +12,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.traces import Split, Traces, by_count, by_half, maximum_knowledge
-from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.errors import DataError, DiscreetError
 from discreet.mechanisms import (
     BlockMechanism,
     Channel,
@@ -24,19 +24,18 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
+from discreet.risk.assessment import sweep
 from discreet.risk.attacks.reports import (
     ADDED,
     UNIT,
-    OneReport,
     added_visits,
     match_reports,
-    one_report,
     reports_matcher,
 )
-from discreet.risk.attacks.traces import SMALLEST, match, visits
+from discreet.risk.attacks.traces import SMALLEST, match
 from discreet.risk.scores import Scores
 from refusals import refused
-from slow_matching import assert_agrees, events_of, fixed, scored, visit_factors
+from slow_matching import assert_agrees, events_of, scored
 
 PLACES = 9
 MECHANISMS: dict[str, Callable[[Domain], BlockMechanism]] = {
@@ -219,53 +218,25 @@ def test_a_mechanism_and_its_matrix_find_the_same_users(mechanism: BlockMechanis
     assert found.ranks.ties.tolist() == spelled.ranks.ties.tolist()
 
 
-def expected_success(training: list[list[int]], truth: list[int], theta: float, k: int) -> float:
-    """Enumerate whether the truth is told, the noise, and how ties break."""
-    n, total = len(training), 0.0
-    scores = np.array([[fixed(visit_factors(known, [x])) for known in training] for x in range(PLACES)])
-    for user, own in enumerate(truth):
-        for x in range(PLACES):
-            probability = theta * (x == own) + (1 - theta) / PLACES
-            greater = (scores[x] > scores[x, user]).sum()
-            ties = (scores[x] == scores[x, user]).sum()
-            total += probability * min(max((k - greater) / ties, 0.0), 1.0) / n
-    return total
-
-
-@pytest.mark.parametrize("theta", [0.0, 0.25, 1.0])
-def test_all_epsilons_follow_from_one_pass(theta: float) -> None:
-    whole = by_half(draw(9))
-    first = whole.target.first(1)
-    found = one_report(whole)
-    truth = first.events.tolist()
-    known = events_of(whole.training)
-    for k in (1, 3, 30, 40):
-        assert found.success(theta, k) == pytest.approx(expected_success(known, truth, theta, k), abs=1e-12)
-
-
-def test_the_mixture_is_what_a_mechanism_does() -> None:
-    """Many users, so that the average over the noise shows: the exact expectation against real reports."""
+def test_all_epsilons_follow_from_one_pass() -> None:
+    """Many users, so that the average over the noise shows."""
     whole = maximum_knowledge(draw(10, users=400))
     mechanism = RandomizedResponse(Domain(range(PLACES)), 3.0)
     random = SeededRandom(6)
-    rounds = [match_reports(whole, mechanism, random=random).success(20) for _ in range(30)]
-    expected = one_report(whole).success(mechanism.numbers.truth, 20)
-    rival = one_report(whole).success(0.0, 20)
+    rounds = [match_reports(whole, mechanism, random=random).success() for _ in range(30)]
+    expected = {epsilon: success for epsilon, success, _ in sweep(whole, mechanism)}
     error = np.std(rounds) / np.sqrt(len(rounds))
-    assert abs(np.mean(rounds) - expected) < 6 * error
-    assert abs(np.mean(rounds) - rival) > 12 * error
+    assert abs(np.mean(rounds) - expected[3.0]) < 6 * error
+    assert abs(np.mean(rounds) - expected[2.0]) > 8 * error
+    assert sweep(by_count(draw(10, users=40), 2), mechanism) == []
 
 
 @pytest.mark.parametrize(
     ("kind", "attempt"),
     [
-        (ParameterError, lambda w: one_report(w).success(1.5)),
-        (ParameterError, lambda w: one_report(w).success(0.5, 0)),
-        (DataError, lambda w: one_report(by_count(w.training, 2))),
         (DataError, lambda w: match_reports(w, RandomizedResponse(Domain(range(5)), 1.0))),
         (DataError, lambda w: match_reports(w, Channel(np.eye(5)))),
         (DataError, lambda w: match_reports(w, RandomizedResponse(Domain(range(PLACES)), 1.0), events=0)),
-        (DataError, lambda w: OneReport(Scores.of_pairs([1, 2], [2]))),
     ],
 )
 def test_refusals(kind: type[DiscreetError], attempt: Callable[[Split], Any]) -> None:
@@ -310,9 +281,3 @@ def test_shares_are_smoothed_where_people_do_new_things(monkeypatch: pytest.Monk
     smoothed = match_reports(whole, mechanism, events=20, random=SeededRandom(1)).success()
     monkeypatch.setattr("discreet.risk.attacks.reports.added_visits", lambda *_: (0.0, SMALLEST))
     assert smoothed > 1.15 * match_reports(whole, mechanism, events=20, random=SeededRandom(1)).success()
-
-
-def test_one_report_shows_counts_only() -> None:
-    whole = by_half(draw(15))
-    assert repr(one_report(whole)) == "OneReport(Scores(30 probes among 30 candidates, 870 impostor pairs))"
-    assert match(visits(Split(whole.training, whole.target.first(1)))).success(2) == one_report(whole).success(1.0, 2)

@@ -15,19 +15,18 @@ counts the log-likelihood ratio of a user to anybody, whose shares are p.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.checks import checked_share
 from discreet.core.random import RandomSource
 from discreet.core.reports import Reports
 from discreet.core.traces import Split, Traces, by_lengths
 from discreet.errors import DataError
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
-from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, match, match_rows, visits
+from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, match, match_rows
 from discreet.risk.scores import Scores
 
 UNIT = 2.0**-40
@@ -39,66 +38,6 @@ ADDED = (0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 300.0, 100
 _MOST_MEMBERS = 500_000_000
 _PER_VISIT = 1 << 30
 _TINY = 1e-100
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class OneReport:
-    """One event per user, told truly with probability theta, otherwise replaced by noise that depends on nothing.
-
-    Everything is linear in theta, so one pass over the truth serves every epsilon [spec of exact risk, section 4].
-
-    Attributes:
-        truth: the scores of true events; every user has a probe.
-
-    Example:
-        >>> from discreet.core.traces import Traces, by_half
-        >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
-        >>> report = one_report(split)
-        >>> report.success(theta=1.0), round(report.success(theta=0.1), 3)
-        (1.0, 0.118)
-    """
-
-    truth: Scores
-
-    def __post_init__(self) -> None:
-        """Refuse what is not linear.
-
-        Raises:
-            DataError: if some candidate has no probe: noise would find that one more or less often than anybody else.
-        """
-        if self.truth.n != self.truth.ranks.candidates:
-            raise DataError(
-                f"every candidate must send a report, got {self.truth.n} probes for {self.truth.ranks.candidates}; "
-                "select the users that have an event in the target."
-            )
-
-    def __repr__(self) -> str:
-        return f"OneReport({self.truth!r})"
-
-    def success(self, theta: float, k: int = 1) -> float:
-        """Return the rate at which the right user is among the k best: theta s_k + (1 - theta) k/n."""
-        theta = checked_share("theta", theta)
-        return theta * self.truth.success(k) + (1 - theta) * min(k / self.truth.n, 1.0)
-
-
-def one_report(split: Split, *, threads: int | None = None) -> OneReport:
-    """Attack the first event of each target, told or replaced by noise, by the visits of each user.
-
-    Args:
-        split: training and target; every user needs an event in the target.
-        threads: as for `match`.
-
-    Raises:
-        DataError: if a user has no event in the target.
-
-    Example:
-        >>> from discreet.core.traces import Traces, by_half
-        >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
-        >>> round(one_report(split).success(theta=0.1, k=5), 3)
-        0.19
-    """
-    first = Split(split.training, split.target.first(1))
-    return OneReport(match(visits(first), threads=threads))
 
 
 def match_reports(

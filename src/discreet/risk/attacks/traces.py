@@ -60,7 +60,7 @@ class Matcher:
     Example:
         >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
-        >>> visits(split)
+        >>> markov(split)
         Matcher(2 probes, 2 candidates)
     """
 
@@ -98,7 +98,7 @@ class Matcher:
         Example:
             >>> from discreet.core.random import SeededRandom
             >>> from discreet.core.traces import Traces, by_half
-            >>> matcher = visits(by_half(Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 4, list("ababccccaaaa"))))
+            >>> matcher = markov(by_half(Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 4, list("ababccccaaaa"))))
             >>> matcher.within(60, SeededRandom(1)), matcher.within(1e-9, SeededRandom(1))
             (Matcher(3 probes, 3 candidates), Matcher(2 probes, 3 candidates))
         """
@@ -153,31 +153,6 @@ def _step_totals(rows: KeyCounts, size: int) -> IntArray:
     return np.repeat(np.diff(running[edges]), np.diff(edges))
 
 
-def visits(split: Split, *, zero: float = SMALLEST) -> Matcher:
-    """Return the matcher that scores by the log-likelihood of visits, sum_t ln pi(Y_t), in nats.
-
-    Args:
-        split: training and target.
-        zero: what probabilities of 0 become; in (0, 1).
-
-    Example:
-        >>> from discreet.risk.attacks.traces import match
-        >>> from discreet.core.traces import Traces, by_half
-        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
-        >>> match(visits(split)).success()
-        1.0
-    """
-    floor = _floor(zero)
-    probes, table = Probes.of(split.target, events_of, lambda rows: [rows.counts])
-    gathered = Known(table)
-    # It lets go of it when it has all that it is for.
-    del table
-    for part, rows in Visited(split.training):
-        gathered.add(rows, [_visit_weights(part, rows, floor)])
-    constants = split.target.lengths[probes.users] * floor
-    return Matcher(probes.problem(split.training.users, constants, [gathered.joined()]), UNIT)
-
-
 def counted_visits(training: Traces) -> KeyCounts:
     """Return the visits of each user, counted by event."""
     return KeyCounts.of(training, events_of)
@@ -212,10 +187,10 @@ def match(matcher: Matcher, *, threads: int | None = None) -> Scores:
         Scores in the matcher's unit.
 
     Example:
-        >>> from discreet.risk.attacks.traces import visits
+        >>> from discreet.risk.attacks.traces import markov
         >>> from discreet.core.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 4, list("abab") + list("cccc") + list("aaaa")))
-        >>> scores = match(visits(split))
+        >>> scores = match(markov(split))
         >>> scores.n, scores.places.candidates, round(scores.success(), 2)
         (3, 3, 1.0)
     """
