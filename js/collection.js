@@ -26,7 +26,7 @@ const INVISIBLE = /[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\
  * In `strict` a number that is written as a fraction, such as 1.0, is one, so that it passes for no integer.
  * @param {Uint8Array} bytes
  */
-function parsed(bytes) {
+export function parsed(bytes) {
   const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes), loose = JSON.parse(text);
   // Keys that are written, less those that are read, of which one holds the whole: what is left was there twice.
   let keys = 1, hasInvisible = false;
@@ -83,7 +83,7 @@ function contents(envelope) {
  * Return the bytes of a document that a trusted key has signed.
  * @param {Uint8Array} envelope @param {Uint8Array[]} trust
  */
-async function opened(envelope, trust) {
+export async function opened(envelope, trust) {
   must(envelope.length <= MOST_ENVELOPE_BYTES, "size");
   const { document, pairs } = contents(envelope), pinned = trust.map(hex);
   must(document.length <= MOST_BYTES, "size");

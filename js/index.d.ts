@@ -73,6 +73,8 @@ export interface Options {
   /** Public keys of whoever may ask, 32 bytes each, pinned by the application. */
   trust: Uint8Array[];
   limits: Limits;
+  /** Public key of the log that collections must be in, 32 bytes; without it those are taken that others may never have been asked. */
+  log?: Uint8Array;
   /** At least 16 unpredictable bytes, the same on all devices of one person, for the same permanent answers. */
   personSecret?: Uint8Array;
   /** Whether the device is for simulated collections, and for these alone. */
@@ -102,7 +104,9 @@ export interface LogEntry {
 export class Device {
   constructor(memory: Memory, options: Options);
   /** Check a collection, remember its version, and return what to show people. */
-  accept(envelope: Uint8Array): Promise<Collection>;
+  accept(envelope: Uint8Array, proof?: Uint8Array): Promise<Collection>;
+  /** The size of the public log as it was seen last; 0 for never. */
+  logged(): Promise<number>;
   /** Remember that the person agrees to this very document; nothing is drawn without it. */
   agree(collection: Collection | string): Promise<void>;
   /** Remember the person's secret values under a personalized plan: by tag, or a list where bots stand for cells. */
@@ -167,6 +171,8 @@ export interface Kept {
   revision: number;
   state: {
     latest: number;
+    /** Heads of public logs as they were seen last, by their keys. */
+    logs?: Record<string, { size: number; root: string }>;
     names: { name: string; version: number; id: string; declined: boolean }[];
     versions: {
       id: string;

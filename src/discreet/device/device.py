@@ -70,8 +70,15 @@ def log_seen(database: sqlite3.Connection, key: bytes | None) -> LogHead:
     return LogHead(0, b"") if row is None else LogHead(row["size"], row["root"])
 
 
-def see_log(database: sqlite3.Connection, key: bytes, head: LogHead) -> None:
-    """Remember the head of a public log."""
+def see_log(database: sqlite3.Connection, key: bytes, id_: bytes, proof: bytes | None) -> None:
+    """Check that a collection is in a public log, and remember the log's head.
+
+    Raises:
+        UnloggedError: if it is not, or the log is not what it was before and more.
+    """
+    if proof is None:
+        raise UnloggedError("this device takes collections of a public log alone; hand in the proof of its collector.")
+    head = checked_log(proof, key, id_, log_seen(database, key))
     database.execute("INSERT OR REPLACE INTO log (key, size, root) VALUES (?, ?, ?)", (key, head.size, head.root))
 
 
@@ -217,15 +224,11 @@ class Device:
         Raises:
             CollectionError: a class for each reason; nothing of it is kept.
         """
+        if self._log is None and proof is not None:
+            raise ParameterError("a proof is checked under the key of a public log; make the device with log=KEY.")
         id_, said = read_document(envelope, self._trust)
         with self._memory.transaction() as database:
             refuse_old(database, said["name"], said["version"], id_)
-        if self._log is not None and said["state"] == OPEN and proof is None:
-            raise UnloggedError(
-                "this device takes collections of a public log alone; hand in the proof of its collector."
-            )
-        if self._log is None and proof is not None:
-            raise ParameterError("a proof is checked under the key of a public log; make the device with log=KEY.")
         collection = promised(id_, said, envelope)
         if collection.state == OPEN:
             refuse_unaffordable(collection, self._limits, simulated=self._simulated)
@@ -235,8 +238,8 @@ class Device:
         with self._memory.transaction() as database:
             # Another process may have accepted one meanwhile.
             refuse_old(database, collection.name, collection.version, id_)
-            if self._log is not None and proof is not None:
-                see_log(database, self._log, checked_log(proof, self._log, id_, log_seen(database, self._log)))
+            if self._log is not None and collection.state == OPEN:
+                see_log(database, self._log, id_, proof)
             keep(database, collection)
             note_time(database, self._clock())
         self._collections[id_] = collection

@@ -22,7 +22,7 @@ from discreet.protocol.envelope import CollectionError, UnloggedError, opened, p
 FORMAT = "discreet log 1"
 _BYTES = 32
 _MOST_BYTES = 1 << 16
-# No tree of 2^53 leaves has a longer path.
+# No tree of 2^31 ids has a longer path.
 _MOST_STEPS = 64
 
 
@@ -179,7 +179,7 @@ def checked_log(answer: bytes, key: bytes, id_: bytes, before: LogHead) -> LogHe
 
 
 def _whole(number: Any) -> int:
-    if type(number) is not int or not 0 <= number < 1 << 53:
+    if type(number) is not int or not 0 <= number < 1 << 31:
         raise ValueError("no whole number")
     return number
 
