@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -22,6 +23,7 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.engines import tally
 from discreet.estimators import estimate
+from programs import packaged
 from signed import plan_of
 
 PEOPLE = "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8"
@@ -65,9 +67,10 @@ def test_a_token_signs_in_and_the_cookie_ends(tmp_path: Path) -> None:
     batches(tmp_path)
     token = token_of(tmp_path)
     with serving(tmp_path) as served:
-        form = served.client.get(PAGE, Accept=PEOPLE)
-        assert (form.status, 'name="token"' in form.body.decode()) == (401, True)
-        assert served.client.get("/analyst").status == 200
+        asked = served.client.get(PAGE, Accept=PEOPLE)
+        assert (asked.status, asked.headers["location"]) == (303, "/analyst?to=habits")
+        form = served.client.get("/analyst?to=habits%22", Accept=PEOPLE)
+        assert (form.status, 'value="habits&#34;"' in form.body.decode()) == (200, True)
         assert served.client.get(f"{PAGE}/shares.csv").status == served.client.get(f"{PAGE}/live").status == 401
         assert posted(served, origin="https://elsewhere.example", token=token).status == 403
         assert posted(served, origin="null", token=token).status == 403
@@ -78,15 +81,15 @@ def test_a_token_signs_in_and_the_cookie_ends(tmp_path: Path) -> None:
         assert "ana" in (listed := served.client.get("/analyst", Cookie=cookie).body.decode())
         assert f'href="{PAGE}"' in listed
         assert served.client.get(PAGE, Cookie=cookie).status == 200
-        assert served.client.get(PAGE, Cookie=f"{cookie}x").status == 401
+        assert served.client.get(PAGE, Cookie=f"{cookie}x").status == 303
         own = f"http://127.0.0.1:{served.client.port}"
         gone = served.client.request("POST", "/analyst", b"", Origin=own, Cookie=cookie)
         assert (gone.status, "Max-Age=0" in gone.headers["set-cookie"]) == (303, True)
-        assert served.client.get(PAGE, Cookie=cookie).status == 401
+        assert served.client.get(PAGE, Cookie=cookie).status == 303
         cookie = signed_in(served, token)
         with stored(tmp_path) as store:
             end_token(store, "ana", actor="test")
-        assert served.client.get(PAGE, Cookie=cookie).status == 401
+        assert served.client.get(PAGE, Cookie=cookie).status == 303
         # Five failures a minute.
         tried = [posted(served, token=f"dsc_{number}") for number in range(6)]
         assert [answer.status for answer in tried] == [401] * 5 + [429]
@@ -177,6 +180,15 @@ def test_honest_reports_are_plausible_and_fakes_are_not(plan: str) -> None:
         assert failed[0].startswith("the shares add up to")
 
 
+def keeps_the_rules(page: Any) -> None:
+    """Check a page by the rules of WCAG 2.2 AA that a program can check."""
+    packaged("axe_playwright_python")
+    page.evaluate((resources.files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
+    rules = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], "resultTypes": ["violations"]}
+    found = page.evaluate("(rules) => axe.run(document, rules)", rules)
+    assert [(rule["id"], node["html"]) for rule in found["violations"] for node in rule["nodes"]] == []
+
+
 def test_a_browser_has_nothing_to_say_and_is_told_of_new_reports(tmp_path: Path, browser: Any) -> None:
     """On a phone in the dark and on a desk; pictures are drawn, once, and the map among them."""
     entry = batches(tmp_path, GRID)
@@ -190,16 +202,17 @@ def test_a_browser_has_nothing_to_say_and_is_told_of_new_reports(tmp_path: Path,
             )
             page.set_default_timeout(120_000)
             # What is there without a session is a form, and no message.
-            page.goto(f"http://127.0.0.1:{served.client.port}/analyst")
+            page.goto(f"http://127.0.0.1:{served.client.port}{PAGE}")
             page.get_by_label("Token").fill(token)
+            keeps_the_rules(page)
             page.get_by_role("button", name="Sign in").click()
-            page.get_by_role("link", name="habits").click()
             page.wait_for_url(f"**{PAGE}")
             drawn = page.evaluate("[...document.images].map((image) => image.naturalWidth > 0)")
             assert drawn == [True] * 7
             assert page.evaluate("document.documentElement.scrollWidth") == 360
             assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(28, 25, 23)"
             assert page.locator("section h2").count() == 8
+            keeps_the_rules(page)
             assert page.locator("#news").is_hidden()
             put(tmp_path, entry, [(ids(1), records(entry, 1))], 2)
             page.locator("#news").wait_for(state="visible")

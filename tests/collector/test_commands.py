@@ -449,8 +449,8 @@ def test_a_demonstration(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_tls(tmp_path: Path) -> None:
-    """With a certificate of its own; what is not TLS gets nothing."""
+def test_tls(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """With a certificate of its own; what is not TLS gets nothing, and nothing is a defect."""
     import datetime
     import ssl
 
@@ -476,3 +476,4 @@ def test_tls(tmp_path: Path) -> None:
             assert json.load(answer) == {"live": True}
         with pytest.raises(OSError, match=r"."):
             served.client.get("/health/live")
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []

@@ -139,9 +139,9 @@ class Connection(asyncio.BufferedProtocol):
             return
         self._counted = True
         self._guarded.connections += 1
-        # Whatever is not taken at once is waited for, and not for ever.
-        transport.set_write_buffer_limits(high=1, low=0)
         self._inner.connection_made(transport)
+        # Whatever is not taken at once is waited for, and not for ever: of TLS that may be part of its handshake.
+        transport.set_write_buffer_limits(high=1, low=0)
         self._arm()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -150,7 +150,7 @@ class AnalystPages:
         values = {"who": None, "demo": self._demo, **values}
         return Response(render(template, _PAGES, **values), status, {**self._headers, **(more or {})})
 
-    def _sign_in(self, status: int = 401, why: str = "", to: str = "", **more: str) -> Response:
+    def _sign_in(self, status: int, why: str = "", to: str = "", **more: str) -> Response:
         return self._page("sign_in.html", status, more, why=why, to=to)
 
     async def sign(self, request: Request) -> Response:
@@ -166,24 +166,26 @@ class AnalystPages:
         cookies = request.headers.get("cookie", "")
         if "token" not in form:
             gone = await run_in_threadpool(self.sessions.end, cookies)
-            return RedirectResponse("/analyst", 303, {"set-cookie": gone, "cache-control": "no-store"})
+            return RedirectResponse("/analyst", 303, {"set-cookie": gone, **_PRIVATE})
+        to = form.get("to", [""])[0]
         try:
             row = self._keeper.tokens.holder(form["token"][0].strip(), request.client.host if request.client else "")
         except TooManyTriesError:
-            return self._sign_in(429, "Too many tokens that are none came from here; try again in a minute.", **_RETRY)
+            return self._sign_in(
+                429, "Too many tokens that are none came from here; try again in a minute.", to, **_RETRY
+            )
         if row is None:
-            return self._sign_in(401, "That is no token that is in use; ask whoever runs this collector for one.")
-        to = form.get("to", [""])[0]
+            return self._sign_in(401, "That is no token that is in use; ask whoever runs this collector for one.", to)
         path = f"/analyst/{to}" if to in self._keeper.catalogue.newest else "/analyst"
         cookie = self.sessions.begin(row)
-        return RedirectResponse(path, 303, {"set-cookie": cookie, "cache-control": "no-store"})
+        return RedirectResponse(path, 303, {"set-cookie": cookie, **_PRIVATE})
 
     # Pages
 
     def index(self, request: Request) -> Response:
         """Return the list of collections, or the form that signs in."""
         if (who := self._who(request)) is None:
-            return self._sign_in(200)
+            return self._sign_in(200, to=request.query_params.get("to", ""))
         entries = sorted(self._keeper.catalogue.newest.values(), key=lambda entry: entry.row.name)
         rows = [(entry.collection, entry.row.state, self._releases.counts(entry)) for entry in entries]
         return self._page("collections.html", who=who, rows=rows)
@@ -193,7 +195,7 @@ class AnalystPages:
         who = await run_in_threadpool(self._who, request)
         name = request.path_params["name"]
         if who is None:
-            return self._sign_in(to=name)
+            return RedirectResponse(f"/analyst?to={quote(name)}", 303, _PRIVATE)
         try:
             return await self._releases.aside(lambda: self._collection(request, who))
         except Refused as error:
@@ -322,7 +324,7 @@ class AnalystPages:
 
 _FIRST = ("shares", "precision", "protection")
 """Panels whose findings stand at the top: what, how sure, how protected."""
-_RETRY = {"retry-after": "60"}
+_RETRY, _PRIVATE = {"retry-after": "60"}, {"cache-control": "no-store"}
 
 
 def _asked(request: Request) -> tuple[EstimateQuery, float | None]:
