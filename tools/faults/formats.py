@@ -195,8 +195,8 @@ FAULTS = [
     Fault(
         "a mark of public collections is not signed",
         "formats/signing.py",
-        '{"listed": True} if terms.listed else {}',
-        "{}",
+        'usual = {"listed": False, ',
+        "usual = {",
         ("tests/cli/test_collection_verbs.py",),
     ),
     Fault(
