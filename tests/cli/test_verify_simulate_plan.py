@@ -327,8 +327,7 @@ def few(tmp_path: Path) -> Path:
     ("options", "ending"),
     [
         ((), ".png"),
-        (("--reports-per-user", 3), ".html"),
-        (("--sensitive-mass", 0.1), ".svg"),
+        (("--reports-per-user", 3, "--sensitive-mass", 0.1), ".svg"),
     ],
 )
 def test_plan_draws(few: Path, ending: str, options: tuple[object, ...]) -> None:

@@ -33,7 +33,11 @@ def test_our_mechanisms_keep_it(check: Callable[[BlockMechanism], None], case: C
 
 @pytest.mark.parametrize("case", cases({name: SMALL[name] for name in ("1of7", "3of7", "5of5")}, (1.0,)), ids=str)
 @pytest.mark.parametrize("check", contract.DRAWN)
-def test_our_mechanisms_draw_by_it(check: Callable[[BlockMechanism], None], case: Case) -> None:
+def test_our_mechanisms_draw_by_it(
+    check: Callable[[BlockMechanism], None], case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Half as many draws as elsewhere: a check that would then miss its rival refuses to judge.
+    monkeypatch.setattr(contract, "DRAWS", contract.DRAWS // 2)
     check(case.mechanism)
 
 

@@ -55,9 +55,8 @@ def self_contained(draw: Callable[_Arguments, Any]) -> Callable[_Arguments, Any]
 
 def _with_head(page: str, chart: Any) -> str:
     """Return a page with the chart's title, and with the width of the device; as it is if it is a part of a page."""
-    title = chart.to_dict(validate=False).get("title", "")
-    text = title.get("text", "") if isinstance(title, dict) else title
-    words = escape(text if isinstance(text, str) else " ".join(text))
+    text = getattr(chart.title, "text", chart.title)
+    words = escape(text if isinstance(text, str) else " ".join(text) if isinstance(text, list) else "")
     viewport = '<meta name="viewport" content="width=device-width, initial-scale=1">'
     return page.replace("<head>", f"<head>\n  <title>{words or 'Chart'}</title>\n  {viewport}", 1)
 
@@ -101,12 +100,8 @@ def _self_contained(plain: Any) -> Any:
                 super().save(page, format=kind, **_WHOLE | options)
                 _write(fp, _with_head(page.getvalue(), self))
                 return
-            roomy = (
-                self.properties(padding=_ROOM)
-                if kind == "svg" and "padding" not in self.to_dict(validate=False)
-                else self
-            )
-            plain.save(roomy, fp, format=format, **options)
+            bare = kind == "svg" and self.padding is optional("altair").Undefined
+            plain.save(self.properties(padding=_ROOM) if bare else self, fp, format=format, **options)
 
         def to_html(self, *arguments: Any, **options: Any) -> str:
             """Return the chart as HTML, as Altair does; ``inline=False`` makes small HTML that loads its scripts."""
