@@ -237,7 +237,6 @@ class AnalystPages:
         A look at a page is written down; what it loads, and what is saved from it within an hour, is the same look.
         """
         counts, waiting = self._releases.counts(entry), self._keeper.waiting(entry)
-        came = intake(counts, waiting, self._disk())
         try:
             seals = covering(self._keeper.seals(entry), query.epochs)
             release = self._releases.of(entry, seals, query.method)
@@ -259,10 +258,13 @@ class AnalystPages:
                     return panels_of(Look(entry, query, release, apart, counts, tuple(waiting), facts, wanted))
 
             panels, why = self._looks(key, look), ""
-        return [*panels, came, audit(self._keeper.store.audit(), entry.row.name)], why
+        with self._releases.turns:
+            came, looks = intake(counts, waiting, self._disk()), audit(self._keeper.store.audit(), entry.row.name)
+        return [*panels, came, looks], why
 
     def _remember(self, look: tuple[str, Any]) -> None:
-        self._seen = {look: ends for look, ends in self._seen.items() if ends > time.monotonic()}
+        # Copied, as other threads remember looks too.
+        self._seen = {look: ends for look, ends in self._seen.copy().items() if ends > time.monotonic()}
         while len(self._seen) >= _MOST_SEEN:
             del self._seen[next(iter(self._seen))]
         self._seen[look] = time.monotonic() + _SEEN_SECONDS

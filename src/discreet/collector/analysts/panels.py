@@ -373,7 +373,7 @@ def plausibility(mechanism: BlockMechanism, tally: Tally) -> Iterator[tuple[str,
     variance = start.variance(np.zeros(domain.size)) + mechanism.decoder.pool_bias_variance(tally, start.linear)
     below = start.linear < -each * np.sqrt(variance) - 1 / n
     yield (
-        f"{np.count_nonzero(below):,} values are reported less often than noise alone would be",
+        f"{np.count_nonzero(below):,} values are counted less often than noise alone counts them",
         "none",
         not below.any(),
     )
