@@ -51,6 +51,7 @@ if _BESIDE.is_dir():
 _FIRST = (
     "engines/test_spark",
     "test_as_operated",
+    "test_postgres",
     "spark",
     "test_uldp_figures",
     "test_pie_figures",

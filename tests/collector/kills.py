@@ -47,7 +47,9 @@ def _serve(folder: str, port: int) -> None:
 def forked() -> Any:
     """Return a way to start processes that have imported everything already."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["discreet.collector.serving", "discreet.collector.sealing", "collectors"])
+    context.set_forkserver_preload(
+        ["discreet.collector.serving", "discreet.collector.sealing", "collectors", "psycopg"]
+    )
     return context
 
 

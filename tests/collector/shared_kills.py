@@ -65,12 +65,20 @@ class Shared:
         folder: for the sealed files of both; the server has their data.
         server: of PostgreSQL.
         clients: connections at once.
+        collections: whose epochs end one after the other.
         pause: seconds between an answer and the next request of a client.
         seed: of what is killed and when.
     """
 
     def __init__(
-        self, folder: Path, server: PostgresServer, *, clients: int, pause: float = 0.0, seed: int = 1
+        self,
+        folder: Path,
+        server: PostgresServer,
+        *,
+        clients: int,
+        collections: int = STAGGERED,
+        pause: float = 0.0,
+        seed: int = 1,
     ) -> None:
         self._folder, self._server, self.left = folder, server, Left()
         self._context, self._chance, self._extra = forked(), random.Random(seed), 0
@@ -78,7 +86,7 @@ class Shared:
         first, second = self._collectors
         self._senders = _Balanced(first, clients=clients, pause=pause, seed=seed)
         self._senders.ports = (first, second)
-        for number in range(STAGGERED):
+        for number in range(collections):
             self._add(f"c{number}", int(time.time()) - 3 * EPOCH + FIRST_END + number * BETWEEN)
 
     def _add(self, name: str, start: int) -> None:
@@ -178,7 +186,8 @@ class Shared:
         """Go through every step once and on at random until so many kills, seal all that can be, and count."""
         end, steps = time.monotonic() + seconds, [*STEPS]
         with self._load():
-            while not self._senders.taken.count():
+            # Within three epochs of each collection, so that one of them at least can be sealed.
+            while self._senders.taken.count() < 3 * LEAST * len(self._senders.targets):
                 time.sleep(0.01)
             while steps or (self.left.kills < kills and time.monotonic() < end):
                 self._step(steps.pop(0) if steps else self._chance.choice(STEPS))

@@ -14,7 +14,7 @@ import test_store
 from click.testing import CliRunner
 from collectors import added, current, frame, ids, keeping, kept, put, records, serving, submission, wait_until
 from postgres_server import PostgresServer, postgres_server, rows_in_tables, server_of
-from shared_kills import Shared
+from shared_kills import LEAST, Shared
 
 from discreet.cli import main
 from discreet.cli.options import spelled_key
@@ -60,8 +60,6 @@ SAME: list[tuple[Callable[..., None], dict[str, Any]]] = [
     (test_store.test_a_deletion_that_was_killed_goes_on_with_the_next_start, {"step": "remove"}),
     (test_store.test_a_deletion_that_was_killed_goes_on_with_the_next_start, {"step": "end_purge"}),
     (test_sealing.test_the_first_report_of_an_id_wins, {}),
-    (test_sealing.test_duplicates_are_found_wherever_they_are, {"memory": 1 << 6}),
-    (test_sealing.test_the_file_says_nothing_of_ids_order_or_times, {}),
     (test_sealing.test_nothing_is_sealed_twice_and_nothing_comes_afterwards, {}),
     (test_sealing.test_an_epoch_without_reports_is_not_sealed, {}),
     (test_sealing.test_a_failure_leaves_the_inbox_and_opens_the_epoch_again, {}),
@@ -69,8 +67,6 @@ SAME: list[tuple[Callable[..., None], dict[str, Any]]] = [
     (test_sealing.test_few_reports_of_an_open_epoch_are_not_closed, {}),
     (test_sealing.test_an_open_epoch_between_few_reports_and_others_keeps_them_apart, {}),
     (test_sealing.test_the_last_reports_expire_where_they_stay_too_few, {}),
-    (test_sealing.test_damaged_rows_are_not_sealed, {}),
-    (test_sealing.test_the_collector_seals_what_is_over, {}),
     (test_sealing.test_reports_are_deleted_when_their_time_has_come_and_tallies_stay, {}),
 ]
 """Tests of data in a folder that hold of data in PostgreSQL too."""
@@ -232,29 +228,29 @@ def test_a_table_that_somebody_copies_is_dropped_later(folder: Path) -> None:
 
 
 HARM = {
-    "UPDATE inbox_{key}_1 SET rows = rows || '\\x00'": "the table inbox_{key}_1 is damaged behind 0 reports",
-    "UPDATE inbox_{key}_1 SET rows = set_byte(rows, 9, 255 - get_byte(rows, 9)) WHERE seq = 2": "behind 60 reports",
-    "DELETE FROM inbox_{key}_1 WHERE seq = 1": "inbox_{key}_1 holds 1 reports, and 61 were acknowledged",
-    "DROP TABLE inbox_{key}_1": "the table inbox_{key}_1 is missing, and 61 reports with it",
-    "CREATE TABLE inbox_77_0 ()": "the table inbox_77_0 belongs to no epoch that waits",
+    "UPDATE inbox_{key}_0 SET rows = set_byte(rows, 9, 255 - get_byte(rows, 9)) WHERE seq = 2": (
+        "the table inbox_{key}_0 is damaged behind 60 reports; restore the last backup."
+    ),
+    "DELETE FROM inbox_{key}_1 WHERE seq = 1": "the table inbox_{key}_1 holds 1 reports, and 61 were acknowledged.",
+    "DROP TABLE inbox_{key}_2": "the table inbox_{key}_2 is missing, and 61 reports with it.",
+    "CREATE TABLE inbox_77_0 ()": "the table inbox_77_0 belongs to no epoch that waits.",
     "DROP TRIGGER announced ON closed": "1 triggers of the database are missing",
-    "ALTER TABLE audit DISABLE TRIGGER audit_stays": "1 triggers of the database are missing",
-    "ALTER TABLE audit DISABLE TRIGGER USER; DELETE FROM audit; ALTER TABLE audit ENABLE TRIGGER USER; "
-    "INSERT INTO audit VALUES (1, 1, 'a', 'b', 'c'); ALTER TABLE audit DISABLE TRIGGER audit_lines; "
-    "INSERT INTO audit VALUES (3, 1, 'a', 'b', 'c'); ALTER TABLE audit ENABLE TRIGGER USER": "1 lines of the audit",
+    "ALTER TABLE audit DISABLE TRIGGER USER; UPDATE audit SET seq = seq + 1; ALTER TABLE audit ENABLE TRIGGER USER": (
+        "1 lines of the audit are missing"
+    ),
 }
 
 
-@pytest.mark.parametrize(("harm", "said"), HARM.items(), ids=range(len(HARM)))
-def test_the_check_names_what_is_not_as_it_was_written(folder: Path, harm: str, said: str) -> None:
+def test_the_check_names_what_is_not_as_it_was_written(folder: Path) -> None:
     entry = added(folder)
-    put(folder, entry, [(ids(60), records(entry, 60)), (ids(1), records(entry, 1))])
+    for epoch in range(3):
+        put(folder, entry, [(ids(60), records(entry, 60)), (ids(1), records(entry, 1))], epoch)
     with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
         asked(folder, "DELETE FROM audit")
-    asked(folder, harm.format(key=entry.key))
+    for harm in HARM:
+        asked(folder, harm.format(key=entry.key))
     with keeping(folder) as keeper:
-        (flaw,) = check(keeper)
-    assert said.format(key=entry.key) in flaw
+        assert sorted(check(keeper)) == sorted(said.format(key=entry.key) for said in HARM.values())
 
 
 def test_reports_that_were_bent_are_not_sealed(folder: Path) -> None:
@@ -319,8 +315,8 @@ def test_a_dump_brings_everything_back(folder: Path, server: PostgresServer, tmp
 
 
 def test_kills_of_two_collectors_their_server_and_verbs_lose_nothing(folder: Path, server: PostgresServer) -> None:
-    left = Shared(folder, server, clients=2, pause=0.01).operate(kills=6)
+    left = Shared(folder, server, clients=2, collections=1, pause=0.1).operate(kills=6)
     assert left.holds, left
     assert left.kills >= 6
-    assert min(left.acknowledged, left.sealed) > 100
+    assert left.acknowledged >= left.sealed >= LEAST
     assert {name for name in ("seal", "check", "purge", "status") if not left.verbs[name]} == set(), left.verbs
