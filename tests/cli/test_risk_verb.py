@@ -306,6 +306,10 @@ def test_strata_are_in_text_json_and_page(tmp_path: Path) -> None:
         assert words in page
     assert "Right user named, by town" in text
     assert "hamlet" not in text + page + (out / "risk.json").read_text()
+    aged = tmp_path / "aged.csv"
+    aged.write_text("\n".join(["user,event,age", *(f"{at % 400},{at},{at % 400 // 10}" for at in range(1600))]) + "\n")
+    groups = told("risk", aged, "--strata", "age", "--attack", "markov", "--seed", 1)["strata"]["shown"]
+    assert {one["name"] for one in groups} >= {"0 to 2", "35 to 39"}
     assert "there is no column 'nope'" in refusal("risk", table, "--strata", "nope")
     assert told("risk", table, "--seed", 1)["strata"] is None
 

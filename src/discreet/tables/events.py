@@ -37,12 +37,14 @@ class TraceColumn:
         wanted: what it holds, for messages.
         timed: whether it holds times; otherwise names.
         domain: what the names are values of, if of anything.
+        free: whether cells of text decide what they are; otherwise they are text.
     """
 
     name: str
     wanted: str
     timed: bool = False
     domain: Domain | None = None
+    free: bool = False
 
     def read(self, column: Any) -> Any:
         """Return ``(m,)`` int64 or float64 times, int64 names, or text in Arrow; refuse what is missing."""
@@ -67,7 +69,7 @@ class TraceColumn:
     @property
     def cells(self) -> Cells:
         """The reading of cells of text files: names, unless a domain gives labels."""
-        if self.timed:
+        if self.timed or self.free:
             return ANYTHING
         return NAMES if self.domain is None or columns_of(self.domain) else cells_of(self.domain.space)
 
@@ -431,12 +433,13 @@ def read_strata(
     Example:
         >>> from importlib.resources import files
         >>> checkins = files("discreet") / "examples" / "checkins.csv"
-        >>> read_strata(checkins, pa.array([106, 2]), user="user", column="user").to_pylist()
+        >>> read_strata(checkins, pa.array(["106", "2"]), user="user", column="user").to_pylist()
         [106, 2]
     """
     import pyarrow.compute as pc
 
-    rows = EventTable.of(sources, [TraceColumn(user, "users"), TraceColumn(column, "strata")], drop=missing == "drop")
+    columns = [TraceColumn(user, "users"), TraceColumn(column, "strata", free=True)]
+    rows = EventTable.of(sources, columns, drop=missing == "drop")
     owners, strata = _Names(), _Names()
     for people, values in rows.batches():
         owners.add(people)
@@ -445,8 +448,9 @@ def read_strata(
     first, last = np.full(len(names), len(labels)), np.full(len(names), -1)
     np.minimum.at(first, who, codes)
     np.maximum.at(last, who, codes)
-    of_each = labels.take(pa.array(first, mask=first != last))
-    return of_each.take(pc.index_in(users.cast(names.type), value_set=names))
+    # Numbers come as arrays of NumPy.
+    of_each = pa.array(labels).take(pa.array(first, mask=first != last))
+    return of_each.take(pc.index_in(pa.array(users).cast(pa.array(names).type), value_set=pa.array(names)))
 
 
 def _traces_of(

@@ -14,7 +14,7 @@ from discreet.cli import options
 from discreet.cli.commands import RuledOption, Verb
 from discreet.cli.options import Count, Writing, load_plan, option, refuse_idle
 from discreet.cli.output import Fact, InputFile, OutputFolder, Table, built_ins, record_of, show, table_of, written
-from discreet.cli.verbs.events import VARIES, Events, evidence_of, say_how_long
+from discreet.cli.verbs.events import VARIES, Events, evidence_of, left_out_of, say_how_long
 from discreet.core.columns import reals
 from discreet.core.guarantee import in_odds
 from discreet.core.random import SecureRandom, SeededRandom
@@ -204,11 +204,10 @@ def _compare_defences(
     )
     files = [] if asked.output is None else write_defences(compared, knowledge, record, asked.output, force=asked.force)
     headings, *cells = rows_of(compared.stated())
-    notes = [f"{count:,} {name.partition('_')[0]} are left out." for name, count in left_out.items() if count]
-    knows = f"{split.target!r}; the attacker knows {knowledge}"
+    first = [*left_out_of(read, split), f"{split.target!r}; the attacker knows {knowledge}"]
     varies = [] if asked.seed is not None else [VARIES]
     table = Table(compared.heading, headings, cells)
-    show(record | {"files": files}, [*notes, knows, table, *compared.sentences, *written(*files), *varies])
+    show(record | {"files": files}, [*first, table, *compared.sentences, *written(*files), *varies])
     return risks
 
 

@@ -12,6 +12,7 @@ import click
 from discreet import __version__
 from discreet.cli.options import Count, OptionGroup, option, progress_bar
 from discreet.core.domain import Domain
+from discreet.core.result_table import number_of
 from discreet.core.traces import Split, Traces
 from discreet.files.paths import is_url, shown
 from discreet.files.reading import digest
@@ -68,6 +69,14 @@ def say_how_long(split: Split, attack: str, times: int = 1) -> None:
         traces = f"the traces of {split.target.users:,} users, {len(split.target):,} events,"
         traces += f" {times} times" if times > 1 else ""
         click.echo(f"Comparing {traces} takes about {seconds:,.0f} seconds of a processor.", err=True)
+
+
+def left_out_of(read: Traces, split: Split) -> list[str]:
+    """Return the rows and the users that are left out in sentences."""
+    users = read.users - split.target.users
+    rows = [f"Left out: {number_of(read.left_out, 'row')} in which a user, an event or a time is missing."]
+    few = [f"Left out: {users:,} of {number_of(read.users, 'user')}, for too few events; nothing is said of them."]
+    return rows * (read.left_out > 0) + few * (users > 0)
 
 
 def evidence_of(tables: Sequence[str | Path], plans: Iterable[Path], read: Traces) -> dict[str, Any]:

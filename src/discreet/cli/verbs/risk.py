@@ -26,7 +26,7 @@ from discreet.cli.output import (
     written,
 )
 from discreet.cli.verbs.defences import compare_risks
-from discreet.cli.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, say_how_long
+from discreet.cli.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, left_out_of, say_how_long
 from discreet.cli.verbs.linkage import KnownTable, gate_linkage, linkage_parts, linkage_record
 from discreet.cli.verbs.people import people
 from discreet.core.checks import checked_choice
@@ -366,10 +366,7 @@ def _conditions(found: _Found, record: Mapping[str, Any]) -> list[str]:
 
 def _assessment_parts(assessment: _Found, split: Split, knowledge: str, read: Traces) -> Iterator[str | Table]:
     """Yield the attack, the table of measured and bounding numbers, and the sentences."""
-    if read.left_out:
-        yield f"Left out: {number_of(read.left_out, 'row')} in which a user, an event or a time is missing."
-    if users := read.users - split.target.users:
-        yield f"Left out: {users:,} of {number_of(read.users, 'user')}, for too few events; nothing is said of them."
+    yield from left_out_of(read, split)
     yield f"{split.target!r}; attack: {assessment.attack}; the attacker knows {knowledge}"
     yield Table("Identification risk", *measured(assessment))
     if isinstance(assessment, TraceAssessment) and len(assessment.tried) > 1:
