@@ -116,7 +116,7 @@ def test_numbers_are_those_of_the_sealed_folder(tmp_path: Path, method: str) -> 
         entry.mechanism, tally(entry.mechanism, sealed_folder(DataFolder(tmp_path), entry)).tally, method=method
     )
     with serving(tmp_path, demo=True) as served:
-        asked = f"?method={method}&level=0.9&points=0.5"
+        asked = f"?method={method}&level=0.9&points=0,5"
         answer = served.client.get(PAGE + asked)
         assert answer.status == 200, answer.body
         found = served.client.get(f"{PAGE}/shares.csv{asked}")
@@ -225,7 +225,9 @@ def test_a_browser_has_nothing_to_say_and_is_told_of_new_reports(tmp_path: Path,
             assert picture.headers["content-type"] == "image/svg+xml"
             assert picture.headers["content-security-policy"].startswith("default-src 'none'")
             assert b"<script" not in picture.body
-            assert served.client.get(f"{PAGE}/map.png", **cookies).body[:4] == b"\x89PNG"
+            # By the browser, which waits for as long as drawing takes.
+            fetched = f"(await (await fetch('{PAGE}/map.png')).blob()).slice(1, 4).text()"
+            assert page.evaluate(f"(async () => {fetched})()") == "PNG"
             assert served.client.get(f"{PAGE}/audit.svg", **cookies).status == 404
             page.get_by_role("button", name="Sign out").click()
             page.get_by_label("Token").wait_for()

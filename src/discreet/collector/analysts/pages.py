@@ -338,7 +338,8 @@ def _asked(request: Request) -> tuple[EstimateQuery, float | None]:
     pairs = request.query_params.multi_items()
     points = [text for name, text in pairs if name == "points" and text]
     try:
-        wanted = [float(text) / 100 for text in points]
+        # Many people write a comma.
+        wanted = [float(text.replace(",", ".")) / 100 for text in points]
     except ValueError:
         wanted = [0.0]
     if len(wanted) > 1 or not all(0 < number <= 1 for number in wanted):

@@ -297,7 +297,7 @@ def protection(facts: Mapping[str, Any]) -> CollectionPanel:
         *words["conditions"],
         words["local"],
         facts["guarantee"]["sentence"],
-        f"A person gives at most {budgets['answers_in_lifetime']:,} answers ({budgets['answers']}), each of epsilon "
+        f"Answers of a person: at most {budgets['answers_in_lifetime']:,} ({budgets['answers']}), each of epsilon "
         f"{rounded_up(budgets['per_answer'])}, within a lifetime's budget of {rounded_up(budgets['lifetime'])}.",
         *(bound["sentence"] for bound in facts["identification"]),
     ]
@@ -420,8 +420,9 @@ def audit(rows: Sequence[AuditRow], name: str) -> CollectionPanel:
     """
     ours = [row for row in rows if row.detail.split(" ")[0].split("/")[0].rstrip(":") == name][::-1]
     looks = [row for row in ours if row.action.startswith("saw ")]
-    people = len({row.actor for row in looks})
-    finding = f"{len(looks):,} looks of {people:,} {'holder' if people == 1 else 'holders'} of tokens are written down."
+    finding = (
+        f"Looks that are written down: {len(looks):,}; people and programs: {len({row.actor for row in looks}):,}."
+    )
     columns = [
         text_column("at", (_moment(row.at) for row in ours)),
         text_column("who", (row.actor for row in ours)),
