@@ -113,6 +113,8 @@ def test_a_device_with_the_key_of_a_log_takes_what_is_in_it(tmp_path: Path) -> N
             with pytest.raises(UnloggedError, match=why):
                 device.accept(signed, proof=proof)
         assert device.logged == 0
+        with pytest.raises(ParameterError, match="no collection of this name was accepted"):
+            device.collection("habits")
         device.accept(signed, proof=log_answer([*IDS, ids[0]], LOG, ids[0], device.logged))
         assert device.logged == 18
     with Device(tmp_path, TRUST, Limits(2, 4, 20), log=PINNED) as device:
