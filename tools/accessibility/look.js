@@ -1,6 +1,6 @@
 // Survey pages as people with other eyes and hands meet them: node look.js KIND BROWSER ORIGIN AXE, with KIND chrome or firefox.
 //
-// Every state of the page is looked at in four sizes (the last one is 1,280 at 200%), and in dark and forced colours in two: the rules of
+// Every state of the page is looked at in four sizes (the last one is 1,280 at 200%), and in dark and forced colours in one: the rules of
 // WCAG 2.2 AA that axe-core checks, and no scrolling sideways; at the end of each journey all controls must be within reach of a keyboard,
 // with a visible focus.
 
@@ -17,11 +17,13 @@ const COLOURS = {
   dark: [{ "layout.css.prefers-color-scheme.content-override": 0 }, "prefers-color-scheme", "dark"],
   forced: [{ "browser.display.document_color_use": 2 }, "forced-colors", "active"],
 };
+/** Of every wait, in milliseconds: machines may be busy. */
+const SLOW = 180_000;
 const counts = { states: 0, broken: 0 };
 
 /** @param {string} text */
 const press = (text) => async (page) => {
-  const button = await page.waitForSelector(`::-p-xpath(//button[not(@hidden)][normalize-space()="${text}"])`, { timeout: 20000 });
+  const button = await page.waitForSelector(`::-p-xpath(//button[not(@hidden)][normalize-space()="${text}"])`);
   await button.evaluate((one) => one.click());
 };
 /** Choose the last of what is offered. */
@@ -32,7 +34,7 @@ const choose = async (page) => (await page.waitForSelector("fieldset input[type=
   field.dispatchEvent(new Event(field.tagName === "SELECT" ? "change" : "input", { bubbles: true }));
 });
 const unfold = (page) => page.evaluate(() => { for (const one of document.querySelectorAll("details")) one.open = true; });
-const text = (wanted) => (page) => page.waitForFunction((words) => document.body.innerText.includes(words), { timeout: 20000 }, wanted);
+const text = (wanted) => (page) => page.waitForFunction((words) => document.body.innerText.includes(words), {}, wanted);
 
 /** Pages, and what is done on each before it is looked at again. */
 const JOURNEYS = {
@@ -94,12 +96,13 @@ async function look(page, where, width) {
 
 for (const [colours, [preferences, feature, value]] of Object.entries(COLOURS)) {
   const browser = await puppeteer.launch({
-    browser: /** @type {any} */ (kind), executablePath, headless: true, args: kind === "chrome" && platform === "linux" ? ["--no-sandbox"] : [],
+    browser: /** @type {any} */ (kind), executablePath, headless: true, timeout: SLOW, protocolTimeout: SLOW, args: kind === "chrome" && platform === "linux" ? ["--no-sandbox"] : [],
     extraPrefsFirefox: { ...preferences, "intl.accept_languages": "en-US" },
   });
   console.log(`${await browser.version()}, ${colours}`);
   for (const [name, steps] of Object.entries(JOURNEYS)) {
     const context = await browser.createBrowserContext(), page = await context.newPage();
+    page.setDefaultTimeout(SLOW);
     await page.setViewport({ width: SIZES[0][0], height: SIZES[0][1] });
     if (kind === "chrome") {
       const session = await page.createCDPSession();
@@ -111,7 +114,7 @@ for (const [colours, [preferences, feature, value]] of Object.entries(COLOURS)) 
     for (const [place, step] of steps.entries()) {
       await step(page);
       // Colours are those of every size; sizes are looked at in light ones.
-      for (const [width, height] of colours === "light" ? SIZES : [SIZES[0], SIZES[2]]) {
+      for (const [width, height] of colours === "light" ? SIZES : SIZES.slice(0, 1)) {
         await page.setViewport({ width, height });
         await look(page, `${colours}, ${width}, ${name}, step ${place + 1}`, width);
       }

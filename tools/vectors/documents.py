@@ -165,6 +165,7 @@ def _bad_fields(good: bytes) -> list[dict[str, Any]]:
     return [
         *(_edited(good, case, "field") for case in (*missing, *({**said, **change} for change in changes))),
         *_marks_and_texts(good),
+        *_in_languages(good),
     ]
 
 
@@ -203,6 +204,21 @@ def _marks_and_texts(good: bytes) -> list[dict[str, Any]]:
         _edited(good, {**said, "title": seen}, "good"),
         _edited(good, {**said, "title": "\u202ehabits", "state": "withdrawn"}, "good"),
         _edited(good, {**said, "listed": True}, "good"),
+    ]
+
+
+def _in_languages(good: bytes) -> list[dict[str, Any]]:
+    """Return lines on what people read in other languages."""
+    document = _document(good)
+    labels = document["plan"]["domain"]["labels"]
+    words = {label: label[::-1] for label in labels}
+    texts = {"title": "T", "purpose": "P", "labels": words}
+    bad_words = [{}, {**words, labels[0]: words[labels[1]]}]
+    return [
+        _edited(good, {**document, "languages": {"en": texts}}, "field"),
+        _edited(good, {**document, "languages": {"de": {**texts, "question": "Q"}}}, "field"),
+        *(_edited(good, {**document, "languages": {"de": {**texts, "labels": bad}}}, "plan") for bad in bad_words),
+        _edited(good, {**document, "languages": {"de": texts}}, "good"),
     ]
 
 
