@@ -27,10 +27,11 @@ from discreet.mechanisms import (
 from discreet.risk.assessment import sweep
 from discreet.risk.attacks.reports import (
     ADDED,
+    SHARES,
     UNIT,
-    added_visits,
     match_reports,
     reports_matcher,
+    smoothing,
 )
 from discreet.risk.attacks.traces import SMALLEST, match
 from discreet.risk.scores import Scores
@@ -69,31 +70,33 @@ def members_of(mechanism: BlockMechanism, reports: Reports) -> list[tuple[bool, 
 
 @dataclass
 class Smoothing:
-    """The visits of anybody that are added, their mean weight, and all visits."""
+    """The share of anybody's visits, the number that is added, their mean weight, and all visits."""
 
+    share: float
     added: float
     weight: float
     visits: list[int]
 
     @classmethod
     def of(cls, split: Split, events: int) -> Self:
-        return cls(*added_visits(split, events), split.training.events.tolist())
+        return cls(*smoothing(split, events), split.training.events.tolist())
 
     def worth(self, known: list[int], values: list[int], worths: list[float], noise: float) -> tuple[float, float]:
         """The log-likelihood ratio to anybody of a stranger, and of somebody known to a stranger."""
         popular = sum(self.visits.count(x) / len(self.visits) * c for x, c in zip(values, worths, strict=True))
-        share = sum(known.count(x) / (len(known) + self.added) * c for x, c in zip(values, worths, strict=True))
+        own = (1 - self.share) / (len(known) + self.added)
+        share = sum(known.count(x) * own * c for x, c in zip(values, worths, strict=True))
         if not noise and not popular:
             return log(self.weight), 0.0
         stranger, somebody = noise + self.weight * popular, noise + share + self.weight * popular
         return log(stranger / (noise + popular)), log(somebody / stranger)
 
 
-def score(known: list[int], listed: list[tuple[bool, list[int]]], c: float, smoothing: Smoothing) -> float:
+def score(known: list[int], listed: list[tuple[bool, list[int]]], c: float, law: Smoothing) -> float:
     total = 0.0
     for in_clear, values in listed:
         noise, each = (0.0, 1.0) if in_clear else (1.0, c)
-        total += sum(smoothing.worth(known, values, [each] * len(values), noise))
+        total += sum(law.worth(known, values, [each] * len(values), noise))
     return total
 
 
@@ -123,9 +126,9 @@ def test_reports_are_scored_by_their_likelihood(name: str, sensitive: tuple[int,
     listed = members_of(made, reports)
     users = np.flatnonzero(sent.lengths)
     own = [listed[a:b] for a, b in zip(sent.offsets[:-1], sent.offsets[1:], strict=True)]
-    smoothing = Smoothing.of(whole, events)
+    law = Smoothing.of(whole, events)
     matrix = np.array(
-        [[score(known, own[user], made.contrast, smoothing) for known in events_of(whole.training)] for user in users]
+        [[score(known, own[user], made.contrast, law) for known in events_of(whole.training)] for user in users]
     )
     found = match_reports(whole, made, events=events, random=SeededRandom(1))
     assert_close(found, users, matrix)
@@ -142,12 +145,12 @@ def test_reports_of_a_channel(events: int, monkeypatch: pytest.MonkeyPatch) -> N
     whole = by_count(draw(6, least=0), 2)
     sent = whole.target.first(events)
     outputs = channel.obfuscate_codes(sent.events, random=SeededRandom(2)).blocks["output"]
-    smoothing = Smoothing.of(whole, events)
+    law = Smoothing.of(whole, events)
     noise = channel.matrix.min(axis=0)
     logs = np.array(
         [
             [
-                sum(smoothing.worth(known, list(range(PLACES)), list(channel.matrix[:, y] - noise[y]), noise[y]))
+                sum(law.worth(known, list(range(PLACES)), list(channel.matrix[:, y] - noise[y]), noise[y]))
                 for y in range(channel.outputs)
             ]
             for known in events_of(whole.training)
@@ -178,11 +181,11 @@ def test_values_with_promises_of_their_own(kind: Any, sensitive: tuple[int, ...]
     whole = by_half(draw(5, users=40))
     sent = whole.target.first(1)
     reports = made.obfuscate_codes(sent.events, random=SeededRandom(3))
-    known, smoothing = events_of(whole.training), Smoothing.of(whole, 1)
+    known, law = events_of(whole.training), Smoothing.of(whole, 1)
 
     def exact(user: int, in_clear: bool, values: list[int]) -> float:
         worths = [1.0 if in_clear else contrasts[x] for x in values]
-        return sum(smoothing.worth(known[user], values, worths, 0.0 if in_clear else 1.0))
+        return sum(law.worth(known[user], values, worths, 0.0 if in_clear else 1.0))
 
     listed = members_of(made, reports)
     matcher = reports_matcher(whole, made, random=SeededRandom(3))
@@ -262,22 +265,23 @@ def planted(users: int, weight: float, length: int = 30) -> Split:
 
 
 @pytest.mark.parametrize("weight", [0.1, 0.6])
-def test_so_many_visits_are_added_as_people_do_new_things(weight: float) -> None:
-    added, mean = added_visits(planted(300, weight), 10)
-    assert mean == pytest.approx(added / (30 + added))
+def test_visits_are_smoothed_as_people_do_new_things(weight: float) -> None:
+    share, added, mean = smoothing(planted(300, weight), 10)
+    assert mean == pytest.approx(share + (1 - share) * added / (30 + added))
     # Some of what anybody does is known of a user, too.
     assert mean == pytest.approx(weight, abs=0.1 + weight / 6)
 
 
-def test_visits_are_added_where_the_events_or_nothing_is_known() -> None:
+def test_nothing_is_smoothed_where_the_events_are_known() -> None:
     whole = planted(20, 0.3)
-    assert added_visits(maximum_knowledge(whole.target), 5) == (0.0, SMALLEST)
-    assert added_visits(Split(whole.training.first(1), whole.target), 5) == (1.0, 0.5)
-    assert added_visits(by_half(Traces.of(np.arange(40) // 4, np.arange(40))), 5)[0] == max(ADDED)
+    assert smoothing(maximum_knowledge(whole.target), 5) == (0.0, 0.0, SMALLEST)
+    assert smoothing(Split(whole.training.first(1), whole.target), 5) == (0.0, 1.0, 0.5)
+    nowhere_twice = smoothing(by_half(Traces.of(np.arange(40) // 4, np.arange(40))), 5)
+    assert nowhere_twice[:2] == (max(SHARES), max(ADDED))
 
 
 def test_shares_are_smoothed_where_people_do_new_things(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, mechanism = planted(300, 0.6), RandomizedResponse(Domain(range(200)), 5.0)
     smoothed = match_reports(whole, mechanism, events=20, random=SeededRandom(1)).success()
-    monkeypatch.setattr("discreet.risk.attacks.reports.added_visits", lambda *_: (0.0, SMALLEST))
+    monkeypatch.setattr("discreet.risk.attacks.reports.smoothing", lambda *_: (0.0, 0.0, SMALLEST))
     assert smoothed > 1.15 * match_reports(whole, mechanism, events=20, random=SeededRandom(1)).success()

@@ -4,18 +4,19 @@ Each user sends one event, or some, through a mechanism, and the attacker compar
 every user. A block A is 1 + c pi_i(A) times as likely to come from user i as to be noise, with c = e^eps - 1 and pi_i
 the shares of the user's visits in training; a value x in clear comes from them with probability pi_i(x).
 
-People also do what they were never seen to do, and the less so the more is known of them. So m visits of anybody, with
-the shares p of all visits, are added to the n_i of each user:
+People also do what they were never seen to do, and more so the less is known of them. So some of their visits, a share
+w, are anybody's, with the shares p of all visits, and m visits of anybody are added to the n_i of each user:
 
-    pi_i(A) = n_i(A) / (n_i + m) + lambda p(A),
+    pi_i(A) = (1 - w) n_i(A) / (n_i + m) + lambda p(A),
 
-with lambda the mean of m / (n_i + m), for all users alike: so those who share nothing with a report tie. m is chosen
-from what is known alone: the last known events of each user are likeliest, given the earlier ones, under it. A report
-counts the log-likelihood ratio of a user to anybody, whose shares are p.
+with lambda the mean of w + (1 - w) m / (n_i + m), for all users alike: so those who share nothing with a report tie. w
+and m are chosen from what is known alone: the last known events of each user are likeliest, given the earlier ones,
+under them. A report counts the log-likelihood ratio of a user to anybody, whose shares are p.
 """
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
@@ -32,8 +33,8 @@ from discreet.risk.scores import Scores
 UNIT = 2.0**-40
 """Of the scores of reports, in nats: a small epsilon makes likelihoods that differ by little."""
 
-ADDED = (0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0, 50.0, 100.0, 300.0, 1000.0)
-"""Numbers m of visits of anybody that are tried."""
+SHARES, ADDED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+"""Shares w of visits that are anybody's, and numbers m of visits added, that are tried."""
 
 _MOST_MEMBERS = 500_000_000
 _PER_VISIT = 1 << 30
@@ -90,7 +91,7 @@ def reports_matcher(
     from discreet.kernels.matching import Problem
 
     checked, training = BlockMechanism.checked(mechanism), split.training
-    added, weight = added_visits(split, events)
+    share, added, weight = smoothing(split, events)
     reports, users, rows = _sent(split.target, checked, events, random)
     known, each = counted_visits(training), _worth_of_visits(checked)
     counts, whole = (known.counts, 1) if each is None else (known.counts * each[known.keys], _PER_VISIT)
@@ -116,7 +117,7 @@ def reports_matcher(
             queries=(offsets, features, np.ones(len(features), dtype=np.int32)),
             reports=rows,
             contrasts=contrasts / strangers,
-            totals=((training.lengths + added) * whole).astype(np.float64),
+            totals=((training.lengths + added) / (1 - share) * whole).astype(np.float64),
             scale=1 / UNIT,
         ),
         UNIT,
@@ -139,30 +140,35 @@ def _sent(
     return mechanism.obfuscate_codes(sent.events, random=random), users, np.append(sent.offsets[users], len(sent))
 
 
-def added_visits(split: Split, events: int) -> tuple[float, float]:
-    """Return m, the number of visits of anybody that are added to each user's, and the mean lambda of m / (n_i + m).
+def smoothing(split: Split, events: int) -> tuple[float, float, float]:
+    """Return w, the share of anybody's visits in those of a user, m, the number that is added, and their mean lambda.
 
     Args:
-        split: its training alone is looked at. An attacker who has the target itself adds nothing.
+        split: its training alone is looked at. An attacker who has the target itself smooths nothing.
         events: how many last known events of each user, at most half of these, are told by the earlier ones.
     """
     known = split.training
     if known is split.target:
-        return 0.0, SMALLEST
+        return 0.0, 0.0, SMALLEST
     cut = by_lengths(known, known.lengths - np.minimum(known.lengths // 2, events))
     earlier, users = counted_visits(cut.training), np.arange(known.users)
     pairs, asked = (
         np.repeat(users, np.diff(side.offsets)) * known.event_count + keys
         for side, keys in ((earlier, earlier.keys), (cut.target, cut.target.events))
     )
-    added = 1.0
+    share, added = 0.0, 1.0
     if len(asked):
         places = np.minimum(np.searchsorted(pairs, asked), len(pairs) - 1)
-        seen = np.where(pairs[places] == asked, earlier.counts[places], 0)
+        visited = np.where(pairs[places] == asked, earlier.counts[places], 0)
         popular, lengths = _popular(known)[cut.target.events], np.repeat(cut.training.lengths, cut.target.lengths)
-        added = max(ADDED, key=lambda m: float(np.log((seen + m * popular) / (lengths + m)).mean()))
+
+        def likelihood(tried: tuple[float, float]) -> float:
+            w, m = tried
+            return float(np.log(w * popular + (1 - w) * (visited + m * popular) / (lengths + m)).mean())
+
+        share, added = max(product(SHARES, ADDED), key=likelihood)
     lengths = known.lengths[known.lengths > 0]
-    return added, float(np.mean(added / (lengths + added)))
+    return share, added, float(np.mean(share + (1 - share) * added / (lengths + added)))
 
 
 def _popular(known: Traces) -> FloatArray:
@@ -210,10 +216,10 @@ def _channel_rows(
     split: Split, channel: Channel, events: int, random: RandomSource | None
 ) -> tuple[Callable[[int, int], IntArray], IntArray]:
     """Return a function that scores probes by the likelihoods sum_x pi_i(x) Q(y | x), and their users."""
-    training, (added, weight) = split.training, added_visits(split, events)
+    training, (share, added, weight) = split.training, smoothing(split, events)
     reports, users, rows = _sent(split.target, channel, events, random)
     known, outputs = counted_visits(training), reports.blocks["output"].astype(np.int64)
-    totals = np.maximum(training.lengths + added, 1)
+    totals = np.maximum(training.lengths + added, 1) / (1 - share)
     # What an output has at least is noise, which tells nobody from anybody.
     noise = channel.matrix.min(axis=0)
     matrix = channel.matrix - noise
