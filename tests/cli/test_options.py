@@ -221,7 +221,7 @@ ELSEWHERE = {
         (verb, "--force"): "test_outputs_are_replaced_with_force"
         for verb in ("manifest", "stamp", "examples", "seal", "attest")
     },
-    ("seal", "--engine"): "test_spark_sealing.py",
+    ("seal", "--engine"): "test_spark.py",
     ("estimate", "--not-trusted"): "test_published_estimates.py",
     ("compare", "--not-trusted"): "test_published_estimates.py",
     ("seal", "--not-trusted"): "test_published_estimates.py",

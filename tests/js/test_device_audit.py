@@ -15,7 +15,7 @@ from discreet.protocol.sampler import Sampler
 from programs import program
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "audit_device.py"
-DRAWS = 20_000
+DRAWS = 12_000
 
 
 @pytest.fixture(scope="module")
