@@ -15,7 +15,8 @@ from discreet.pictures.curves import COLOURS
 _TICKS = (1e-6, 1e-5, 1e-4, 1e-3, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
 _LEAST, _MOST = 1e-7, 0.9999
 _STEPS = 1500
-_SIZE, _SPANS = 380, 240
+# Rows with names are wide enough to be read in a region that is moved, rather than as wide as a phone.
+_SIZE, _SPANS = 380, 360
 _DIAGONAL = "equal rates"
 _CHANCE = "guessing"
 _RATES = (("x", "recall"), ("y", "precision"))
@@ -190,7 +191,7 @@ def rank_chart(lines: Sequence[RankLines], *, users: int | None = None, title: s
     if users:
         guessing = alt.Chart(records_of(chance)).mark_line(strokeDash=[4, 4], color="#999", strokeWidth=1)
         layers.insert(0, guessing.encode(x=x, y=y))
-    levels = " or ".join(f"{level * 100:g}%" for level in sorted({line.level for line in lines}))
+    levels = " or ".join(f"{level * 100:.4g}%" for level in sorted({line.level for line in lines}))
     legend = f"bars: {levels} confidence intervals" + (f"; dashed: {_CHANCE} among {users:,}" if users else "")
     heading = alt.TitleParams(title, subtitle=legend, anchor="start", fontSize=14, subtitleFontSize=11)
     return alt.layer(*layers, width=_SIZE, height=_SIZE * 3 // 4, title=heading)

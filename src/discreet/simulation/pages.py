@@ -279,7 +279,7 @@ def _measured(assessment: Assessment) -> PageTable:
 def _ranks(assessment: Assessment) -> PageFigure:
     # As sure as the table beside it, where the attack was chosen among several.
     level = assessment.success.level
-    places = assessment.scores.ranks
+    places = assessment.places
     ranks = rank_curve(places.greater, places.ties, users=assessment.users, level=level)
     return PageFigure.of(
         rank_chart([ranks.line(assessment.attack)], users=assessment.users),

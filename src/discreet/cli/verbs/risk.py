@@ -155,7 +155,7 @@ class _Pages(Writing):
         "--strata",
         metavar="COLUMN",
         bars=_FOR_ALL_ALIKE,
-        help="Public column of users, such as a city: how often those of each value are named.",
+        help="Public column, such as a city: how often each of its values is named.",
     )
 
     output: Path | None = option(
@@ -208,7 +208,7 @@ def traces(
     fail_above: float | None,
     seed: int | None,
 ) -> None:
-    """Attack traces as they are, or with --plan or --epsilon as reports, and bound what every attack finds.
+    """Attack traces as they are, or with --plan or --epsilon as reports, and bound every attack.
 
     TABLE has a row per event: user, event and perhaps time; several files, and folders of them, here or at URLs, are
     one table. What the strongest attack finds is set beside what no attack exceeds. With --known
