@@ -206,4 +206,11 @@ FAULTS = [
         "    if False:\n",
         ("tests/cli/test_collection_verbs.py",),
     ),
+    Fault(
+        "a plan that verification denies is attested",
+        "formats/attestation.py",
+        "return self.verification.holds and (",
+        "return True and (",
+        ("tests/io/test_attestation.py",),
+    ),
 ]
