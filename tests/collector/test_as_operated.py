@@ -40,7 +40,7 @@ def test_a_verb_beside_the_server_takes_no_report_away(tmp_path: Path, words: tu
 
 def test_verbs_and_kills_in_turn_lose_nothing_and_leave_no_id(tmp_path: Path) -> None:
     # Not as fast as they can: other tests run beside.
-    operated = Operated(tmp_path, clients=2, pause=0.01)
+    operated = Operated(tmp_path, clients=2, pause=0.03)
     operated.operate(VERBS, kills=3, rounds=1)
     operated.seal_and_search()
     left = operated.left
@@ -53,7 +53,7 @@ def test_verbs_and_kills_in_turn_lose_nothing_and_leave_no_id(tmp_path: Path) ->
 
 def test_what_verbs_wrote_outlives_another_program_of_sqlite_and_a_kill(tmp_path: Path) -> None:
     """Whoever closes a database as the last one deletes its log: the server must be known to have it open."""
-    operated = Operated(tmp_path, pause=0.01)
+    operated = Operated(tmp_path, clients=2, pause=0.03)
     with operated.served():
         for verb in ("token add", "add", "token add"):
             operated.look_in()
