@@ -19,7 +19,7 @@ main(sys.argv[2:])
 
 
 def errors(files: Files, kept: Path, looked_at: str) -> str:
-    command = [sys.executable, "-c", RUN, looked_at, "estimate", files.plan, files.reports, "--method", "mle", "--json"]
+    command = [sys.executable, "-c", RUN, looked_at, "estimate", files.plan, files.reports, "--json"]
     # Compiled with less care, kernels that use others cannot be kept.
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(kept)}
     result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
