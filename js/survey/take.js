@@ -23,7 +23,7 @@ const heading = /** @type {HTMLElement} */ (document.querySelector("h1"));
 const status = /** @type {HTMLElement} */ (document.querySelector("#status"));
 const { name = "", trust = "", limits = "", simulated, facts = "[]" } = page.dataset;
 const isSimulated = simulated === "true";
-const opening = make("section"), terms = make("section"), choices = make("p"), questions = make("div");
+const opening = make("section"), terms = make("section"), choices = make("p", { hidden: true }), questions = make("div");
 const record = make("section", { hidden: true, "aria-labelledby": "left" });
 
 /** @type {Device} */
