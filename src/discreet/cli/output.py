@@ -87,7 +87,7 @@ class OutputFolder(OutputPlace):
         self.names = names
 
 
-def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) -> None:
+def check_outputs(parameters: Sequence[click.Parameter], options: dict[str, Any]) -> None:
     """Refuse outputs that cannot be written, are named twice, or would replace an input.
 
     Raises:
@@ -95,28 +95,32 @@ def check_outputs(parameters: Sequence[click.Parameter], given: dict[str, Any]) 
         ParameterError: if one cannot be written for another reason.
         MissingExtraError: if there is to be a picture, and what draws it is not installed.
     """
-    values = [(one, given[one.name]) for one in parameters if one.name is not None and given.get(one.name) is not None]
-    outputs = [(one, path) for one, path in values if isinstance(one.type, OutputFile | OutputFolder)]
-    outputs = [(one, path) for one, path in outputs if not _is_piped(one.type, path, given)]
+    values = [
+        (parameter, options[parameter.name])
+        for parameter in parameters
+        if parameter.name is not None and options.get(parameter.name) is not None
+    ]
+    outputs = [(parameter, path) for parameter, path in values if isinstance(parameter.type, OutputFile | OutputFolder)]
+    outputs = [(parameter, path) for parameter, path in outputs if not _is_piped(parameter.type, path, options)]
     named = any(isinstance(parameter.type, OutputFile | OutputFolder) for parameter in parameters)
-    if given.get("force") and not outputs and named:
+    if options.get("force") and not outputs and named:
         raise ParameterError("--force does nothing here: no output is named that it could replace; leave it out.")
-    for one, path in outputs:
-        check_output(one.type, path, force=given.get("force", False))
+    for parameter, path in outputs:
+        check_output(parameter.type, path, force=options.get("force", False))
     inputs = [
-        (one, Path(str(file)))
-        for one, value in values
-        if isinstance(one.type, InputFile)
+        (parameter, Path(str(file)))
+        for parameter, value in values
+        if isinstance(parameter.type, InputFile)
         for path in (value if isinstance(value, tuple) else (value,))
         if isinstance(path, Path)
-        for file in (matched(path) if one.type.urls else [path])
+        for file in (matched(path) if parameter.type.urls else [path])
     ]
     refuse_replacing([path for _, path in outputs], [path for _, path in inputs])
     for _, path in outputs:
-        _refuse_inside(path, [folder for one, folder in inputs if one.nargs == -1])
+        _refuse_inside(path, [folder for parameter, folder in inputs if parameter.nargs == -1])
 
 
-def _is_piped(kind: Any, path: Path, given: dict[str, Any]) -> bool:
+def _is_piped(kind: Any, path: Path, options: dict[str, Any]) -> bool:
     if str(path) != "-" or not isinstance(kind, OutputFile) or not kind.piped:
         return False
     if prints_json():
@@ -161,8 +165,8 @@ def refuse_replacing(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
             raise ParameterError(f"{path} is read and would be replaced; choose another name for the output.")
 
 
-def _same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
+def _same(first: Path, second: Path) -> bool:
+    return first.resolve() == second.resolve() or (first.exists() and second.exists() and first.samefile(second))
 
 
 def _refuse_inside(output: Path, folders: Sequence[Path]) -> None:
@@ -177,13 +181,13 @@ def _refuse_inside(output: Path, folders: Sequence[Path]) -> None:
 @contextmanager
 def notes_on_errors() -> Iterator[None]:
     """Print the warnings of the body for its user on the error stream, a line each, each of them once."""
-    said = set[str]()
+    shown = set[str]()
 
     def note(message: Warning | str, category: type[Warning], *place: Any, **named: Any) -> None:
         if not issubclass(category, UserWarning):
             others(message, category, *place, **named)
-        elif str(message) not in said:
-            said.add(str(message))
+        elif str(message) not in shown:
+            shown.add(str(message))
             click.echo(f"Note: {message}", err=True)
 
     with warnings.catch_warnings():
@@ -260,9 +264,9 @@ def sent(target: Path, ending: str) -> Iterator[Path]:
         return
     with ExitStack() as stack:
         folder = stack.enter_context(TemporaryDirectory(prefix="discreet-"))
-        kept = Path(folder) / f"standard-output{ending}"
-        yield kept
-        with kept.open("rb") as file:
+        copy = Path(folder) / f"standard-output{ending}"
+        yield copy
+        with copy.open("rb") as file:
             sys.stdout.flush()
             shutil.copyfileobj(file, sys.stdout.buffer)
             sys.stdout.buffer.flush()
@@ -340,12 +344,12 @@ def given_options() -> dict[str, str]:
     """
     if (ctx := click.get_current_context(silent=True)) is None:
         return {}
-    given = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
+    sources = {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
     return {
         parameter.name: max(parameter.opts, key=len)
         for parameter in ctx.command.params
         if parameter.name is not None
-        and ctx.get_parameter_source(parameter.name) in given
+        and ctx.get_parameter_source(parameter.name) in sources
         and isinstance(parameter, click.Option)
     }
 
@@ -439,10 +443,10 @@ def write_results(output: Path | None, write: Any, writers: Mapping[Path | None,
     """
     with ExitStack() as stack:
         target = None if output is None else stack.enter_context(sent(output, ".csv"))
-        named = [(path, one) for path, one in {target: write, **writers}.items() if path is not None]
+        named = [(path, writer) for path, writer in {target: write, **writers}.items() if path is not None]
         besides = stack.enter_context(replacing_all([path for path, _ in named], force=force))
-        for (_, one), beside in zip(named, besides, strict=True):
-            one(beside)
+        for (_, writer), beside in zip(named, besides, strict=True):
+            writer(beside)
 
 
 def save_picture(draw: Callable[[], Any]) -> Callable[[Path], None]:

@@ -412,11 +412,11 @@ class TraceAssessment(Assessment):
         ends = self.ends + (", the choice accounted for" if several else "")
         first = self._named("traces without names", f"{how} ({ends}")
         answer = (self.unlearned_sentence, first) if self.is_mostly_blind else (first, self.unlearned_sentence)
-        samples = (one.sample_sentence for one in self.tried)
+        samples = (attempt.sample_sentence for attempt in self.tried)
         bits = f"{self._bits}; nothing limits what a better attack finds"
         bits += "." if self.unique.limit == 1 else f", but that equal traces stay together: {limit(self.unique.limit)}."
-        said = *answer, *samples, bits, self.unique.sentence, self.chance_sentence, self.yardstick
-        return tuple(filter(None, said))
+        parts = *answer, *samples, bits, self.unique.sentence, self.chance_sentence, self.yardstick
+        return tuple(filter(None, parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -538,11 +538,11 @@ def assess(
         "level": level,
     }
     if mechanism is not None:
-        one, several = (
+        single, several = (
             identification_bounds(mechanism, users, reports=reports, largest_list=k) for k in (lists[0], lists[-1])
         )
         epsilon, list_bound = mechanism.guarantee.realised, several.identification
-        return ReportAssessment(**shared, reports=reports, epsilon=epsilon, bounds=one, list_bound=list_bound)
+        return ReportAssessment(**shared, reports=reports, epsilon=epsilon, bounds=single, list_bound=list_bound)
     # Nobody knows more than an attacker who has the traces themselves, and those that are the same stay together. Of
     # few users all may be named without showing more than guessing would; the interval then limits nothing itself.
     success: Rate = shared["ranks"].rates[0]
@@ -583,8 +583,8 @@ def _attacked(
     if mechanism is None:
         if reports > 1:
             raise ParameterError(f"reports={reports} needs a mechanism; traces without one are published as they are.")
-        found = strongest(split, names, level=level, random=random)
-        return replace(found.outcome, blind=found.blind), found.attempts
+        tried = strongest(split, names, level=level, random=random)
+        return replace(tried.outcome, blind=tried.blind), tried.attempts
     scores = match_reports(split, mechanism, events=reports, random=random)
     return Naming(scores, scores.ranks, np.zeros(scores.n, np.bool_)), ()
 

@@ -146,21 +146,21 @@ def proposed_defences(split: Split, event: str, time: str | None = None) -> list
         ['first event of each user', 'without events of fewer than 2 users']
     """
     target = split.target
-    found = [first_events(count) for count in _FIRST if count < target.lengths.max()]
+    defences = [first_events(count) for count in _FIRST if count < target.lengths.max()]
     for users in _FEW:
         common = _having(target)[target.events] >= users
         if not common.all() and np.count_nonzero(target.only(common).lengths) > 1:
-            found.append(without_rare(users))
+            defences.append(without_rare(users))
     if target.labels is not None:
-        found += [coarser_events(event, step) for step in proposed(target.labels)[1:-1]]
+        defences += [coarser_events(event, step) for step in proposed(target.labels)[1:-1]]
     if target.times is not None and time is not None:
         steps = (
             map(Step, ("day", "week", LEFT_OUT))
             if clock_of(target)
             else proposed(pa.array(np.unique(target.times)))[1:]
         )
-        found += [coarser_times(time, step) for step in steps]
-    return found
+        defences += [coarser_times(time, step) for step in steps]
+    return defences
 
 
 def _written(column: str, step: Step) -> str:
@@ -239,7 +239,7 @@ class DefenceComparison(ResultTable):
     @property
     def places(self) -> tuple[tuple[int, int], ...]:
         """The first and the last place that each may have: another is before it if its risk is below what is named."""
-        low, high = (np.array(ends) for ends in zip(*((one.named.low, one.risk) for one in self.rows), strict=True))
+        low, high = (np.array(ends) for ends in zip(*((row.named.low, row.risk) for row in self.rows), strict=True))
         first = 1 + (high[None, :] < low[:, None]).sum(axis=1)
         last = len(low) - (low[None, :] > high[:, None]).sum(axis=1)
         return tuple(zip(first.tolist(), last.tolist(), strict=True))
@@ -248,17 +248,17 @@ class DefenceComparison(ResultTable):
     def idle(self) -> tuple[str, ...]:
         """Names of defences that are not shown to lower what these attacks name."""
         plain = self._plain
-        return tuple(one.name for one in self.rows if one is not plain and one.named.high >= plain.named.low)
+        return tuple(row.name for row in self.rows if row is not plain and row.named.high >= plain.named.low)
 
     @property
     def doubtful(self) -> tuple[str, ...]:
         """Names of defences that are shown to lower that, but where too little was learned to say so of the risk."""
         least, idle = self._plain.named.low, {AS_THEY_ARE.name, *self.idle}
-        return tuple(one.name for one in self.rows if one.risk >= least and one.name not in idle)
+        return tuple(row.name for row in self.rows if row.risk >= least and row.name not in idle)
 
     @property
     def _plain(self) -> DefenceRisk:
-        (plain,) = (one for one in self.rows if one.name == AS_THEY_ARE.name)
+        (plain,) = (row for row in self.rows if row.name == AS_THEY_ARE.name)
         return plain
 
     @property
@@ -268,20 +268,20 @@ class DefenceComparison(ResultTable):
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows for programs, with their places."""
-        return [asdict(one) | {"places": places} for one, places in zip(self.rows, self.places, strict=True)]
+        return [asdict(row) | {"places": places} for row, places in zip(self.rows, self.places, strict=True)]
 
     def stated(self) -> list[ResultColumn]:
         """Return the columns."""
-        named = [one.named for one in self.rows]
+        named = [row.named for row in self.rows]
         spelled = [f"{rate.value:.3g} ({rate.low:.3g} to {rate.high:.3g})" for rate in named]
         numbers = {
-            "risk": ([one.risk for one in self.rows], limit),
-            "at_most": ([one.most for one in self.rows], limit),
-            "unique": ([nan if one.unique is None else one.unique for one in self.rows], _share),
-            "lost": ([one.loss for one in self.rows], _share),
+            "risk": ([row.risk for row in self.rows], limit),
+            "at_most": ([row.most for row in self.rows], limit),
+            "unique": ([nan if row.unique is None else row.unique for row in self.rows], _share),
+            "lost": ([row.loss for row in self.rows], _share),
         }
         return [
-            text_column("defence", [one.name for one in self.rows]),
+            text_column("defence", [row.name for row in self.rows]),
             text_column("named", spelled),
             *(ResultColumn(name, np.array(values), format=form) for name, (values, form) in numbers.items()),
             text_column(
@@ -294,18 +294,18 @@ class DefenceComparison(ResultTable):
 
     def plot(self) -> Any:
         """Return an Altair chart of what is named under each, from its lower limit up to the risk."""
-        rows = [(one.name, one.named.value, one.named.low, one.risk) for one in self.rows]
+        rows = [(row.name, row.named.value, row.named.low, row.risk) for row in self.rows]
         return spans_chart(rows, title="Named, from its lower limit up to the risk")
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The comparison in sentences for a report."""
-        told = "Every defence is shown to lower what these attacks name."
+        verdict = "Every defence is shown to lower what these attacks name."
         if self.idle:
-            told = f"Not shown to lower what these attacks name: {', '.join(self.idle)}."
+            verdict = f"Not shown to lower what these attacks name: {', '.join(self.idle)}."
         doubt = "Shown to lower that, but with the traces of which nothing was learned the risk may be no lower: "
         lines = [
-            told,
+            verdict,
             *([f"{doubt}{', '.join(self.doubtful)}."] if self.doubtful else []),
             "Named: of all users, by the strongest attack tried. Risk: at most so many, with the traces of which "
             "nothing was learned; of reports the bound. Another attack may name more, but none more than at most.",
@@ -357,30 +357,30 @@ def compare_defences(
         if left < 2:
             raise DataError(f"{defence.name}: at least 2 users must have an event left, got {left}; leave it out.")
         how: dict[str, Any] = {"alone": alone, "mechanism": defence.mechanism, "reports": defence.reports}
-        found = assess(after, **how, level=each, random=source)
-        rows.append(_row(defence, after, found, users, before))
-    rows.sort(key=lambda one: (one.risk, one.loss))
+        assessment = assess(after, **how, level=each, random=source)
+        rows.append(_row(defence, after, assessment, users, before))
+    rows.sort(key=lambda row: (row.risk, row.loss))
     return DefenceComparison(tuple(rows), level)
 
 
 def _row(
-    defence: Defence, after: Split, found: TraceAssessment | ReportAssessment, users: int, before: float
+    defence: Defence, after: Split, assessment: TraceAssessment | ReportAssessment, users: int, before: float
 ) -> DefenceRisk:
     """Return the risk under a defence, of so many users and bits before it."""
-    share, named = int(np.count_nonzero(after.target.lengths)) / users, found.success
-    unlearned, most, unique, bits = 0.0, found.risk, None, _bits(after.target)
-    if isinstance(found, TraceAssessment):
-        unlearned, most, unique = found.unlearned, found.unique.limit, found.unique.unique / users
+    share, named = int(np.count_nonzero(after.target.lengths)) / users, assessment.success
+    unlearned, most, unique, bits = 0.0, assessment.risk, None, _bits(after.target)
+    if isinstance(assessment, TraceAssessment):
+        unlearned, most, unique = assessment.unlearned, assessment.unique.limit, assessment.unique.unique / users
     elif defence.mechanism is not None:
         sent = after.target.first(defence.reports)
         shares = _shares(sent.events)
         bits = len(sent) * identification_bounds(defence.mechanism, len(shares), prior=shares).pie.value
     return DefenceRisk(
         defence.name,
-        found.attack,
+        assessment.attack,
         replace(named, value=named.value * share, low=named.low * share, high=named.high * share, trials=users),
         unlearned * share,
-        found.risk * share,
+        assessment.risk * share,
         most * share,
         unique,
         max(1 - bits / before, 0.0) if before else 0.0,

@@ -171,7 +171,7 @@ def _widths(span: float) -> list[str]:
     for intervals in _INTERVALS:
         least = span / intervals
         scale = 10.0 ** floor(log10(least))
-        widths.append(max(scale * next(one for one in _NICE if one * scale >= least * (1 - 1e-9)), 1e-9))
+        widths.append(max(scale * next(factor for factor in _NICE if factor * scale >= least * (1 - 1e-9)), 1e-9))
     return [f"{_spelled(wide)}-wide" for narrow, wide in pairwise(widths) if wide > narrow]
 
 
@@ -196,5 +196,5 @@ def steps_of(text: str) -> dict[str, tuple[Step, ...]]:
             raise ParameterError(
                 f"generalisations must be written as age=5-year,zip=3, each column once, got {part.strip()!r}."
             )
-        ladders[name] = tuple(Step(one.strip()) for one in steps.split("/"))
+        ladders[name] = tuple(Step(step.strip()) for step in steps.split("/"))
     return ladders

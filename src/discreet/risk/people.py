@@ -119,7 +119,7 @@ class PeopleRisk(ResultTable):
         """
         strictest = _PROSECUTOR if self.k_map is None else _JOURNALIST
         wanted = _reader(self.reported) if self.reported else strictest
-        return next(one for one in self.risks if one.attacker == wanted)
+        return next(risk for risk in self.risks if risk.attacker == wanted)
 
     @property
     def risk(self) -> float:
@@ -133,9 +133,9 @@ class PeopleRisk(ResultTable):
 
     def stated(self) -> list[ResultColumn]:
         """Return the columns: attacker, mean, worst and share above the limit; nan where there is none."""
-        mean, worst, above = np.array([one.figures for one in self.risks]).T
+        mean, worst, above = np.array([risk.figures for risk in self.risks]).T
         return [
-            text_column("attacker", [one.attacker for one in self.risks]),
+            text_column("attacker", [risk.attacker for risk in self.risks]),
             ResultColumn("mean", mean, format=_risk),
             ResultColumn("worst", worst, format=_risk),
             ResultColumn("above", above, heading=f"people above {self.limit:g}", format=_share),
@@ -197,18 +197,18 @@ class PeopleRisk(ResultTable):
     def _of_model(self) -> list[str]:
         if self.estimate is None:
             return []
-        one, level = self.estimate, f"{self.estimate.level:.0%}"
-        if one.alpha == 1:
+        model, level = self.estimate, f"{self.estimate.level:.0%}"
+        if model.alpha == 1:
             start = (
                 "No two people of the table are alike, so that no model says how large classes are in the population"
             )
             return [f"{start}: everybody counts as alone there."]
         return [
-            f"If the table is a random {one.fraction:.3g} of the population, and that is as Pitman's model says, "
-            f"the number of people of the table who are alone in it is {one.uniques.value:,.0f} ({level} limits "
-            f"{one.uniques.low:,.0f} to {one.uniques.high:,.0f}), and the mean of 1/F {one.risk.value:.4g} "
-            f"({one.risk.low:.4g} to {one.risk.high:.4g}). Limits are about chance, not about the model; the negative "
-            "binomial figures, as other tools print them, can be several times too low."
+            f"If the table is a random {model.fraction:.3g} of the population, and that is as Pitman's model says, "
+            f"the number of people of the table who are alone in it is {model.uniques.value:,.0f} ({level} limits "
+            f"{model.uniques.low:,.0f} to {model.uniques.high:,.0f}), and the mean of 1/F {model.risk.value:.4g} "
+            f"({model.risk.low:.4g} to {model.risk.high:.4g}). Limits are about chance, not about the model; the "
+            "negative binomial figures, as other tools print them, can be several times too low."
         ]
 
 
@@ -388,7 +388,7 @@ class WhatIf(ResultTable):
 
     def _shown(self) -> tuple[Cells, str]:
         rows = np.flatnonzero(self.best)
-        return rows_of([one.at(rows) for one in self.stated()]), self.sentence
+        return rows_of([column.at(rows) for column in self.stated()]), self.sentence
 
     @property
     def sentence(self) -> str:
@@ -446,10 +446,10 @@ def what_if(
             continue
         risk = people_risk(coarse, limit=limit, suppress=least, reported=reported)
         leading, lost = risk.leading, risk.suppressed / keys.people
-        kept = float(coarse.entropies().sum()) / information if information else 1.0
+        share = float(coarse.entropies().sum()) / information if information else 1.0
         merged = 1 - sum(map(len, coarse.values)) / values
         steps.append(tuple(step.text for step in chosen))
-        rows.append((risk.k, risk.uniques / risk.people, *leading.figures, kept, merged, lost))
+        rows.append((risk.k, risk.uniques / risk.people, *leading.figures, share, merged, lost))
     if not rows:
         raise DataError(f"whatever the steps, every class has fewer than {least} people, so that nobody is left.")
     names = ("k", "uniques", "mean", "worst", "above", "kept", "merged", "suppressed")
@@ -463,7 +463,7 @@ def what_if(
 
 def _undominated(costs: FloatArray) -> BoolArray:
     """Return marks of ``(d, c)`` costs that no other undercuts without exceeding, nor an earlier one equals."""
-    one, other = costs[:, :, None], costs[:, None, :]
-    as_good, better = (other <= one).all(axis=0), (other < one).any(axis=0)
+    row, rival = costs[:, :, None], costs[:, None, :]
+    as_good, better = (rival <= row).all(axis=0), (rival < row).any(axis=0)
     earlier = np.tri(costs.shape[1], k=-1, dtype=np.bool_)
     return np.asarray(~(as_good & (better | earlier)).any(axis=1), dtype=np.bool_)

@@ -56,21 +56,26 @@ class TraceStrata:
     def cells(self) -> Cells:
         """Headings and rows for people."""
         rows = [
-            [one.name, f"{one.success.trials:,}", f"{one.success.value:.2%}", f"{rate.low:.2%} to {rate.high:.2%}"]
-            for one in self.shown
-            for rate in [one.success]
+            [
+                stratum.name,
+                f"{stratum.success.trials:,}",
+                f"{stratum.success.value:.2%}",
+                f"{rate.low:.2%} to {rate.high:.2%}",
+            ]
+            for stratum in self.shown
+            for rate in [stratum.success]
         ]
         return [[self.column, "traces", "named", "interval"], *rows]
 
     @property
     def worse(self) -> tuple[TraceStratum, ...]:
         """Strata shown to be named more often than all traces together: their interval is above that of all."""
-        return tuple(one for one in self.shown if one.success.low > self.whole.high)
+        return tuple(stratum for stratum in self.shown if stratum.success.low > self.whole.high)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The strata in sentences for a report."""
-        named = ", ".join(one.name for one in self.worse)
+        named = ", ".join(stratum.name for stratum in self.worse)
         lines = [f"Shown to be named more often than all traces together, by {self.column}: {named or 'none'}."]
         if not self.worse and self.shown:
             lines[0] = f"No stratum of {self.column} is shown to be named more often than all traces together."
@@ -79,11 +84,11 @@ class TraceStrata:
         return tuple(lines)
 
 
-def trace_strata(found: TraceAssessment, column: str, values: Any) -> TraceStrata:
+def trace_strata(assessment: TraceAssessment, column: str, values: Any) -> TraceStrata:
     """Return the strata of an assessment.
 
     Args:
-        found: the assessment.
+        assessment: the assessment.
         column: its name.
         values: ``(probes,)`` values of it for the users of the traces that were attributed (`places.users`), in Arrow;
             null where it says several things of a user. More than a dozen different numbers become ten ranges.
@@ -100,7 +105,7 @@ def trace_strata(found: TraceAssessment, column: str, values: Any) -> TraceStrat
         >>> [one.name for one in found.shown], [one.name for one in found.worse]
         (['seen', 'hidden'], ['seen'])
     """
-    hits = found.places.hits()
+    hits = assessment.places.hits()
     coded = values.dictionary_encode(null_encoding="encode")
     names = [_SEVERAL if name is None else str(name) for name in coded.dictionary.to_pylist()]
     groups = np.asarray(coded.indices)
@@ -111,7 +116,7 @@ def trace_strata(found: TraceAssessment, column: str, values: Any) -> TraceStrat
         names = [f"{each.min()} to {each.max()}" for each in inside]
     sizes = np.bincount(groups, minlength=len(names))
     shown = np.flatnonzero(sizes >= FEWEST)
-    level = level_of_each(found.success.level, max(len(shown), 1))
+    level = level_of_each(assessment.success.level, max(len(shown), 1))
     rows = [TraceStratum(names[at], rate(float(hits[groups == at].sum()), int(sizes[at]), level=level)) for at in shown]
-    rows.sort(key=lambda one: -one.success.value)
-    return TraceStrata(column, tuple(rows), int(sizes[sizes < FEWEST].sum()), found.success)
+    rows.sort(key=lambda stratum: -stratum.success.value)
+    return TraceStrata(column, tuple(rows), int(sizes[sizes < FEWEST].sum()), assessment.success)

@@ -98,7 +98,7 @@ class _Said(OptionGroup):
     )
 
     @property
-    def _given(self) -> dict[str, Any]:
+    def _terms(self) -> dict[str, Any]:
         """The terms by name, with those of the file of texts in its place."""
         terms = asdict(self)
         texts = terms.pop("texts")
@@ -110,29 +110,29 @@ class _Said(OptionGroup):
         Raises:
             ParameterError: if people would not be told who asks what and how.
         """
-        terms: dict[str, Any] = {**self._given, "title": self.title or title}
-        lacking = [one for one in ("title", "purpose", "contact", "answers", "collectors") if not terms[one]]
+        terms: dict[str, Any] = {**self._terms, "title": self.title or title}
+        lacking = [term for term in ("title", "purpose", "contact", "answers", "collectors") if not terms[term]]
         if lacking:
-            options = ", ".join(f"--{one.removesuffix('s') if one == 'collectors' else one}" for one in lacking)
+            options = ", ".join(f"--{term.removesuffix('s') if term == 'collectors' else term}" for term in lacking)
             raise ParameterError(f"people must be told who asks what and how, so {options} must be given.")
         start = int(time.time()) if self.start is None else self.start
         epochs = Epochs(start, self.epoch or _DAY, self.epochs or _EPOCHS)
         plain = {
-            one: part for one, part in terms.items() if one not in {"start", "epoch", "epochs"} and part is not None
+            term: part for term, part in terms.items() if term not in {"start", "epoch", "epochs"} and part is not None
         }
         return Terms(name=name, simulated=simulated, epochs=epochs, **plain)
 
     def changes(self, before: Collection) -> dict[str, Any]:
         """Return the terms that were given, by the names that they have in `Terms`."""
         # Nothing is said by a flag that is not there; of --unlisted something is, and of a file of texts all.
-        kept = {"listed", "language", "question", "languages"}
-        terms = {one: part for one, part in self._given.items() if part or (one in kept and part is not None)}
+        emptied = {"listed", "language", "question", "languages"}
+        terms = {term: part for term, part in self._terms.items() if part or (term in emptied and part is not None)}
         parts = {
             "start": terms.pop("start", None),
             "seconds": terms.pop("epoch", None),
             "count": terms.pop("epochs", None),
         }
-        changed: dict[str, Any] = {one: part for one, part in parts.items() if part is not None}
+        changed: dict[str, Any] = {term: part for term, part in parts.items() if part is not None}
         return {**terms, "epochs": replace(before.epochs, **changed)} if changed else terms
 
 
@@ -206,15 +206,15 @@ def key(action: str, file: Path) -> None:
 @click.option("--simulated", is_flag=True, help="For a simulation alone: devices of people refuse it.")
 @_Signing.options
 @allow_outside
-def sign(plan: Path, said: _Said, by: _Signing, *, name: str, simulated: bool) -> None:
+def sign(plan: Path, stated: _Said, by: _Signing, *, name: str, simulated: bool) -> None:
     """Sign PLAN with its terms, and print what people will read.
 
     Refused: a plan that protects nobody or breaks its promise, a lifetime below epsilon, epochs of less than a minute,
     more than 8 nats in all unless --lifetime names them, and permanent answers that are as good as names.
     """
     document = load_plan(plan)
-    made = said.first(document.document.title, name, simulated=simulated)
-    by.write(signing.sign(document, made, by.private))
+    first = stated.first(document.document.title, name, simulated=simulated)
+    by.write(signing.sign(document, first, by.private))
 
 
 @collection.command()
@@ -226,8 +226,8 @@ def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
 
     Without --trust the keys that the file itself names are taken, which proves nothing of who signed.
     """
-    found = opened_file(file, trust)
-    _show_collection(found, trusted=bool(trust), language=language)
+    collection = opened_file(file, trust)
+    _show_collection(collection, trusted=bool(trust), language=language)
 
 
 @collection.command()
@@ -237,14 +237,14 @@ def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
 @_TRUST
 @_Signing.options
 @allow_outside
-def renew(file: Path, said: _Said, by: _Signing, *, plan: Path | None, trust: tuple[bytes, ...]) -> None:
+def renew(file: Path, stated: _Said, by: _Signing, *, plan: Path | None, trust: tuple[bytes, ...]) -> None:
     """Sign the next version of the collection in FILE, with other terms where they are given.
 
     What people have spent under the name stays spent.
     """
     before = opened_file(file, (*trust, *by.public), is_known=True)
     another = None if plan is None else load_plan(plan)
-    renewed = signing.renew(before.envelope, by.private, trust=trust, plan=another, **said.changes(before))
+    renewed = signing.renew(before.envelope, by.private, trust=trust, plan=another, **stated.changes(before))
     by.write(renewed)
 
 
@@ -286,10 +286,10 @@ def attest(
 
     if _is_collection(plan):
         refuse_idle(["allow_outside"], "a collection names no files")
-        found = opened_file(plan, trust)
-        keys = [spelled_key(key) for key in signers(found.envelope) if key in trust or not trust]
+        collection = opened_file(plan, trust)
+        keys = [spelled_key(key) for key in signers(collection.envelope) if key in trust or not trust]
         known = "trusted by whoever made this page" if trust else "whose keys these are was not checked"
-        attested = Attestation(signing.plan_of(found), found, tuple(keys), known, users=users)
+        attested = Attestation(signing.plan_of(collection), collection, tuple(keys), known, users=users)
     else:
         refuse_idle(["trust"], "a plan is not signed")
         attested = Attestation(load_plan(plan), users=users)
@@ -330,7 +330,7 @@ def _show_collection(
     collection: Collection, *, trusted: bool, output: Path | None = None, language: str = BASE
 ) -> None:
     read = notice(collection, language)
-    keys = [spelled_key(one) for one in signers(collection.envelope)]
+    keys = [spelled_key(key) for key in signers(collection.envelope)]
     names = ("name", "version", "state", "listed", "answers", "epsilon", "lifetime", "fingerprint")
     facts: dict[str, Any] = {name: getattr(collection, name) for name in names} | {
         "id": collection.id.hex(),

@@ -227,8 +227,8 @@ def estimate(
         with file_notes() as notes:
             data, left_out = _read(engine, mechanism, read.sources(sources, partial(progress, "reading")), how)
         result, tagged = _estimated(document, data, known, how.asked(progress))
-        said = _said(replace(publishing, sources=sources), data, result, left_out)
-        result = replace(result, publication=said.alone)
+        statement = _statement(replace(publishing, sources=sources), data, result, left_out)
+        result = replace(result, publication=statement.alone)
     limits = shown.level, shown.simultaneous
     write_results(
         out.output,
@@ -244,23 +244,23 @@ def estimate(
     def record() -> dict[str, Any]:
         facts = _at(partial(estimate_facts, result), *limits)()
         bots = {} if tagged is None else _bots(tagged)
-        return {**facts, **said.record(), **bots, **{name: fact for name, fact in reading.items() if fact}}
+        return {**facts, **statement.record(), **bots, **{name: fact for name, fact in reading.items() if fact}}
 
     parts = chain(
         _parts(result, document, shown),
-        said.closing(notes, left_out_sentences(left_out)),
+        statement.closing(notes, left_out_sentences(left_out)),
         () if tagged is None else _bot_parts(tagged, shown.largest),
         written(out.output, out.plot, out.tally_file),
     )
     show(record, parts)
 
 
-def _at(made: Callable[..., Any], level: float | None, simultaneous: bool) -> Callable[[], Any]:
+def _at(method: Callable[..., Any], level: float | None, simultaneous: bool) -> Callable[[], Any]:
     """Return a function of no more than what is asked of intervals."""
-    return partial(made, level, simultaneous=simultaneous)
+    return partial(method, level, simultaneous=simultaneous)
 
 
-def _said(publishing: Publishing, data: Data, result: Estimate, left_out: Mapping[str, int]) -> Statement:
+def _statement(publishing: Publishing, data: Data, result: Estimate, left_out: Mapping[str, int]) -> Statement:
     """Return the statement on an estimate, by the batches that its tally knows of."""
     tally = data if isinstance(data, Tally) else None
     forgotten = tally is not None and tally.rest is None
@@ -304,7 +304,7 @@ def _parts(result: Estimate, plan: Plan, shown: Showing) -> Iterator[str | Table
     codes = result.chosen(max(shown.largest, 1))
     columns = result.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
     names = text_column("value", result.domain.names(codes))
-    headings, *cells = rows_of([names, *(one.at(codes) for one in columns)], "page")
+    headings, *cells = rows_of([names, *(column.at(codes) for column in columns)], "page")
     title = f"{len(codes)} largest of {result.domain.size} values; {result.n:,} reports, method {result.method}"
     yield Table(title, headings, cells, left=2)
     yield from filter(
@@ -320,31 +320,31 @@ def _parts(result: Estimate, plan: Plan, shown: Showing) -> Iterator[str | Table
     yield str(plan.maker.guarantee)
 
 
-def backgrounds(plan: Plan, given: tuple[str, ...]) -> Any:
+def backgrounds(plan: Plan, texts: tuple[str, ...]) -> Any:
     """Return the backgrounds of ``--background``, as `estimate_personalized` takes them."""
     if not plan.is_personalized:
-        if given:
+        if texts:
             raise ParameterError("--background is for personalized plans; this one has no tags and no cells.")
         return None
-    if len(given) == 1 and given[0] in (DROP, IN_CLEAR):
-        return given[0]
+    if len(texts) == 1 and texts[0] in (DROP, IN_CLEAR):
+        return texts[0]
     known: dict[str, Any] = {}
-    for one in given:
-        tag, what = _tag_and_rest(plan.personalized(), one)
+    for text in texts:
+        tag, what = _tag_and_rest(plan.personalized(), text)
         if tag in known:
             raise ParameterError(f"--background must be given once for a tag, got {tag!r} again.")
         known[tag] = what if what in (DROP, IN_CLEAR) else read_distribution(what, plan.domain)
     return known
 
 
-def _tag_and_rest(personalized: Personalized, given: str) -> tuple[str, str]:
+def _tag_and_rest(personalized: Personalized, text: str) -> tuple[str, str]:
     # The longest: a tag may hold an equals sign.
-    fitting = [tag for tag in personalized.tags if given.startswith(f"{tag}=")]
+    fitting = [tag for tag in personalized.tags if text.startswith(f"{tag}=")]
     if not fitting:
         tags = ", ".join(personalized.tags[:10])
-        raise ParameterError(f"--background must be TAG=FILE with a tag of the plan, such as {tags}; got {given!r}.")
+        raise ParameterError(f"--background must be TAG=FILE with a tag of the plan, such as {tags}; got {text!r}.")
     tag = max(fitting, key=len)
-    return tag, given[len(tag) + 1 :]
+    return tag, text[len(tag) + 1 :]
 
 
 def _bots(tagged: TagEstimate) -> dict[str, Any]:
@@ -383,12 +383,12 @@ def _estimate_groups(
         # People in one cell weigh alike.
         cells, beside = weighed_cells([weights, *([] if groups is None else groups.columns)])
         known = (*known, grouping.weights or "")
-    said = publishing.of(cells, "these estimates", simulated=result.overall.simulated, beside=beside, known=known)
-    record = partial(_groups_record, result, shown, said, notes)
+    statement = publishing.of(cells, "these estimates", simulated=result.overall.simulated, beside=beside, known=known)
+    record = partial(_groups_record, result, shown, statement, notes)
     table = partial(result.to_arrow, shown.level, simultaneous=shown.simultaneous)
     picture = save_picture(partial(result.plot, shown.level))
     write_results(out.output, save_table(table, record), {out.plot: picture}, force=out.force)
-    parts = chain(_groups_parts(result, shown), said.closing(notes), written(out.output, out.plot))
+    parts = chain(_groups_parts(result, shown), statement.closing(notes), written(out.output, out.plot))
     show(record, parts)
 
 
@@ -414,21 +414,23 @@ def _read_groups(engine: Engine, publishing: Publishing, how: _How, grouping: _G
     return evidence, groups, None if grouping.weights is None else public[grouping.weights]
 
 
-def _groups_record(estimates: GroupedEstimate, shown: Showing, said: Statement, notes: Sequence[str]) -> dict[str, Any]:
+def _groups_record(
+    estimates: GroupedEstimate, shown: Showing, statement: Statement, notes: Sequence[str]
+) -> dict[str, Any]:
     """Return the estimates ready for JSON: ``groups`` has an object for each, ``overall`` is that of everybody."""
     names, facts = (
         estimates.names or ("group",),
         partial(estimate_facts, level=shown.level, simultaneous=shown.simultaneous),
     )
     groups = []
-    for label, one in estimates.items():
+    for label, group in estimates.items():
         labels = label if isinstance(label, tuple) else (label,)
         # Of two digits of n, so that many groups are alike.
-        person = replace(said.alone, batches=(two_digits(one.n),), remarks=()).figures()
-        groups.append({**dict(zip(names, labels, strict=True)), "publication": person, **facts(one)})
+        person = replace(statement.alone, batches=(two_digits(group.n),), remarks=()).figures()
+        groups.append({**dict(zip(names, labels, strict=True)), "publication": person, **facts(group)})
     left_out = {"groups": estimates.left_out[0], "reports": estimates.left_out[1]}
     more = {"minimum": estimates.minimum, "left_out": left_out, "notes": notes}
-    return {"groups": groups, "overall": facts(estimates.overall), **said.record(), **more}
+    return {"groups": groups, "overall": facts(estimates.overall), **statement.record(), **more}
 
 
 def _groups_parts(estimates: GroupedEstimate, shown: Showing) -> Iterator[str | Table]:
@@ -437,11 +439,11 @@ def _groups_parts(estimates: GroupedEstimate, shown: Showing) -> Iterator[str | 
     # Without columns of groups, everybody is the only one.
     chosen, cells = set(estimates.largest(_GROUPS_SHOWN)) if estimates.names else set(), []
     groups = [(label, estimates[label]) for label in estimates if label in chosen]
-    for label, one in [*groups, ("everybody", everybody)]:
-        columns = one.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
+    for label, group in [*groups, ("everybody", everybody)]:
+        columns = group.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
         names = text_column("value", estimates.domain.names(codes))
         headings, *rows = rows_of([names, *(each.at(codes) for each in columns)], "groups")
-        cells += [[spelled_group(label), f"{one.n:,}", *row] for row in rows]
+        cells += [[spelled_group(label), f"{group.n:,}", *row] for row in rows]
     title = f"{len(codes)} of {estimates.domain.size} values; method {next(iter(estimates.values())).method}"
     title = f"{len(estimates)} groups, {title}" if groups else title
     yield Table(title, ["group", "reports", *headings], cells, left=3)

@@ -58,7 +58,7 @@ _NAMING = ("rule", "named", "precision", "recall", "false")
 _FACTS = (
     Fact("attack", "attack"),
     Fact("known", "known"),
-    Fact("traces", lambda found: found.inside + found.outside),
+    Fact("traces", lambda linkage: linkage.inside + linkage.outside),
     Fact("traces_of_known_users", "inside"),
     Fact("risk", "risk"),
     Fact("success", "recall"),
@@ -71,14 +71,14 @@ _FACTS = (
 )
 
 
-def linkage_record(found: Linkage, split: Split) -> dict[str, Any]:
+def linkage_record(linkage: Linkage, split: Split) -> dict[str, Any]:
     """Return the figures of a linkage, for programs."""
     left_out = {"rows_left_out": split.target.left_out, "known_rows_left_out": split.training.left_out}
-    record: dict[str, Any] = built_ins({**record_of(found, _FACTS), **left_out})
+    record: dict[str, Any] = built_ins({**record_of(linkage, _FACTS), **left_out})
     return record
 
 
-def linkage_parts(found: Linkage, split: Split) -> list[str | Table]:
+def linkage_parts(linkage: Linkage, split: Split) -> list[str | Table]:
     """Return the table of outcomes and the sentences."""
     sides = (("release", split.target.left_out), ("known table", split.training.left_out))
     left_out = [
@@ -86,20 +86,20 @@ def linkage_parts(found: Linkage, split: Split) -> list[str | Table]:
         for side, rows in sides
         if rows
     ]
-    headings, *cells = found.cells
-    return [*left_out, Table(found.heading, headings, cells), *found.sentences]
+    headings, *cells = linkage.cells
+    return [*left_out, Table(linkage.heading, headings, cells), *linkage.sentences]
 
 
-def gate_linkage(found: Linkage, fail_above: float | None) -> None:
+def gate_linkage(linkage: Linkage, fail_above: float | None) -> None:
     """Exit with 1 if the identification risk of a user who is in both tables may be above the limit."""
-    if fail_above is None or found.risk <= fail_above:
+    if fail_above is None or linkage.risk <= fail_above:
         return
     asked = "what no attack exceeds"
-    if found.bound is None:
-        nothing = f", and the {found.unlearned:.2%} of which nothing was learned" if found.unlearned else ""
+    if linkage.bound is None:
+        nothing = f", and the {linkage.unlearned:.2%} of which nothing was learned" if linkage.unlearned else ""
         asked = f"upper limit of what is named right if all traces are named{nothing}"
     click.echo(
-        f"The identification risk of users in both tables, {found.risk:.4g} ({asked}), is above {fail_above:g}.",
+        f"The identification risk of users in both tables, {linkage.risk:.4g} ({asked}), is above {fail_above:g}.",
         err=True,
     )
     raise click.exceptions.Exit(1)

@@ -94,7 +94,7 @@ def _read(table: str | Path, names: Sequence[str]) -> Any:
     parts = {file: read_columns(file, lambda _: dict.fromkeys(names, ANYTHING), names) for file in table_files(table)}
     first, *others = parts
     for name, file in product(names, others):
-        kinds = [parts[one][name].type for one in (file, first)]
+        kinds = [parts[source][name].type for source in (file, first)]
         here, there = map(noun_of, kinds)
         if here != there and pa.null() not in kinds:
             raise DataError(
@@ -172,6 +172,10 @@ def _ways(keys: PeopleTable, steps: dict[str, tuple[Step, ...]], asked: dict[str
 
 def _show_ways(ways: WhatIf) -> None:
     rows = ways.best.nonzero()[0]
-    headings, *cells = rows_of([one.at(rows) for one in ways.stated()])
-    record = {"names": ways.names, **{one.name: one.values for one in ways.stated()}, "in_words": ways.sentence}
+    headings, *cells = rows_of([column.at(rows) for column in ways.stated()])
+    record = {
+        "names": ways.names,
+        **{column.name: column.values for column in ways.stated()},
+        "in_words": ways.sentence,
+    }
     show(record, [Table(ways.heading, headings, cells, len(ways.names)), ways.sentence])

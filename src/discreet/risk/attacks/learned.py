@@ -140,7 +140,7 @@ class Pairs:
             asked.unit(rarity[asked.keys] * asked.counts),
         ]
         sides = (asked, of_trace), (known, of_user)
-        rows = [(one.offsets, one.keys, np.stack(weights, axis=1).astype(np.float32)) for one, weights in sides]
+        rows = [(side.offsets, side.keys, np.stack(weights, axis=1).astype(np.float32)) for side, weights in sides]
         return rows[0], rows[1]
 
     def _step_rows(self) -> tuple[Any, Any, int]:
@@ -178,13 +178,13 @@ class Pairs:
         most = min(_LISTED if n <= DENSE_USERS else _LISTED_OF_MANY, n)
         index: Any = invert(self.training.event_count, [(offsets, keys, weights[:, 0])], np.float32)
         starts, asked, counts = self._rows[0]
-        found = nearest(index, (starts, asked, counts[:, 0].copy()), n, most, _BUDGET)
+        candidates = nearest(index, (starts, asked, counts[:, 0].copy()), n, most, _BUDGET)
         if self._profiles is not None:
-            found = np.concatenate([found, _most_alike(self, self._profiles, min(_ALIKE, n))], axis=1)
-        found.sort(axis=1)
-        found[:, :-1][found[:, 1:] == found[:, :-1]] = -1
-        found.sort(axis=1)
-        return found
+            candidates = np.concatenate([candidates, _most_alike(self, self._profiles, min(_ALIKE, n))], axis=1)
+        candidates.sort(axis=1)
+        candidates[:, :-1][candidates[:, 1:] == candidates[:, :-1]] = -1
+        candidates.sort(axis=1)
+        return candidates
 
     def alternatives(self, lists: AnyArray, start: int = 0) -> tuple[FloatArray, FloatArray]:
         """Return the features of all alternatives of some probes, and the logarithms of how many users each stands for.
@@ -223,9 +223,9 @@ class Pairs:
         return features
 
 
-def _cut(rows: Any, kept: slice) -> Any:
+def _cut(rows: Any, part: slice) -> Any:
     offsets, keys, weights = rows
-    offsets = offsets[kept.start : kept.stop + 1]
+    offsets = offsets[part.start : part.stop + 1]
     inside = slice(offsets[0], offsets[-1])
     return offsets - offsets[0], keys[inside], weights[inside]
 
@@ -323,9 +323,9 @@ class Logit:
         lists = pairs.lists()
         features, offsets = pairs.alternatives(lists)
         listed = lists == chosen[:, None]
-        own = np.where(listed.any(axis=1), listed.argmax(axis=1), lists.shape[1])
+        places = np.where(listed.any(axis=1), listed.argmax(axis=1), lists.shape[1])
         scale = np.maximum(features[np.isfinite(offsets)].std(axis=0, dtype=np.float64), 1e-3)
-        return cls(_fitted((features / scale).astype(np.float32), offsets, own, before * scale) / scale)
+        return cls(_fitted((features / scale).astype(np.float32), offsets, places, before * scale) / scale)
 
     def posterior(self, pairs: Pairs) -> "Posterior":
         """Return the probabilities of all users to be the one of each trace."""
@@ -349,14 +349,14 @@ def _log_shares(worth: FloatArray) -> FloatArray:
     return shares
 
 
-def _fitted(features: FloatArray, offsets: FloatArray, own: IntArray, before: FloatArray) -> FloatArray:
+def _fitted(features: FloatArray, offsets: FloatArray, places: IntArray, before: FloatArray) -> FloatArray:
     """Return the weights of the largest likelihood, with a small ridge around those of before, by Newton's method."""
-    weights, rows, size = before, np.arange(len(own)), len(before)
-    flat, chosen = features.reshape(-1, size), features[rows, own]
+    weights, rows, size = before, np.arange(len(places)), len(before)
+    flat, chosen = features.reshape(-1, size), features[rows, places]
 
     def value(weights: FloatArray) -> tuple[float, FloatArray]:
         logs = _log_shares(features @ weights + offsets)
-        return float(logs[rows, own].sum()) - _PRECISION / 2 * float((weights - before) @ (weights - before)), logs
+        return float(logs[rows, places].sum()) - _PRECISION / 2 * float((weights - before) @ (weights - before)), logs
 
     best, logs = value(weights)
     for _ in range(_STEPS):
@@ -369,7 +369,7 @@ def _fitted(features: FloatArray, offsets: FloatArray, own: IntArray, before: Fl
         while after < best and length > _LEAST_STEP:
             length /= 2
             after, others = value(weights + length * step)
-        if after <= best + _LEAST_STEP * len(own):
+        if after <= best + _LEAST_STEP * len(places):
             break
         weights, best, logs = weights + length * step, after, others
     return weights
@@ -403,8 +403,8 @@ class Posterior:
     @property
     def own(self) -> FloatArray:
         """``(m,)`` logarithms of the probabilities of the right users."""
-        own = self.logs[np.arange(len(self.users)), self._listed.argmax(axis=1)]
-        return np.where(self._listed.any(axis=1), own, self.rest + self.common[self.users])
+        logs = self.logs[np.arange(len(self.users)), self._listed.argmax(axis=1)]
+        return np.where(self._listed.any(axis=1), logs, self.rest + self.common[self.users])
 
     @property
     def margins(self) -> FloatArray:
@@ -415,10 +415,10 @@ class Posterior:
         place[order] = np.arange(n)
         # The best user who is neither listed nor the right one has the first place that none of these has.
         nobody = n + self.lists.shape[1] + 1
-        taken = np.where(self.lists >= 0, place[self.lists], nobody)
-        own = np.where(listed, nobody, place[self.users])
-        taken = np.sort(np.column_stack([taken, own, np.full(len(own), nobody)]), axis=1)
-        first = (taken != np.arange(taken.shape[1])).argmax(axis=1)
+        occupied = np.where(self.lists >= 0, place[self.lists], nobody)
+        right = np.where(listed, nobody, place[self.users])
+        occupied = np.sort(np.column_stack([occupied, right, np.full(len(right), nobody)]), axis=1)
+        first = (occupied != np.arange(occupied.shape[1])).argmax(axis=1)
         unlisted = self.rest + np.append(self.common[order], -np.inf)[first]
         others = np.where((self.lists >= 0) & ~self._listed, self.logs, -np.inf).max(axis=1)
         margins: FloatArray = self.own - np.maximum(others, unlisted)
@@ -428,29 +428,29 @@ class Posterior:
         """Return the ranks of the right users."""
         units, rest, common = (_in_units(logs) for logs in (self.logs, self.rest, self.common))
         listed, others = self._listed, (self.lists >= 0) & ~self._listed
-        own = np.where(listed.any(axis=1), _in_units(self.own), rest + common[self.users])
-        ascending, gap = np.sort(common), own - rest
+        right = np.where(listed.any(axis=1), _in_units(self.own), rest + common[self.users])
+        ascending, gap = np.sort(common), right - rest
         # All users but those who are listed, and oneself.
         above, upto = (len(common) - np.searchsorted(ascending, gap, side) for side in ("right", "left"))
         above -= np.where(self.lists >= 0, common[self.lists] > gap[:, None], False).sum(axis=1)
         same = upto - (len(common) - np.searchsorted(ascending, gap, "right"))
         same -= np.where(self.lists >= 0, common[self.lists] == gap[:, None], False).sum(axis=1)
-        above += ((units > own[:, None]) & others).sum(axis=1)
-        same += ((units == own[:, None]) & others).sum(axis=1) + listed.any(axis=1)
+        above += ((units > right[:, None]) & others).sum(axis=1)
+        same += ((units == right[:, None]) & others).sum(axis=1) + listed.any(axis=1)
         return Ranks(above, same, self.users, len(common))
 
     def scores(self) -> Scores:
         """Return the logarithms as scores, in units; users who are not listed tie."""
         even = replace(self, common=np.zeros(len(self.common)))
-        units, rest, own = (_in_units(logs) for logs in (self.logs, self.rest, even.own))
+        units, rest, right = (_in_units(logs) for logs in (self.logs, self.rest, even.own))
         others = (self.lists >= 0) & ~self._listed
         unlisted = len(self.common) - 1 - others.sum(axis=1)
-        thresholds = np.unique(own)
+        thresholds = np.unique(right)
         counts = np.zeros(2 * len(thresholds) + 1, np.int64)
         for scores, weights in ((units[others], None), (rest, unlisted)):
             places = np.searchsorted(thresholds, scores, "left") + np.searchsorted(thresholds, scores, "right")
             counts += np.bincount(places, weights, len(counts)).astype(np.int64)
-        return Scores(own, thresholds, *folded(counts), places=even.ranks(), unit=UNIT)
+        return Scores(right, thresholds, *folded(counts), places=even.ranks(), unit=UNIT)
 
     def jointly(self) -> Self:
         """Return the probabilities if every user has one trace at most: rows and columns scaled (Sinkhorn).

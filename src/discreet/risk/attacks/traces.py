@@ -318,9 +318,9 @@ class Attacker:
 
     def by_learning(self) -> Naming:
         """Attack each trace by the posterior."""
-        own, scores = self.posterior.own, self.posterior.scores()
-        blind = self.posterior.strangers & (own <= -np.log(scores.ranks.candidates))
-        return Naming(scores, scores.ranks, blind, own, self.posterior.margins, np.exp(own))
+        right, scores = self.posterior.own, self.posterior.scores()
+        blind = self.posterior.strangers & (right <= -np.log(scores.ranks.candidates))
+        return Naming(scores, scores.ranks, blind, right, self.posterior.margins, np.exp(right))
 
     def of_all_at_once(self) -> Naming:
         """Attack all traces together, where every user has one at most."""
@@ -408,7 +408,7 @@ def strongest(
     attacker, each = Attacker(split, checked_source(random)), level_of_each(level, len(names))
     outcomes = [(name, ATTACKS[name].outcome(attacker)) for name in names]
     # Sorting keeps the order of equals.
-    outcomes.sort(key=lambda one: -float(one[1].ranks.hits().mean()))
+    outcomes.sort(key=lambda outcome: -float(outcome[1].ranks.hits().mean()))
     blind, probes = (
         np.logical_and.reduce([outcome.blind for _, outcome in outcomes]),
         np.flatnonzero(split.target.lengths),
