@@ -32,6 +32,7 @@ VERBS = [
     "regress",
     "stamp",
     "seal",
+    "tally",
     "manifest",
     "init",
     "verify",

@@ -82,9 +82,9 @@ def scripts() -> Path | None:
 class _Scripts(StaticFiles):
     """Files that browsers take for what they are said to be."""
 
-    def file_response(self, *given: Any, **named: Any) -> Response:
+    def file_response(self, *args: Any, **named: Any) -> Response:
         """Return a file."""
-        response = super().file_response(*given, **named)
+        response = super().file_response(*args, **named)
         response.headers["x-content-type-options"] = "nosniff"
         return response
 
@@ -121,11 +121,11 @@ def analyst_headers(*, tls: bool) -> dict[str, str]:
     Args:
         tls: whether this server ends TLS, so that browsers shall come by no other way.
     """
-    own = ("style-src", "script-src", "connect-src", "form-action")
+    directives = ("style-src", "script-src", "connect-src", "form-action")
     safe = {"strict-transport-security": "max-age=63072000"} if tls else {}
     # With "no-referrer" browsers would not say the origin of a form either.
-    kept = {"referrer-policy": "same-origin", "cache-control": "no-store"}
-    return {**_headers({**dict.fromkeys(own, "'self'"), "img-src": "'self' data:"}), **kept, **safe}
+    caching = {"referrer-policy": "same-origin", "cache-control": "no-store"}
+    return {**_headers({**dict.fromkeys(directives, "'self'"), "img-src": "'self' data:"}), **caching, **safe}
 
 
 def _headers(sources: Mapping[str, str], permissions: str = "") -> dict[str, str]:
@@ -136,7 +136,7 @@ def _headers(sources: Mapping[str, str], permissions: str = "") -> dict[str, str
         policy.setdefault(name, none)
     return {
         "content-type": "text/html; charset=utf-8",
-        "content-security-policy": "; ".join(f"{name} {said}" for name, said in policy.items()),
+        "content-security-policy": "; ".join(f"{name} {origins}" for name, origins in policy.items()),
         **({"permissions-policy": permissions} if permissions else {}),
         "cross-origin-opener-policy": "same-origin",
         "referrer-policy": "no-referrer",
@@ -190,7 +190,7 @@ def for_people(accept: str) -> bool:
     """Return true if a page is accepted, as browsers say; programs that say nothing take JSON."""
     for kind in accept.split(","):
         name, *parameters = [part.strip().lower() for part in kind.split(";")]
-        if name == "text/html" and not any(one.replace(" ", "") in {"q=0", "q=0.0", "q=0.00"} for one in parameters):
+        if name == "text/html" and not any(part.replace(" ", "") in {"q=0", "q=0.0", "q=0.00"} for part in parameters):
             return True
     return False
 
@@ -259,8 +259,8 @@ def _refused(request: Request, refusal: Refusal) -> Response:
     return Response(refusal.body, refusal.status, {**headers, **_OPEN, **_PRIVATE, **_SAFE})
 
 
-def _json(said: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    return Response(json.dumps(said), status, {**_SAFE, **(headers or _PRIVATE)}, "application/json")
+def _json(content: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(json.dumps(content), status, {**_SAFE, **(headers or _PRIVATE)}, "application/json")
 
 
 class _Endpoints:
@@ -273,8 +273,8 @@ class _Endpoints:
         """Return the front page, what this is and what it lists: HTML for people, JSON for programs."""
         if for_people(request.headers.get("accept", "")):
             return Response(front_page([entry.collection for entry in self._listed()]), headers=front_headers())
-        said = {"about": ABOUT, "collections": self._facts()}
-        return _json(said, headers={**_OPEN, **_CACHED, **VARY})
+        facts = {"about": ABOUT, "collections": self._facts()}
+        return _json(facts, headers={**_OPEN, **_CACHED, **VARY})
 
     def collections(self, _: Request) -> Response:
         """List the open collections that their authors mark as public."""
@@ -301,7 +301,7 @@ class _Endpoints:
         entry = self._entry(request)
         tag = f'"{entry.row.id.hex()}"'
         headers = {"etag": tag, **_OPEN, **_CACHED, **_SAFE}
-        if tag in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
+        if tag in [part.strip() for part in request.headers.get("if-none-match", "").split(",")]:
             return Response(status_code=304, headers=headers)
         return Response(entry.row.envelope, headers=headers, media_type=COLLECTION_TYPE)
 
@@ -342,10 +342,10 @@ class _Endpoints:
             with turns:
                 return attestation_of(entry)
 
-        found, page, headers = await self._of.releases.aside(attested)
+        attestation, page, headers = await self._of.releases.aside(attested)
         if for_people(request.headers.get("accept", "")):
             return Response(page, headers=headers)
-        return _json(found.to_dict(), headers={**_OPEN, **_CACHED, **VARY})
+        return _json(attestation.to_dict(), headers={**_OPEN, **_CACHED, **VARY})
 
     async def estimates(self, request: Request) -> Response:
         """Return the estimate of some epochs, made beside the pool of all other pages."""
@@ -394,8 +394,8 @@ class _Endpoints:
         """
         if self._of.demo:
             return "demo"
-        given = request.headers.getlist("authorization")
-        scheme, _, token = (given[0] if len(given) == 1 else "").partition(" ")
+        values = request.headers.getlist("authorization")
+        scheme, _, token = (values[0] if len(values) == 1 else "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise Refused(_NONE)
         try:
@@ -483,7 +483,7 @@ class Housekeeper(threading.Thread):
             for entry in entries
             for batch in due_batches(keeper, entry)
         ]
-        due.sort(key=lambda one: one[0])
+        due.sort(key=lambda job: job[0])
         self.oldest_unsealed = max(0.0, keeper.clock.now() - due[0][0]) if due else 0.0
         # Whoever holds it, a verb or another collector, seals or deletes itself, or must find things as they are.
         if not keeper.upkeep.acquire(blocking=False):

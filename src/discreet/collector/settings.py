@@ -160,13 +160,13 @@ def load_settings(
     Raises:
         ParameterError: if there is no such file, a setting is unknown, or one cannot be used; it names the place.
     """
-    said = _from_file(path)
+    table = _from_file(path)
     try:
         # Judged first, so that text is taken for a number from the environment only.
-        msgspec.convert(said, Settings)
-        said = _merged(said, _from_environment(environment))
-        said = _merged(said, {name: flag for name, flag in (flags or {}).items() if flag is not None})
-        return msgspec.convert(said, Settings, strict=False)
+        msgspec.convert(table, Settings)
+        table = _merged(table, _from_environment(environment))
+        table = _merged(table, {name: flag for name, flag in (flags or {}).items() if flag is not None})
+        return msgspec.convert(table, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise ParameterError(f"the collector's settings cannot be used: {error}.") from None
 
@@ -183,24 +183,24 @@ def _from_file(path: Path | None) -> dict[str, Any]:
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    said: dict[str, Any] = {}
+    table: dict[str, Any] = {}
     for variable, text in environment.items():
         if not variable.startswith(_PREFIX):
             continue
         name, _, inner = variable.removeprefix(_PREFIX).lower().partition(_SEPARATOR)
         if name not in Settings.__struct_fields__:
             raise ParameterError(f"{variable} is no setting{meant(name, list(Settings.__struct_fields__))}.")
-        given: Any = [one.strip() for one in text.split(",") if one.strip()] if name == "trust" else text
-        parts = said.setdefault(name, {}) if inner else said
-        if not isinstance(parts, dict) or (name in said and not inner):
+        part: Any = [key.strip() for key in text.split(",") if key.strip()] if name == "trust" else text
+        parts = table.setdefault(name, {}) if inner else table
+        if not isinstance(parts, dict) or (name in table and not inner):
             raise ParameterError(f"{variable} is set beside {_PREFIX}{name.upper()}; set the whole or its parts.")
-        parts[inner or name] = given
-    return said
+        parts[inner or name] = part
+    return table
 
 
 def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(under)
-    for name, said in over.items():
+    for name, part in over.items():
         before = merged.get(name)
-        merged[name] = {**before, **said} if isinstance(before, dict) and isinstance(said, dict) else said
+        merged[name] = {**before, **part} if isinstance(before, dict) and isinstance(part, dict) else part
     return merged

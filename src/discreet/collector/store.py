@@ -207,10 +207,10 @@ class Store(ABC):
         """Write within the body: all of it, on disk at the end, or nothing."""
 
     @abstractmethod
-    def _rows(self, text: str, *given: Any) -> list[Any]: ...
+    def _rows(self, text: str, *values: Any) -> list[Any]: ...
 
     @abstractmethod
-    def _write(self, text: str, *given: Any) -> int: ...
+    def _write(self, text: str, *values: Any) -> int: ...
 
     def revision(self) -> int:
         """Return a number that changes with collections, closed epochs and tokens, where others may change them."""
@@ -398,13 +398,13 @@ class SqliteStore(Store):
                         self._connection.execute("ROLLBACK")
                 raise
 
-    def _rows(self, text: str, *given: Any) -> list[Any]:
+    def _rows(self, text: str, *values: Any) -> list[Any]:
         with self._lock, told("read"):
-            return self._connection.execute(text, given).fetchall()
+            return self._connection.execute(text, values).fetchall()
 
-    def _write(self, text: str, *given: Any) -> int:
+    def _write(self, text: str, *values: Any) -> int:
         with told("written to"):
-            return self._connection.execute(text, given).rowcount
+            return self._connection.execute(text, values).rowcount
 
     def copy(self, target: Path) -> None:
         """Copy everything into a new file, as it is now."""
@@ -419,8 +419,8 @@ class SqliteStore(Store):
         return [*([] if sound else ["the database is damaged (integrity_check)"]), *super().flaws()]
 
     def _lacking_triggers(self) -> int:
-        kept = self._rows("SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
-        return 2 - int(kept[0][0])
+        rows = self._rows("SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
+        return 2 - int(rows[0][0])
 
 
 @contextmanager

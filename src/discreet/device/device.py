@@ -226,10 +226,10 @@ class Device:
         """
         if self._log is None and proof is not None:
             raise ParameterError("a proof is checked under the key of a public log; make the device with log=KEY.")
-        id_, said = read_document(envelope, self._trust)
+        id_, fields = read_document(envelope, self._trust)
         with self._memory.transaction() as database:
-            refuse_old(database, said["name"], said["version"], id_)
-        collection = promised(id_, said, envelope)
+            refuse_old(database, fields["name"], fields["version"], id_)
+        collection = promised(id_, fields, envelope)
         if collection.state == OPEN:
             refuse_unaffordable(collection, self._limits, simulated=self._simulated)
         collection.check_plan()
@@ -351,10 +351,10 @@ class Device:
             return self._collections[collection.id]
         with self._memory.transaction() as database:
             row = one_row(database, "SELECT envelope FROM names WHERE id = ?", collection.id)
-        kept = collection.envelope if row is None else row["envelope"]
-        if kept is None:
+        envelope = collection.envelope if row is None else row["envelope"]
+        if envelope is None:
             raise ParameterError("this collection was not accepted; call accept first.")
-        return self._opened(collection.id, kept)
+        return self._opened(collection.id, envelope)
 
     def send(self) -> Sent:
         """Send what is due; safe to call at any time, from several threads and processes.

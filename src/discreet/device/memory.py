@@ -65,10 +65,10 @@ def is_sound(database: sqlite3.Connection, *, whole: bool) -> bool:
         database: of the device, in a transaction.
         whole: whether to look at the ledger too.
     """
-    kept = _rows(database, "SELECT seal, charges FROM clock")
-    if len(kept) != 1 or kept[0][0] != _digest(database):
+    clock = _rows(database, "SELECT seal, charges FROM clock")
+    if len(clock) != 1 or clock[0][0] != _digest(database):
         return False
-    return not whole or kept[0][1] == _sum(_rows(database, "SELECT version, epoch, start, stop, charge FROM ledger"))
+    return not whole or clock[0][1] == _sum(_rows(database, "SELECT version, epoch, start, stop, charge FROM ledger"))
 
 
 def renew(database: sqlite3.Connection) -> None:
@@ -89,7 +89,7 @@ def _digest(database: sqlite3.Connection) -> bytes:
 def _sum(rows: list[tuple[Any, ...]], before: bytes = bytes(_SUM_BYTES)) -> bytes:
     """Return the sum of the digests of rows, in whatever order, and of what was added before."""
     digests = (hashlib.sha256(repr(row).encode()).digest()[:_SUM_BYTES] for row in rows)
-    total = sum((int.from_bytes(one, "little") for one in digests), int.from_bytes(before, "little"))
+    total = sum((int.from_bytes(digest, "little") for digest in digests), int.from_bytes(before, "little"))
     return (total % (1 << 8 * _SUM_BYTES)).to_bytes(_SUM_BYTES, "little")
 
 
@@ -357,7 +357,7 @@ def _make_tables(database: sqlite3.Connection) -> None:
             raise StoreError(_DAMAGED)
         if version < VERSION:
             statements = filter(str.strip, _TABLES.split(";"))
-            for statement in [one for one in statements if version == 0 or "TABLE log" in one]:
+            for statement in [text for text in statements if version == 0 or "TABLE log" in text]:
                 database.execute(statement)
             renew(database)
         if version != VERSION:
@@ -371,9 +371,9 @@ def _make_tables(database: sqlite3.Connection) -> None:
         raise
 
 
-def one_row(database: sqlite3.Connection, query: str, *given: Any) -> sqlite3.Row | None:
+def one_row(database: sqlite3.Connection, query: str, *values: Any) -> sqlite3.Row | None:
     """Return the first row of a query; None if there is none."""
-    row: sqlite3.Row | None = database.execute(query, given).fetchone()
+    row: sqlite3.Row | None = database.execute(query, values).fetchone()
     return row
 
 
@@ -503,5 +503,5 @@ def spent_by_name(database: sqlite3.Connection) -> dict[str, float]:
     return {row["name"]: row["spent"] for row in rows}
 
 
-def _sum_of(database: sqlite3.Connection, query: str, *given: int) -> float:
-    return float(database.execute(query, given).fetchone()[0])
+def _sum_of(database: sqlite3.Connection, query: str, *values: int) -> float:
+    return float(database.execute(query, values).fetchone()[0])

@@ -149,12 +149,12 @@ def connected(origin: str, proxy: str | None) -> Iterator[HTTPConnection]:
     through = proxy_for(host, port, proxy)
     context = ssl.create_default_context() if parts.scheme == "https" else None
     # With a port always: without one, the last part of an address of IPv6 would be taken for it.
-    made = HTTPConnection(host, port) if context is None else HTTPSConnection(host, port, context=context)
-    with closing(made), _dialled(host, port, through) as dialled:
+    connection = HTTPConnection(host, port) if context is None else HTTPSConnection(host, port, context=context)
+    with closing(connection), _dialled(host, port, through) as dialled:
         if through is not None:
             _ask_for_tunnel(dialled, f"[{host}]:{port}" if ":" in host else f"{host}:{port}", through)
-        made.sock = dialled if context is None else context.wrap_socket(dialled, server_hostname=host)
-        yield made
+        connection.sock = dialled if context is None else context.wrap_socket(dialled, server_hostname=host)
+        yield connection
 
 
 @contextmanager

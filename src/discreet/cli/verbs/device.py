@@ -184,8 +184,8 @@ def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store
         "agreed": agreed,
         "notice": lines,
     }
-    said = [f"{'Agreed to' if agreed else 'Not agreed to'} {collection.name}, version {collection.version}."]
-    show(facts, [*said, values_to_type(collection)] if agreed else said, whole=True)
+    sentences = [f"{'Agreed to' if agreed else 'Not agreed to'} {collection.name}, version {collection.version}."]
+    show(facts, [*sentences, values_to_type(collection)] if agreed else sentences, whole=True)
 
 
 def _asked() -> bool:
@@ -208,14 +208,14 @@ def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
     with opened_device(store) as opened:
         collection = opened.collection(name)
         outcome = opened.answer(collection, typed_value(collection, value))
-    said = {
+    words = {
         "recorded": "Recorded; it leaves with `discreet device send`.",
         "already": "There was an answer already; nothing was drawn.",
         "exhausted": "Nothing is left of a budget; nothing was drawn.",
         "closed": "The collection takes no answers now; nothing was drawn.",
         "declined": "You have not agreed; nothing was drawn.",
     }
-    show({"name": name, "outcome": str(outcome)}, [said[outcome]], whole=True)
+    show({"name": name, "outcome": str(outcome)}, [words[outcome]], whole=True)
     if outcome not in {"recorded", "already"}:
         raise click.exceptions.Exit(2)
 
@@ -234,8 +234,8 @@ def tag(name: str, places: tuple[str, ...], *, store: Path) -> None:
         collection = opened.collection(name)
         opened.tag(collection, typed_places(collection, places))
     count = len(set(places))
-    said = f"{count} secret {'place is' if count == 1 else 'places are'} kept here."
-    show({"name": name, "places": count}, [said], whole=True)
+    sentence = f"{count} secret {'place is' if count == 1 else 'places are'} kept here."
+    show({"name": name, "places": count}, [sentence], whole=True)
 
 
 @device.command()
@@ -258,10 +258,10 @@ def status(*, store: Path) -> None:
         budget, held = opened.budget(), opened.export()["collections"]
     facts = {"spent": budget.spent, "left": budget.left, "names": dict(budget.names), "collections": held}
     lines = [
-        f"{one['name']}, version {one['version']}: "
-        f"{'declined' if one['declined'] else 'agreed' if one['agreed'] else 'not agreed'}; "
-        f"{budget.names.get(one['name'], 0.0):g} nats spent."
-        for one in held
+        f"{survey['name']}, version {survey['version']}: "
+        f"{'declined' if survey['declined'] else 'agreed' if survey['agreed'] else 'not agreed'}; "
+        f"{budget.names.get(survey['name'], 0.0):g} nats spent."
+        for survey in held
     ]
     show(facts, [*lines, f"In all {budget.spent:g} nats are spent, {budget.left:g} left."], whole=True)
 
@@ -273,11 +273,11 @@ def log(*, store: Path) -> None:
     with opened_device(store) as opened:
         entries = opened.log()
     lines = [
-        f"{one.name}, version {one.version}, epoch {one.epoch}: {one.record.hex()} {one.state}"
-        + (f" ({one.status})" if one.status else "")
-        for one in entries
+        f"{entry.name}, version {entry.version}, epoch {entry.epoch}: {entry.record.hex()} {entry.state}"
+        + (f" ({entry.status})" if entry.status else "")
+        for entry in entries
     ]
-    show({"reports": [one.document() for one in entries]}, lines or ["No reports."], whole=True)
+    show({"reports": [entry.document() for entry in entries]}, lines or ["No reports."], whole=True)
 
 
 @device.command()
@@ -357,12 +357,12 @@ def _post_frames(collection: Collection, packed: Iterable[bytes]) -> int:
     count = 0
     for frame in packed:
         for _ in range(10):
-            said = post(collection.collectors[0], frame)
-            if said.is_taken or said.is_final:
+            reply = post(collection.collectors[0], frame)
+            if reply.is_taken or reply.is_final:
                 break
-            time.sleep(max(said.retry_after, 0.5))
-        if not said.is_taken:
-            raise DataError(f"the collector must take frame {count}, and answers {said.status or 'nothing'}.")
+            time.sleep(max(reply.retry_after, 0.5))
+        if not reply.is_taken:
+            raise DataError(f"the collector must take frame {count}, and answers {reply.status or 'nothing'}.")
         count += 1
     return count
 
@@ -401,10 +401,10 @@ def typed_places(collection: Collection, typed: Sequence[str]) -> Any:
     """Return secret places: values by tag, or a list of values where bots stand for cells; see `typed_value`."""
     space = collection.domain.space
     if collection.bots is not None and collection.bots.cell_of is not None:
-        return [_value(space, one.split(",")) for one in typed]
+        return [_value(space, text.split(",")) for text in typed]
     tagged: dict[str, list[Any]] = {}
-    for one in typed:
-        name, _, label = one.partition("=")
+    for text in typed:
+        name, _, label = text.partition("=")
         words = (
             _words(label) if isinstance(space, Product) else label.split(",") if isinstance(space, Grid) else [label]
         )
@@ -416,14 +416,14 @@ def values_to_type(collection: Collection) -> str:
     """Return sentences that say what can be answered, and how it is typed."""
     space = collection.domain.space
     if isinstance(space, Grid):
-        said = "a latitude and a longitude within the map"
+        wanted = "a latitude and a longitude within the map"
     elif isinstance(space, Product):
         parts = ", ".join(f"{name}: {_shown(part)}" for name, part in space.attributes.items())
-        said = f"{' '.join(f'{name}=LABEL' for name in space.attributes)}, of {parts}"
+        wanted = f"{' '.join(f'{name}=LABEL' for name in space.attributes)}, of {parts}"
     else:
-        said = f"one of {_shown(space)}"
+        wanted = f"one of {_shown(space)}"
     first = "" if collection.bots is None else f"First say what is secret for you alone, {_said_of_bots(collection)}. "
-    return f"{first}Answer it by `discreet device answer {collection.name} VALUE`, with {said}."
+    return f"{first}Answer it by `discreet device answer {collection.name} VALUE`, with {wanted}."
 
 
 def _said_of_bots(collection: Collection) -> str:
@@ -443,7 +443,7 @@ def _value(space: Any, typed: Sequence[str]) -> Any:
         return tuple(map(_number, typed))
     if not isinstance(space, Product):
         return _label(space, " ".join(typed))
-    pairs = [one.partition("=")[::2] for one in typed]
+    pairs = [text.partition("=")[::2] for text in typed]
     if len(dict(pairs)) < len(pairs):
         raise DataError("each attribute must be named once, and one is named twice; leave one of them out.")
     return {name: _label(space.attributes.get(name), label) for name, label in pairs}

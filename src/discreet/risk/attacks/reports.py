@@ -226,8 +226,8 @@ def _channel_rows(
     popular = _popular(training) @ matrix
 
     def logs(output: int) -> IntArray:
-        seen = np.append(known.counts * matrix[known.keys, output], 0.0)
-        sums = np.where(np.diff(known.offsets) > 0, np.add.reduceat(seen, known.offsets[:-1]), 0.0)
+        counts = np.append(known.counts * matrix[known.keys, output], 0.0)
+        sums = np.where(np.diff(known.offsets) > 0, np.add.reduceat(counts, known.offsets[:-1]), 0.0)
         likely = noise[output] + sums / totals + weight * popular[output]
         ratios = np.maximum(likely, weight * _TINY) / max(noise[output] + popular[output], _TINY)
         units: IntArray = np.rint(np.log(ratios) / UNIT).astype(np.int64)
