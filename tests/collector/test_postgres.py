@@ -158,6 +158,20 @@ def test_one_seals_at_a_time_and_the_others_go_on(folder: Path) -> None:
     assert len(kept(folder)) == 1
 
 
+def test_a_verb_that_waits_is_next(folder: Path) -> None:
+    """However soon a collector that has much to seal asks for the lock again."""
+    added(folder)
+    with keeping(folder) as keeper, keeping(folder) as verb:
+        keeper.upkeep.acquire()
+        waiting = threading.Thread(target=lambda: (verb.upkeep.acquire(), verb.store.collections()))
+        waiting.start()
+        wait_until(lambda: asked(folder, "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"))
+        keeper.upkeep.release()
+        assert not keeper.upkeep.acquire(blocking=False)
+        waiting.join()
+        assert verb.store._rows("SHOW lock_timeout") == [("10s",)]
+
+
 def test_a_connection_that_is_lost_takes_its_lock_and_nothing_else_along(folder: Path) -> None:
     """Whoever sealed under it records nothing, and whoever wrote is refused once; both begin anew."""
     entry = added(folder)

@@ -485,24 +485,25 @@ class Housekeeper(threading.Thread):
         ]
         due.sort(key=lambda job: job[0])
         self.oldest_unsealed = max(0.0, keeper.clock.now() - due[0][0]) if due else 0.0
-        # Whoever holds it, a verb or another collector, seals or deletes itself, or must find things as they are.
-        if not keeper.upkeep.acquire(blocking=False):
+        self._alone(keeper.tidy)
+        if keeper.clock.doubted:
             return
-        try:
-            keeper.tidy()
-            if keeper.clock.doubted:
-                return
-            if self._gateway is not None:
-                for entry, epoch in self._gateway.due():
-                    self._done("forwarding_failed", entry, (epoch,), partial(self._forward, entry, epoch))
-            elif self._sealing:
-                for _, entry, batch in due:
-                    # Perhaps another has sealed it since it was looked at.
-                    if batch in due_batches(keeper, entry):
-                        self._done("sealing_failed", entry, batch, partial(self._seal, entry, batch))
-            self._forget()
-        finally:
-            keeper.upkeep.release()
+        # Each by itself: a verb that waits is next.
+        if self._gateway is not None:
+            for entry, epoch in self._gateway.due():
+                self._alone(self._done, "forwarding_failed", entry, (epoch,), partial(self._forward, entry, epoch))
+        elif self._sealing:
+            for _, entry, batch in due:
+                self._alone(self._done, "sealing_failed", entry, batch, partial(self._seal, entry, batch))
+        self._alone(self._forget)
+
+    def _alone(self, what: Callable[..., None], *args: Any) -> None:
+        """Do something, unless a verb or another collector is at work: it does that, or copies things as they are."""
+        if self._keeper.upkeep.acquire(blocking=False):
+            try:
+                what(*args)
+            finally:
+                self._keeper.upkeep.release()
 
     def _done(self, event: str, entry: Entry, batch: tuple[int, ...], what: Callable[[], None]) -> None:
         """Do what is due of a batch; what fails is logged, and tried again a while later."""
@@ -527,6 +528,9 @@ class Housekeeper(threading.Thread):
             log("forwarded", collection=entry.key, epoch=epoch, seconds=seconds, n=n)
 
     def _seal(self, entry: Entry, batch: tuple[int, ...]) -> None:
+        if batch not in due_batches(self._keeper, entry):
+            # Another has sealed it since it was looked at.
+            return
         began = time.monotonic()
         facts: Any = {"collection": entry.key, "epoch": batch[-1]}
         row = seal_batch(self._keeper, entry, batch, "collector")

@@ -10,7 +10,6 @@ behind it. What others changed is seen by a revision that each group reads behin
 """
 
 import secrets
-import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,16 +33,16 @@ _LINK = {
 }
 """Settings that a URL does not have: who is cut off from the server learns it within seconds."""
 # Who closes an epoch waits longer than the server does for a writer that hangs.
-_SETTINGS = """
+_PATIENCE = "10s"
+_SETTINGS = f"""
 SET default_transaction_isolation = 'read committed';
-SET lock_timeout = '10s';
+SET lock_timeout = '{_PATIENCE}';
 SET idle_in_transaction_session_timeout = '5s';
 SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') <> 'remote_apply';
 """
 # Locks are of a database, and collectors of several schemas may share it.
 _LOCK = "(hashtext(current_schema()), {})"
 _MAKING, _AUDIT = 3, 4
-_PAUSE_SECONDS = 0.05
 _WAITING = "SELECT collection, epoch, sum(n)::bigint FROM waiting GROUP BY collection, epoch"
 _INBOXES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename ~ '^inbox_[0-9_]+$'"
 _LOST = "the connection to PostgreSQL was lost, and a lock with it; try again later."
@@ -226,16 +225,18 @@ class PostgresStore(Store):
     def hold(self, lock: int, *, wait: bool = True) -> bool:
         """Take a lock of all processes, which goes with the connection, and return whether it was free.
 
-        That of writers is waited for in their queue, some seconds; others as long as it takes, without keeping other
-        threads from the database meanwhile.
+        Those who wait are served in turn; for the lock of writers they give up after some seconds.
         """
-        if lock == WRITERS:
-            self._rows(f"SELECT pg_advisory_lock{_LOCK.format(lock)}")
+        held = f"advisory_lock{_LOCK.format(lock)}"
+        if not wait:
+            if not self._rows(f"SELECT pg_try_{held}")[0][0]:
+                return False
+        elif lock == WRITERS:
+            self._rows(f"SELECT pg_{held}")
         else:
-            while not self._rows(f"SELECT pg_try_advisory_lock{_LOCK.format(lock)}")[0][0]:
-                if not wait:
-                    return False
-                time.sleep(_PAUSE_SECONDS)
+            # As long as it takes: by verbs, whose process has nothing else to ask.
+            self._rows(f"SELECT set_config('lock_timeout', '0', false), pg_{held}")
+            self._rows(f"SELECT set_config('lock_timeout', '{_PATIENCE}', false)")
         self._held[lock] += 1
         return True
 
