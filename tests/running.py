@@ -37,6 +37,7 @@ VERBS = [
     "init",
     "verify",
     "attest",
+    "tally",
     "plan",
     "plan-central",
     "plan-identification",

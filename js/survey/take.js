@@ -119,6 +119,8 @@ function draw() {
   opening.replaceChildren(make("p", { class: "lead", ...itsLanguage() }, texts.purpose), make("p", {}, words.say("page.contact", { contact: collection.contact })),
     collection.simulated ? make("p", { class: "warning" }, words.say("page.simulation")) : "",
     memory.lasts ? "" : make("p", { class: "warning" }, words.say("page.forgetful")));
+  // Nobody consents to what does not stand there yet.
+  choices.hidden = true;
   shown = stated = undefined;
   delete record.dataset.shown;
 }

@@ -60,7 +60,7 @@ def test_the_version_that_is_asked_for_and_a_withdrawn_one(tmp_path: Path) -> No
     assert first != second
     added_envelope(tmp_path, withdraw(second, [key()], trust=TRUST))
     with serving(tmp_path) as served:
-        assert "This collection is withdrawn" in served.client.get(ABOUT, Accept=PEOPLE).body.decode()
+        assert "This survey was withdrawn" in served.client.get(ABOUT, Accept=PEOPLE).body.decode()
 
 
 def test_it_is_read_at_360_pixels_without_scripts(tmp_path: Path, browser: Any) -> None:

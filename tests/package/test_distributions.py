@@ -270,6 +270,7 @@ def test_who_installed_from_an_index_can_run_the_readme(installed: Path, tmp_pat
     (example,) = blocks(text, "python")
     run(sys.executable, "-P", "-c", f"{ALL_OF}\n{example}", json.dumps(rest), folder=tmp_path, **place)
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "home") == [
+        "attestation.html",
         "estimate.csv",
         "estimate.png",
         "examples",

@@ -33,15 +33,13 @@ class Events(OptionGroup):
 
     user: str = option("--user", default="user", show_default=True, help="Column that says whose event it is.")
     event: str = option("--event", default="event", show_default=True, help="Column of events.")
-    time: str | None = option(
-        "--time", help="Column by which each user's events are ordered; else the order of the rows."
-    )
+    time: str | None = option("--time", help="Column by which a user's events are ordered. [order of the rows]")
     missing: str = option(
         "--missing",
         type=click.Choice(["refuse", "drop"]),
         default="refuse",
         show_default=True,
-        help="Rows without a user, an event or a time: refuse, or leave out and count.",
+        help="Rows without user, event or time: refuse, or leave out.",
     )
     split: str = option(
         "--split",
