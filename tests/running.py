@@ -37,7 +37,6 @@ VERBS = [
     "init",
     "verify",
     "attest",
-    "tally",
     "plan",
     "plan-central",
     "plan-identification",
