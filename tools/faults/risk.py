@@ -4,6 +4,13 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "users are taken to do next what they were seen to do, and nothing else",
+        "risk/attacks/reports.py",
+        "share, added = max(product(SHARES, ADDED), key=likelihood)",
+        "share, added = SHARES[0], ADDED[0]",
+        ("tests/risk/attacks/test_report_attacks.py",),
+    ),
+    Fault(
         "ties find the right user for sure",
         "risk/scores/scores.py",
         "np.clip((k - greater) / ties, 0.0, 1.0)",
