@@ -109,7 +109,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             raise ValueError(
                 "gateway must be an origin such as https://collect.example.org (http only on this machine)"
             )
-        if self.gateway is not None and self.database is not None:
+        if self.gateway is not None and self.database:
             raise ValueError("gateway and database exclude each other: a gateway keeps reports in its folder")
         if self.tls is not None and self.behind_proxy:
             raise ValueError("tls and behind_proxy exclude each other: the proxy ends TLS, or the collector")
