@@ -82,24 +82,24 @@ class _Defences(Writing):
 
     def of(self, split: Split, events: Events, plans: Sequence[Path], reports: int) -> list[Defence]:
         """Return the defences that are asked for, or some of each kind, and the plans."""
-        found = [first_events(count) for count in _counts("--first", self.first)]
-        found += [without_rare(count) for count in _counts("--rare", self.rare)]
+        defences = [first_events(count) for count in _counts("--first", self.first)]
+        defences += [without_rare(count) for count in _counts("--rare", self.rare)]
         for column, ladder in (steps_of(self.generalise) if self.generalise else {}).items():
             if column not in (events.event, events.time):
                 raise ParameterError(
                     f"--generalise must name the column of --event or --time, {events.event} or {events.time or '-'}, "
                     f"got {column!r}."
                 )
-            made = coarser_times if column == events.time else coarser_events
-            found += [made(column, step) for step in ladder]
-        found = found or proposed_defences(split, events.event, events.time)
+            coarser = coarser_times if column == events.time else coarser_events
+            defences += [coarser(column, step) for step in ladder]
+        defences = defences or proposed_defences(split, events.event, events.time)
         for path in plans:
             document = load_plan(path)
             if document.is_personalized:
                 raise ParameterError(f"{path} is personalized; --traces takes plans without secret values.")
             each = f"{path}, {reports} reports each" if reports > 1 else str(path)
-            found.append(reported(each, document.mechanism(), reports))
-        return found
+            defences.append(reported(each, document.mechanism(), reports))
+        return defences
 
 
 def _counts(name: str, text: str) -> list[int]:
@@ -157,12 +157,12 @@ def compare_risks(
         raise ParameterError("--users must say among how many people a report's sender is to be found.")
     likely = None if prior is None else _prior(prior, users)
     compared = [_PlanRisk.of(path, users, reports, likely) for path in plans]
-    compared.sort(key=lambda one: (one.bounds.identification.value, one.worst_case_mse))
+    compared.sort(key=lambda row: (row.bounds.identification.value, row.worst_case_mse))
     first = compared[0].bounds
     beforehand = {"prior": prior, "guessed": first.guessed, "entropy_bits": first.entropy}
-    plan_records = [record_of(one, _plan_facts(first.entropy)) for one in compared]
+    plan_records = [record_of(row, _plan_facts(first.entropy)) for row in compared]
     show({"users": users, "reports": reports, **beforehand, "plans": plan_records}, _plan_parts(compared))
-    _gate([one.bounds.identification.value for one in compared], fail_above, "plans")
+    _gate([row.bounds.identification.value for row in compared], fail_above, "plans")
 
 
 def _gate(risks: Sequence[float], fail_above: float | None, what: str) -> None:
@@ -183,11 +183,11 @@ def _compare_defences(
     """Compare the defences of traces; return their risks, ascending."""
     read = events.read(asked.traces, keep_labels=True)
     split, knowledge = split_of(read, events.split, least=events.least)
-    found = asked.of(split, events, plans, reports)
-    say_how_long(split, ALL, len(found) + 1)
+    defences = asked.of(split, events, plans, reports)
+    say_how_long(split, ALL, len(defences) + 1)
     random = SecureRandom() if asked.seed is None else SeededRandom(asked.seed)
-    compared = compare_defences(split, found, alone=asked.alone, random=random)
-    risks = [one.risk for one in compared.rows]
+    compared = compare_defences(split, defences, alone=asked.alone, random=random)
+    risks = [row.risk for row in compared.rows]
     limits = {"limit": fail_above, "within_the_limit": None if fail_above is None else [r <= fail_above for r in risks]}
     left_out = {"rows_left_out": read.left_out, "users_left_out": read.users - split.target.users}
     record: dict[str, Any] = built_ins(
@@ -211,21 +211,21 @@ def _compare_defences(
     return risks
 
 
-def _prior(said: str, users: int) -> FloatArray:
+def _prior(text: str, users: int) -> FloatArray:
     """Return the ``(n,)`` probabilities that each user is the sender, before any report is seen."""
-    kind, _, exponent = said.partition(":")
+    kind, _, exponent = text.partition(":")
     if kind == "zipf":
         try:
             slope = float(exponent)
         except ValueError:
             slope = -1.0
         if not 0 <= slope < inf:
-            raise ParameterError(f"--prior zipf:S needs a number S of at least 0, got {said!r}.")
+            raise ParameterError(f"--prior zipf:S needs a number S of at least 0, got {text!r}.")
         weights = np.arange(1.0, users + 1) ** -slope
     else:
-        weights = reals(read_columns(said, lambda _: {"weight": NUMBERS}, ["weight"])["weight"], "weights")
+        weights = reals(read_columns(text, lambda _: {"weight": NUMBERS}, ["weight"])["weight"], "weights")
         if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
-            raise ParameterError(f"{said}: weights must be finite numbers of at least 0, not all of them 0.")
+            raise ParameterError(f"{text}: weights must be finite numbers of at least 0, not all of them 0.")
     prior: FloatArray = weights / weights.sum()
     return prior
 
@@ -271,8 +271,8 @@ def _plan_parts(risks: Sequence[_PlanRisk]) -> Iterator[str | Table]:
         f"{first.guessed:.4g} without any report.\n"
         "The two risks are different things: epsilon is about values, identification about users."
     )
-    yield from (f"{one.plan}: {one.bounds.attribution}." for one in risks if one.bounds.attribution is not None)
-    odds = in_odds(max(one.bounds.total_epsilon for one in risks))
+    yield from (f"{row.plan}: {row.bounds.attribution}." for row in risks if row.bounds.attribution is not None)
+    odds = in_odds(max(row.bounds.total_epsilon for row in risks))
     yield from filter(
-        None, (conditions([one.bounds for one in risks]), f"At the largest epsilon: {odds}" if odds else "")
+        None, (conditions([row.bounds for row in risks]), f"At the largest epsilon: {odds}" if odds else "")
     )

@@ -82,8 +82,10 @@ def evidence_of(tables: Sequence[str | Path], plans: Iterable[Path], read: Trace
     arguments = click.get_current_context().meta[ARGUMENTS]
     files = [*table_files(tables), *plans]
     return {
-        "command": shlex.join(["discreet", "risk", *(shown(one) if is_url(one) else one for one in arguments)]),
+        "command": shlex.join(
+            ["discreet", "risk", *(shown(argument) if is_url(argument) else argument for argument in arguments)]
+        ),
         "version": __version__,
         "rows_read": len(read) + read.left_out,
-        "files": [{"file": str(one), "bytes": one.stat().st_size, "sha256": digest(one)} for one in files],
+        "files": [{"file": str(file), "bytes": file.stat().st_size, "sha256": digest(file)} for file in files],
     }

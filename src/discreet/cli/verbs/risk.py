@@ -136,7 +136,7 @@ class _Attack(OptionGroup):
         """Return the mechanism over so many different events, if an epsilon is given."""
         if self.epsilon is None:
             return None
-        known = [known for known, made in BLOCK_MECHANISMS.items() if not made.needs_options()]
+        known = [known for known, kind in BLOCK_MECHANISMS.items() if not kind.needs_options()]
         name = checked_choice("--mechanism", self.mechanism, known)
         return BLOCK_MECHANISMS[name](Domain(range(events)), self.epsilon)
 
@@ -168,21 +168,23 @@ class _Pages(Writing):
         help="Users by name, with rank and margin: a .csv or .parquet, mode 0600.",
     )
 
-    def strata_of(self, found: _Found, names: Any, tables: Sequence[str | Path], events: Events) -> TraceStrata | None:
+    def strata_of(
+        self, assessment: _Found, names: Any, tables: Sequence[str | Path], events: Events
+    ) -> TraceStrata | None:
         """Return the strata, if a column is named."""
-        if self.strata is None or not isinstance(found, TraceAssessment):
+        if self.strata is None or not isinstance(assessment, TraceAssessment):
             return None
-        users = names.take(found.places.users)
+        users = names.take(assessment.places.users)
         values = read_strata(tables, users, user=events.user, column=self.strata, missing=events.missing)
-        return trace_strata(found, self.strata, values)
+        return trace_strata(assessment, self.strata, values)
 
     @contextmanager
-    def naming(self, found: _Found, names: Any) -> Iterator[list[Path]]:
+    def naming(self, assessment: _Found, names: Any) -> Iterator[list[Path]]:
         """Write the file of users by name when the body is done; yield the files of that kind."""
-        if self.per_user is None or not isinstance(found, TraceAssessment):
+        if self.per_user is None or not isinstance(assessment, TraceAssessment):
             yield []
             return
-        table = found.per_user()
+        table = assessment.per_user()
         named = table.set_column(0, "user", names.take(table["user"]))
         with replacing(self.per_user, force=self.force, private=True) as beside:
             save_table(lambda: named, dict)(beside)
@@ -282,13 +284,13 @@ def _link(
     split = aux.read(release, (events.user, events.event, events.time), domain, events.missing)
     mechanism = mechanism or how.of_epsilon(split.target.event_count)
     with progress_bar("comparing every trace with every known user"):
-        found = link(split, mechanism=mechanism, reports=how.reports, random=random)
-    record, files = linkage_record(found, split), []
+        linkage = link(split, mechanism=mechanism, reports=how.reports, random=random)
+    record, files = linkage_record(linkage, split), []
     if out.output is not None:
-        files = write_linkage(found, record, out.output, force=out.force)
+        files = write_linkage(linkage, record, out.output, force=out.force)
     seeded = isinstance(random, SeededRandom)
-    show(record | {"files": files}, chain(linkage_parts(found, split), written(*files), [] if seeded else [VARIES]))
-    gate_linkage(found, fail_above)
+    show(record | {"files": files}, chain(linkage_parts(linkage, split), written(*files), [] if seeded else [VARIES]))
+    gate_linkage(linkage, fail_above)
 
 
 _ASSESSMENT = (
@@ -300,7 +302,7 @@ _ASSESSMENT = (
     Fact("success_of_list", "listed"),
     Fact("singled_out", "singled_out"),
     Fact("pie_at_least_bits", "certified"),
-    Fact("lower_bounds", lambda found: (found.pse.certified, found.rank_pse)),
+    Fact("lower_bounds", lambda assessment: (assessment.pse.certified, assessment.rank_pse)),
     Fact("divergence_of_the_paper", "pse.paper"),
     Fact("equal_error_rate", "det.equal_error_rate"),
     Fact("consistent", "consistent"),
@@ -310,7 +312,7 @@ _ASSESSMENT = (
 
 _OF_TRACES = (
     Fact("attacks_tried", "tried"),
-    Fact("attacker", lambda found: ATTACKS[found.attack].words),
+    Fact("attacker", lambda assessment: ATTACKS[assessment.attack].words),
     Fact("traces_of_which_nothing_was_learned", "unlearned"),
     Fact("uniqueness", "unique"),
     Fact("by_number_of_events", "by_events"),
@@ -322,7 +324,7 @@ _OF_REPORTS = (
     Fact("pie_at_most_bits", "alpha"),
     Fact("list_at_most", "list_bound"),
     Fact("identification_at_most", "bounds.identification"),
-    Fact("all_bounds", lambda found: (*found.bounds.pies, *found.bounds.identifications)),
+    Fact("all_bounds", lambda assessment: (*assessment.bounds.pies, *assessment.bounds.identifications)),
     Fact("epsilon_together", "bounds.total_epsilon"),
     Fact("attribution_in_a_sealed_batch", "bounds.attribution"),
 )
@@ -347,21 +349,23 @@ def _assessment_record(assessment: _Found, split: Split, knowledge: str, read: T
     return record
 
 
-def _conditions(found: _Found, record: Mapping[str, Any]) -> list[str]:
+def _conditions(assessment: _Found, record: Mapping[str, Any]) -> list[str]:
     """Return the conditions of the figures in sentences."""
-    said = [f"The attacker knows {record['attacker_knows']}."]
-    if isinstance(found, TraceAssessment):
-        said += [f"The attacker {record['attacker']}; the risk is that of the attacks tried, and no bound on others."]
-        if any(one.attack == JOINTLY for one in found.tried):
-            said += ["Each user is assumed to have one of the traces; --alone assumes nothing of the kind."]
+    sentences = [f"The attacker knows {record['attacker_knows']}."]
+    if isinstance(assessment, TraceAssessment):
+        sentences += [
+            f"The attacker {record['attacker']}; the risk is that of the attacks tried, and no bound on others."
+        ]
+        if any(attempt.attack == JOINTLY for attempt in assessment.tried):
+            sentences += ["Each user is assumed to have one of the traces; --alone assumes nothing of the kind."]
     else:
-        said += ["The bounds hold for every attack, on average over users."]
-        said += filter(None, (found.bounds.attribution_sentence, found.bounds.condition_sentence))
-    said += [f"Intervals hold with confidence {found.level:.0%}, for users like these."]
+        sentences += ["The bounds hold for every attack, on average over users."]
+        sentences += filter(None, (assessment.bounds.attribution_sentence, assessment.bounds.condition_sentence))
+    sentences += [f"Intervals hold with confidence {assessment.level:.0%}, for users like these."]
     for what, reason in (("row", "in which something is missing"), ("user", "with too few events")):
         if count := record[f"{what}s_left_out"]:
-            said += [f"Nothing is said of what is left out: {number_of(count, what)} {reason}."]
-    return said
+            sentences += [f"Nothing is said of what is left out: {number_of(count, what)} {reason}."]
+    return sentences
 
 
 def _assessment_parts(assessment: _Found, split: Split, knowledge: str, read: Traces) -> Iterator[str | Table]:
