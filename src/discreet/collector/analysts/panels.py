@@ -170,11 +170,11 @@ def _shares(look: Look) -> CollectionPanel:
     floor = ResultColumn("noise_floor", np.array(look.release.noise_floor), unit="share", page_heading="noise up to")
     columns = [column.at(codes) for column in (*estimate.stated(level, shown=shown), floor)]
     headings, *rows = rows_of([text_column("value", estimate.domain.names(codes)), *columns], "page")
-    first = estimate.top(1)[0]
+    first, which = estimate.top(1)[0], "epoch" if len(look.release.epochs) == 1 else "epochs"
     finding = (
         f"Most frequent is {first.value}: {percent(first.frequency)} of people, {percent(first.lower)} to "
         f"{percent(first.upper)} with 95% confidence for the largest of {estimate.domain.size:,}, from {estimate.n:,} "
-        f"reports of epochs {spelled_epochs(look.release.epochs)}."
+        f"reports of {which} {spelled_epochs(look.release.epochs)}."
     )
     title = f"Estimated shares: {estimate.n:,} reports, method {estimate.method}"
     notes = [estimate.selected(len(codes), level), estimate.contradiction(level, shown=shown), estimate.remark]
