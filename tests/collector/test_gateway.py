@@ -1,5 +1,6 @@
 """A gateway between devices and a collector: every report arrives once, in another order, and nothing of it stays."""
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -140,6 +141,22 @@ def test_few_reports_wait_until_the_epoch_is_over(tmp_path: Path, monkeypatch: p
         put_by(keeper, entry, [(ids(3), records(entry, 3))])
         assert gateway.forward(entry, 1) == 3
     assert [Frame.parse(frame, entry.codec.width).ids.shape for frame in frames] == [(3, 16)]
+
+
+def test_the_last_reports_leave_while_the_collector_takes_them(tmp_path: Path) -> None:
+    """In the last tenth of an epoch's window the gateway takes no more, and sends on what it has, however little."""
+    there, here, late = tmp_path / "there", tmp_path / "here", EPOCH // 4
+    start = int(time.time()) - EPOCH - int(0.95 * (EPOCH + late))
+    signed = envelope(PLAIN, epochs=current(start=start), late=late, least=LEAST)
+    entry = added_envelope(there, signed)
+    added_envelope(here, signed)
+    names, said = ids(3), records(entry, 3)
+    with serving(there) as collector, serving(here, gateway=f"http://127.0.0.1:{collector.client.port}") as gateway:
+        assert gateway.client.post(Frame(entry.row.id, 1, ids(1), said[:1]).pack()).status == 409
+        put_by(gateway.app.keeper, entry, [(names, said)])
+        gateway.app.housekeeper.look()
+        assert rows_of(there) == sorted(row.tobytes() for row in np.hstack([names, said]))
+        assert rows_of(here) == []
 
 
 def test_where_a_gateway_sends_to() -> None:

@@ -22,6 +22,8 @@ from discreet.formats.sealing import MEMORY, RowSort
 from discreet.protocol.frames import HEAD_BYTES, ID_BYTES, LARGEST_FRAME, MOST_REPORTS, Frame
 
 _ARRIVAL = 8
+# Share of an epoch's window, the last one: what has come by then is sent on while the other collector still takes it.
+_AHEAD = 0.1
 _TAKEN = 202
 _REFUSALS = range(400, 500)
 _BUSY = (408, 425, 429)
@@ -46,11 +48,11 @@ class Gateway:
         if not isinstance(keeper.inboxes, FileInboxes):
             raise ParameterError("a gateway keeps reports in its folder; leave the setting database out.")
         self._keeper, self._upstream, self._inboxes = keeper, upstream, keeper.inboxes
-        keeper.upstream = upstream
+        keeper.upstream, keeper.catalogue.ahead = upstream, _AHEAD
         self._few: dict[tuple[int, int], int] = {}
 
     def due(self) -> list[tuple[Entry, int]]:
-        """Return the collections and epochs of which ``least`` reports wait, or which are over."""
+        """Return the collections and epochs of which ``least`` reports wait, or which take no more here."""
         keeper, entries = self._keeper, {entry.key: entry for entry in self._keeper.catalogue.by_id.values()}
         return [
             (entries[key], epoch)
@@ -61,7 +63,7 @@ class Gateway:
         ]
 
     def _is_over(self, entry: Entry, epoch: int) -> bool:
-        return entry.when(epoch, self._keeper.clock.now()) == LATE
+        return entry.when(epoch, self._keeper.clock.now(), _AHEAD) == LATE
 
     def forward(self, entry: Entry, epoch: int) -> int:
         """Send the reports of an epoch that wait, each id once, and unlink them; return their number.
@@ -84,7 +86,7 @@ class Gateway:
                 return 0
             with self._different(entry, parts) as batches:
                 for frame in _frames(entry, epoch, batches):
-                    self._send(frame, over=over)
+                    self._send(frame, over=entry.when(epoch, keeper.clock.now()) == LATE)
             self._inboxes.remove(at, [part.path for part in parts])
             self._few.pop(at, None)
         return n

@@ -154,12 +154,13 @@ class Entry:
         """Bytes of a report: its id and its record."""
         return ID_BYTES + self.codec.width
 
-    def when(self, epoch: int, now: float) -> str | None:
-        """Return ``early`` or ``late`` if an epoch takes no reports at this time."""
+    def when(self, epoch: int, now: float, ahead: float = 0.0) -> str | None:
+        """Return ``early`` or ``late`` if an epoch takes no reports at this time, or this share of its window later."""
         start, _, until = self.collection.window(epoch)
+        last = until - ahead * (until - start)
         if now < start - _EARLY_SECONDS:
             return EARLY
-        return LATE if epoch >= self.collection.epochs.count or now >= until else None
+        return LATE if epoch >= self.collection.epochs.count or now >= last else None
 
 
 class Catalogue:
@@ -171,11 +172,12 @@ class Catalogue:
     Attributes:
         by_id: all that pass every check of a device.
         newest: of each name the newest version, if it passes.
+        ahead: share of an epoch's window by which it takes no more reports here before it is over.
         refused: sentences on those that do not pass, as after an update of discreet; what is theirs is left alone.
     """
 
     def __init__(self, clock: Clock) -> None:
-        self.clock = clock
+        self.clock, self.ahead = clock, 0.0
         self.by_id: dict[bytes, Entry] = {}
         self.refused: dict[bytes, str] = {}
         self.newest: dict[str, Entry] = {}
@@ -212,7 +214,7 @@ class Catalogue:
             return WITHDRAWN
         if self.is_closed(entry, epoch):
             return LATE
-        why = entry.when(epoch, now)
+        why = entry.when(epoch, now, self.ahead)
         return DOUBTED if why == LATE and self.clock.doubted and epoch < entry.collection.epochs.count else why
 
 

@@ -121,7 +121,7 @@ class Engine(ABC):
             ParameterError: as for `tally`; and if a source is no sealed batch of a collection.
         """
         read = sources_of(sources)
-        survey, _ = self.survey(mechanism, read).beyond(before)
+        survey = self.survey(mechanism, read).beyond(before)
         return before + self._tallied(mechanism, survey, read).tally
 
     def tally_by(self, mechanism: Mechanism, sources: Any, by: str | Sequence[str]) -> GroupedTally:

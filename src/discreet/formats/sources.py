@@ -475,15 +475,15 @@ class Survey:
         known = replace(reports, batches=sealed, rest=total % MODULUS)
         return sum(self.tallies.values(), start=known)
 
-    def beyond(self, counted: Tally) -> tuple["Survey", tuple[SealedBatch, ...]]:
-        """Return the sources without what a tally has counted, and the batches left out, which are not read.
+    def beyond(self, counted: Tally) -> "Survey":
+        """Return the sources without what a tally has counted, which is not read.
 
         Raises:
             DataError: if a batch has other reports than were counted under its name; it names the file.
             ParameterError: if a source is no sealed batch of a collection, so that nobody can tell whether it was
                 counted; it names it.
         """
-        again, parts, tallies = list[SealedBatch](), list[Partition](), dict[File, Tally]()
+        parts, tallies = list[Partition](), dict[File, Tally]()
         known = {batch.name: batch for batch in counted.batches}
 
         def is_new(path: Place, batches: Sequence[SealedBatch]) -> bool:
@@ -493,9 +493,7 @@ class Survey:
                 raise DataError(
                     f"{path} holds other reports than were counted of the same epochs; take those out first."
                 )
-            new = not batches or any(batch.name not in known for batch in batches)
-            again.extend([] if new else batches)
-            return new
+            return not batches or any(batch.name not in known for batch in batches)
 
         for path, some in _by_file(self.parts).items():
             if is_new(path, [] if rows_in(some) == 0 else [_sealed_as(some)]):
@@ -504,7 +502,7 @@ class Survey:
             others = [SealedBatch("", 0, tally.rest_n)] if tally.rest_n else []
             if is_new(path, [*tally.batches, *others]):
                 tallies[path] = tally
-        return replace(self, tallies=tallies, parts=parts), tuple(again)
+        return replace(self, tallies=tallies, parts=parts)
 
     def batches(self) -> tuple[SealedBatch, ...]:
         """Return the sealed batches among the files of reports, after all parts were read.
