@@ -44,6 +44,37 @@ def _ask(told: Any, folder: str, database: str, operation: str, given: dict[str,
         told.send(({}, str(error)))
 
 
+def _add_each(told: Any, turn: Any, folder: str, database: str, envelopes: list[bytes]) -> None:
+    from discreet.collector.inboxes import DataFolder
+    from discreet.collector.keeper import Keeper
+    from discreet.collector.operations import add
+    from signed import PUBLIC
+
+    with Keeper(DataFolder(Path(folder), server=database)) as keeper:
+        for signed in envelopes:
+            turn.wait(20)
+            try:
+                told.send("new" if add(keeper, signed, [PUBLIC], actor="test")[1] else "known")
+            except DiscreetError as error:
+                told.send(type(error).__name__)
+
+
+def added_at_once(folder: Path, *envelopes: list[bytes]) -> list[tuple[str, ...]]:
+    """Let a process for each list add its envelopes, each at the same moment as the others; return the answers."""
+    context, pipes, processes = forked(), [], []
+    turn = context.Barrier(len(envelopes))
+    for some in envelopes:
+        ours, theirs = context.Pipe()
+        processes.append(context.Process(target=_add_each, args=(theirs, turn, str(folder), server_of(folder), some)))
+        processes[-1].start()
+        pipes.append(ours)
+        theirs.close()
+    answers = [tuple(pipe.recv() for pipe in pipes) for _ in envelopes[0]]
+    for process in processes:
+        process.join(20)
+    return answers
+
+
 class _Balanced(Senders):
     """Clients each of whose connections is to one of two collectors."""
 

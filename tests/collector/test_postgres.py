@@ -14,7 +14,7 @@ import test_store
 from click.testing import CliRunner
 from collectors import added, current, frame, ids, keeping, kept, put, records, serving, submission, wait_until
 from postgres_server import PostgresServer, postgres_server, rows_in_tables, server_of
-from shared_kills import LEAST, Shared
+from shared_kills import LEAST, Shared, added_at_once
 
 from discreet.cli import main
 from discreet.cli.options import spelled_key
@@ -28,6 +28,7 @@ from discreet.collector.postgres import PostgresStore
 from discreet.collector.sealing import seal_batch
 from discreet.collector.store import FailedStoreError
 from discreet.errors import DataError, ParameterError
+from discreet.protocol.public_log import LogHead, consistency
 from signed import PLAIN, PUBLIC, envelope
 
 
@@ -156,6 +157,37 @@ def test_one_seals_at_a_time_and_the_others_go_on(folder: Path) -> None:
         add(keeper, envelope(PLAIN, version=2, epochs=current()), [PUBLIC], actor="test")
         wait_until(lambda: served.app.catalogue.newest["habits"].row.version == 2)
     assert len(kept(folder)) == 1
+
+
+def test_what_two_add_at_once_is_there_once_and_the_public_log_only_grows(folder: Path) -> None:
+    """Of one document the second is known, of two of one version the second is refused; every log seen goes on."""
+    with keeping(folder) as keeper:
+        seen, ended = [keeper.store.logged()], threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(0.002):
+                seen.append(keeper.store.logged())
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        both = [
+            [envelope(PLAIN, name=f"n{turn}{who if turn < 4 else ''}", title=f"{who if turn < 8 else ''} t")
+             for turn in range(12)]
+            for who in "ab"
+        ]  # fmt: skip
+        answers = added_at_once(folder, *both)
+        ended.set()
+        watcher.join()
+        ids = keeper.store.logged()
+    assert answers[:4] == [("new", "new")] * 4
+    assert set(map(frozenset, answers[4:8])) == {frozenset({"new", "EquivocationError"})}
+    assert set(map(frozenset, answers[8:])) == {frozenset({"new", "known"})}
+    assert len(set(ids)) == len(ids) == 16
+    assert all(before == ids[: len(before)] for before in seen)
+    sizes = sorted({len(before) for before in seen})
+    assert len(sizes) > 2
+    for size in sizes:
+        assert LogHead.of(ids).continues(LogHead.of(ids[:size]), consistency(ids, size))
 
 
 def test_a_verb_that_waits_is_next(folder: Path) -> None:

@@ -286,7 +286,7 @@ def new_token(store: Store, name: str, role: str, *, days: int | None, actor: st
     if not name or len(name) > 64 or not name.isprintable():
         raise ParameterError("the name of a token must have 1 to 64 printable characters.")
     token, now = _START + secrets.token_urlsafe(32), int(time.time())
-    with store.transaction():
+    with store.transaction(alone=True):
         if any(row.name == name and row.is_good(now) for row in store.tokens()):
             raise ParameterError(f"a token {name!r} is in use already; end it first, or choose another name.")
         ends = None if days is None else now + days * 86400
@@ -694,7 +694,7 @@ class Keeper:
             gone = {"versions": len(keys), "reports": waiting, "sealed": sealed}
             with self.closing():
                 if keys:
-                    with self.store.transaction():
+                    with self.store.transaction(alone=True):
                         for key in keys:
                             self.store.remove_collection(key, name)
                         detail = ", ".join(f"{count} {what}" for what, count in gone.items())

@@ -270,7 +270,7 @@ def add(keeper: Keeper, envelope: bytes, trust: Sequence[bytes], *, actor: str) 
     Entry.of(row)
     store = keeper.store
     # Not behind the upkeep: a withdrawal waits for no sealing and no backup.
-    with store.transaction():
+    with store.transaction(alone=True):
         others = [other for other in store.collections() if other.name == row.name]
         if (known := next((other for other in others if other.id == row.id), None)) is not None:
             return known, False

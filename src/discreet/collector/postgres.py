@@ -42,7 +42,7 @@ SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('sync
 """
 # Locks are of a database, and collectors of several schemas may share it.
 _LOCK = "(hashtext(current_schema()), {})"
-_MAKING, _AUDIT = 3, 4
+_MAKING, _AUDIT, _ALONE = 3, 4, 5
 _WAITING = "SELECT collection, epoch, sum(n)::bigint FROM waiting GROUP BY collection, epoch"
 _INBOXES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename ~ '^inbox_[0-9_]+$'"
 _LOST = "the connection to PostgreSQL was lost, and a lock with it; try again later."
@@ -194,7 +194,7 @@ class PostgresStore(Store):
         return self._connection
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *, alone: bool = False) -> Iterator[None]:
         """Write within the body: all of it, committed to disk at the end, or nothing.
 
         Nothing is written by anybody while somebody goes on who has lost a lock: it may be he.
@@ -204,6 +204,8 @@ class PostgresStore(Store):
                 raise FailedStoreError(_LOST)
             self._held[_TRANSACTION] += 1
             try:
+                if alone:
+                    self._rows(f"SELECT pg_advisory_xact_lock{_LOCK.format(_ALONE)}")
                 yield
             finally:
                 self._held -= Counter([_TRANSACTION])

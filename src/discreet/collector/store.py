@@ -203,8 +203,12 @@ class Store(ABC):
         """Let go of the database."""
 
     @abstractmethod
-    def transaction(self) -> AbstractContextManager[None]:
-        """Write within the body: all of it, on disk at the end, or nothing."""
+    def transaction(self, *, alone: bool = False) -> AbstractContextManager[None]:
+        """Write within the body: all of it, on disk at the end, or nothing.
+
+        Args:
+            alone: whether what is read within it must still hold at its end: no other process is then in such a one.
+        """
 
     @abstractmethod
     def _rows(self, text: str, *values: Any) -> list[Any]: ...
@@ -382,8 +386,8 @@ class SqliteStore(Store):
             self._connection.close()
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Write within the body: all of it, synchronized to disk at the end, or nothing."""
+    def transaction(self, *, alone: bool = False) -> Iterator[None]:
+        """Write within the body: all of it, synchronized to disk at the end, or nothing; each is alone."""
         with self._lock:
             with told("written to"):
                 self._connection.execute("BEGIN IMMEDIATE")
