@@ -1,1 +1,1 @@
-"""Measurements behind docs/performance.md: `make bench`, or ``python -m bench``."""
+"""Measurements behind docs/evidence/performance.md: `make bench`, or ``python -m bench``."""

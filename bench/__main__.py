@@ -1,4 +1,4 @@
-"""``python -m bench [group ...]``: measure, print the tables, keep the numbers, write docs/performance.md.
+"""``python -m bench [group ...]``: measure, print the tables, keep the numbers, write docs/evidence/performance.md.
 
 ``--quick`` goes through everything with small sizes in less than a minute, to see that it works: its numbers mean
 nothing, and go to bench/out/quick.
@@ -17,7 +17,7 @@ from bench.results import Measured, Results
 from bench.tables import show
 
 _OUT = Path(__file__).parent / "out"
-_DOCS = Path(__file__).parent.parent / "docs"
+_DOCS = Path(__file__).parent.parent / "docs" / "evidence"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,6 +1,6 @@
 // Collections: a plan with its terms, signed; what a device checks before it believes one.
 //
-// The checks come in the order of docs/device.md, and every refusal has the code that it has in Python. The signature is
+// The checks come in the order of docs/reference/device.md, and every refusal has the code that it has in Python. The signature is
 // checked over the bytes as they came, before they are parsed.
 
 import { hex, joined, sha256, utf8 } from "./bytes.js";

@@ -1,6 +1,6 @@
 // From random words to a record: one report, byte for byte as the Python library draws it.
 //
-// draw() trusts its sampler; promise.js checks one. Words are taken in the order of docs/device.md: an order that
+// draw() trusts its sampler; promise.js checks one. Words are taken in the order of docs/reference/device.md: an order that
 // changes is another format. Words are thrown away for what they are, never for what the value is.
 
 const RANGE = 1n << 64n;
@@ -88,7 +88,7 @@ function noiseBits(law, member, random, step) {
   return bytes;
 }
 
-/** The bucket of a rank under a function of a public pool (docs/formats.md). */
+/** The bucket of a rank under a function of a public pool (docs/reference/formats.md). */
 async function pooled(law, cohort, rank) {
   const prime = BigInt(law.prime);
   for (let attempt = 0; ; attempt++) {

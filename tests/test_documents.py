@@ -30,7 +30,7 @@ from discreet.theory.optimum import optimal_design
 from signed import PUBLIC, envelope
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -59,9 +59,12 @@ def test_commands_in_the_documents_are_commands(page: Path) -> None:
         assert verb.make_context(verb.name, [key if word == "KEY" else word for word in words])
 
 
-def test_the_two_commands_of_the_readme() -> None:
-    first = blocks(ROOT / "README.md", "")[0]
-    assert [line.split("#")[0].strip() for line in first.splitlines()] == ["make demo", "make test"]
+def test_the_readme_is_short() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 90
+    assert text.count("![") == 1
+    assert [words[1] for words in commands(ROOT / "README.md")] == ["init", "obfuscate", "estimate"]
+    assert len(re.findall(r"^- \[", text, flags=re.MULTILINE)) == 4
 
 
 def test_the_example_of_the_readme_runs() -> None:
@@ -75,7 +78,7 @@ def test_the_example_of_the_readme_runs() -> None:
 
 
 def test_the_mechanisms_of_the_page_are_all_there_are_and_at_hand() -> None:
-    page = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "planning.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| `([a-z-]+)` \|", page, flags=re.MULTILINE)
     even = {name: made for name, made in BLOCK_MECHANISMS.items() if not name.endswith("-per-value")}
     assert {plan: getattr(discreet, name) for name, plan in rows} == even
@@ -83,7 +86,7 @@ def test_the_mechanisms_of_the_page_are_all_there_are_and_at_hand() -> None:
 
 
 def test_the_example_of_the_personalized_mechanism_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = blocks(ROOT / "docs" / "personalized.md", "python")
+    (example,) = blocks(ROOT / "docs" / "explanation" / "personalized.md", "python")
     names: dict[str, Any] = {}
     exec(compile(example, "personalized.md", "exec"), names)
     found = names["found"]
@@ -95,7 +98,7 @@ def test_the_example_of_the_personalized_mechanism_runs(capsys: pytest.CaptureFi
 
 
 def test_the_device_of_the_page_on_devices_answers(tmp_path: Path) -> None:
-    (example,) = blocks(ROOT / "docs" / "device.md", "python")
+    (example,) = blocks(ROOT / "docs" / "reference" / "device.md", "python")
     values = {"age": ["20s", "30s"], "marital": ["single", "widowed"]}
     plan = {"epsilon": 1.0, "domain": {"product": values}, "mechanism": {"name": "rr"}}
     now = Epochs(int(time.time()) - 60, 3600, 24)
@@ -108,7 +111,7 @@ def test_the_device_of_the_page_on_devices_answers(tmp_path: Path) -> None:
         assert [entry.state for entry in device.log()] == ["waiting"]
 
 
-@pytest.mark.parametrize(("name", "examples"), [("uldp.md", 12), ("properties.md", 6)])
+@pytest.mark.parametrize(("name", "examples"), [("explanation/uldp.md", 12), ("reference/properties.md", 6)])
 def test_the_numbers_of_a_page_are_what_the_software_says(name: str, examples: int) -> None:
     page = ROOT / "docs" / name
     shown = "".join(blocks(page, "pycon"))
@@ -118,7 +121,7 @@ def test_the_numbers_of_a_page_are_what_the_software_says(name: str, examples: i
 
 def test_coverage_is_told_of_every_mechanism_and_met() -> None:
     """Intervals of the tally, mle and em at every epsilon; means near 95%, as the page's first lines say."""
-    page = (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "evidence" / "coverage.md").read_text(encoding="utf-8")
     real, tallies, errors = (page.split(title, 1)[1] for title in ("## Real reports", "## The tally's", "## Standard"))
     entry = r"([\d.]+)%, \d+%, \d+%, ([\d.]+)"
     rows = re.findall(rf"^\| ([a-z-]+) ([\d.]+) (U?LDP), Zipf \| {entry} \| {entry} \| {entry} \|$", real, re.MULTILINE)
@@ -132,7 +135,7 @@ def test_coverage_is_told_of_every_mechanism_and_met() -> None:
     )
     assert [f"`{method}`" for method in METHODS if f"`{method}`" not in errors] == []
     assert page.index("Which interval do I trust?") < 200
-    assert (ROOT / "docs" / "coverage.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert (ROOT / "docs" / "evidence" / "coverage.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 # In the order of the rows.
@@ -151,7 +154,7 @@ COMPARED: tuple[Callable[..., BlockMechanism], ...] = (
 
 
 def test_the_comparison_of_mechanisms_is_what_the_software_says() -> None:
-    text = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "howto" / "planning.md").read_text(encoding="utf-8")
     tables = re.findall(r"\| (\d+) sensitive values of (\d+) (.*)\n\|[-|]+\n((?:\|.*\n)+)", text)
     assert [table[:2] for table in tables] == [("76", "400"), ("15", "625")]
     for v, w, head, body in tables:
@@ -171,14 +174,14 @@ def compared(make: Callable[..., BlockMechanism], v: int, w: int, epsilon: float
 
 
 def test_the_sampler_of_the_page_on_formats_is_one_at_epsilon_1() -> None:
-    page = (ROOT / "docs" / "formats.md").read_text(encoding="utf-8").partition("### Samplers")[2]
+    page = (ROOT / "docs" / "reference" / "formats.md").read_text(encoding="utf-8").partition("### Samplers")[2]
     spelled = page[page.index("{") : page.index("\n\n|")]
     domain = Domain(range(1000), sensitive=[*range(17, 40), *range(900, 977)])
     assert Sampler.parse(json.loads(spelled)) == Sampler.of(UnaryEncoding(domain, 1.0))
 
 
 def test_plans_in_the_documents_are_plans(tmp_path: Path) -> None:
-    (plan,) = blocks(ROOT / "docs" / "formats.md", "toml")
+    (plan,) = blocks(ROOT / "docs" / "reference" / "formats.md", "toml")
     path = tmp_path / "plan.toml"
     path.write_text(plan, encoding="utf-8")
     assert read_document(path, PlanDocument).domain.domain(tmp_path).size == 3
@@ -215,7 +218,7 @@ def test_every_public_name_can_be_had() -> None:
 
 
 def test_the_numbers_of_the_page_on_shuffling_are_what_the_software_says() -> None:
-    page = ROOT / "docs" / "shuffling.md"
+    page = ROOT / "docs" / "explanation" / "shuffling.md"
     shown = "".join(blocks(page, "pycon"))
     found = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(shown, {}, page.name, None, None))
     assert (found.failed, found.attempted) == (0, 15)

@@ -1,4 +1,4 @@
-"""The numbers of docs/threat-model.md: exact for the value with most reports, and the library's own bounds."""
+"""The numbers of docs/explanation/threat-model.md: exact for the value with most reports, and bounds."""
 
 import re
 from math import comb, exp, lgamma
@@ -11,7 +11,7 @@ import discreet
 from discreet.errors import ParameterError
 from discreet.risk.bounds import identification_bounds
 
-PAGE = Path(__file__).parents[1] / "docs" / "threat-model.md"
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "threat-model.md"
 VALUES = 16
 DOMAIN = discreet.Domain(range(VALUES))
 

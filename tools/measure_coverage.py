@@ -4,8 +4,8 @@ Two grids. *Real reports*: 3,000 people and 26 values; intervals of the tally, o
 each method states. *Tallies* drawn from their joint law (of subsets: counted from reports) at n = 300, 3,000 and
 100,000: the tally's intervals, 26 and 1,000 values. Coverage is of 95%
 intervals; widths are divided by those of score intervals (for the tally) and of the tally (for `mle` and `em`). Writes
-docs/coverage.md and docs/coverage.svg, and exits with 1 if a goal is missed. *Corners*: four values, few people and
-much noise, where `mle` and `em` put nearly everybody on one value; ``--corners`` measures these only, and replaces
+coverage.md and coverage.svg in docs/evidence, and exits with 1 if a goal is missed. *Corners*: four values, few people
+and much noise, where `mle` and `em` put nearly everybody on one value; ``--corners`` measures these only, and replaces
 their section, which is the last one.
 """
 
@@ -30,7 +30,7 @@ from discreet.simulation.devices import draw_tally
 from discreet.theory.binomial import miss_probability, score_ends, sigmas
 
 ROOT = Path(__file__).parent.parent
-PAGE, PICTURE = ROOT / "docs" / "coverage.md", ROOT / "docs" / "coverage.svg"
+PAGE, PICTURE = ROOT / "docs" / "evidence" / "coverage.md", ROOT / "docs" / "evidence" / "coverage.svg"
 LEVEL, SIZE, PEOPLE = 0.95, 26, 3000
 TALLY_METHODS, REPORT_METHODS = ("linear", "projected", "norm-sub", "threshold"), ("mle", "em")
 LAWS = ("rr", "subset", "unary", "hadamard", "hashing", "hashing-pool", "paley", "design")

@@ -1,7 +1,7 @@
 """Coverage of intervals by group, with weights, and of regressions, on census data: ``python tools/measure_groups.py``.
 
 People are drawn anew from those of a census file, with replacement, so that the file is the population and its shares
-are the truth. Prints rows of the table in docs/groups.md; ``--runs`` says how many samples.
+are the truth. Prints rows of the table in docs/howto/groups.md; ``--runs`` says how many samples.
 """
 
 import argparse

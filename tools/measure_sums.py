@@ -5,7 +5,7 @@
 ones, and of both; all of them, and those of which every set has 0.3 to 30 expected counts, n s p. *Shown rows*: the 15
 largest of 100, 1,000 and 10,000 values, uniform and skewed. Coverage is of 95% intervals. A quantity misses the least
 that is asked where an exact binomial test rejects it at 5%, divided by the number of quantities looked at. Writes that
-part of docs/coverage.md, and exits with 1 if a goal is missed.
+part of docs/evidence/coverage.md, and exits with 1 if a goal is missed.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import discreet as dc
 from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.simulation.devices import can_draw, draw_tally
 
-PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "coverage.md"
 HEADING = "## Sums, conditions, differences and ratios"
 AGES, ANSWERS = [f"{10 * age}s" for age in range(2, 8)], ["ill", "well", "unsure", "other"]
 P = np.array([0.05, 0.6, 0.05, 0.01])[None] * np.array([0.3, 0.25, 0.2, 0.15, 0.07, 0.03])[:, None]

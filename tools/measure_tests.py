@@ -1,8 +1,9 @@
 """False positives of tests of all values at once, at known distributions: ``python tools/measure_tests.py``.
 
 People of several groups have one distribution, that of Zipf, and its homogeneity is tested; or that of one group is
-tested against the true shares. Writes the last section of docs/coverage.md, and ends with 1 where a cell lies outside 3
-to 7% by more than chance explains. Tallies are drawn from their joint law where it is known, else reports are made.
+tested against the true shares. Writes the last section of docs/evidence/coverage.md, and ends with 1 where a cell lies
+outside 3 to 7% by more than chance explains. Tallies are drawn from their joint law where it is
+known, else reports are made.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from discreet.estimators.differences import _tested
 from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.simulation.devices import can_draw, draw_tally
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "coverage.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "evidence" / "coverage.md"
 MARK = "\n## Tests of all values at once\n"
 KINDS = {"two groups": (1, 1), "one ten times as large": (1, 10), "five groups": (1, 1, 1, 1, 1), "fit": (1,)}
 GOAL, CERTAIN = (0.03, 0.07), 1e-4

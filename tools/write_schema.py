@@ -1,4 +1,4 @@
-"""Writes docs/plan.schema.json, which editors check plans by, from the types that plans are read by."""
+"""Writes docs/reference/plan.schema.json, which editors check plans by, from the types that plans are read by."""
 
 import json
 from pathlib import Path
@@ -6,5 +6,5 @@ from pathlib import Path
 from discreet.formats.plan import json_schema
 
 if __name__ == "__main__":
-    path = Path(__file__).resolve().parent.parent / "docs" / "plan.schema.json"
+    path = Path(__file__).resolve().parent.parent / "docs" / "reference" / "plan.schema.json"
     path.write_text(json.dumps(json_schema(), indent=2) + "\n", encoding="utf-8")

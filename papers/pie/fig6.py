@@ -95,7 +95,7 @@ FIGURE = Figure(
         "100 of the first half (100 to 500); the first 100 of the second half are attributed",
         f"movies: users with at least {LONG_HISTORY} ratings (500 in the paper), learned from the first 1 to 5; "
         "the whole history is attributed",
-        "who rates once is hard to identify by these scores; other attacks name many of them (docs/risk.md)",
+        "who rates once is hard to identify by these scores; other attacks name many (docs/explanation/risk.md)",
         "check-ins: the most that are learned from are compared with the matcher (in the paper it is from 200 on)",
     ),
 )

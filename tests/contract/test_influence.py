@@ -80,7 +80,7 @@ def test_bots_are_values_like_others() -> None:
     ],
 )
 def test_the_published_figures(name: str, values: int, largest: float) -> None:
-    """Of docs/threat-model.md."""
+    """Of docs/explanation/threat-model.md."""
     mechanism = BLOCK_MECHANISMS[name](Domain(range(values)), 1.0)  # type: ignore[call-arg]
     found = float(mechanism.decoder.worth_range[1].max())
     assert round(found, 0 if largest > 100 else 1) == largest

@@ -22,7 +22,7 @@ COLLECTION = "8f" * 32
 
 
 def by_hand(mechanism: Any, reports: dc.Reports) -> int:
-    """Return the digest as docs/formats.md describes it, in whole numbers of Python."""
+    """Return the digest as docs/reference/formats.md describes it, in whole numbers of Python."""
     form = RecordForm(mechanism.columns, mechanism.clear_blocks)
     words = -(-form.width // 8)
     said = b"discreet digest 1\n" + mechanism.fingerprint.encode()

@@ -214,7 +214,7 @@ def _with_frequencies(found: Estimate, frequencies: Any) -> Estimate:
 
 @pytest.mark.parametrize("build", [UnaryEncoding, SubsetSelection, RandomizedResponse])
 def test_functionals_cover_in_most_collections(build: Any) -> None:
-    """40 collections of 2,000: 95% intervals hold in 33 at least (a tail of 1e-3); docs/coverage.md has more."""
+    """40 collections of 2,000: 95% intervals hold in 33 at least (a tail of 1e-3); coverage.md has more."""
     mechanism, runs = build(PEOPLE, 1.0), 40
     rng, held = np.random.default_rng(8), np.zeros(5)
     scores = np.linspace(0, 1, 12)

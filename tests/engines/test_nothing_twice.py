@@ -125,7 +125,7 @@ def test_one_file_and_all_others_together(tmp_path: Path) -> None:
         said = refused(DataError, lambda whole=whole: tally(SORTED, [whole, *paths]))
         assert said == f"the same 600 reports twice: {whole} and {together} together; leave {whole} out."
     assert "600 reports twice" in refused(DataError, lambda: tally(SORTED, [sealed, kept]))
-    # A part of what is there is not recognised, which docs/formats.md says.
+    # A part of what is there is not recognised, which docs/reference/formats.md says.
     assert tally(SORTED, [sealed, *paths[:2]]).tally.n == 900
     write_reports(both, SORTED, reports[:300])
     assert tally(SORTED, [both, paths[0]]).tally.n == 400

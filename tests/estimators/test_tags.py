@@ -290,7 +290,7 @@ def test_the_wrong_kind_of_mechanism() -> None:
     refused(ParameterError, lambda: estimate_personalized(plan, expected(plan, R), tolerance=1.0))
 
 
-# Cell bots [docs/personalized.md]: a map on which people live where people are, but not everywhere alike
+# Cell bots [docs/explanation/personalized.md]: a map on which people live where people are, but not everywhere alike
 
 
 @cache

@@ -83,7 +83,7 @@ def mutated(records: Any, some: np.random.Generator) -> Any:
 
 
 def is_sent(mechanism: BlockMechanism, record: bytes) -> bool:
-    """Return whether a device can send a record: docs/formats.md, read plainly, byte by byte."""
+    """Return whether a device can send a record: docs/reference/formats.md, read plainly, byte by byte."""
     kind, at, domain = record[0], 1, mechanism.domain
     has_clear, both = domain.clear_count > 0, mechanism.clear_blocks
     if kind not in ({1} if not has_clear else {1, 3} if both else {1, 2}):

@@ -302,7 +302,7 @@ def test_infinite_and_missing_numbers_in_toml(tmp_path: Path) -> None:
 
 
 def test_the_published_schema_is_the_one_that_plans_are_read_by() -> None:
-    published = json.loads((ROOT / "docs" / "plan.schema.json").read_text(encoding="utf-8"))
+    published = json.loads((ROOT / "docs" / "reference" / "plan.schema.json").read_text(encoding="utf-8"))
     assert published == json_schema()
 
 

@@ -99,7 +99,7 @@ def _crude(script: str) -> str:
 
 
 def test_every_refusal_has_a_sentence_and_every_sentence_a_refusal() -> None:
-    """By code, or by code and what it is about; the codes are those of the types and of docs/device.md."""
+    """By code, or by code and what it is about; the codes are those of the types and of docs/reference/device.md."""
     lines = [line.strip() for path in SCRIPTS if path.name != "domain.js" for line in path.read_text().splitlines()]
     refused = [match.groups() for line in lines if (match := REFUSED.search(line))]
     expected = [match[1] for line in lines if (match := EXPECTED.search(line))]
@@ -109,7 +109,7 @@ def test_every_refusal_has_a_sentence_and_every_sentence_a_refusal() -> None:
     # Which field it is, the sentence of its code says.
     assert said - sentences == {"field: languages", "field: lifetime", "field: listed"}
     assert sentences - said <= {"store"}
-    documented = (JS / "index.d.ts").read_text() + (JS.parent / "docs" / "device.md").read_text()
+    documented = (JS / "index.d.ts").read_text() + (JS.parent / "docs" / "reference" / "device.md").read_text()
     assert all(one.split(":")[0] in documented for one in said)
 
 

@@ -251,10 +251,15 @@ for words in json.loads(sys.argv[1]):
 
 
 def test_who_installed_from_an_index_can_run_the_readme(installed: Path, tmp_path: Path) -> None:
-    """Every command of the README, in its order, in an empty folder; and the lines of Python."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (block,) = (one for one in blocks(text, "") if "discreet verify" in one)
+    """Every command of the page on verbs and of the README, in an empty folder; and its lines of Python."""
+    text, verbs = (ROOT / "README.md").read_text(encoding="utf-8"), ROOT / "docs" / "reference" / "verbs.md"
+    (first,), (block,) = blocks(text, ""), blocks(verbs.read_text(encoding="utf-8"), "")
     commands = [line.split("#")[0].split() for line in block.splitlines()]
+    # The README writes some of the same files.
+    commands += [
+        [*words, *["--force"] * ("-o" in words)]
+        for words in (line.split("#")[0].split() for line in first.splitlines())
+    ]
     assert commands[0] == ["discreet", "examples", "examples"]
     assert len(commands) >= 8
     hand_over_kernels(installed)

@@ -13,7 +13,7 @@ from bench.pages import rendered, sections, write_pictures
 from bench.results import Measured, Results
 from bench.tables import spelled
 
-DOCS = Path(__file__).parent.parent.parent / "docs"
+DOCS = Path(__file__).parent.parent.parent / "docs" / "evidence"
 NAMES = ("imports", "speed", "growth")
 SPEED = Group(
     "Speed",

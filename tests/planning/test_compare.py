@@ -552,7 +552,7 @@ def test_recommendations_are_one_sentence_with_the_reason() -> None:
 
 def test_the_document_says_what_is_so(capsys: pytest.CaptureFixture[str]) -> None:
     root = Path(__file__).parent.parent.parent
-    page = (root / "docs" / "planning.md").read_text(encoding="utf-8")
+    page = (root / "docs" / "howto" / "planning.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     exec(compile(example, "planning.md", "exec"), {})
     assert re.match(r"Use [a-z, ]+( \([^)]*\))?: if 5\.0% of the people", capsys.readouterr().out)

@@ -469,7 +469,7 @@ class Keeper:
 
     Data in PostgreSQL may be in the hands of several processes.
 
-    What an earlier owner left half done when it was killed is done first: see docs/collector.md.
+    What an earlier owner left half done when it was killed is done first: see docs/reference/collector.md.
 
     Args:
         folder: of the data.

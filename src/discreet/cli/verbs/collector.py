@@ -235,7 +235,7 @@ class _Flags(OptionGroup):
 
 
 @click.command(cls=Verb, has_result=False)
-@click.option("--config", type=InputFile(), help="Settings: a TOML file (docs/collector.md).")
+@click.option("--config", type=InputFile(), help="Settings: a TOML file (docs/reference/collector.md).")
 @_Flags.options
 @click.option("--demo", is_flag=True, help="A simulated collection, no tokens, this machine only, a temporary folder.")
 @click.option("--devices", type=Count(0), help="With --demo: how many simulated devices answer it. [300]")
