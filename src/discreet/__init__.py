@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UnaryEncoding,
     )
     from discreet.mechanisms.personalized import Personalized, SecretTags
+    from discreet.mechanisms.survey import Question, Survey
     from discreet.planning.best import best
     from discreet.planning.central import CentralTarget
     from discreet.privacy.publication import published
@@ -54,6 +55,7 @@ _HOMES = {
     "PooledHashing": "discreet.mechanisms",
     "Personalized": "discreet.mechanisms.personalized",
     "Plan": "discreet.formats.plan",
+    "Question": "discreet.mechanisms.survey",
     "RandomizedResponse": "discreet.mechanisms",
     "Reports": "discreet.core.reports",
     "SecretTags": "discreet.mechanisms.personalized",
@@ -61,6 +63,7 @@ _HOMES = {
     "SeededRandom": "discreet.core.random",
     "Sources": "discreet.formats.sources",
     "SubsetSelection": "discreet.mechanisms",
+    "Survey": "discreet.mechanisms.survey",
     "Tally": "discreet.core.tally",
     "TranslateResponse": "discreet.mechanisms",
     "UnaryEncoding": "discreet.mechanisms",
@@ -93,6 +96,7 @@ __all__ = [
     "Personalized",
     "Plan",
     "PooledHashing",
+    "Question",
     "RandomizedResponse",
     "Reports",
     "SecretTags",
@@ -100,6 +104,7 @@ __all__ = [
     "SeededRandom",
     "Sources",
     "SubsetSelection",
+    "Survey",
     "Tally",
     "TranslateResponse",
     "UnaryEncoding",

@@ -29,7 +29,8 @@ def _classes() -> set[str]:
     # Reports have columns too, and are everybody's.
     found = {one for one in known if not one.__module__.startswith("discreet.core")}
     parts = ("obfuscate_codes", "draw", "is_consistent", "decode", "columns", "inclusions")
-    return {one.__name__ for one in found if any(hasattr(one, part) for part in parts)}
+    # A survey is no kind of mechanism: it has several.
+    return {one.__name__ for one in found if any(hasattr(one, part) for part in parts)} - {"Survey"}
 
 
 MECHANISMS = _classes()

@@ -261,6 +261,8 @@ class Domain:
     Attributes:
         space: the label space.
         size: |X|.
+        attribute: the attribute of a survey that the values are of; empty for a domain that stands alone. Two
+            attributes with the same labels are different domains, so that no report is taken for one about the other.
 
     Raises:
         ParameterError: if there are no labels, some repeat, something sensitive is not among them, or nothing is
@@ -280,6 +282,7 @@ class Domain:
     space: LabelSpace
     size: int
     _mask: BoolArray | None = field()
+    attribute: str = ""
 
     def __init__(self, labels: Any, *, sensitive: Any = None, allow_unprotected: bool = False) -> None:
         self._set(flat(labels), sensitive, allow_unprotected)
@@ -367,6 +370,12 @@ class Domain:
             ) from None
         return cls._of(Grid(borders[0], borders[1], rows, cols), sensitive, allow_unprotected)
 
+    def about(self, attribute: str) -> Self:
+        """Return the same values as those of an attribute of a survey."""
+        domain = self._of(self.space, self._mask, True)
+        object.__setattr__(domain, "attribute", attribute)
+        return domain
+
     def __repr__(self) -> str:
         return f"Domain({self.size} values, {self.sensitive_count} sensitive)"
 
@@ -413,9 +422,10 @@ class Domain:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of the labels and of the sensitive subset."""
+        """Digest of the labels, of the sensitive subset, and of the attribute if there is one."""
         mask = "all" if self._mask is None else hashlib.sha256(np.packbits(self._mask).tobytes()).hexdigest()
-        spelled = json.dumps([self.space.describe(), mask], sort_keys=True, ensure_ascii=False)
+        about = [self.attribute] if self.attribute else []
+        spelled = json.dumps([self.space.describe(), mask, *about], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(spelled.encode()).hexdigest()
 
     def encode(self, values: Any) -> IntArray:
@@ -487,7 +497,7 @@ class Domain:
         """
         space = WithBots(self.space, tags)
         mask = None if self._mask is None else np.append(self._mask, np.ones(len(space.tags), dtype=np.bool_))
-        return self._of(space, mask, False)
+        return self._of(space, mask, False).about(self.attribute)
 
     def distribution(self, values: Any, probabilities: Any) -> FloatArray:
         """Return the ``(|X|,)`` distribution that gives the listed values their probabilities, and 0 to the others.

@@ -14,7 +14,7 @@ from discreet.engines.sealing import ContentFold, Sealed, Taken, refuse_replacin
 from discreet.errors import ParameterError
 from discreet.files.reading import Progress
 from discreet.formats.sealed_files import LEAST, checked_sealed, put_sealed
-from discreet.formats.sources import Sources, Survey, sources_of, surveyed
+from discreet.formats.sources import Sources, SourceSurvey, sources_of, surveyed
 from discreet.mechanisms import BlockMechanism, Mechanism
 
 if TYPE_CHECKING:
@@ -65,22 +65,24 @@ class Engine(ABC):
         """Write a report for every value of tables; see `discreet.engines.obfuscation.obfuscate`."""
 
     @abstractmethod
-    def fold(self, fold: Fold[Any, Any, Answer], survey: Survey, read: Sources) -> Answer:
+    def fold(self, fold: Fold[Any, Any, Answer], survey: SourceSurvey, read: Sources) -> Answer:
         """Return the result of a fold over all reports."""
 
     @abstractmethod
-    def fold_groups(self, fold: GroupFold, survey: Survey, read: Sources) -> GroupedTally:
+    def fold_groups(self, fold: GroupFold, survey: SourceSurvey, read: Sources) -> GroupedTally:
         """Return the tally of each group."""
 
     @abstractmethod
-    def gathered(self, mechanism: Mechanism, survey: Survey, read: Sources) -> Observed:
+    def gathered(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources) -> Observed:
         """Return the evidence in reports."""
 
     @abstractmethod
-    def in_order(self, fold: ContentFold, survey: Survey, read: Sources) -> AbstractContextManager[tuple[Taken, Any]]:
+    def in_order(
+        self, fold: ContentFold, survey: SourceSurvey, read: Sources
+    ) -> AbstractContextManager[tuple[Taken, Any]]:
         """Give all reports in canonical order, and how many there are."""
 
-    def survey(self, mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> Survey:
+    def survey(self, mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> SourceSurvey:
         """Return the sources, looked at; see `discreet.formats.sources.surveyed`."""
         return surveyed(mechanism, sources, public)
 
@@ -101,7 +103,7 @@ class Engine(ABC):
         read = sources_of(sources)
         return self._tallied(mechanism, self.survey(mechanism, read), read)
 
-    def _tallied(self, mechanism: Mechanism, survey: Survey, read: Sources) -> Counted:
+    def _tallied(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources) -> Counted:
         counted = self.fold(TallyFold(mechanism), survey, read)
         whole = Counted(survey.whole(counted.tally), counted.left_out)
         whole.refuse_above(read.bad_share)

@@ -32,7 +32,7 @@ from discreet.estimators.likelihood import LocalRows
 from discreet.files.paths import text_bytes
 from discreet.files.reading import prefetched, readable
 from discreet.files.stored import HeldTable
-from discreet.formats.sources import Partition, Sources, Survey, rows_in, sources_of, surveyed
+from discreet.formats.sources import Partition, Sources, SourceSurvey, rows_in, sources_of, surveyed
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import Membership, StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
@@ -193,7 +193,7 @@ _COPIES = 3
 
 def gathered(
     mechanism: Mechanism,
-    survey: Survey,
+    survey: SourceSurvey,
     read: Sources,
     *,
     memory: int | None,
@@ -249,7 +249,7 @@ def observe(
 class _Through:
     """One pass through all parts, in order, so that rows stay in the order of the files."""
 
-    def __init__(self, mechanism: Mechanism, survey: Survey, read: Sources, threads: int | None = None) -> None:
+    def __init__(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources, threads: int | None = None) -> None:
         self._mechanism, self._survey, self._read, self._threads = mechanism, survey, read, threads
         self._left_out: Counter[str] = Counter()
 

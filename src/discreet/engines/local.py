@@ -19,7 +19,7 @@ from discreet.engines.sealing import ContentFold, Sealed, Taken, sorted_into
 from discreet.files.reading import Progress
 from discreet.formats.sealed_files import LEAST
 from discreet.formats.sealing import CanonicalOrder
-from discreet.formats.sources import Partition, Sources, Survey, rows_in
+from discreet.formats.sources import Partition, Sources, SourceSurvey, rows_in
 from discreet.kernels.parallel import thread_count
 from discreet.mechanisms import BlockMechanism, Mechanism
 
@@ -78,12 +78,12 @@ class LocalEngine(Engine):
         asked: dict[str, Any] = {"seed": seed, "force": force, "progress": progress}
         return obfuscate(mechanism, values, target, columns, threads=self.threads, **asked)
 
-    def fold(self, fold: Fold[Any, Any, Answer], survey: Survey, read: Sources) -> Answer:
+    def fold(self, fold: Fold[Any, Any, Answer], survey: SourceSurvey, read: Sources) -> Answer:
         """Return the result of a fold over all parts, several at a time."""
         options: dict[str, Any] = {"sift": read.sift, "threads": self.threads, "progress": read.progress}
         return fold_parts(fold, survey.parts, **options)
 
-    def fold_groups(self, fold: GroupFold, survey: Survey, read: Sources) -> GroupedTally:
+    def fold_groups(self, fold: GroupFold, survey: SourceSurvey, read: Sources) -> GroupedTally:
         """Return the tally of each group; where all threads' counts do not fit, one thread's may."""
         try:
             return self.fold(fold, survey, read)
@@ -92,14 +92,14 @@ class LocalEngine(Engine):
                 raise
             return fold_parts(GroupFold(fold.mechanism, fold.by), survey.parts, threads=1, progress=read.progress)
 
-    def gathered(self, mechanism: Mechanism, survey: Survey, read: Sources) -> Observed:
+    def gathered(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources) -> Observed:
         """Return the reports, or their blocks on disk where they exceed the memory."""
         from discreet.engines.evidence import gathered
 
         return gathered(mechanism, survey, read, memory=self.memory, folder=self.folder, threads=self.threads)
 
     @contextmanager
-    def in_order(self, fold: ContentFold, survey: Survey, read: Sources) -> Iterator[tuple[Taken, Any]]:
+    def in_order(self, fold: ContentFold, survey: SourceSurvey, read: Sources) -> Iterator[tuple[Taken, Any]]:
         """Give all reports in canonical order, and how many there are: counted by all cores, or sorted."""
         folder = None if self.folder is None else Path(self.folder)
         with CanonicalOrder(fold.mechanism, folder=folder) as order:

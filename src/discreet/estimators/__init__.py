@@ -10,12 +10,14 @@ from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally
 from discreet.errors import ParameterError
 from discreet.estimators import groups as by_group
-from discreet.estimators import likelihood_methods, linear
+from discreet.estimators import likelihood_methods, linear, surveys
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import Data
 from discreet.mechanisms.report_tables import taken_reports
 from discreet.mechanisms.row_checks import ArrowTable
+from discreet.mechanisms.survey import Survey, SurveyReports, SurveyTally
+from discreet.results.answers import Answers
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
 
@@ -67,6 +69,18 @@ def estimate(
 
 @overload
 def estimate(
+    mechanism: Survey,
+    data: SurveyReports | SurveyTally,
+    *,
+    method: Method = "linear",
+    groups: Any = None,
+    weights: Any = None,
+    **options: Unpack[Options],
+) -> Answers: ...
+
+
+@overload
+def estimate(
     mechanism: Mechanism,
     data: GroupedTally,
     *,
@@ -90,18 +104,18 @@ def estimate(
 
 
 def estimate(
-    mechanism: Mechanism,
-    data: Data | GroupedTally | ArrowTable,
+    mechanism: Mechanism | Survey,
+    data: Data | GroupedTally | ArrowTable | SurveyReports | SurveyTally,
     *,
     method: Method = "linear",
     groups: Any = None,
     weights: Any = None,
     **options: Unpack[Options],
-) -> Estimate | GroupedEstimate:
+) -> Estimate | GroupedEstimate | Answers:
     """Estimate the distribution of the true values.
 
     Args:
-        mechanism: the mechanism of the reports.
+        mechanism: the mechanism of the reports, or a survey: then the result is an estimate for each question.
         data: reports, a table of them that says its plan (of pandas, polars, DuckDB or Arrow; of one that does not, see
             `discreet.read_reports`), or a tally of them (enough for every method but ``mle`` and ``em``, and for those
             too where blocks are single values), or the result of `discreet.engines.observe` for reports larger than
@@ -143,6 +157,9 @@ def estimate(
         >>> estimate(mechanism, mechanism.tally(reports), method="projected").frequencies.round(2).tolist()
         [0.6, 0.38, 0.02]
     """
+    if isinstance(mechanism, Survey):
+        direct = partial(estimate, method=method, **options)
+        return surveys.survey_answers(mechanism, data, direct, groups=groups, weights=weights)
     reports: Any = data if isinstance(data, Reports) else taken_reports(mechanism, data)
     grouped = groups is not None or isinstance(reports, GroupedTally)
     method_options: dict[str, Any] = {**options}

@@ -64,7 +64,7 @@ def described_domain(domain: Domain) -> dict[str, Any]:
         >>> described_domain(pairs)["sensitive"]
         [{'age': ['<40']}]
     """
-    described = _labels(domain.space)
+    described = _labels(domain.space) | ({"attribute": domain.attribute} if domain.attribute else {})
     if not domain.sensitive_count:
         return described | {"sensitive": [], "allow_unprotected": True}
     if not domain.clear_count:
@@ -183,6 +183,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             fingerprint: it says what is done before a report is made, and reports do not show it.
         cuts: where the ranges begin that the labels but the first name, ascending: numbers, or dates such as
             "2026-07"; of a product, by attribute. A table then holds numbers or dates. They change no fingerprint.
+        attribute: the attribute of a survey that the values are of; it is in the fingerprint.
     """
 
     labels: list[Label] | None = None
@@ -194,6 +195,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     allow_unprotected: bool = False
     missing: Label | dict[str, Label] | None = None
     cuts: list[Cut] | dict[str, list[Cut]] | None = None
+    attribute: str = ""
 
     def domain(self, folder: Path, *, allow_outside: bool = False) -> Domain:
         """Build the domain; files are looked up in ``folder``, and only there or below unless others are allowed.
@@ -216,7 +218,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             from discreet.tables.labels import check_cuts
 
             check_cuts(built, self.cuts)
-        return built
+        return built.about(self.attribute) if self.attribute else built
 
     def _built(self, folder: Path, allow_outside: bool) -> Domain:
         protection: dict[str, Any] = {"sensitive": self.sensitive, "allow_unprotected": self.allow_unprotected}

@@ -18,7 +18,7 @@ from discreet.files.reading import Progress
 from discreet.files.stored import TableFile
 from discreet.files.writing import replacing
 from discreet.formats import json_reports
-from discreet.formats.sources import Survey, rows_in, sources_of, surveyed
+from discreet.formats.sources import SourceSurvey, rows_in, sources_of, surveyed
 from discreet.mechanisms import Mechanism, report_tables
 from discreet.tables.values import check_writable
 
@@ -217,7 +217,7 @@ def iterate_reports(sources: Any, mechanism: "Mechanism | Plan", *, batch: int =
     survey.batches()
 
 
-def _reports_alone(sources: Any, mechanism: Mechanism, most: int) -> tuple[Survey, Iterator[Reports]]:
+def _reports_alone(sources: Any, mechanism: Mechanism, most: int) -> tuple[SourceSurvey, Iterator[Reports]]:
     """Return reports in batches of so many at most, without tallies, and where they come from."""
     read = sources_of(sources).without_sifting("rows are left out, and counted, by discreet.engines")
     survey = surveyed(mechanism, read)
@@ -226,7 +226,7 @@ def _reports_alone(sources: Any, mechanism: Mechanism, most: int) -> tuple[Surve
     return survey, _batches(survey, most, read.progress)
 
 
-def _batches(survey: Survey, most: int, progress: Progress | None) -> Iterator[Reports]:
+def _batches(survey: SourceSurvey, most: int, progress: Progress | None) -> Iterator[Reports]:
     done, total = 0, rows_in(survey.parts)
     for part in survey.parts:
         for reports, _ in part.reports(most=most):

@@ -439,7 +439,7 @@ _CERTAIN = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Survey:
+class SourceSurvey:
     """The sources of a run, looked at.
 
     Attributes:
@@ -475,7 +475,7 @@ class Survey:
         known = replace(reports, batches=sealed, rest=total % MODULUS)
         return sum(self.tallies.values(), start=known)
 
-    def beyond(self, counted: Tally) -> "Survey":
+    def beyond(self, counted: Tally) -> "SourceSurvey":
         """Return the sources without what a tally has counted, which is not read.
 
         Raises:
@@ -596,7 +596,7 @@ def _sealed_as(parts: Sequence[Partition]) -> SealedBatch:
     return SealedBatch(batch_name(facts), read_digest(facts[DIGEST]), n)
 
 
-def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> Survey:
+def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> SourceSurvey:
     """Return the tallies among the sources, and the parts of all reports, in order.
 
     Warns of what is taken on the caller's word, and of columns that are not read.
@@ -630,7 +630,7 @@ def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> 
     unread, kind = [name for part in parts for name in part.unread], "tables" if not files else "files"
     warn_of(forms.values(), len(places), mechanism.fingerprint, unread, kind=kind)
     folders = set(read.named).difference(files)
-    return Survey(tallies, _promised(promised_rows(folders, files) if folders else {}, tallies, parts))
+    return SourceSurvey(tallies, _promised(promised_rows(folders, files) if folders else {}, tallies, parts))
 
 
 def _promised(rows: Mapping[Any, int], tallies: Mapping[File, Tally], parts: list[Partition]) -> list[Partition]:

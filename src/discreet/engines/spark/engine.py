@@ -29,7 +29,7 @@ from discreet.files.reading import Piped, Progress
 from discreet.files.stored import look
 from discreet.files.writing import check_free
 from discreet.formats.sealing import CanonicalOrder, in_batches
-from discreet.formats.sources import Sources, Survey
+from discreet.formats.sources import Sources, SourceSurvey
 from discreet.mechanisms import BlockMechanism, Mechanism
 from discreet.tables.scan import table_files
 from discreet.tables.values import REASONS, ValueColumns
@@ -98,23 +98,23 @@ class SparkEngine(Engine):
         left_out = {reason: int(count) for reason, count in zip(REASONS, counts[1:], strict=True) if count}
         return Obfuscated(int(counts[0]), left_out, seed is not None)
 
-    def survey(self, mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> Survey:
+    def survey(self, mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> SourceSurvey:
         """Return the sources, looked at: files that every executor sees under the same names, or a frame of Spark."""
         return FrameSurvey.of(mechanism, sources, public)
 
-    def fold(self, fold: Fold[Any, Any, Answer], survey: Survey, read: Sources) -> Answer:
+    def fold(self, fold: Fold[Any, Any, Answer], survey: SourceSurvey, read: Sources) -> Answer:
         """Return the result of a fold over all reports, a state per task."""
         # Bad rows are counted before they are judged: no task knows their share.
         sift = read.sift or isinstance(fold, TallyFold)
         source = clustered(self.session, fold.mechanism, survey, sift=sift)
         return folded(self.session, source, fold, read.progress)
 
-    def fold_groups(self, fold: GroupFold, survey: Survey, read: Sources) -> GroupedTally:
+    def fold_groups(self, fold: GroupFold, survey: SourceSurvey, read: Sources) -> GroupedTally:
         """Return the tally of each group: each task counts those of its parts, and the counts of a group are summed."""
         source = clustered(self.session, fold.mechanism, survey, sift=False)
         return folded_groups(self.session, source, fold, read.progress)
 
-    def gathered(self, mechanism: Mechanism, survey: Survey, read: Sources) -> Observed:
+    def gathered(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources) -> Observed:
         """Return the evidence in reports, in one pass; executors hold the blocks."""
         fold = TallyFold(with_blocks(mechanism))
         source = clustered(self.session, mechanism, survey, sift=True)
@@ -124,7 +124,7 @@ class SparkEngine(Engine):
         return dataclasses.replace(observed, tally=whole), counted.left_out
 
     @contextmanager
-    def in_order(self, fold: ContentFold, survey: Survey, read: Sources) -> Iterator[tuple[Taken, Any]]:
+    def in_order(self, fold: ContentFold, survey: SourceSurvey, read: Sources) -> Iterator[tuple[Taken, Any]]:
         """Give all reports in canonical order, and how many there are: counted, or sorted by Spark."""
         contents = self.fold(fold, survey, read)
         if fold.contents is not None:

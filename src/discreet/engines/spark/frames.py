@@ -27,7 +27,7 @@ from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.files.paths import shared_files
 from discreet.files.reading import Progress
 from discreet.files.stored import HeldTable
-from discreet.formats.sources import Partition, Seen, Sources, Survey, surveyed
+from discreet.formats.sources import Partition, Seen, Sources, SourceSurvey, surveyed
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.report_tables import check_untyped_schema, is_bits, sift_untyped, to_arrow
@@ -140,7 +140,7 @@ def rows_seen(vector: AnyArray, totals: Mapping[int, Seen]) -> Iterator[pa.Recor
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FrameSurvey(Survey):
+class FrameSurvey(SourceSurvey):
     """The survey of a frame of a cluster, which is one part.
 
     Attributes:
@@ -152,7 +152,7 @@ class FrameSurvey(Survey):
     others: tuple[str, ...]
 
     @classmethod
-    def of(cls, mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> Survey:
+    def of(cls, mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> SourceSurvey:
         """Return the survey of a frame, or of files.
 
         Raises:
@@ -182,7 +182,7 @@ class FrameSurvey(Survey):
         return self.others
 
 
-def clustered(spark: Any, mechanism: Mechanism, survey: Survey, *, sift: bool) -> Clustered:
+def clustered(spark: Any, mechanism: Mechanism, survey: SourceSurvey, *, sift: bool) -> Clustered:
     """Return the reports of a survey, in tasks of about as many bytes; bad rows are left out, or refused.
 
     Those of a frame are always left out. A task of files reads several parts: a small file takes longer to hand out

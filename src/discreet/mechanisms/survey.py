@@ -1,0 +1,604 @@
+"""Surveys: several questions, and the public draw of those that a person answers.
+
+A question is a mechanism over one attribute, or over the combinations of several. Each person answers t different ones,
+drawn by public shares that do not depend on any value, so that reports of a question are ordinary reports of its
+mechanism. The draw takes one word w of a person: with questions laid side by side, each as long as its share, those
+are answered that the points w, w + 2^64, ..., w + (t - 1) 2^64 lie in.
+"""
+
+import hashlib
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from math import inf, nextafter, prod
+from types import MappingProxyType
+from typing import Any, Literal, Self, TypeVar, get_args
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.core.checks import checked_choice, checked_epsilon, checked_whole, meant
+from discreet.core.domain import Domain, checked_domain, value_mask
+from discreet.core.guarantee import in_odds
+from discreet.core.labels import Grid, Product, named_columns
+from discreet.core.random import WORD_RANGE, RandomSource, checked_source, fresh_words
+from discreet.core.reports import Reports
+from discreet.core.tally import Tally
+from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.mechanisms.law import BlockMechanism
+
+Promise = Literal["record", "attribute"]
+"""The unit that epsilon is promised to: whole records, or records that differ in one attribute."""
+
+MOST_CELLS = 2_000_000
+"""Combinations of labels that a question may be over."""
+
+_JOIN, _PART = ",", "#"
+_FORMAT = 1
+# So few borders are compared one after the other sooner than they are searched.
+_FEW_BORDERS = 64
+
+Part = TypeVar("Part", Reports, Tally)
+
+
+def question_name(attributes: Sequence[str]) -> str:
+    """Return the name of a question about attributes.
+
+    Example:
+        >>> question_name(["age", "income"])
+        'age,income'
+    """
+    return _JOIN.join(attributes)
+
+
+def checked_attributes(attributes: object) -> Mapping[str, Domain]:
+    """Return the domains of attributes by name, each of which knows its name.
+
+    Raises:
+        ParameterError: if there is none, a name cannot be part of a question's name, or values are no plain labels.
+    """
+    if not isinstance(attributes, Mapping) or not attributes:
+        raise ParameterError("attributes must be domains by name, at least one.")
+    for name, domain in attributes.items():
+        if not isinstance(name, str) or not name.strip() or {_JOIN, _PART} & {*name}:
+            raise ParameterError(f"attributes must be named by text without {_JOIN!r} and {_PART!r}, got {name!r}.")
+        if isinstance(checked_domain(domain).space, Product | Grid):
+            raise ParameterError(f"attribute {name!r} must have plain labels; make each of its columns an attribute.")
+    return MappingProxyType({name: domain.about(name) for name, domain in attributes.items()})
+
+
+def in_order(attributes: Mapping[str, Any], names: object, wanted: str) -> tuple[str, ...]:
+    """Return names of attributes, or a question's name, in the order of the attributes.
+
+    Raises:
+        ParameterError: if one is none of them, or is named twice; it says what was ``wanted``.
+    """
+    listed = names.split(_JOIN) if isinstance(names, str) else list(names) if isinstance(names, Sequence) else []
+    for name in listed:
+        if name not in attributes:
+            near = meant(name, attributes)
+            raise ParameterError(f"{wanted} must name attributes of the survey, and {name!r} is none{near}.")
+    if not listed or len({*listed}) < len(listed):
+        raise ParameterError(f"{wanted} must name attributes of the survey, each once, got {listed}.")
+    return tuple(name for name in attributes if name in listed)
+
+
+def question_domain(
+    attributes: Mapping[str, Domain], names: Sequence[str], combinations: Sequence[Mapping[str, Any]] = ()
+) -> Domain:
+    """Return the domain of a question: of one attribute, or of the combinations of several.
+
+    A combination is sensitive if one of its parts is; where combinations of attributes are what is sensitive, if it is
+    part of one of these.
+
+    Args:
+        attributes: domains by name.
+        names: of those that are asked about.
+        combinations: patterns over attributes, as `Domain` takes them.
+
+    Raises:
+        ParameterError: if a name or pattern is not of the attributes, or the question is over too many combinations.
+
+    Example:
+        >>> sexes, ages = Domain(["f", "m"], sensitive=[], allow_unprotected=True), Domain(range(3), sensitive=[2])
+        >>> question_domain({"sex": sexes, "age": ages}, ["sex", "age"])
+        Domain(6 values, 2 sensitive)
+    """
+    names = in_order(attributes, names, "a question")
+    parts = {name: attributes[name] for name in names}
+    shape = tuple(part.size for part in parts.values())
+    if prod(shape) > MOST_CELLS:
+        raise ParameterError(
+            f"question {question_name(names)!r} must be over at most {MOST_CELLS:,} combinations, got {prod(shape):,}; "
+            "ask about fewer attributes at once, or about coarser labels."
+        )
+    space = Product({name: part.space for name, part in parts.items()})
+    sensitive: BoolArray = np.full(shape, bool(combinations))
+    within = [{name: pattern[name] for name in names if name in pattern} for pattern in combinations]
+    if within and all(within):
+        # A pattern that says nothing of these attributes leaves no value of theirs out.
+        sensitive = value_mask(space, within, "combinations")
+    for axis, part in enumerate(() if combinations else parts.values()):
+        np.moveaxis(sensitive, axis, -1)[..., part.sensitive] = True
+    sensitive = sensitive.reshape(-1)
+    if len(parts) == 1:
+        ((name, part),) = parts.items()
+        return Domain.over(part.space, sensitive).about(name)
+    return Domain.over(space, sensitive)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of a survey.
+
+    Attributes:
+        attributes: the attributes that it is about, in the survey's order.
+        mechanism: of its answers, over the domain that `question_domain` returns.
+        share: the share of people who answer it, an integer over 2^64; 2^64 if everybody does.
+
+    Example:
+        >>> import discreet as dc
+        >>> ages = dc.Domain(["<18", "18-64", "65+"]).about("age")
+        >>> question = Question(("age",), dc.RandomizedResponse(ages, 1.0), share=1 << 64)
+        >>> question.name, question.epsilon
+        ('age', 1.0)
+    """
+
+    attributes: tuple[str, ...]
+    mechanism: BlockMechanism
+    share: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no question.
+
+        Raises:
+            ParameterError: if it is about nothing or about an attribute twice, nobody answers it, or it has no
+                mechanism.
+        """
+        if isinstance(self.attributes, str) or not isinstance(self.attributes, Sequence) or not self.attributes:
+            raise ParameterError("a question must be about a list of attributes, at least one.")
+        object.__setattr__(self, "attributes", tuple(self.attributes))
+        if len({*self.attributes}) < len(self.attributes):
+            raise ParameterError(f"a question must name each attribute once, got {list(self.attributes)}.")
+        BlockMechanism.checked(self.mechanism)
+        object.__setattr__(self, "share", checked_whole(f"the share of {self.name!r}", self.share, most=WORD_RANGE))
+
+    @property
+    def name(self) -> str:
+        """The names of its attributes, with commas."""
+        return question_name(self.attributes)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the promise of one answer, in nats; 0 where no value is sensitive, so that none is made."""
+        return self.mechanism.epsilon if self.mechanism.domain.sensitive_count else 0.0
+
+    @property
+    def realised(self) -> float:
+        """The realised epsilon of one answer, in nats; 0 where no value is sensitive."""
+        return self.mechanism.guarantee.realised if self.mechanism.domain.sensitive_count else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyGuarantee:
+    """Both promises of a survey: to whole records, and to records that differ in one attribute.
+
+    Attributes:
+        promise: the one that epsilon was promised for.
+        promised: epsilon, in nats.
+        record: realised epsilon of whole records: that of all answers of a person together.
+        attributes: realised epsilon of each attribute, of all answers that it is part of; 0 where nothing is sensitive.
+        answers: number of questions that a person answers.
+        questions: number of questions.
+        in_clear: whether some values may be reported in clear.
+
+    Example:
+        >>> import discreet as dc
+        >>> domains = {"age": dc.Domain(["<18", "18+"]), "sex": dc.Domain(["f", "m"])}
+        >>> halves = [Question((n,), dc.RandomizedResponse(d.about(n), 1.0), 1 << 63) for n, d in domains.items()]
+        >>> guarantee = Survey(domains, halves, 1.0, promise="record").guarantee
+        >>> round(guarantee.record, 6), {name: round(epsilon, 6) for name, epsilon in guarantee.attributes.items()}
+        (1.0, {'age': 1.0, 'sex': 1.0})
+    """
+
+    promise: Promise
+    promised: float
+    record: float
+    attributes: Mapping[str, float]
+    answers: int
+    questions: int
+    in_clear: bool
+
+    def __str__(self) -> str:
+        levels = sorted({*self.attributes.values()})
+        each = ", ".join(f"{name} {epsilon:.12g}" for name, epsilon in self.attributes.items())
+        alone = f"{levels[0]:.12g}" if len(levels) == 1 else each
+        marks = {name: f", promised {self.promised:g}" if self.promise == name else "" for name in get_args(Promise)}
+        sentences = [
+            f"Each person answers {self.answers} of {self.questions} questions, drawn by shares that depend on no "
+            f"value. Of whole records none is more than e^epsilon times likelier than another to have caused all of a "
+            f"person's {'reports in blocks' if self.in_clear else 'reports'}: epsilon {self.record:.12g}"
+            f"{marks['record']}. For records that differ in one attribute: epsilon {alone}{marks['attribute']}."
+        ]
+        if self.in_clear:
+            sentences.append(
+                "A report in clear says that no attribute of its question is sensitive; it is not protected, and may "
+                "hint at other attributes that go with these."
+            )
+        bare = [name for name, epsilon in self.attributes.items() if not epsilon]
+        sentences += [f"Not protected at all: {', '.join(bare)}."] if bare else []
+        sentences += [odds] if (odds := in_odds(self.record)) else []
+        return " ".join(sentences)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Survey:
+    """Several questions, of which each person answers some, drawn by public shares.
+
+    Attributes:
+        attributes: domains by name.
+        questions: see `Question`; shares add up to ``answers``.
+        epsilon: the privacy promise to each person, in nats.
+        promise: for whole records (all that a person ever answers), or for records that differ in one attribute.
+        answers: t, the number of different questions that each person answers.
+        want: tables that will be estimated, each as names of attributes; empty for those of the questions.
+        combinations: patterns over attributes that are sensitive, instead of values of attributes.
+
+    Raises:
+        ParameterError: if names, shares or mechanisms do not fit together, a wanted table has no question, or epsilon
+            is exceeded.
+
+    Example:
+        >>> import discreet as dc
+        >>> domains = {"age": dc.Domain(["<18", "18+"]), "sex": dc.Domain(["f", "m"])}
+        >>> halves = [Question((n,), dc.RandomizedResponse(d.about(n), 1.0), 1 << 63) for n, d in domains.items()]
+        >>> survey = Survey(domains, halves, 1.0, promise="record")
+        >>> table = {"age": ["<18", "18+"] * 50, "sex": ["f"] * 100}
+        >>> reports = survey.obfuscate(table, random=dc.SeededRandom(1))
+        >>> reports.people, sum(part.n for part in reports.values())
+        (100, 100)
+    """
+
+    attributes: Mapping[str, Domain]
+    questions: tuple[Question, ...]
+    epsilon: float
+    promise: Promise = field(kw_only=True)
+    answers: int = field(default=1, kw_only=True)
+    want: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
+    combinations: tuple[Mapping[str, Any], ...] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse parts that make no survey; see the class."""
+        object.__setattr__(self, "attributes", checked_attributes(self.attributes))
+        object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
+        object.__setattr__(self, "questions", tuple(self.questions))
+        object.__setattr__(self, "combinations", tuple(self.combinations))
+        checked_choice("promise", self.promise, get_args(Promise))
+        checked_whole("answers", self.answers)
+        if not self.questions or not all(isinstance(question, Question) for question in self.questions):
+            raise ParameterError("a survey must have at least one question.")
+        if self.combinations and any(domain.clear_count for domain in self.attributes.values()):
+            raise ParameterError(
+                "what is sensitive must be said once: by combinations or by values of attributes, not by both."
+            )
+        object.__setattr__(self, "want", tuple(self.ordered(table, "want") for table in self.want))
+        self._check_questions()
+        self._check_promise()
+
+    def _check_questions(self) -> None:
+        total = sum(question.share for question in self.questions)
+        if total != self.answers * WORD_RANGE:
+            raise ParameterError(
+                f"the shares of questions must add up to answers={self.answers}, got {total / WORD_RANGE:.9g}."
+            )
+        for question in self.questions:
+            if self.ordered(question.attributes, "a question") != question.attributes:
+                raise ParameterError(f"question {question.name!r} must name attributes in the survey's order.")
+            domain = question_domain(self.attributes, question.attributes, self.combinations)
+            if question.mechanism.domain != domain:
+                raise ParameterError(
+                    f"the mechanism of question {question.name!r} must be over the {domain.size} values of its "
+                    f"attributes, {domain.sensitive_count} of them sensitive, as question_domain returns them."
+                )
+        if len(self._by_name) < len(self.questions):
+            raise ParameterError("a survey must ask about the same attributes once.")
+        lacking = [table for table in self.want if not any({*table} <= {*asked.attributes} for asked in self.questions)]
+        if lacking:
+            raise ParameterError(f"the wanted table {question_name(lacking[0])!r} must be part of a question.")
+
+    def _check_promise(self) -> None:
+        units = self._largest([question.epsilon for question in self.questions])
+        most = units[0] if self.promise == "record" else max(units[1].values())
+        if most > Fraction(self.epsilon):
+            together = "together" if self.promise == "record" else "about one attribute together"
+            raise ParameterError(
+                f"questions that a person answers {together} must have at most epsilon={self.epsilon:g} in all, got "
+                f"{float(most):g}."
+            )
+
+    def _largest(self, epsilons: Sequence[float]) -> tuple[Fraction, dict[str, Fraction]]:
+        """Return the largest sums of epsilons over questions that can be answered together: all, by attribute."""
+        exact = [Fraction(epsilon) for epsilon in epsilons]
+        record, attributes = Fraction(0), dict.fromkeys(self.attributes, Fraction(0))
+        for places, _ in self.draws:
+            record = max(record, sum((exact[place] for place in places), Fraction(0)))
+            for name in attributes:
+                about = (exact[place] for place in places if name in self.questions[place].attributes)
+                attributes[name] = max(attributes[name], sum(about, Fraction(0)))
+        return record, attributes
+
+    def __repr__(self) -> str:
+        asked = f"{self.answers} of {len(self.questions)} questions"
+        return f"Survey({asked}, epsilon={self.epsilon!r} per {self.promise}, plan={self.fingerprint[:12]})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Survey) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def ordered(self, names: object, wanted: str = "a table") -> tuple[str, ...]:
+        """Return names of attributes in the survey's order.
+
+        Raises:
+            ParameterError: if one is not of the survey, or is named twice.
+        """
+        return in_order(self.attributes, names, wanted)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Question]:
+        return {question.name: question for question in self.questions}
+
+    def question(self, attributes: object) -> Question:
+        """Return the question about these attributes, given as names or as its name.
+
+        Raises:
+            ParameterError: if there is none; it lists the questions.
+        """
+        name = question_name(self.ordered(attributes, "a question"))
+        if name not in self._by_name:
+            raise ParameterError(f"the survey has no question {name!r}; it asks {'; '.join(self._by_name)}.")
+        return self._by_name[name]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of attributes, questions, shares and promise."""
+        spaces = {name: domain.space for name, domain in self.attributes.items()}
+        patterns = [
+            {name: value_mask(Product({name: spaces[name]}), [{name: pattern[name]}]).nonzero()[0].tolist()}
+            for pattern in self.combinations
+            for name in pattern
+        ]
+        facts = {
+            "format": _FORMAT,
+            "attributes": [[name, domain.fingerprint] for name, domain in self.attributes.items()],
+            "combinations": patterns,
+            "questions": [[part.name, part.mechanism.fingerprint, part.share] for part in self.questions],
+            "epsilon": self.epsilon.hex(),
+            "promise": self.promise,
+            "answers": self.answers,
+        }
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+
+    @cached_property
+    def guarantee(self) -> SurveyGuarantee:
+        """Both promises, realised, from the integers of the samplers and the draw."""
+        record, attributes = self._largest([question.realised for question in self.questions])
+        in_clear = any(question.mechanism.domain.clear_count for question in self.questions)
+        each = {name: _rounded_up(epsilon) for name, epsilon in attributes.items()}
+        counts = self.answers, len(self.questions)
+        return SurveyGuarantee(self.promise, self.epsilon, _rounded_up(record), each, *counts, in_clear)
+
+    # The draw
+
+    @cached_property
+    def _borders(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """For each of t points: the first question that it can lie in, and the words at which the next ones begin."""
+        ends = list(accumulate(question.share for question in self.questions))
+        rows = []
+        for start in range(0, self.answers * WORD_RANGE, WORD_RANGE):
+            inside = tuple(end - start for end in ends if start < end < start + WORD_RANGE)
+            rows.append((bisect_right(ends, start), inside))
+        return tuple(rows)
+
+    @cached_property
+    def draws(self) -> tuple[tuple[tuple[int, ...], int], ...]:
+        """Every set of questions that a person can answer, as places, with its chance over 2^64."""
+        starts = sorted({0, *(border for _, borders in self._borders for border in borders)})
+        ends = [*starts[1:], WORD_RANGE]
+        places = (tuple(first + bisect_right(inside, word) for first, inside in self._borders) for word in starts)
+        return tuple((row, end - start) for row, start, end in zip(places, starts, ends, strict=True))
+
+    def draw_questions(self, words: AnyArray) -> IntArray:
+        """Return the ``(n, t)`` places of the questions that people answer, by ``(n,)`` words of 64 bits.
+
+        Example:
+            >>> import discreet as dc
+            >>> domains = {"age": dc.Domain(["<18", "18+"]), "sex": dc.Domain(["f", "m"])}
+            >>> asked = [Question((n,), dc.RandomizedResponse(d.about(n), 1.0), 1 << 63) for n, d in domains.items()]
+            >>> survey = Survey(domains, asked, 1.0, promise="record")
+            >>> survey.draw_questions(np.array([0, 2**63 - 1, 2**63], np.uint64)).tolist()
+            [[0], [0], [1]]
+        """
+        rows = np.empty((len(words), self.answers), dtype=np.int64)
+        for point, (first, inside) in enumerate(self._borders):
+            if len(inside) > _FEW_BORDERS:
+                rows[:, point] = first + np.searchsorted(np.array(inside, np.uint64), words, side="right")
+                continue
+            place = np.full(len(words), first, dtype=np.int64)
+            for border in inside:
+                place += words >= np.uint64(border)
+            rows[:, point] = place
+        return rows
+
+    # The device
+
+    def obfuscate(self, table: Any, *, random: RandomSource | None = None) -> "SurveyReports":
+        """Obfuscate the answers of people: of each those to the questions that are drawn for them.
+
+        Args:
+            table: a column of values for each attribute, a row per person: of pandas, polars, Arrow, NumPy or lists.
+            random: the source of random words; None for fresh ones under a key of the operating system.
+
+        Raises:
+            DataError: if a column is missing, or a value is missing or not in its domain; whoever answers every
+                question but one needs a value for that one too, such as "no answer".
+        """
+        codes = {}
+        for name, column in named_columns(table, list(self.attributes)).items():
+            try:
+                codes[name] = self.attributes[name].encode(column)
+            except DataError as error:
+                raise DataError(f"attribute {name!r}: {error}") from None
+        return self.obfuscate_codes(codes, random=random)
+
+    def obfuscate_codes(self, codes: Mapping[str, IntArray], *, random: RandomSource | None = None) -> "SurveyReports":
+        """Obfuscate answers that are given by their codes, ``(n,)`` integers for each attribute."""
+        source = checked_source(random)
+        people = len(next(iter(codes.values())))
+        drawn = self.draw_questions(fresh_words(source, people))
+        parts, who = {}, {}
+        for place, question in enumerate(self.questions):
+            rows = who[question.name] = np.flatnonzero(
+                (drawn == place).any(axis=1) if self.answers > 1 else drawn[:, 0] == place
+            )
+            first, *others = question.attributes
+            cells = codes[first].take(rows)
+            for name in others:
+                cells = cells * self.attributes[name].size + codes[name].take(rows)
+            parts[question.name] = question.mechanism.obfuscate_codes(cells, random=source)
+        return SurveyReports(self, people, parts, who)
+
+    # The collector
+
+    def tally(self, reports: "SurveyReports") -> "SurveyTally":
+        """Return the tally of reports, question by question.
+
+        Raises:
+            DataError: if they are no reports that this survey can have.
+            MismatchError: if they belong to another survey.
+        """
+        self.check_same(reports)
+        return SurveyTally(
+            self, reports.people, {name: self._by_name[name].mechanism.tally(part) for name, part in reports.items()}
+        )
+
+    def check_same(self, parts: "SurveyParts[Any]") -> None:
+        """Refuse reports and tallies of another survey.
+
+        Raises:
+            MismatchError: if they are such.
+        """
+        if parts.survey.fingerprint != self.fingerprint:
+            raise MismatchError(
+                f"reports of survey {parts.survey.fingerprint[:12]} do not go with survey {self.fingerprint[:12]}."
+            )
+
+
+def _rounded_up(number: Fraction) -> float:
+    """Return a float that is not below an exact number; it never passes a float that the number does not exceed."""
+    nearest = float(number)
+    return nearest if Fraction(nearest) >= number else nextafter(nearest, inf)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SurveyParts(Mapping[str, Part]):
+    """The reports or tallies of a survey, by question.
+
+    Attributes:
+        survey: whose questions.
+        people: number of people, who answered t questions each; None if it is not known.
+        parts: by the names of questions; a question may be absent.
+
+    Keys are names of questions, or names of their attributes in any order: ``["age,income"]``, ``["income", "age"]``.
+    """
+
+    survey: Survey
+    people: int | None
+    parts: Mapping[str, Part]
+
+    def __post_init__(self) -> None:
+        """Refuse parts of other questions.
+
+        Raises:
+            ParameterError: if a name is that of no question.
+            MismatchError: if a part belongs to another plan than its question.
+        """
+        object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
+        for name, part in self.parts.items():
+            question = self.survey.question(name)
+            if part.fingerprint != question.mechanism.fingerprint:
+                raise MismatchError(
+                    f"reports of plan {part.fingerprint[:12]} do not answer question {name!r}, whose plan is "
+                    f"{question.mechanism.fingerprint[:12]}."
+                )
+
+    def __getitem__(self, attributes: Any) -> Part:
+        try:
+            return self.parts[self.survey.question(attributes).name]
+        except ParameterError as error:
+            raise KeyError(str(error)) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{name}: {part.n}" for name, part in self.parts.items())
+        return f"{type(self).__name__}({counts}; plan={self.survey.fingerprint[:12]})"
+
+    def __add__(self, other: Self) -> Self:
+        """Return those of both batches of people; errors as for the parts."""
+        if type(other) is not type(self):
+            return NotImplemented
+        self.survey.check_same(other)
+        people = None if self.people is None or other.people is None else self.people + other.people
+        names = [question.name for question in self.survey.questions if question.name in {*self.parts, *other.parts}]
+        parts: dict[str, Any] = {}
+        for name in names:
+            both: list[Any] = [batch.parts[name] for batch in (self, other) if name in batch.parts]
+            parts[name] = sum(both)
+        return type(self)(self.survey, people, parts, **self._joined(other))
+
+    def _joined(self, other: Any) -> dict[str, Any]:
+        """Return the arguments beside the parts, of both batches."""
+        del other
+        return {}
+
+    def __radd__(self, other: object) -> Self:
+        """Return these for 0, so that ``sum`` works."""
+        return self if other == 0 and isinstance(other, int) else NotImplemented
+
+    @property
+    def simulated(self) -> bool:
+        """True if the noise of some is from a seeded source, so that it protects nobody."""
+        return any(part.simulated for part in self.parts.values())
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SurveyReports(SurveyParts[Reports]):
+    """Reports on a survey, by question; those of a question are in the order of the people.
+
+    Attributes:
+        rows: who answered each question, ``(m,)`` places among the people; None if it is not known.
+    """
+
+    rows: Mapping[str, IntArray] | None = None
+
+    def _joined(self, other: Any) -> dict[str, Any]:
+        if self.rows is None or other.rows is None or self.people is None:
+            return {}
+        rows = dict(self.rows)
+        for name, later in other.rows.items():
+            rows[name] = np.concatenate([rows.get(name, later[:0]), later + self.people])
+        return {"rows": rows}
+
+
+class SurveyTally(SurveyParts[Tally]):
+    """Tallies of a survey, by question; they add up."""

@@ -1,0 +1,126 @@
+"""Answers: the estimates of a survey, by question, and as one long table."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from discreet.core.result_table import Cells, ResultColumn, ResultTable, number_of, rows_of, text_column
+from discreet.errors import ParameterError
+from discreet.mechanisms.survey import Survey
+from discreet.results.estimate import Estimate
+from discreet.results.groups import GroupedEstimate
+
+# Rows that are printed of each question, the most frequent.
+_SHOWN = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answers(ResultTable, Mapping[str, Any]):
+    """The estimates of a survey's questions, each from the reports of those people who answered it.
+
+    Attributes:
+        survey: whose questions.
+        estimates: by the names of questions that somebody answered; `GroupedEstimate` where there are groups.
+        people: number of people who were asked; None if it is not known.
+
+    Example:
+        >>> import discreet as dc
+        >>> domains = {"age": dc.Domain(["<18", "18+"]), "sex": dc.Domain(["f", "m"])}
+        >>> asked = [dc.Question((n,), dc.RandomizedResponse(d.about(n), 2.0), 1 << 63) for n, d in domains.items()]
+        >>> survey = dc.Survey(domains, asked, 2.0, promise="record")
+        >>> table = {"age": ["<18", "18+"] * 500, "sex": ["f"] * 1000}
+        >>> answers = dc.estimate(survey, survey.obfuscate(table, random=dc.SeededRandom(1)))
+        >>> round(answers["sex"]["f"].frequency, 1), answers["sex"].n + answers["age"].n
+        (1.0, 1000)
+    """
+
+    survey: Survey
+    estimates: Mapping[str, Estimate | GroupedEstimate]
+    people: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "estimates", MappingProxyType(dict(self.estimates)))
+
+    def __getitem__(self, attributes: Any) -> Any:
+        """Return the estimate of a question.
+
+        Args:
+            attributes: its name, or the names of its attributes in any order.
+
+        Raises:
+            KeyError: if there is none.
+        """
+        try:
+            return self.estimates[self.survey.question(attributes).name]
+        except ParameterError as error:
+            raise KeyError(str(error)) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """The names of the questions that nobody answered."""
+        return tuple(question.name for question in self.survey.questions if question.name not in self.estimates)
+
+    @property
+    def heading(self) -> str:
+        """Number of people and questions, in a line."""
+        people = "" if self.people is None else f"{number_of(self.people, 'person', 'people')}, "
+        every = [part for part in self.estimates.values() if isinstance(part, Estimate)]
+        marks = ", simulated" if any(part.simulated for part in every) else ""
+        return f"Answers({people}{len(self)} of {len(self.survey.questions)} questions{marks})"
+
+    def _shown(self) -> tuple[Cells, str]:
+        return rows_of(self._stated(_SHOWN)), "\n".join(self.notes())
+
+    def notes(self) -> Iterator[str]:
+        """Yield sentences on how many people answered what, and on what is not shown."""
+        if self.unanswered:
+            yield f"Nobody answered {'; '.join(self.unanswered)}."
+        for name, part in self.estimates.items():
+            size = part.domain.size
+            if size > _SHOWN:
+                yield f"{name}: the {_SHOWN} most frequent of {size:,} values; to_arrow returns all"
+
+    def stated(self, level: float | None = None, *, simultaneous: bool = False) -> list[ResultColumn]:
+        """Return one long table: a row per question and value, with the number of people who answered.
+
+        Raises:
+            ParameterError: if the estimates are by group, or the level is not in (0, 1).
+        """
+        return self._stated(None, level, simultaneous=simultaneous)
+
+    def _stated(
+        self, largest: int | None, level: float | None = None, *, simultaneous: bool = False
+    ) -> list[ResultColumn]:
+        names, values, counts, tables = [], [], [], []
+        for name, part in self.estimates.items():
+            if not isinstance(part, Estimate):
+                raise ParameterError(f"answers by group are one table for each question; take answers[{name!r}].")
+            few = largest is not None and largest < part.domain.size
+            codes = part.chosen(largest) if largest is not None and few else np.arange(part.domain.size)
+            shown = len(codes) if few else None
+            stated = part.stated(level, simultaneous=simultaneous, shown=shown)
+            tables.append([column.at(codes) for column in stated])
+            names += [name] * len(codes)
+            values += part.domain.names(codes)
+            counts += [part.n] * len(codes)
+        heads = [text_column("question", names), text_column("value", values)]
+        joined = [
+            ResultColumn(
+                parts[0].name,
+                np.concatenate([column.values for column in parts]),
+                unit=parts[0].unit,
+                page_heading=parts[0].page_heading,
+                shown=parts[0].shown,
+            )
+            for parts in zip(*tables, strict=True)
+        ]
+        return [*heads, ResultColumn("n", np.array(counts), format=","), *joined]
