@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         TranslateResponse,
         UnaryEncoding,
     )
+    from discreet.mechanisms.law import Memo
     from discreet.mechanisms.personalized import Personalized, SecretTags
     from discreet.mechanisms.survey import Question, Survey
     from discreet.planning.best import best
@@ -49,6 +50,7 @@ _HOMES = {
     "HadamardResponse": "discreet.mechanisms",
     "LocalHashing": "discreet.mechanisms",
     "METHODS": "discreet.estimators",
+    "Memo": "discreet.mechanisms.law",
     "PaleyResponse": "discreet.mechanisms",
     "PerValueEncoding": "discreet.mechanisms",
     "PerValueResponse": "discreet.mechanisms",
@@ -90,6 +92,7 @@ __all__ = [
     "Guarantee",
     "HadamardResponse",
     "LocalHashing",
+    "Memo",
     "PaleyResponse",
     "PerValueEncoding",
     "PerValueResponse",

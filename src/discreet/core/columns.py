@@ -23,6 +23,10 @@ OUTSIDE = -1
 """Code of a value that is not in the domain."""
 
 
+# Integers for each one that occurs, up to which they are marked and not sorted.
+_SPARSE = 32
+
+
 def integers(values: Any, wanted: str = "values") -> IntArray:
     """Return a column of integers as ``(n,)`` int64; missing values are refused.
 
@@ -36,6 +40,20 @@ def integers(values: Any, wanted: str = "values") -> IntArray:
     if column.dtype == np.uint64 and len(column) and column.max() > np.iinfo(np.int64).max:
         raise DataError(f"{wanted} must fit into 64 signed bits.")
     return column.astype(np.int64, copy=False)
+
+
+def numbered(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the different integers of a column, ascending, and ``(n,)`` the place of each among them."""
+    if not len(keys):
+        return keys, keys
+    low = int(keys.min())
+    span = int(keys.max()) - low + 1
+    if span > _SPARSE * len(keys) + (1 << 16):
+        return np.unique(keys, return_inverse=True)
+    # A mark for each integer between: an eighth of the time of sorting.
+    marked = np.zeros(span, dtype=np.bool_)
+    marked[keys - low] = True
+    return np.flatnonzero(marked) + low, (np.cumsum(marked) - 1)[keys - low]
 
 
 def numbers(values: Any, wanted: str = "values") -> AnyArray:

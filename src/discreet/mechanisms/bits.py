@@ -44,6 +44,7 @@ from discreet.mechanisms.block_law import BlockLaw, CutMembership, EvenLaw, Valu
 from discreet.mechanisms.law import BlockMechanism, numbers_of, sensitive_size, threshold_of
 from discreet.theory.hits import HitDistribution, binomial
 from discreet.theory.optimum import optimal_theta
+from discreet.theory.rounds import RareBlock
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +91,8 @@ class BitTiles(CutMembership):
 PIECE_WORDS = 1 << 17
 GREATEST_DEPTH = 60
 PRECISION_BITS = 11
+# Binary digits of the probability of a whole string of bits that are worked with.
+_MOST_DIGITS = 1 << 16
 # Strings of so few bits are counted before a likelihood goes through them, if there are this many times more reports.
 _FEW_BITS, _OFTEN = 12, 4
 # Rows that are one number.
@@ -305,6 +308,13 @@ class IndependentBits(EvenLaw, PackedBitCodec):
     def joint_inclusion(self, count: int) -> Fraction:
         """Return d1^count."""
         return self.inclusion**count
+
+    def rare_blocks(self, has_others: bool) -> list[RareBlock] | None:
+        """Return a block of one value, and one of all; see `BlockLaw`."""
+        if self.size * self.depth > _MOST_DIGITS:
+            return None
+        pi, v = self.inclusion, self.size
+        return [RareBlock(pi**k * (1 - pi) ** (v - k), pi) for k in {1, v if has_others else max(v - 1, 1)}]
 
     @property
     def _piece_lanes(self) -> int:

@@ -27,6 +27,7 @@ from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
 from discreet.kernels import counting
 from discreet.theory.hits import HitDistribution, from_pairs
+from discreet.theory.rounds import RareBlock
 
 
 class Membership(ABC):
@@ -328,6 +329,8 @@ class BlockCounts(PlaceCounts):
 _ENTRIES_AT_ONCE = 1 << 24
 # Groups that are counted together.
 _STRETCH = 1 << 16
+# Members of blocks that are looked at one by one.
+_MOST_LISTED = 1 << 16
 
 
 class BlockLaw(ABC):
@@ -461,6 +464,27 @@ class BlockLaw(ABC):
             out: columns of length m, to be filled.
         """
         self.draw(or_noise(ranks, coins.truth), random, out)
+
+    blocks_alike: ClassVar[bool] = False
+    """Whether all blocks of the alphabet are equally likely as noise."""
+
+    def rare_blocks(self, has_others: bool) -> list[RareBlock] | None:
+        """Return the blocks among which is the one that tells most in several rounds; None if there are too many.
+
+        Args:
+            has_others: whether there are values beside the v, which no block contains.
+        """
+        if self.blocks_alike:
+            return [RareBlock(Fraction(1, self.alphabet_size), self.inclusions[0])]
+        if self.alphabet_size * self.size > _MOST_LISTED:
+            return None
+        blocks, chances = self.alphabet()
+        pi = np.array(self.inclusions, dtype=object)[np.zeros(self.size, int) if self.groups is None else self.groups]
+        return [
+            RareBlock(chance, min(pi[row]), None if has_others or not row.all() else max(pi[row]))
+            for chance, row in zip(chances, self.contains(blocks), strict=True)
+            if row.any()
+        ]
 
     has_joint_law: ClassVar[bool] = False
     """Whether the counts of many blocks can be drawn at once; see `draw_support`."""
@@ -654,6 +678,7 @@ class IndexedLaw(ListedLaw):
 
     __slots__ = ()
 
+    blocks_alike: ClassVar[bool] = True
     index: ClassVar[str]
     """The name of the column of a report."""
 
@@ -723,6 +748,11 @@ class SymbolLaw(BlockLaw):
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`."""
         chosen(members >= 0, members, self._noise(len(members), random), out["symbol"])
+
+    def rare_blocks(self, has_others: bool) -> list[RareBlock]:
+        """Return the block of a value of each group."""
+        del has_others
+        return [RareBlock(pi, pi) for pi in self.inclusions]
 
     @property
     def triple_covariance(self) -> Fraction:

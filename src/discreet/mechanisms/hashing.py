@@ -44,7 +44,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import expm1
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -72,6 +72,7 @@ class HashedBlocks(EvenLaw):
 
     __slots__ = ()
 
+    blocks_alike: ClassVar[bool] = True
     buckets: int
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:

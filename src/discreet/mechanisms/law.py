@@ -20,13 +20,14 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.checks import checked_epsilon, checked_flag
+from discreet.core.checks import checked_epsilon, checked_flag, checked_whole
+from discreet.core.columns import integers, numbered
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.guarantee import GroupPromise, Guarantee
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, likelihood_ratio, logarithm, truth_threshold
 from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import total
-from discreet.errors import ParameterError
+from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.block_law import (
     BlockLaw,
     Counting,
@@ -40,8 +41,9 @@ from discreet.mechanisms.block_law import (
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.obfuscation import Sampling, obfuscated
+from discreet.mechanisms.obfuscation import Sampling, obfuscated, sent_again
 from discreet.theory.linear_decoder import DecoderBesideClear, LinearDecoder, PerValue, PoolBias
+from discreet.theory.rounds import RareBlock, ratio_after, second_threshold
 
 Law = TypeVar("Law", bound=BlockLaw)
 
@@ -271,11 +273,14 @@ class BlockMechanism(Mechanism):
         groups = map(GroupPromise, self.promises, realised, group_counts(self.law.size, self.law.groups))
         return Guarantee(notion, domain, self.epsilon, max(realised), groups=tuple(groups))
 
+    def _sampling(self, threshold: int) -> Sampling:
+        """Return all that one report depends on, where the truth is told with probability ``threshold / 2^64``."""
+        slots, numbers = self.domain.slots, (threshold, self.clear_blocks, self.fingerprint)
+        return Sampling(self.domain.size, slots, self.law, self.block_columns, *numbers)
+
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
         """Obfuscate values that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
-        numbers = self.threshold, self.clear_blocks, self.fingerprint
-        sampling = Sampling(self.domain.size, self.domain.slots, self.law, self.block_columns, *numbers)
-        return obfuscated(sampling, self.domain.check_codes(codes), checked_source(random))
+        return obfuscated(self._sampling(self.threshold), self.domain.check_codes(codes), checked_source(random))
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return true if nonnegative counts could be those of n reports."""
@@ -341,6 +346,124 @@ class BlockMechanism(Mechanism):
         in_clear = self.numbers.truth * (1 - sensitive_mass) if self.domain.clear_count else 0.0
         value = smallest_unsigned(self.domain.size).itemsize
         return in_clear * value + (1.0 if self.clear_blocks else 1 - in_clear) * block
+
+
+_MOST_BITS = 1 << 20
+"""Of a fraction that is worked with, where many rounds show a rare block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Memo:
+    """Permanent reports of a mechanism, and the coin that decides in each round whether the memo is sent or noise.
+
+    The reports of a round are those of the mechanism, and all that is made of them is made by it.
+
+    Attributes:
+        mechanism: of one round; its epsilon is eps_1.
+        infinity: eps_infinity, the promise for any number of rounds, in nats, above that of the mechanism; None for a
+            memo that is sent in every round, whose promise is the mechanism's.
+
+    Raises:
+        ParameterError: if infinity is no such promise, or nothing is sensitive.
+
+    Example:
+        >>> import discreet as dc
+        >>> memo = dc.Memo(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0), infinity=2.0)
+        >>> [round(memo.epsilon(rounds), 3) for rounds in (1, 2, 3, 12)]
+        [1.0, 1.753, 1.96, 2.0]
+        >>> months = memo.obfuscate_rounds([3, 3, 4], people=[7, 8, 7], rounds=[1, 1, 2], random=dc.SeededRandom(1))
+        >>> {month: reports.n for month, reports in months.items()}
+        {1: 2, 2: 1}
+    """
+
+    mechanism: BlockMechanism
+    infinity: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no promise for a memo."""
+        mechanism = BlockMechanism.checked(self.mechanism)
+        if mechanism.guarantee.notion == "none":
+            raise ParameterError("a memo needs a value that is sensitive, and nothing is.")
+        if self.infinity is not None:
+            object.__setattr__(self, "infinity", checked_epsilon(self.infinity))
+            if self.truth <= mechanism.threshold:
+                raise ParameterError(
+                    f"the epsilon of all rounds of a memo must be above that of one, {mechanism.epsilon:g}, got "
+                    f"{self.infinity:g}; leave it out to send the memo itself in every round."
+                )
+
+    @property
+    def truth(self) -> int:
+        """S_1, the truth threshold of the memo: the largest that keeps the promise to every value."""
+        if self.infinity is None:
+            return self.mechanism.threshold
+        return min(truth_threshold(self.infinity, pi) for pi in self.mechanism.law.inclusions)
+
+    @property
+    def again(self) -> int:
+        """S_2, the threshold of the coin of every round; 2^64 where the memo is always sent."""
+        return second_threshold(self.mechanism.threshold, self.truth)
+
+    def _telling(self, rounds: int) -> list[RareBlock] | None:
+        """Return the blocks of which one tells most in so many rounds; None if the numbers would be too large."""
+        blocks = self.mechanism.law.rare_blocks(self.mechanism.domain.clear_count > 0)
+        bits = max((block.chance.denominator.bit_length() for block in blocks or ()), default=0)
+        return None if (bits + WORD_RANGE.bit_length()) * rounds > _MOST_BITS else blocks
+
+    def ratio(self, rounds: int | None = None) -> Fraction:
+        """Return e^eps_t, exactly; see `is_exact`.
+
+        Args:
+            rounds: t; None for any number.
+        """
+        blocks = None if rounds is None else self._telling(checked_whole("rounds", rounds))
+        if rounds is None or blocks is None:
+            return max(likelihood_ratio(self.truth, pi) for pi in self.mechanism.law.inclusions)
+        coins = Fraction(self.truth, WORD_RANGE), Fraction(self.again, WORD_RANGE)
+        return max(ratio_after(rounds, coins, block) for block in blocks)
+
+    def is_exact(self, rounds: int) -> bool:
+        """Return true if `ratio` is the largest there is, and not only above it, as where blocks are too many."""
+        return self._telling(rounds) is not None
+
+    def epsilon(self, rounds: int | None = None) -> float:
+        """Return eps_t for t rounds, or for any number, in nats, rounded up; see `ratio`."""
+        return logarithm(self.ratio(rounds))
+
+    def obfuscate_rounds(
+        self, codes: Any, people: Any, rounds: Any, *, random: RandomSource | None = None
+    ) -> dict[int, Reports]:
+        """Obfuscate values of people in rounds, each person with one memo for each different value.
+
+        Args:
+            codes: ``(n,)`` of the values.
+            people: ``(n,)`` integers, the person of each.
+            rounds: ``(n,)`` integers, the round of each.
+            random: the words; None for fresh ones from the operating system's key.
+
+        Returns:
+            The reports of every round, ascending; within one, people are in the order of the rows.
+
+        Raises:
+            DataError: if the columns do not fit together, or a person is in one round twice.
+        """
+        source, codes = checked_source(random), self.mechanism.domain.check_codes(codes)
+        people, rounds = (integers(column, name) for column, name in ((people, "people"), (rounds, "rounds")))
+        if not len(codes) == len(people) == len(rounds):
+            raise DataError(
+                f"codes, people and rounds must be of one length, got {len(codes)}, {len(people)} and {len(rounds)}."
+            )
+        (_, person), (times, when) = numbered(people), numbered(rounds)
+        if len(numbered(person * len(times) + when)[0]) < len(codes):
+            raise DataError("a person answers once in a round, and some rows are of the same person and round.")
+        pairs, memo = numbered(person * self.mechanism.domain.size + codes)
+        sampling = self.mechanism._sampling(self.truth)
+        memos = obfuscated(sampling, pairs % self.mechanism.domain.size, source)
+        rows = (np.flatnonzero(when == place) for place in range(len(times)))
+        return {
+            int(time): sent_again(sampling, memos.take(memo[row]), self.again, source)
+            for time, row in zip(times, rows, strict=True)
+        }
 
 
 def _short(option: object) -> str:

@@ -1,12 +1,12 @@
 """Obfuscation of many values at once: one coin and one block per device, in the order of the values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.random import BATCH, Coins, RandomSource, half_toss, or_noise, toss
+from discreet.core.random import BATCH, WORD_RANGE, Coins, RandomSource, half_toss, or_noise, toss
 from discreet.core.reports import Blocks, Column, Reports, report_columns, smallest_unsigned
 from discreet.mechanisms.block_law import BlockLaw
 
@@ -104,6 +104,39 @@ def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, o
     for column in out.values():
         column[: len(rows)] = column.take(rows)
     return is_clear
+
+
+def sent_again(sampling: Sampling, memos: Reports, threshold: int, random: RandomSource) -> Reports:
+    """Return the reports of a round: each memo with probability S_2 / 2^64, and otherwise fresh noise.
+
+    The coin and the noise are drawn for everybody, whatever the memo is, noise also in place of a value in clear.
+
+    Args:
+        sampling: of the mechanism.
+        memos: n reports, one for each person of the round.
+        threshold: S_2, 0..2^64.
+        random: the words, of every coin before those of the noise.
+    """
+    if threshold == WORD_RANGE:
+        return memos
+    again = (half_toss if memos.n >= BATCH else toss)(memos.n, threshold, random)
+    fresh = obfuscated(replace(sampling, threshold=0), np.zeros(memos.n, np.int64), random)
+    is_clear = np.zeros(memos.n, np.bool_) if memos.in_clear is None else memos.in_clear & again
+    in_clear = np.zeros(memos.n, np.bool_) if memos.in_clear is None else memos.in_clear
+    with_block = np.flatnonzero(~in_clear) if memos.block_count < memos.n else np.arange(memos.n)
+    blocks = {name: column.copy() for name, column in fresh.blocks.items()}
+    for name, column in blocks.items():
+        coin = again[with_block].reshape(-1, *[1] * (column.ndim - 1))
+        column[with_block] = np.where(coin, memos.blocks[name], column[with_block])
+    if not sampling.clear_blocks:
+        blocks = {name: column[~is_clear] for name, column in blocks.items()}
+    return replace(
+        memos,
+        in_clear=None if memos.in_clear is None else is_clear,
+        clear=memos.clear[again[in_clear]],
+        blocks=blocks,
+        simulated=memos.simulated or not random.secure,
+    )
 
 
 def _first(blocks: Blocks, rows: int) -> dict[str, AnyArray]:

@@ -44,7 +44,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import ceil, comb, expm1, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -61,6 +61,7 @@ from discreet.theory.binomial import joint_share
 from discreet.theory.design import Design
 from discreet.theory.hits import HitDistribution, hits_of_subsets, hypergeometric, mixed
 from discreet.theory.optimum import optimal_design
+from discreet.theory.rounds import RareBlock
 
 _WORD = 64
 # Marks of the rows drawn together, a byte each, stay in the cache.
@@ -220,6 +221,7 @@ class Subsets(MembersLaw):
     """
 
     kind = "subsets"
+    blocks_alike: ClassVar[bool] = True
 
     size: int
     count: int
@@ -462,6 +464,12 @@ class MixedSubsets(MembersLaw):
         """Return rho."""
         pairs = sum((t * k * (k - 1) for k, t in zip(self.sizes, self.shares, strict=True)), Fraction(0))
         return pairs / (self.inclusion * self.size * (self.size - 1))
+
+    def rare_blocks(self, has_others: bool) -> list[RareBlock]:
+        """Return a block of each size, unless it holds every value; see `BlockLaw`."""
+        shares = zip(self.sizes, self.shares, strict=True)
+        apart = [(k, share) for k, share in shares if has_others or k < self.size]
+        return [RareBlock(share / comb(self.size, k), self.inclusion) for k, share in apart]
 
     def joint_inclusion(self, count: int) -> Fraction:
         """Return the mean over both sizes."""

@@ -1,0 +1,218 @@
+"""Memos with a second coin: one round is the mechanism, and t rounds tell what enumeration says."""
+
+from fractions import Fraction
+from math import lcm, log
+
+import numpy as np
+import pytest
+
+from discreet.arrays import AnyArray
+from discreet.core.domain import Domain
+from discreet.core.random import BATCH, WORD_RANGE, SeededRandom
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
+from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.law import Memo
+from discreet.theory.rounds import RareBlock, Rounds, ratio_after
+from laws import BUILDERS
+
+SIZES = {"5of5": (5, None), "2of2": (2, None), "3of5": (5, [0, 2, 4])}
+MOST = {3: 12, 2: 40}
+"""Outputs of a mechanism whose histories of so many rounds are listed."""
+
+
+def built(sizes: str, builder: str, epsilon: float = 0.7) -> BlockMechanism | None:
+    size, sensitive = SIZES[sizes]
+    try:
+        return BUILDERS[builder](Domain(range(size), sensitive=sensitive), epsilon)
+    except ParameterError:
+        return None
+
+
+def whole(fractions: AnyArray) -> AnyArray:
+    """Fractions as Python integers, over one denominator."""
+    scale = lcm(*(fraction.denominator for fraction in fractions.reshape(-1)))
+    return fractions * scale // 1
+
+
+def of_blocks(memo: Memo) -> tuple[AnyArray, AnyArray]:
+    """By value the chances of memos, blocks first, then values in clear; and by memo those of a round's blocks."""
+    domain, law = memo.mechanism.domain, memo.mechanism.law
+    truth, again = (Fraction(coin, WORD_RANGE) for coin in (memo.truth, memo.again))
+    blocks, chances = law.alphabet()
+    contained = law.contains(blocks)
+    told = np.full((domain.size, len(chances) + domain.size), Fraction(0), dtype=object)
+    for code in range(domain.size):
+        told[code, : len(chances)] = (1 - truth) * chances
+        if domain.sensitive[code]:
+            inside = contained[:, np.searchsorted(domain.sensitive_codes, code)]
+            told[code, np.flatnonzero(inside)] += truth * chances[inside] / chances[inside].sum()
+        else:
+            told[code, len(chances) + code] = truth
+    sent = np.repeat([(1 - again) * chances], told.shape[1], axis=0)
+    sent[np.arange(len(chances)), np.arange(len(chances))] += again
+    return whole(told), whole(sent)
+
+
+def largest(laws: AnyArray) -> Fraction:
+    """The largest ratio of two rows of chances, in any column."""
+    return max(Fraction(max(column), min(column)) for column in set(map(tuple, laws.T)))
+
+
+def listed(memo: Memo, rounds: int) -> AnyArray:
+    """By value the chances of all histories of blocks."""
+    told, sent = of_blocks(memo)
+    histories = sent
+    for _ in range(rounds - 1):
+        histories = (histories[:, :, None] * sent[:, None, :]).reshape(len(sent), -1)
+    return told @ histories
+
+
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_rounds_tell_what_enumeration_says(builder: str) -> None:
+    """Exactly, for every law, LDP and ULDP: one round, several, and no end of them."""
+    for sizes in SIZES:
+        mechanism = built(sizes, builder)
+        if mechanism is None:
+            continue
+        memo, law = Memo(mechanism, 1.4), mechanism.law
+        rounds = max([t for t, most in MOST.items() if law.alphabet_size <= most], default=1)
+        for t in range(1, rounds + 1):
+            assert largest(listed(memo, t)) == memo.ratio(t), (sizes, t)
+            assert memo.is_exact(t)
+        curve = [memo.ratio(t) for t in (1, 2, 3, 4, 50, None)]
+        assert curve == sorted(curve)
+        assert memo.epsilon(1) <= mechanism.epsilon
+        assert memo.epsilon() <= 1.4
+        assert memo.epsilon(1) == pytest.approx(mechanism.guarantee.realised, rel=1e-15)
+
+
+def test_the_numbers_of_the_specification() -> None:
+    coins, pi = (Fraction(3, 5), Fraction(2, 3)), Fraction(1, 2)
+    rr, pairs, bits = (
+        [float(ratio_after(t, coins, block)) for t in (1, 2, 3)]
+        for block in (
+            RareBlock(Fraction(1, 4), Fraction(1, 4)),
+            RareBlock(Fraction(1, 6), pi),
+            RareBlock(Fraction(1, 4) ** 4, Fraction(1, 4)),
+        )
+    )
+    assert rr == pytest.approx([11 / 3, 19 / 3, 6.918699], rel=1e-7)
+    assert pairs == pytest.approx([7 / 3, 3.754098, 3.979647], rel=1e-7)
+    assert bits == pytest.approx([11 / 3, 6.985443959, 6.999971557], rel=1e-9)
+    memo = Memo(RandomizedResponse(Domain(range(10)), 1.0), 2.0)
+    assert [memo.epsilon(t) for t in (1, 2, 3, 5)] == pytest.approx([1, 1.753, 1.960, 1.999], abs=5e-4)
+
+
+@pytest.mark.parametrize(("size", "anyhow"), [(3, 1.2508), (4, 1.3560)])
+def test_changes_are_not_hidden(size: int, anyhow: float) -> None:
+    """Of histories with the same changes each value costs its own; between any two the ratio is larger."""
+    memo = Memo(RandomizedResponse(Domain(range(size)), 0.5), 1.0)
+    told, sent = of_blocks(memo)
+    one, same = told @ sent, listed(memo, 2)
+    changed = np.array([np.outer(one[a], one[b]).reshape(-1) for a in range(size) for b in range(size) if a != b])
+    assert log(largest(changed)) == pytest.approx(2 * memo.epsilon(1), abs=1e-12)
+    scale = Fraction(int(changed[0].sum()), int(same[0].sum()))
+    assert log(largest(np.vstack([changed, same * scale]))) == pytest.approx(anyhow, abs=5e-5)
+
+
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_one_round_is_the_mechanism(builder: str) -> None:
+    """Its matrix is that of the mechanism, so that decoder, errors, likelihood and limits are too."""
+    for sizes in SIZES:
+        mechanism = built(sizes, builder)
+        if mechanism is None or mechanism.clear_blocks:
+            continue
+        memo = Memo(mechanism, 1.4)
+        told, sent = of_blocks(memo)
+        round_ = told @ sent
+        total = round_[mechanism.domain.sensitive_codes[0]].sum()
+        matrix = mechanism.channel().matrix[:, : mechanism.law.alphabet_size]
+        assert np.abs((round_ / total).astype(np.float64) - matrix).max() < 1e-15
+        shares = [Fraction(threshold, WORD_RANGE) for threshold in (memo.truth, memo.again, mechanism.threshold)]
+        assert 0 <= shares[2] - shares[0] * shares[1] < Fraction(1, WORD_RANGE)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
+def test_a_round_is_never_less_exact_than_the_bitwise_chain(epsilon: float) -> None:
+    """L-OSUE at f = 0 has the variance of OUE with eps_1, whatever eps_infinity is [Arcolezi et al. 2022]."""
+    bitwise = 4 * np.exp(epsilon) / np.expm1(epsilon) ** 2
+    for size in (2, 3, 10, 100, 1000):
+        memo = Memo(SubsetSelection(Domain(range(size)), epsilon), 2 * epsilon)
+        ours = memo.mechanism.decoder.variances(1, np.eye(size)[0])[1]
+        assert ours <= bitwise * (1 + 1e-12)
+    pairs = SubsetSelection(Domain(range(10)), 1.0, k=2).decoder.variances(1, np.eye(10)[0])[1]
+    assert epsilon != 1 or (pairs, bitwise) == pytest.approx((2.822, 3.683), abs=5e-4)
+
+
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_two_rounds_are_drawn_as_the_coins_say(builder: str) -> None:
+    """Both hold a value, or show it in clear, as often as two coins on one memo make them; five standard errors."""
+    mechanism = built("3of5", builder, 1.0)
+    assert mechanism is not None
+    memo, n = Memo(mechanism, 2.0), 2 * BATCH
+    s, again = memo.truth / WORD_RANGE, memo.again / WORD_RANGE
+    for code in (0, 1):
+        codes, rounds = np.full(2 * n, code), np.repeat([9, 3], n)
+        drawn = memo.obfuscate_rounds(codes, np.tile(np.arange(n), 2), rounds, random=SeededRandom(code))
+        assert [(each, drawn[each].n, drawn[each].simulated) for each in drawn] == [(3, n, True), (9, n, True)]
+        marks = np.zeros((2, n), np.bool_)
+        for mark, reports in zip(marks, drawn.values(), strict=True):
+            mechanism.checked_reports(reports)
+            clear = np.zeros(n, np.bool_) if reports.in_clear is None else reports.in_clear
+            mark[:] = clear
+            if code == 0:
+                with_block = slice(None) if reports.block_count == n else ~clear
+                mark[with_block] = mechanism.law.contains(reports.blocks)[:, 0]
+        pi = float(mechanism.law.inclusions[0 if mechanism.law.groups is None else mechanism.law.groups[0]])
+        fresh, held = (0.0, s) if code else (pi, s + (1 - s) * pi)
+        likely = held * (again + (1 - again) * fresh) ** 2 + (1 - held) * ((1 - again) * fresh) ** 2
+        assert (marks[0] & marks[1]).mean() == pytest.approx(likely, abs=5 * np.sqrt(likely / n))
+        one = held * again + (1 - again) * fresh
+        assert marks.mean(axis=1) == pytest.approx(one, abs=5 * np.sqrt(one / n))
+
+
+def test_a_memo_is_the_same_wherever_it_is_sent() -> None:
+    """Without a second coin a person repeats a report for each value, also after another one."""
+    mechanism = SubsetSelection(Domain(range(12), sensitive=range(6)), 1.0, k=3)
+    codes, people = np.tile([[0], [8], [0]], 300).reshape(-1), np.tile(np.arange(300), 3)
+    drawn = Memo(mechanism).obfuscate_rounds(codes, people, np.repeat([1, 2, 3], 300), random=SeededRandom(1))
+    assert np.array_equal(drawn[1].blocks["members"], drawn[3].blocks["members"])
+    assert drawn[2].in_clear is not None
+    assert 0 < len(drawn[2].clear) < 300
+    far = Memo(mechanism).obfuscate_rounds(
+        codes, people * 10**12 - 7, np.repeat([1, 2, 3], 300), random=SeededRandom(1)
+    )
+    assert np.array_equal(far[2].clear, drawn[2].clear)
+
+
+def test_alike_blocks_are_alike() -> None:
+    for builder in BUILDERS:
+        mechanism = built("3of5", builder)
+        assert mechanism is not None
+        law: BlockLaw = mechanism.law
+        assert len(set(law.alphabet()[1])) == 1 or not law.blocks_alike
+
+
+def test_where_blocks_are_too_many_the_bound_is_that_of_all_rounds() -> None:
+    memo = Memo(UnaryEncoding(Domain(range(100_000)), 1.0), 2.0)
+    assert not memo.is_exact(2)
+    assert memo.ratio(2) == memo.ratio()
+
+
+def test_bad_memos_are_refused() -> None:
+    mechanism = RandomizedResponse(Domain(range(3)), 1.0)
+    for infinity in (1.0, 0.5, -1.0, 1e9):
+        with pytest.raises(ParameterError, match="epsilon"):
+            Memo(mechanism, infinity)
+    with pytest.raises(ParameterError, match="nothing is"):
+        Memo(RandomizedResponse(Domain(range(3), sensitive=[], allow_unprotected=True), 1.0))
+    memo = Memo(mechanism, 2.0)
+    with pytest.raises(DataError, match="same person and round"):
+        memo.obfuscate_rounds([0, 1, 2], [1, 2, 1], [5, 5, 5])
+    with pytest.raises(DataError, match="one length"):
+        memo.obfuscate_rounds([0, 1], [1, 2, 1], [5, 5, 5])
+    assert memo.obfuscate_rounds([], np.zeros(0, int), np.zeros(0, int)) == {}
+    for wrong in ({"number": 0}, {"number": 2, "how": "often"}, {"number": 2, "how": "fresh", "first": 1.0}):
+        with pytest.raises(ParameterError):
+            Rounds(**wrong)  # type: ignore[arg-type]
