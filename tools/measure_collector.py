@@ -8,7 +8,7 @@
     python tools/measure_collector.py sealing [--reports 10000000]
     python tools/measure_collector.py slow [--sockets 1000]
     python tools/measure_collector.py hostile [--frames 10000000] [--requests 100000]
-    python tools/measure_collector.py soak [--seconds 600] [--clients 32]
+    python tools/measure_collector.py soak [--seconds 600] [--clients 32] [--load 0.5]
 
 Everything happens on loopback and in temporary folders, and ends by itself.
 """
@@ -252,26 +252,33 @@ def hostile(options: argparse.Namespace) -> None:
 
 
 def soak(options: argparse.Namespace) -> None:
-    """Print the memory of a collector under steady load, ten times from beginning to end."""
+    """Print the memory of a collector under steady load, ten times from beginning to end, and what is there then."""
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        folder = Path(name)
+        folder, clients = Path(name), options.clients
         # The epoch that runs must not end meanwhile.
         entry = collectors.added(folder, epochs=collectors.current(seconds=4 * collectors.EPOCH))
-        port, sent = loads.free_port(), [collectors.frame(entry, n, epoch=0, seed=n) for n in (1, 1, 7, 100)]
+        port, sent = loads.free_port(), [collectors.frame(entry, epoch=0, seed=seed) for seed in range(9)]
         with loads.process(loads.collector_command(folder, port), port, env=loads.environment()) as ours:
-            for part in range(10):
-                found, tail = loads.rate(port, sent, options.seconds / 10, options.clients)
-                print(
-                    f"{(part + 1) * options.seconds / 10:.0f} s: {loads.rss_bytes(ours.pid) / 1e6:.1f} MB, "
-                    f"{found:,.0f} requests/s, p99 {1000 * tail:.1f} ms",
-                    flush=True,
-                )
+            acknowledged, took, _ = loads.answered(port, sent, 10, clients)
+            most, part = acknowledged / took, options.seconds / 10
+            print(f"{most:,.0f} requests/s as fast as it goes, {loads.rss_bytes(ours.pid) / 1e6:.1f} MB", flush=True)
+            # As long as there are more clients than answers take, each sends once in a pause.
+            pause = 0.0 if options.load >= 1 else clients / (most * options.load) - clients / most
+            for turn in range(10):
+                count, took, tail = loads.answered(port, sent, part, clients, pause=pause, tail=0.95)
+                acknowledged += count
+                facts = f"{loads.rss_bytes(ours.pid) / 1e6:.1f} MB, {count / took:,.0f} requests/s"
+                print(f"{(turn + 1) * part:.0f} s: {facts}, p95 {1000 * tail:.1f} ms", flush=True)
+        with collectors.keeping(folder) as keeper:
+            there = sum(keeper.waiting(entry).values())
+        print(f"{acknowledged:,} reports acknowledged, {there:,} there; every answer was 202")
 
 
 def _parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["throughput", "stores", "kills", "sealing", "slow", "hostile", "soak"])
     parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--load", type=float, default=0.5, help="for soak: share of what it takes as fast as it goes")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--kills", type=int, default=1000)

@@ -252,20 +252,27 @@ def quantile(numbers: list[float], share: float) -> float:
 
 
 def rate(port: int, sent: list[bytes], seconds: float, clients: int) -> tuple[float, float]:
-    """Return requests a second and the 99% quantile of the seconds of one, seen from a process of its own."""
-    given = {"port": port, "frames": [one.hex() for one in sent], "seconds": seconds, "clients": clients}
-    command = [sys.executable, __file__]
+    """Return requests a second and the 99% quantile of the seconds of one."""
+    count, took, tail = answered(port, sent, seconds, clients)
+    return count / took, tail
+
+
+def answered(
+    port: int, sent: list[bytes], seconds: float, clients: int, *, pause: float = 0.0, tail: float = 0.99
+) -> tuple[int, float, float]:
+    """Return requests, seconds and a quantile of the seconds of one, seen from a process of its own; see `Load`."""
+    given = {"port": port, "frames": [one.hex() for one in sent], "clients": clients, "pause": pause}
+    command = [sys.executable, __file__, str(seconds), str(tail)]
     done = subprocess.run(command, input=json.dumps(given).encode(), capture_output=True, check=True)
     said = json.loads(done.stdout)
     assert set(said["statuses"]) == {"202"}, said["statuses"]
-    return said["statuses"]["202"] / said["seconds"], said["p99"]
+    return said["statuses"]["202"], said["seconds"], said["tail"]
 
 
 def _main() -> None:
-    given = json.load(sys.stdin)
-    load = Load(given["port"], [bytes.fromhex(one) for one in given["frames"]], clients=given["clients"])
-    seen = in_a_thread(load.run(given["seconds"]))
-    said = {"statuses": seen.statuses, "seconds": seen.seconds, "p99": quantile(seen.latencies, 0.99)}
+    given, (seconds, tail) = json.load(sys.stdin), map(float, sys.argv[1:])
+    seen = in_a_thread(Load(**{**given, "frames": [bytes.fromhex(one) for one in given["frames"]]}).run(seconds))
+    said = {"statuses": seen.statuses, "seconds": seen.seconds, "tail": quantile(seen.latencies, tail)}
     print(json.dumps(said))
 
 
