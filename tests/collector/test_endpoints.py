@@ -11,6 +11,7 @@ import pytest
 from collectors import Served, added, added_envelope, current, frame, serving, stored, wait_until
 from test_releases import sealed
 
+from discreet.cli.options import spelled_key
 from discreet.collector import app
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry, new_token
@@ -18,7 +19,7 @@ from discreet.collector.store import FailedStoreError
 from discreet.errors import ParameterError
 from discreet.formats.signing import withdraw
 from discreet.protocol.envelope import FieldError
-from signed import TRUST, altered, envelope, key
+from signed import PUBLIC, TRUST, altered, envelope, key
 
 
 @pytest.fixture
@@ -159,7 +160,7 @@ def test_the_survey_page_and_its_scripts(tmp_path: Path) -> None:
             found = served.client.get(f"/static/{script}")
             assert (found.status, found.headers["x-content-type-options"]) == (200, "nosniff")
             assert found.body == (app.scripts() / script).read_bytes()  # type: ignore[operator]
-        assert served.client.get("/take/unknown").status == 404
+        assert served.client.get("/take/unknown").status == served.client.get("/embed/habits").status == 404
         added_envelope(tmp_path, withdraw(entry.row.envelope, [key()]))
         wait_until(lambda: b"was withdrawn" in served.client.get("/take/habits").body)
 
@@ -170,6 +171,9 @@ def test_facts(tmp_path: Path) -> None:
         assert served.client.post(frame(entry, 3, epoch=2)).status == 409
         assert served.client.post(frame(entry, 3)).status == 202
         said = served.client.get("/v1/collections/habits/facts").json
+        # An example of a page that has the survey in it.
+        example = served.client.get("/embed/habits").body.decode()
+        assert f'key="{spelled_key(PUBLIC)}">' in example
     assert said["guarantee"]["realised"] <= said["guarantee"]["epsilon"] == 1.0
     assert said["budgets"] == {"answers": "once", "per_answer": 1.0, "lifetime": 4.0, "answers_in_lifetime": 1}
     assert said["precision"]["n"] == 63

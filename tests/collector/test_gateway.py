@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from collectors import EPOCH, Served, added_envelope, current, ids, kept, put_by, records, serving
 
-from discreet.collector import gateway as forwarding
-from discreet.collector.gateway import ForwardError, Gateway
+from discreet.collector import housekeeping as forwarding
+from discreet.collector.housekeeping import ForwardError, Gateway
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry, Keeper
 from discreet.collector.sealing import seal_batch

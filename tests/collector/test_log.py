@@ -23,6 +23,7 @@ def test_what_is_added_stays_in_the_log(tmp_path: Path) -> None:
     first = added(folder).row
     with serving(folder, **settings) as served:
         head = served.client.get("/v1/log").json["head"]
+        assert served.client.get("/collections/habits").json["logged"] is True
         proof = served.client.get(f"/v1/log/{first.id.hex()}/0")
         seen = checked_log(proof.body, log, first.id, NONE)
         assert (seen.size, served.client.get(f"/v1/log/{first.id.hex()}/0").json["head"]) == (1, head)

@@ -1,5 +1,6 @@
 """A site with survey pages, on this machine alone: collections of every kind of domain, and what was posted."""
 
+import json
 import mimetypes
 import threading
 import time
@@ -13,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.collector import app
 from discreet.formats.plan import Plan, PlanDocument
+from discreet.formats.publications import facts_on_published
 from discreet.formats.signing import Terms, sign, withdraw
 from discreet.protocol.collection import Collection, Epochs, open_envelope
 from discreet.protocol.envelope import public_key
@@ -77,6 +79,7 @@ class SurveySite:
         origin: its address.
         posted: headers and body of every report.
         asked: the path of every request.
+        logged: names of collections that are in the public log.
         altered: names of collections whose envelope is altered on its way.
         status: of answers to reports.
         shown: status of answers to whoever asks for an envelope.
@@ -85,6 +88,7 @@ class SurveySite:
     origin: str = ""
     posted: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    logged: set[str] = field(default_factory=set)
     altered: set[str] = field(default_factory=set)
     status: int = 202
     shown: int = 200
@@ -119,6 +123,9 @@ class SurveySite:
             )
         if kind == "static" and (JS / name).is_file():
             return 200, (JS / name).read_bytes(), {"content-type": mimetypes.guess_type(name)[0] or ""}
+        if kind == "collections" and name in self.envelopes:
+            facts = {"published": facts_on_published(self.collection(name)), "logged": name in self.logged}
+            return 200, json.dumps(facts).encode(), {"content-type": "application/json"}
         envelope = self.envelopes.get(name.removeprefix("collections/"))
         if kind != "v1" or envelope is None:
             return 404, b"", {}

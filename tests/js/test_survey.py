@@ -144,7 +144,7 @@ def test_a_survey_is_taken(browser: Any, survey: SurveySite, name: str) -> None:
     record = _checked(survey, name, body, code)
     assert shown.replace(" ", "") == record.tobytes().hex()
     assert not {"Cookie", "Referer", "Authorization"} & set(headers)
-    assert {path.split("/")[1] for path in survey.asked} <= {"take", "static", "v1"}
+    assert {path.split("/")[1] for path in survey.asked} <= {"take", "static", "v1", "collections"}
     assert not any("?" in path or "40.8" in path for path in survey.asked)
 
 
@@ -556,10 +556,12 @@ def test_without_javascript_it_says_what_is_needed(browser: Any, survey: SurveyS
 def test_terms_say_who_else_is_asked_and_how_long_a_page_must_be_open(
     browser: Any, survey: SurveySite, name: str
 ) -> None:
+    survey.logged = {"later"}
     with visit(browser, survey, name) as page:
         page.get_by_role("button", name="I agree").wait_for()
         said = unfolded(page)
         is_usable(page)
+    assert ("in its public log, where anybody can count" in said) is (name == "later")
     assert survey.collection(name).id.hex() in said.replace(" ", "")
     assert ("marks this survey as public" in said) is (name == "listed")
     assert ("in no public list" in said) is (name != "listed")

@@ -11,19 +11,16 @@ The page of a collector for people who came without a program, and the one that 
 
 The endpoints beside that of reports: collections, estimates, facts, health and metrics.
 
-The housekeeping of a collector: its clock, counts to be written, epochs to be sealed, files that have expired.
-
 The application: the path of reports as plain ASGI, all else through Starlette, and the threads behind them.
 """
 
 import base64
 import hashlib
 import json
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +35,14 @@ from starlette.staticfiles import StaticFiles
 from discreet.collector import intake
 from discreet.collector.analysts.pages import AnalystPages
 from discreet.collector.analysts.sessions import ALLOWED
-from discreet.collector.gateway import Gateway
+from discreet.collector.housekeeping import Gateway, Housekeeper
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import ANY_ORIGIN, Intake, Receive, Refusal, Refused, Scope, Send, refuse
 from discreet.collector.keeper import ANALYST, OPERATOR, Entry, Keeper, Rates, TooManyTriesError
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.operations import Control
 from discreet.collector.releases import EstimateQuery, Releases, asked_entry, facts_of, spelled
-from discreet.collector.sealing import due_batches, forget_few, forget_reports, seal_batch
 from discreet.collector.settings import Settings
-from discreet.collector.store import FailedStoreError
 from discreet.collector.working import Workers
 from discreet.errors import DiscreetError
 from discreet.formats.attestation import Attestation
@@ -82,15 +77,20 @@ def scripts() -> Path | None:
 class _Scripts(StaticFiles):
     """Files that browsers take for what they are said to be."""
 
-    def file_response(self, *args: Any, **named: Any) -> Response:
+    origins: tuple[str, ...] = ()
+
+    def file_response(self, full_path: Any, stat_result: Any, scope: Any, status_code: int = 200) -> Response:
         """Return a file."""
-        response = super().file_response(*args, **named)
-        response.headers["x-content-type-options"] = "nosniff"
+        response = super().file_response(full_path, stat_result, scope, status_code)
+        response.headers.update({"x-content-type-options": "nosniff", **shared(Request(scope), self.origins)})
         return response
 
 
-LIMITS = {"report": 4.0, "epoch": 8.0, "lifetime": 20.0}
-"""The most that a person may spend on one site, in nats; see `discreet.device.Limits`."""
+def shared(request: Request, origins: Sequence[str]) -> dict[str, str]:
+    """Return the headers by which pages of some origins alone may read an answer."""
+    origin = request.headers.get("origin", "")
+    allowed = {"access-control-allow-origin": origin} if origin in origins else {}
+    return {**allowed, **({"vary": "origin"} if origins else {})}
 
 
 def survey_headers(collection: Collection) -> dict[str, str]:
@@ -158,10 +158,12 @@ def survey_page(collection: Collection, trust: Sequence[bytes]) -> str:
         collection=collection,
         notice=notice(collection),
         published=sentences_on_published(collection),
-        facts=json.dumps(facts_on_published(collection)),
-        trust=" ".join(base64.b64encode(key).decode() for key in trust),
-        limits=json.dumps(LIMITS),
+        trust=_spelled(trust),
     )
+
+
+def _spelled(keys: Sequence[bytes]) -> str:
+    return " ".join(base64.b64encode(key).decode() for key in keys)
 
 
 @lru_cache(maxsize=64)
@@ -223,6 +225,7 @@ def pages_of(of: "Application") -> Starlette:
     endpoints = _Endpoints(of)
     served: list[Any] = [
         Route("/", endpoints.front),
+        Route("/collections/{name}", endpoints.word),
         Route("/collections/{name}/about", endpoints.about),
         *of.analysts.routes(),
         Route("/v1/collections", endpoints.collections),
@@ -237,7 +240,10 @@ def pages_of(of: "Application") -> Starlette:
         Route("/metrics", endpoints.metrics),
     ]
     if (place := scripts()) is not None:
-        served += [Route("/take/{name}", endpoints.take), Mount("/static", _Scripts(directory=place))]
+        files = _Scripts(directory=place)
+        files.origins = of.settings.embed_origins
+        served += [Route("/take/{name}", endpoints.take), Mount("/static", files)]
+        served += [Route("/embed/{name}", endpoints.embed)] if of.demo else []
 
     def missed(request: Request, error: Any) -> Response:
         return _refused(request, _NOT_READ if error.status_code == 405 else intake.NOT_HERE)
@@ -334,6 +340,18 @@ class _Endpoints:
         entry = asked_entry(self._of.catalogue, request.path_params["name"], None)
         return Response(survey_page(entry.collection, entry.row.trust), headers=survey_headers(entry.collection))
 
+    def word(self, request: Request) -> Response:
+        """Return the collector's word on a collection: the sentences on what is published, and whether it is logged."""
+        entry = asked_entry(self._of.catalogue, request.path_params["name"], None)
+        facts = {"published": facts_on_published(entry.collection), "logged": self._of.log_key is not None}
+        return _json(facts, headers={**_CACHED, **shared(request, self._of.settings.embed_origins)})
+
+    def embed(self, request: Request) -> Response:
+        """Return an example of a page of somebody else's that has a survey in it."""
+        entry = asked_entry(self._of.catalogue, request.path_params["name"], None)
+        page = render("embed.html", _PAGES, collection=entry.collection, trust=_spelled(entry.row.trust))
+        return Response(page, headers=survey_headers(entry.collection))
+
     async def about(self, request: Request) -> Response:
         """Return the attestation of a collection: HTML for people, JSON for programs."""
         entry, turns = self._entry(request), self._of.releases.turns
@@ -407,156 +425,6 @@ class _Endpoints:
         if row.role not in ALLOWED[role]:
             raise Refused(_OTHER)
         return row.name
-
-
-_SECONDS = 1.0
-_DAY = 86_400
-_AGAIN_SECONDS = 60.0
-_SEEN_SECONDS = 60.0
-
-
-class Housekeeper(threading.Thread):
-    """A thread that looks after a collector once a second.
-
-    Args:
-        keeper: of the data.
-        measures: what is counted.
-        sealing: whether epochs are sealed when they are over.
-        gateway: by which reports are sent on instead; None to keep them here.
-    """
-
-    def __init__(
-        self, keeper: Keeper, measures: Measures, *, sealing: bool = True, gateway: Gateway | None = None
-    ) -> None:
-        super().__init__(name="housekeeping", daemon=True)
-        self._keeper, self._measures, self._sealing, self._gateway = keeper, measures, sealing, gateway
-        self._ended, self._looking = threading.Event(), threading.Lock()
-        self._failed: dict[tuple[int, tuple[int, ...]], float] = {}
-        self._seen = 0.0
-        self.free_bytes = keeper.folder.free_bytes
-        self.oldest_unsealed = 0.0
-
-    def end(self) -> None:
-        """Begin nothing more; what is ended from now on has not failed."""
-        self._ended.set()
-
-    def stop(self) -> None:
-        """End."""
-        self.end()
-        self.join()
-
-    def run(self) -> None:
-        """Look after the collector until told to stop; what fails is logged, and tried again."""
-        if self._keeper.clock.doubted:
-            log("clock_jumped", level="warning")
-        while not self._ended.wait(_SECONDS):
-            try:
-                self.look()
-            except FailedStoreError as error:
-                if self._measures.store_ok:
-                    # Once; the writer finds out when it is there again.
-                    log("housekeeping_failed", level="error", reason=str(error))
-                self._measures.store_ok = False
-            except DiscreetError as error:
-                log("housekeeping_failed", level="error", reason=str(error))
-            except Exception as error:
-                log("defect", level="error", place=place_of(error))
-
-    def look(self) -> None:
-        """Do once what is due, unless a verb or another collector is at work."""
-        with self._looking:
-            self._look()
-
-    def _look(self) -> None:
-        keeper = self._keeper
-        if step := keeper.clock.look():
-            log("clock_jumped", level="warning", seconds=round(step))
-        self.free_bytes = keeper.folder.free_bytes
-        keeper.refresh()
-        if keeper.refusals_wait or time.monotonic() > self._seen + _SEEN_SECONDS:
-            if not keeper.clock.doubted:
-                keeper.write_counts(keeper.clock.now())
-            self._seen = time.monotonic()
-        entries = list(keeper.catalogue.by_id.values())
-        due = [
-            (entry.collection.window(batch[-1])[2], entry, batch)
-            for entry in entries
-            for batch in due_batches(keeper, entry)
-        ]
-        due.sort(key=lambda job: job[0])
-        self.oldest_unsealed = max(0.0, keeper.clock.now() - due[0][0]) if due else 0.0
-        self._alone(keeper.tidy)
-        if keeper.clock.doubted:
-            return
-        # Each by itself: a verb that waits is next.
-        if self._gateway is not None:
-            for entry, epoch in self._gateway.due():
-                self._alone(self._done, "forwarding_failed", entry, (epoch,), partial(self._forward, entry, epoch))
-        elif self._sealing:
-            for _, entry, batch in due:
-                self._alone(self._done, "sealing_failed", entry, batch, partial(self._seal, entry, batch))
-        self._alone(self._forget)
-
-    def _alone(self, what: Callable[..., None], *args: Any) -> None:
-        """Do something, unless a verb or another collector is at work: it does that, or copies things as they are."""
-        if self._keeper.upkeep.acquire(blocking=False):
-            try:
-                what(*args)
-            finally:
-                self._keeper.upkeep.release()
-
-    def _done(self, event: str, entry: Entry, batch: tuple[int, ...], what: Callable[[], None]) -> None:
-        """Do what is due of a batch; what fails is logged, and tried again a while later."""
-        at = entry.key, batch
-        if self._ended.is_set() or self._failed.get(at, -_AGAIN_SECONDS) > time.monotonic() - _AGAIN_SECONDS:
-            return
-        try:
-            what()
-        except (DiscreetError, OSError) as error:
-            self._failed[at] = time.monotonic()
-            if not self._ended.is_set():
-                reason = str(error) if isinstance(error, DiscreetError) else error.strerror or type(error).__name__
-                log(event, level="error", collection=entry.key, epoch=batch[-1], reason=reason)
-            return
-        self._failed.pop(at, None)
-
-    def _forward(self, entry: Entry, epoch: int) -> None:
-        assert self._gateway is not None
-        began, n = time.monotonic(), self._gateway.forward(entry, epoch)
-        if n:
-            seconds = round(time.monotonic() - began, 3)
-            log("forwarded", collection=entry.key, epoch=epoch, seconds=seconds, n=n)
-
-    def _seal(self, entry: Entry, batch: tuple[int, ...]) -> None:
-        if batch not in due_batches(self._keeper, entry):
-            # Another has sealed it since it was looked at.
-            return
-        began = time.monotonic()
-        facts: Any = {"collection": entry.key, "epoch": batch[-1]}
-        row = seal_batch(self._keeper, entry, batch, "collector")
-        if row is None:
-            log("too_few_to_seal", **facts)
-            return
-        self._measures.sealed.inc()
-        counts: Any = {"n": row.n, "duplicates": row.duplicates, "conflicts": row.conflicts}
-        log("sealed", **facts, seconds=round(time.monotonic() - began, 3), **counts)
-
-    def _forget(self) -> None:
-        keeper, now = self._keeper, self._keeper.clock.now()
-        entries = {entry.key: entry for entry in keeper.catalogue.by_id.values()}
-        for seal in keeper.store.seals():
-            entry = entries.get(seal.collection)
-            over = entry is not None and now >= seal.at + entry.collection.retention * _DAY
-            if over and forget_reports(keeper, seal, "collector"):
-                log("expired", collection=seal.collection, epoch=seal.epoch, n=seal.n)
-        for key, epoch in keeper.pending():
-            if (entry := entries.get(key)) is None:
-                continue
-            collection = entry.collection
-            # Of collections that are over: nothing comes any more that they could be sealed with.
-            if now >= collection.window(collection.epochs.count - 1)[2] + collection.retention * _DAY:
-                forget_few(keeper, entry, epoch, "collector")
-                log("expired", collection=key, epoch=epoch)
 
 
 class Application:

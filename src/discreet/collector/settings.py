@@ -18,6 +18,7 @@ from discreet.protocol.collection import is_origin
 _PREFIX = "DISCREET_COLLECTOR_"
 _SEPARATOR = "__"
 _KEY_BYTES = 32
+_LISTS = ("trust", "embed_origins")
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,6 +76,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         least_free_disk: bytes below which the collector says that it is not ready.
         gateway: origin of the collector that reports are sent on to; None to seal them here.
         log_key: file of the private key that signs the public log of collections; None to keep no such log.
+        embed_origins: of pages that may have surveys of this collector in them, ``https://www.example.org``.
         sealing: ``auto`` when an epoch is over, or ``manual`` by ``discreet collector seal``.
         log: the least level of what is logged.
     """
@@ -91,6 +93,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     least_free_disk: int = 1 << 28
     gateway: str | None = None
     log_key: str | None = None
+    embed_origins: tuple[str, ...] = ()
     sealing: Literal["auto", "manual"] = "auto"
     log: Literal["debug", "info", "warning", "error"] = "info"
 
@@ -105,10 +108,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             raise ValueError("gather_ms must be a number of milliseconds in 0..1000")
         if self.least_free_disk < 0:
             raise ValueError("least_free_disk must be a number of bytes of at least 0")
-        if self.gateway is not None and not is_origin(self.gateway):
-            raise ValueError(
-                "gateway must be an origin such as https://collect.example.org (http only on this machine)"
-            )
+        for setting, origins in {"gateway": filter(None, [self.gateway]), "embed_origins": self.embed_origins}.items():
+            if not all(map(is_origin, origins)):
+                raise ValueError(
+                    f"{setting} must be an origin such as https://collect.example.org (http only on this machine)"
+                )
         if self.gateway is not None and self.database:
             raise ValueError("gateway and database exclude each other: a gateway keeps reports in its folder")
         if self.tls is not None and self.behind_proxy:
@@ -192,7 +196,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         name, _, inner = variable.removeprefix(_PREFIX).lower().partition(_SEPARATOR)
         if name not in Settings.__struct_fields__:
             raise ParameterError(f"{variable} is no setting{meant(name, list(Settings.__struct_fields__))}.")
-        part: Any = [key.strip() for key in text.split(",") if key.strip()] if name == "trust" else text
+        part: Any = [key.strip() for key in text.split(",") if key.strip()] if name in _LISTS else text
         parts = table.setdefault(name, {}) if inner else table
         if not isinstance(parts, dict) or (name in table and not inner):
             raise ParameterError(f"{variable} is set beside {_PREFIX}{name.upper()}; set the whole or its parts.")

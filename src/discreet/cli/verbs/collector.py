@@ -285,7 +285,7 @@ def _demonstrate(settings: Settings, sockets: "Sequence[socket]", devices: int |
     origin = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     folder = DataFolder(settings.folder)
     demo = prepare(folder, origin)
-    click.echo(f"{demo.collection.title} Take part: {origin}/take/{NAME}")
+    click.echo(f"{demo.collection.title} Take part: {origin}/take/{NAME} (within another page: {origin}/embed/{NAME})")
     click.echo(f"Or: discreet device join {origin}/v1/collections/{NAME} --trust {spelled_key(demo.key)} --simulated")
     click.echo(f"Estimates, when enough have answered: {origin}/analyst/{NAME} (no token is asked for here)")
     click.echo("Everything here is simulated and goes when this ends; press Ctrl-C to end it.")
