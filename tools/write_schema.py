@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from discreet.formats.plan import json_schema
+from discreet.formats.survey import every_schema
 
 if __name__ == "__main__":
     path = Path(__file__).resolve().parent.parent / "docs" / "reference" / "plan.schema.json"
-    path.write_text(json.dumps(json_schema(), indent=2) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(every_schema(), indent=2) + "\n", encoding="utf-8")

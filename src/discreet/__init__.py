@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.formats.plan import Plan
     from discreet.formats.reports import read_reports, write_reports
     from discreet.formats.sources import Sources
+    from discreet.formats.survey import Questionnaire
     from discreet.mechanisms import (
         BlockDesign,
         Channel,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.survey import Question, Survey
     from discreet.planning.best import best
     from discreet.planning.central import CentralTarget
+    from discreet.planning.surveys import plan_survey
     from discreet.privacy.publication import published
     from discreet.privacy.shuffling import shuffled
     from discreet.results.estimate import Estimate
@@ -57,6 +59,7 @@ _HOMES = {
     "PooledHashing": "discreet.mechanisms",
     "Personalized": "discreet.mechanisms.personalized",
     "Plan": "discreet.formats.plan",
+    "Questionnaire": "discreet.formats.survey",
     "Question": "discreet.mechanisms.survey",
     "RandomizedResponse": "discreet.mechanisms",
     "Reports": "discreet.core.reports",
@@ -76,6 +79,7 @@ _HOMES = {
     "homogeneity": "discreet.estimators.differences",
     "estimate_personalized": "discreet.estimators.tags",
     "regress": "discreet.estimators.regression",
+    "plan_survey": "discreet.planning.surveys",
     "published": "discreet.privacy.publication",
     "shuffled": "discreet.privacy.shuffling",
     "read_reports": "discreet.formats.reports",
@@ -100,6 +104,7 @@ __all__ = [
     "Plan",
     "PooledHashing",
     "Question",
+    "Questionnaire",
     "RandomizedResponse",
     "Reports",
     "SecretTags",
@@ -116,6 +121,7 @@ __all__ = [
     "estimate",
     "estimate_personalized",
     "homogeneity",
+    "plan_survey",
     "published",
     "read_reports",
     "regress",

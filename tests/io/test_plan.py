@@ -10,6 +10,7 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.formats.plan import DomainDocument, Plan, json_schema, read_document
+from discreet.formats.survey import Questionnaire, every_schema
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
     HadamardResponse,
@@ -303,7 +304,7 @@ def test_infinite_and_missing_numbers_in_toml(tmp_path: Path) -> None:
 
 def test_the_published_schema_is_the_one_that_plans_are_read_by() -> None:
     published = json.loads((ROOT / "docs" / "reference" / "plan.schema.json").read_text(encoding="utf-8"))
-    assert published == json_schema()
+    assert published == every_schema()
 
 
 def test_the_schema_knows_every_option_and_forbids_others() -> None:
@@ -328,6 +329,9 @@ def test_every_example_loads(path: Path) -> None:
         study = Study.load(path)
         for run in study.document.run:
             assert study.mechanism(run).guarantee.realised <= study.document.epsilon
+    elif "[[question]]" in text:
+        survey = Questionnaire.load(path).survey()
+        assert survey.guarantee.record <= survey.epsilon
     elif "[mechanism]" in text:
         mechanism = Plan.load(path).mechanism()
         assert mechanism.guarantee.realised <= mechanism.epsilon

@@ -547,14 +547,14 @@ class Plan:
         return self.mechanism().fingerprint
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of plan files, the same under every Python."""
-    schema = msgspec.json.schema(PlanDocument)
-    for definition in schema["$defs"].values():
+def json_schema(*others: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON Schema of plan files, or of documents of other kinds too, the same under every Python."""
+    kinds, components = msgspec.json.schema_components([PlanDocument, *others], ref_template="#/$defs/{name}")
+    for definition in components.values():
         if "description" in definition:
             # Python 3.13 strips the indent of docstrings, its forerunners do not.
             definition["description"] = inspect.cleandoc(definition["description"])
-    return schema
+    return {**(kinds[0] if not others else {"anyOf": [*kinds]}), "$defs": components}
 
 
 _BY_VALUE = "epsilons"
@@ -593,7 +593,7 @@ def write_plan(
     """
     document = dict(read_document(source, dict))
     fields = {name: document[name] for name in _OF_DOMAIN if name in document}
-    fields |= {"epsilon": mechanism.epsilon, "mechanism": _described(mechanism)}
+    fields |= {"epsilon": mechanism.epsilon, "mechanism": described_mechanism(mechanism)}
     with _written(path, fields, Path(source).parent, force=force, allow_outside=allow_outside) as written:
         if written.fingerprint != mechanism.fingerprint:
             raise ParameterError(f"the mechanism must be over the domain of {source}, and it is over another one.")
@@ -641,15 +641,21 @@ def _written(
     """Write a document whose files are named from a folder, and read it back; an error leaves nothing."""
     target = output_of(path, "plans")
     checked_output(target, PLANS, "plans")
-    file = fields["domain"].get("file")
-    if file is not None:
-        moved = os.path.relpath(folder / file["path"], target.absolute().parent)
-        fields["domain"] = {**fields["domain"], "file": {**file, "path": Path(moved).as_posix()}}
+    fields["domain"] = moved_domain(fields["domain"], folder, target)
     with replacing(target, force=force) as beside:
         text = json.dumps(fields, indent=2, ensure_ascii=False) if target.suffix == ".json" else toml_text(fields)
         beside.write_text(text + "\n", encoding="utf-8")
         # Where it lies, as files are named from there.
         yield Plan.load(beside, allow_outside=allow_outside)
+
+
+def moved_domain(domain: dict[str, Any], folder: Path, target: Path) -> dict[str, Any]:
+    """Return the table of a domain, whose files are named from a folder, as a document elsewhere names them."""
+    file = domain.get("file")
+    if file is None:
+        return domain
+    moved = os.path.relpath(folder / file["path"], target.absolute().parent)
+    return {**domain, "file": {**file, "path": Path(moved).as_posix()}}
 
 
 def described_plan(mechanism: Mechanism, title: str) -> dict[str, Any]:
@@ -674,11 +680,11 @@ def described_plan(mechanism: Mechanism, title: str) -> dict[str, Any]:
         "epsilon": epsilon,
         **tags,
         "domain": described_domain(mechanism.domain),
-        "mechanism": _described(blocks),
+        "mechanism": described_mechanism(blocks),
     }
 
 
-def _described(mechanism: BlockMechanism) -> dict[str, Any]:
+def described_mechanism(mechanism: BlockMechanism) -> dict[str, Any]:
     """Return a mechanism as plans name it, with the options that are not the defaults."""
     options = {option.name: (getattr(mechanism, option.name), option.default) for option in mechanism.options()}
     changed = {name: value for name, (value, default) in options.items() if value is not default and value != default}
@@ -715,15 +721,21 @@ def toml_text(document: Mapping[str, Any]) -> str:
     tables = {name: part for name, part in document.items() if isinstance(part, Mapping)}
     lines = list(_assignments({name: part for name, part in document.items() if name not in tables}))
     for name, table in tables.items():
-        lines += ["", f"[{_key(name)}]", *_assignments(table)]
+        lines += ["", toml_table(f"[{toml_key(name)}]", table)]
     return "\n".join(lines).strip("\n")
 
 
+def toml_table(heading: str, table: Mapping[str, Any]) -> str:
+    """Return a table of TOML under its heading, with the tables in it on one line each."""
+    return "\n".join([heading, *_assignments(table)])
+
+
 def _assignments(table: Mapping[str, Any]) -> Iterator[str]:
-    return (f"{_key(name)} = {_value(value)}" for name, value in table.items() if value is not None)
+    return (f"{toml_key(name)} = {_value(value)}" for name, value in table.items() if value is not None)
 
 
-def _key(name: str) -> str:
+def toml_key(name: str) -> str:
+    """Return a name as a key of TOML."""
     bare = name.isascii() and bool(name) and name.replace("_", "").replace("-", "").isalnum()
     return name if bare else _value(name)
 

@@ -1,0 +1,407 @@
+"""Questionnaires: the public documents of surveys, version 2 of plans, in TOML or JSON.
+
+    version = 2
+    epsilon = 1.0
+    promise = "record"
+
+    [attributes.age]
+    labels = ["<18", "18-64", "65+"]
+    sensitive = ["<18", "65+"]
+
+    [attributes.smokes]
+    labels = ["no", "yes"]
+
+    [ask]
+    want = "singles"
+
+`discreet plan` writes what is asked of whom, a table ``[[question]]`` each; before that nothing can be collected. One
+question is an ordinary plan, named as in ``survey.toml#age``.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import structs
+
+from discreet.core.domain import Domain
+from discreet.core.random import WORD_RANGE
+from discreet.errors import ParameterError
+from discreet.files.paths import PLANS, checked_output, output_of
+from discreet.files.writing import replacing
+from discreet.formats.plan import (
+    DomainSpec,
+    Label,
+    MechanismSpec,
+    Plan,
+    PlanDocument,
+    build_mechanism,
+    described_domain,
+    described_mechanism,
+    described_values,
+    json_schema,
+    moved_domain,
+    read_document,
+    toml_key,
+    toml_table,
+    toml_text,
+    without_defaults,
+)
+from discreet.mechanisms.survey import Promise, Question, Survey, checked_attributes, question_domain, whole_shares
+from discreet.planning.surveys import SurveyPlan, plan_survey, wanted_tables
+
+_PART = "#"
+# Digits of a share as it is written, where these are all of it.
+_DIGITS = 9
+
+
+class AskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Wishes: the tables to estimate, and the number of questions to a person.
+
+    Attributes:
+        want: tables that will be estimated: "singles", "pairs", or lists of names of attributes.
+        answers: how many questions each person answers; if it is left out, the number with the least error.
+        combinations: patterns over attributes that are sensitive, instead of values of attributes.
+    """
+
+    want: Literal["singles", "pairs"] | list[list[str]] = "singles"
+    answers: int | None = None
+    combinations: list[dict[str, Label | list[Label]]] | None = None
+
+
+class QuestionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One question of a survey.
+
+    Attributes:
+        attributes: the attributes that it is about.
+        share: of the people who answer it, or that number over 2^64 as a text of digits.
+        epsilon: the promise of one answer, in nats.
+        mechanism: which mechanism, by name, and its options.
+    """
+
+    attributes: list[str]
+    share: float | str
+    epsilon: float
+    mechanism: MechanismSpec
+
+
+class SurveyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of a questionnaire.
+
+    Attributes:
+        version: of this form; 2.
+        epsilon: the privacy promise to each person, in nats.
+        attributes: their values, and which of them are sensitive.
+        promise: for whole records or for records that differ in one attribute; it must be said where there are several.
+        title: for people.
+        ask: what is asked for.
+        question: what is asked of whom.
+    """
+
+    version: Literal[2]
+    epsilon: float
+    attributes: dict[str, DomainSpec]
+    promise: Promise | None = None
+    title: str = ""
+    ask: AskSpec = AskSpec()
+    question: list[QuestionSpec] = []
+
+
+@dataclass(frozen=True)
+class Questionnaire:
+    """A survey's public document, with its domains built.
+
+    Attributes:
+        document: the content of the file.
+        folder: where files that it names are.
+        allow_outside: whether they may be elsewhere too.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> import discreet as dc
+        >>> questionnaire = dc.Questionnaire.load(files("discreet") / "examples" / "health_survey.toml")
+        >>> questionnaire.survey()
+        Survey(1 of 4 questions, epsilon=2.0 per record, plan=4a10b65f2d36)
+        >>> questionnaire.plan("age").domain
+        Domain(4 values, 4 sensitive)
+    """
+
+    document: SurveyDocument
+    folder: Path = Path()
+    allow_outside: bool = False
+
+    @classmethod
+    def load(cls, path: str | Path, *, allow_outside: bool = False) -> "Questionnaire":
+        """Read a questionnaire.
+
+        Raises:
+            ParameterError: if it cannot be read or says what it may not; it names the place.
+        """
+        return cls(read_document(path, SurveyDocument), Path(path).parent, allow_outside)
+
+    @classmethod
+    def of(cls, survey: Survey, *, title: str = "") -> "Questionnaire":
+        """Return the questionnaire of a survey, which `save` writes.
+
+        Raises:
+            ParameterError: if no document says what it is.
+        """
+        specs = {name: _spec(domain) for name, domain in survey.attributes.items()}
+        combinations: Any = [dict(pattern) for pattern in survey.combinations] or None
+        tables = survey.want or tuple(question.attributes for question in survey.questions)
+        ask = AskSpec([[*table] for table in tables], survey.answers, combinations)
+        document = SurveyDocument(2, survey.epsilon, specs, survey.promise, title, ask)
+        return cls(document).asking(survey)
+
+    @cached_property
+    def attributes(self) -> Mapping[str, Domain]:
+        """The domains of attributes by name.
+
+        Raises:
+            ParameterError: if one is none; it names the attribute.
+        """
+        domains = {}
+        for name, spec in self.document.attributes.items():
+            if self.document.ask.combinations and spec.sensitive is not None:
+                raise ParameterError(f"attribute {name!r} must not say what is sensitive, as ask.combinations does.")
+            if spec.attribute not in ("", name):
+                raise ParameterError(f"attribute {name!r} must not be called {spec.attribute!r} too.")
+            try:
+                domains[name] = spec.domain(self.folder, allow_outside=self.allow_outside)
+            except ParameterError as error:
+                raise ParameterError(f"attribute {name!r}: {error}") from None
+        return checked_attributes(domains)
+
+    @property
+    def promise(self) -> Promise:
+        """The promise; with one attribute both are the same.
+
+        Raises:
+            ParameterError: if it is not said and there are several attributes.
+        """
+        if self.document.promise is None and len(self.document.attributes) > 1:
+            raise ParameterError(
+                'promise must be said where there are several attributes: "record" if epsilon is for all that a person '
+                'answers, "attribute" if it is for each attribute.'
+            )
+        return self.document.promise or "record"
+
+    def planned(self, users: int | None = None, **wishes: Any) -> SurveyPlan:
+        """Return the plan for what is asked for; arguments and errors as for `discreet.plan_survey`."""
+        document, ask = self.document, self.document.ask
+        asked: dict[str, Any] = {"answers": ask.answers, "combinations": ask.combinations or (), **wishes}
+        return plan_survey(self.attributes, document.epsilon, ask.want, users, promise=self.promise, **asked)
+
+    def asking(self, survey: Survey) -> "Questionnaire":
+        """Return the questionnaire with the questions of a survey over its attributes.
+
+        Raises:
+            ParameterError: if it would not be read back as that survey.
+        """
+        exact = [Fraction(question.share, WORD_RANGE) for question in survey.questions]
+        shares: list[Any] = [round(float(share), _DIGITS) for share in exact]
+        if _whole(shares) != [question.share for question in survey.questions]:
+            shares = [str(question.share) for question in survey.questions]
+        questions = [
+            {
+                "attributes": question.attributes,
+                "share": share,
+                "epsilon": question.mechanism.epsilon,
+                "mechanism": described_mechanism(question.mechanism),
+            }
+            for question, share in zip(survey.questions, shares, strict=True)
+        ]
+        ask = structs.replace(self.document.ask, answers=survey.answers)
+        document = structs.replace(
+            self.document, ask=ask, promise=survey.promise, question=msgspec.convert(questions, list[QuestionSpec])
+        )
+        questionnaire = replace(self, document=document)
+        if questionnaire.fingerprint != survey.fingerprint:
+            raise ParameterError("no document says all that this survey is: read back it would be another one.")
+        return questionnaire
+
+    def survey(self) -> Survey:
+        """Return the survey.
+
+        Raises:
+            ParameterError: if no questions are written down yet, or something does not fit together.
+        """
+        return self._survey
+
+    @cached_property
+    def _survey(self) -> Survey:
+        document, ask = self.document, self.document.ask
+        if not document.question:
+            raise ParameterError(
+                "this survey has no questions yet, and nothing is chosen while people answer; "
+                "discreet plan SURVEY --users N -o PLAN writes them."
+            )
+        patterns = ask.combinations or []
+        shares = _whole([question.share for question in document.question])
+        questions = [
+            Question(
+                tuple(spec.attributes),
+                build_mechanism(
+                    spec.mechanism, question_domain(self.attributes, spec.attributes, patterns), spec.epsilon
+                ),
+                share,
+            )
+            for spec, share in zip(document.question, shares, strict=True)
+        ]
+        return Survey(
+            self.attributes,
+            tuple(questions),
+            document.epsilon,
+            promise=self.promise,
+            answers=1 if ask.answers is None else ask.answers,
+            want=wanted_tables(self.attributes, ask.want),
+            combinations=tuple(patterns),
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of the survey."""
+        return self.survey().fingerprint
+
+    def plan(self, name: str) -> Plan:
+        """Return one question as an ordinary plan.
+
+        Raises:
+            ParameterError: if there is no such question.
+        """
+        question = self.survey().question(name)
+        domain, document = question.mechanism.domain, self.document
+        if len(question.attributes) == 1:
+            spec: Any = structs.replace(document.attributes[question.name], attribute=question.name)
+            if document.ask.combinations and domain.clear_count:
+                spec = structs.replace(spec, sensitive=described_values(domain, domain.sensitive))
+        else:
+            parts = {part: document.attributes[part] for part in question.attributes}
+            stands = {part: spec.missing for part, spec in parts.items() if spec.missing is not None}
+            cuts = {part: spec.cuts for part, spec in parts.items() if spec.cuts is not None}
+            fields = described_domain(domain) | ({"missing": stands} if stands else {})
+            spec = msgspec.convert(fields | ({"cuts": cuts} if cuts else {}), DomainSpec)
+        asked = document.question[self.survey().questions.index(question)]
+        title = f"{document.title}: {question.name}" if document.title else question.name
+        plan = PlanDocument(question.mechanism.epsilon, spec, asked.mechanism, title=title)
+        return Plan(plan, self.folder, self.allow_outside)
+
+    def save(self, path: str | Path, *, force: bool = False) -> "Questionnaire":
+        """Write the questionnaire to a file, .toml or .json, and return it as it was read back.
+
+        Raises:
+            OutputExistsError: if the file exists and ``force`` is not set.
+            ParameterError: if it cannot be written there.
+        """
+        target = output_of(path, "plans")
+        checked_output(target, PLANS, "plans")
+        fields = self._fields()
+        fields["attributes"] = {
+            name: moved_domain(table, self.folder, target) for name, table in fields["attributes"].items()
+        }
+        with replacing(target, force=force) as beside:
+            text = json.dumps(fields, indent=2, ensure_ascii=False) if target.suffix == ".json" else survey_text(fields)
+            beside.write_text(text + "\n", encoding="utf-8")
+            written = Questionnaire.load(beside, allow_outside=self.allow_outside)
+            if {**written.attributes} != {**self.attributes} or written.document.question != self.document.question:
+                raise ParameterError(
+                    "the survey would be another one when it is read back; change labels to plain text."
+                )
+        return written
+
+    @property
+    def text(self) -> str:
+        """The document as TOML."""
+        return survey_text(self._fields())
+
+    def _fields(self) -> dict[str, Any]:
+        fields: dict[str, Any] = without_defaults(self.document)
+        fields["attributes"] = {name: without_defaults(spec) for name, spec in self.document.attributes.items()}
+        order = ("version", "title", "epsilon", "promise", *fields)
+        return {name: fields[name] for name in dict.fromkeys(order) if name in fields}
+
+
+def _spec(domain: Domain) -> DomainSpec:
+    table = described_domain(domain)
+    table.pop("attribute", None)
+    return msgspec.convert(table, DomainSpec)
+
+
+def _whole(shares: list[Any]) -> list[int]:
+    """Return shares over 2^64: texts as they are, numbers by their decimal places."""
+    texts = [share for share in shares if isinstance(share, str)]
+    if texts and not (len(texts) == len(shares) and all(text.isascii() and text.isdecimal() for text in texts)):
+        raise ParameterError("shares must all be numbers, or all be texts of digits: shares times 2^64.")
+    return [int(text) for text in texts] if texts else whole_shares([Fraction(repr(share)) for share in shares])
+
+
+def survey_text(fields: Mapping[str, Any]) -> str:
+    """Return the document of a survey as TOML: a table for each attribute and question.
+
+    Example:
+        >>> print(survey_text({"version": 2, "attributes": {"age": {"labels": [1, 2]}}, "question": [{"share": 1.0}]}))
+        version = 2
+        <BLANKLINE>
+        [attributes.age]
+        labels = [1, 2]
+        <BLANKLINE>
+        [[question]]
+        share = 1.0
+    """
+
+    def parts() -> Iterator[str]:
+        head = {name: part for name, part in fields.items() if name not in ("attributes", "ask", "question")}
+        yield toml_text(head)
+        for name, table in fields["attributes"].items():
+            yield toml_table(f"[attributes.{toml_key(name)}]", table)
+        if fields.get("ask"):
+            yield toml_table("[ask]", fields["ask"])
+        for table in fields.get("question", ()):
+            yield toml_table("[[question]]", table)
+
+    return "\n\n".join(parts())
+
+
+def is_survey(path: str | Path) -> bool:
+    """Return true for the file of a survey as a whole; one of its questions is an ordinary plan."""
+    if _split(path)[1]:
+        return False
+    content: Any = read_document(path, dict)
+    return "attributes" in content or content.get("version") == 2
+
+
+def load_plan(path: str | Path, *, allow_outside: bool = False) -> Plan:
+    """Read a plan, or a question of a survey as a plan: ``survey.toml#age,income``.
+
+    Raises:
+        ParameterError: if it cannot be read, says what it may not, or is a survey as a whole; it names the place.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> load_plan(f"{files('discreet')}/examples/health_survey.toml#age").fingerprint[:2]
+        '4d'
+    """
+    place, question = _split(path)
+    if question:
+        return Questionnaire.load(place, allow_outside=allow_outside).plan(question)
+    if is_survey(place):
+        asked = Questionnaire.load(place, allow_outside=allow_outside).document.question
+        name = ",".join(asked[0].attributes) if asked else "QUESTION"
+        raise ParameterError(f"{place} is a survey, and one of its questions is needed here, as in {place}#{name}.")
+    return Plan.load(place, allow_outside=allow_outside)
+
+
+def _split(path: str | Path) -> tuple[Path, str]:
+    """Return the file of a plan, and the question of a survey that is named behind it."""
+    name, mark, question = str(path).rpartition(_PART)
+    return (Path(name), question) if mark and name.endswith(PLANS) else (Path(path), "")
+
+
+def every_schema() -> dict[str, Any]:
+    """Return the JSON Schema of files of plans and surveys."""
+    return json_schema(SurveyDocument)

@@ -1,0 +1,328 @@
+"""Plans of surveys: which questions, to which share of the people each, with which mechanism, and how many to each.
+
+A report of a question is worth g = E ||phi||^2 in summed squared error, so a table that a share q of n people are asked
+for has the error g/(n q), and the sum over tables is least for shares in proportion to sqrt(g) [Neyman 1934], none of
+them above 1. With t answers each of which has epsilon/t, noise grows and so do the shares; the least of all is taken.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations as choices
+from math import sqrt
+from typing import Any, Literal, TypeAlias, Unpack
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.core.checks import checked_choice, checked_epsilon, checked_n, checked_whole
+from discreet.core.domain import Domain
+from discreet.core.guarantee import rounded_up
+from discreet.core.random import WORD_RANGE
+from discreet.core.result_table import Cells, ResultColumn, ResultTable, number_of, rows_of, text_column
+from discreet.errors import ParameterError
+from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection
+from discreet.mechanisms.survey import (
+    Promise,
+    Question,
+    Survey,
+    checked_attributes,
+    in_order,
+    question_domain,
+    question_name,
+    whole_shares,
+)
+from discreet.planning.best import best
+from discreet.planning.candidates import Wishes
+from discreet.planning.losses import worst_variance
+from discreet.privacy.composition import split_epsilon
+
+Want: TypeAlias = Literal["singles", "pairs"] | Sequence[Any]
+"""Tables that will be estimated: of each attribute, of each two, or lists of names of attributes."""
+
+_DIGITS = 6
+# How much worse than the best a number of answers is, beyond which larger ones are not looked at.
+_FAR = 4.0
+
+
+def second_moment(mechanism: BlockMechanism) -> float:
+    """Return g, the mean summed squared contribution of a report, for the people for whom errors are largest.
+
+    Example:
+        >>> import discreet as dc
+        >>> round(second_moment(dc.RandomizedResponse(dc.Domain(range(3)), 0.7)), 6)
+        10.784046
+    """
+    numbers = mechanism.numbers
+    if mechanism.domain.sensitive_count == 0:
+        return 1.0
+    mass, sensitive = numbers.worst_mass, float(np.max(numbers.sensitive_loss))
+    return mass * sensitive + ((1 - mass) * numbers.clear_loss if mass < 1 else 0.0)
+
+
+def best_shares(moments: Sequence[float] | FloatArray, answers: int) -> FloatArray:
+    """Return the ``(questions,)`` shares that add up to t, none above 1, for which the sum of g/q is least.
+
+    Args:
+        moments: g of each question.
+        answers: t, at most their number.
+
+    Example:
+        >>> best_shares([1.0, 4.0, 100.0], 1).round(3).tolist(), best_shares([1.0, 4.0, 100.0], 2).round(3).tolist()
+        ([0.077, 0.154, 0.769], [0.333, 0.667, 1.0])
+    """
+    weights = np.sqrt(np.asarray(moments, dtype=np.float64))
+    shares, free = np.ones(len(weights)), np.ones(len(weights), dtype=np.bool_)
+    while free.any():
+        left = answers - np.count_nonzero(~free)
+        shares[free] = left * weights[free] / weights[free].sum()
+        over = free & (shares >= 1)
+        if not over.any():
+            break
+        shares[over], free = 1.0, free & ~over
+    return shares
+
+
+def _as_integers(shares: FloatArray, answers: int) -> list[int]:
+    """Return shares over 2^64, from as few decimal places as a plan is easy to read with."""
+    unit = 10**_DIGITS
+    decimals = np.clip(np.round(shares * unit), 1, unit).astype(np.int64)
+    # What rounding has left over goes to the largest share with room, where it weighs least.
+    for place in np.argsort(-shares, kind="stable"):
+        lacking = answers * unit - int(decimals.sum())
+        decimals[place] = min(max(int(decimals[place]) + lacking, 1), unit)
+    return whole_shares([Fraction(int(part), unit) for part in decimals])
+
+
+@dataclass(frozen=True, slots=True)
+class SurveyOption:
+    """A way to ask for the wanted tables, with its exact error.
+
+    Attributes:
+        name: in words.
+        error: n times the expected squared error, summed over values and tables, for the people with the most.
+        record: epsilon of whole records, in nats.
+        answers: questions that a person answers.
+    """
+
+    name: str
+    error: float
+    record: float
+    answers: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SurveyPlan(ResultTable):
+    """A survey with its questions, shares and mechanisms, and the errors of other ways to ask.
+
+    Attributes:
+        survey: as planned.
+        users: number of people; None for any number.
+        options: the ways, the planned one first; errors are those of the best subset selection of each.
+
+    Example:
+        >>> import discreet as dc
+        >>> attributes = {"age": dc.Domain(range(9)), "sex": dc.Domain(["f", "m"])}
+        >>> plan = dc.plan_survey(attributes, 1.0, users=10_000)
+        >>> plan.survey.answers, [round(question.share / 2**64, 2) for question in plan.survey.questions]
+        (1, [0.75, 0.25])
+    """
+
+    survey: Survey
+    users: int | None
+    options: tuple[SurveyOption, ...]
+
+    @property
+    def heading(self) -> str:
+        """Number of questions, epsilon and people, in a line."""
+        survey = self.survey
+        crowd = "any number of people" if self.users is None else f"{self.users:,} people"
+        asked = f"{survey.answers} of {number_of(len(survey.questions), 'question')} each"
+        return f"SurveyPlan({asked}, epsilon={survey.epsilon:g} per {survey.promise}, {crowd})"
+
+    def stated(self) -> list[ResultColumn]:
+        """Return a row per question: its share, mechanism, and error."""
+        questions = self.survey.questions
+        shares = np.array([question.share / WORD_RANGE for question in questions])
+        domains = [question.mechanism.domain for question in questions]
+        columns = [
+            text_column("question", (question.name for question in questions)),
+            text_column("mechanism", (question.mechanism.name for question in questions)),
+            ResultColumn("values", np.array([domain.size for domain in domains]), format=","),
+            ResultColumn("sensitive", np.array([domain.sensitive_count for domain in domains]), format=","),
+            ResultColumn("epsilon", np.array([question.epsilon for question in questions]), format=rounded_up),
+            ResultColumn("share", shares, page_format=".1%"),
+        ]
+        if self.users is not None:
+            people = [max(round(self.users * share), 1) for share in shares.tolist()]
+            errors = [_standard_error(question, n) for question, n in zip(questions, people, strict=True)]
+            columns.append(ResultColumn("people", np.array(people), format=","))
+            columns.append(ResultColumn("standard_error", np.array(errors), "s.e. at most", format=".3g"))
+        return columns
+
+    def _shown(self) -> tuple[Cells, str]:
+        return rows_of(self.stated()), "\n".join([self.reason, str(self.survey.guarantee)])
+
+    @property
+    def reason(self) -> str:
+        """The sentence on why this way was planned, with the errors of the others."""
+        chosen, *others = self.options
+        listed = "; ".join(
+            f"{option.name} {option.error / chosen.error:.3g}"
+            + ("" if abs(option.record - chosen.record) < 1e-9 else f" (whole records: epsilon {option.record:.3g})")
+            for option in others
+        )
+        beside = f" Times as much by other ways: {listed}." if listed else ""
+        return f"{chosen.name[:1].upper()}{chosen.name[1:]}: the least summed squared error over the tables.{beside}"
+
+
+def _standard_error(question: Question, n: int) -> float:
+    """Return the largest standard error of a value of a question that n people answer."""
+    domain = question.mechanism.domain
+    # The share of a value that goes in clear always is counted.
+    return sqrt((worst_variance(question.mechanism, n) if domain.sensitive_count else 0.25) / n)
+
+
+def wanted_tables(attributes: Mapping[str, Domain], want: Want) -> tuple[tuple[str, ...], ...]:
+    """Return the tables that are wanted, as names of attributes in order.
+
+    Raises:
+        ParameterError: if there is none, one is wanted twice, or it names what is no attribute.
+
+    Example:
+        >>> wanted_tables({"a": Domain(range(2)), "b": Domain(range(2)), "c": Domain(range(2))}, "pairs")
+        (('a', 'b'), ('a', 'c'), ('b', 'c'))
+    """
+    if isinstance(want, str):
+        size = {"singles": 1, "pairs": 2}[checked_choice("want", want, ("singles", "pairs"))]
+        if len(attributes) < size:
+            raise ParameterError("want='pairs' needs at least two attributes, got one.")
+        return tuple(choices(attributes, size))
+    if not isinstance(want, Sequence) or not want:
+        raise ParameterError("want must be 'singles', 'pairs' or a list of lists of attributes, at least one.")
+    tables = tuple(in_order(attributes, table, "want") for table in want)
+    twice = next((table for table in tables if tables.count(table) > 1), None)
+    if twice is not None:
+        raise ParameterError(f"want must name each table once, got {question_name(twice)!r} again.")
+    return tables
+
+
+@dataclass(frozen=True, eq=False)
+class _Ways:
+    """The ways to ask for some tables, with the errors of the best subset selection."""
+
+    tables: tuple[tuple[str, ...], ...]
+    domains: tuple[Domain, ...]
+    epsilon: float
+    promise: Promise
+
+    def each(self, answers: int) -> float:
+        """Return the epsilon of one of t answers."""
+        if self.promise == "record":
+            return split_epsilon(self.epsilon, answers)
+        names = [name for table in self.tables for name in table]
+        return split_epsilon(self.epsilon, min(answers, max(names.count(name) for name in names)))
+
+    def moments(self, answers: int) -> FloatArray:
+        epsilon, known = self.each(answers), dict[tuple[int, int], float]()
+        for domain in self.domains:
+            kind = domain.size, domain.sensitive_count
+            if kind not in known:
+                known[kind] = second_moment(SubsetSelection(domain, epsilon)) if domain.sensitive_count else 1.0
+        return np.array([known[domain.size, domain.sensitive_count] for domain in self.domains])
+
+    def error(self, answers: int, shares: FloatArray | None = None) -> float:
+        """Return n times the summed error; with the best shares if there are none."""
+        moments = self.moments(answers)
+        return float(np.sum(moments / (best_shares(moments, answers) if shares is None else shares)))
+
+    def option(self, name: str, answers: int, shares: FloatArray | None = None) -> SurveyOption:
+        return SurveyOption(name, self.error(answers, shares), answers * self.each(answers), answers)
+
+    def best_answers(self) -> int:
+        """Return the number of answers with the least error; the smallest of equals."""
+        errors: list[float] = []
+        for answers in range(1, len(self.tables) + 1):
+            errors.append(self.error(answers))
+            if errors[-1] > _FAR * min(errors):
+                break
+        return 1 + errors.index(min(errors))
+
+    def options(self, answers: int) -> Iterator[SurveyOption]:
+        """Yield the planned way and others."""
+        count = len(self.tables)
+        of_all = f"{answers} of {number_of(count, 'question')} to each person"
+        yield self.option(of_all, answers)
+        if 1 < count != answers:
+            yield self.option("with equal shares", answers, np.full(count, answers / count))
+        for other in sorted({1, count} - {answers}):
+            each = f"epsilon {rounded_up(self.each(other))} each"
+            words = f"all {count} questions to everybody, {each}" if other == count else f"1 question to each, {each}"
+            yield self.option(words, other)
+
+
+def _mechanisms(
+    domains: Sequence[Domain], epsilon: float, users: Sequence[int | None], wishes: Any
+) -> Iterator[BlockMechanism]:
+    """Yield the best mechanism of each domain; domains of as many values have the same."""
+    known: dict[Any, BlockMechanism] = {}
+    for domain, people in zip(domains, users, strict=True):
+        kind = domain.size, domain.sensitive_count, people
+        if not domain.sensitive_count:
+            yield RandomizedResponse(domain, epsilon)
+            continue
+        if kind not in known:
+            known[kind] = best(domain, epsilon, people, **wishes)
+        yield replace(known[kind], domain=domain)
+
+
+def plan_survey(
+    attributes: Mapping[str, Domain],
+    epsilon: float,
+    want: Want = "singles",
+    users: int | None = None,
+    *,
+    answers: int | None = None,
+    promise: Promise = "record",
+    combinations: Sequence[Mapping[str, Any]] = (),
+    **wishes: Unpack[Wishes],
+) -> SurveyPlan:
+    """Return a survey with a question for each wanted table, and why it is as it is.
+
+    Args:
+        attributes: domains by name, each with what is sensitive in it.
+        epsilon: the privacy promise to each person, in nats.
+        want: the tables that will be estimated: ``"singles"``, ``"pairs"``, or lists of names of attributes.
+        users: number of people; None for any number.
+        answers: t, the number of questions that each person answers; None for the number with the least error.
+        promise: to whole records, or to records that differ in one attribute.
+        combinations: patterns over attributes that are sensitive, instead of values of attributes.
+        wishes: limits of mechanisms, by name, as `discreet.best` takes them: ``largest_report``, ``most_seconds``,
+            ``within``.
+
+    Raises:
+        ParameterError: if something is out of range or does not fit together.
+
+    Example:
+        >>> import discreet as dc
+        >>> attributes = {"age": dc.Domain(["<18", "18-64", "65+"]), "sex": dc.Domain(["f", "m"])}
+        >>> plan = dc.plan_survey(attributes, 1.0, want="pairs", users=10_000)
+        >>> [(question.name, question.mechanism.name) for question in plan.survey.questions]
+        [('age,sex', 'subset')]
+    """
+    named, promised = checked_attributes(attributes), checked_epsilon(epsilon)
+    checked_choice("promise", promise, ("record", "attribute"))
+    people = None if users is None else checked_n(users)
+    tables = wanted_tables(named, want)
+    domains = tuple(question_domain(named, table, combinations) for table in tables)
+    ways = _Ways(tables, domains, promised, promise)
+    t = ways.best_answers() if answers is None else checked_whole("answers", answers, most=len(tables))
+    first = best_shares(ways.moments(t), t)
+    crowds = [None if people is None else max(round(people * share), 1) for share in first.tolist()]
+    mechanisms = list(_mechanisms(domains, ways.each(t), crowds, wishes))
+    shares = _as_integers(best_shares([second_moment(mechanism) for mechanism in mechanisms], t), t)
+    questions = tuple(map(Question, tables, mechanisms, shares))
+    survey = Survey(
+        named, questions, promised, promise=promise, answers=t, want=tables, combinations=tuple(combinations)
+    )
+    return SurveyPlan(survey, people, tuple(ways.options(t)))

@@ -1,0 +1,175 @@
+"""Questionnaires: read strictly, written as they are read, and each question an ordinary plan."""
+
+from pathlib import Path
+
+import pytest
+
+import discreet as dc
+from discreet.errors import OutputExistsError, ParameterError
+from discreet.formats.survey import load_plan
+
+TEXT = """
+version = 2
+title = "Health"
+epsilon = 1.0
+promise = "record"
+
+[attributes.age]
+labels = ["<18", "18-64", "65+"]
+sensitive = ["<18", "65+"]
+cuts = [18, 65]
+
+[attributes."body mass"]
+range = [15, 45]
+missing = 15
+
+[attributes.sex]
+labels = ["f", "m"]
+"""
+
+
+EXAMPLES = Path(dc.__file__).parent / "examples"
+
+
+def written(folder: Path, text: str = TEXT) -> Path:
+    path = folder / "survey.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("ending", ["toml", "json"])
+def test_a_planned_survey_is_read_as_it_was_written(tmp_path, ending):
+    asked = dc.Questionnaire.load(written(tmp_path, TEXT + '[ask]\nwant = "pairs"\n'))
+    plan = asked.planned(10_000)
+    full = asked.asking(plan.survey)
+    again = full.save(tmp_path / f"full.{ending}")
+    assert again.survey() == plan.survey == dc.Questionnaire.load(tmp_path / f"full.{ending}").survey()
+    assert [question.share for question in again.survey().questions] == [q.share for q in plan.survey.questions]
+    assert again.document.attributes == asked.document.attributes
+    with pytest.raises(OutputExistsError):
+        full.save(tmp_path / f"full.{ending}")
+    for question in plan.survey.questions:
+        one = load_plan(f"{tmp_path}/full.{ending}#{question.name}")
+        assert one.fingerprint == question.mechanism.fingerprint
+        assert one.document.epsilon == question.epsilon
+    spec = load_plan(f"{tmp_path}/full.{ending}#sex,age").document.domain
+    assert spec.cuts == {"age": [18, 65]}
+    assert load_plan(tmp_path / f"full.{ending}#body mass,age").document.domain.missing == {"body mass": 15}
+
+
+def test_a_question_is_saved_and_read_as_a_plan_of_its_own(tmp_path):
+    plan = load_plan(EXAMPLES / "health_survey.toml#age")
+    assert plan.document.title == "Health: age"
+    assert plan.save(tmp_path / "age.toml").fingerprint == plan.fingerprint
+    assert 'attribute = "age"' in (tmp_path / "age.toml").read_text(encoding="utf-8")
+    # Without the name of the attribute it is another plan.
+    text = (tmp_path / "age.toml").read_text(encoding="utf-8").replace('attribute = "age"', "")
+    (tmp_path / "other.toml").write_text(text, encoding="utf-8")
+    assert dc.Plan.load(tmp_path / "other.toml").fingerprint != plan.fingerprint
+
+
+def test_a_survey_of_ones_own_is_written_with_its_exact_shares(tmp_path):
+    domains = {"a": dc.Domain(range(3)), "b": dc.Domain(range(2))}
+    third = (1 << 64) // 3
+    questions = [
+        dc.Question((name,), dc.RandomizedResponse(domain.about(name), 1.0), share)
+        for (name, domain), share in zip(domains.items(), (third, (1 << 64) - third), strict=True)
+    ]
+    survey = dc.Survey(domains, questions, 1.0, promise="attribute")
+    saved = dc.Questionnaire.of(survey, title="Mine").save(tmp_path / "mine.toml")
+    assert saved.survey() == survey
+    assert f'share = "{third}"' in (tmp_path / "mine.toml").read_text(encoding="utf-8")
+
+
+def test_where_combinations_are_sensitive_questions_have_their_projections(tmp_path):
+    text = """
+version = 2
+epsilon = 1.0
+promise = "record"
+attributes = { a = { labels = [0, 1] }, b = { labels = [0, 1, 2] }, c = { labels = [0, 1] } }
+[ask]
+want = [["a", "b"], ["c"], ["b"]]
+combinations = [{ a = 0, b = 0 }, { a = 1, b = 2, c = 1 }]
+"""
+    asked = dc.Questionnaire.load(written(tmp_path, text))
+    full = asked.asking(asked.planned().survey).save(tmp_path / "full.toml")
+    counts = {question.name: question.mechanism.domain.sensitive_count for question in full.survey().questions}
+    assert counts == {"a,b": 2, "c": 2, "b": 2}
+    for name in counts:
+        assert (
+            load_plan(f"{tmp_path}/full.toml#{name}").fingerprint == full.survey().question(name).mechanism.fingerprint
+        )
+
+
+def test_labels_in_files_are_found_from_where_the_plan_is_written(tmp_path):
+    (tmp_path / "labels.csv").write_text("label,secret\nx,true\ny,false\nz,false\n", encoding="utf-8")
+    (tmp_path / "plans").mkdir()
+    spec = 'file = { path = "labels.csv", sensitive = "secret" }'
+    asked = dc.Questionnaire.load(written(tmp_path, f"version = 2\nepsilon = 1.0\n[attributes.drug]\n{spec}\n"))
+    full = asked.asking(asked.planned().survey)
+    assert full.promise == "record"
+    with pytest.raises(ParameterError, match="must lie beside the document"):
+        full.save(tmp_path / "plans" / "full.toml")
+    assert full.save(tmp_path / "full.toml").survey().attributes["drug"].sensitive_count == 1
+
+
+QUESTION = '[[question]]\nattributes = ["age"]\nshare = {}\nepsilon = 1.0\nmechanism = {{ name = "rr" }}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (TEXT.replace('promise = "record"', ""), "promise must be said where there are several attributes"),
+        (TEXT.replace('"record"', '"people"'), "at promise, invalid enum value 'people'"),
+        (TEXT + "[asks]\n", "unknown field `asks`"),
+        (TEXT + "[ask]\nwant = 'triples'\n", "at ask.want"),
+        (TEXT + "[ask]\nwant = [['age', 'hair']]\n", "'hair' is none"),
+        (TEXT + "[ask]\ncombinations = [{ age = '<18' }]\n", "attribute 'age' must not say what is sensitive"),
+        (TEXT.replace('labels = ["f", "m"]', 'labels = ["f", "f"]'), "attribute 'sex': labels must be different"),
+        (
+            TEXT.replace('labels = ["f", "m"]', 'attribute = "gender"\nlabels = ["f"]'),
+            "must not be called 'gender' too",
+        ),
+        (TEXT.replace("epsilon = 1.0", "epsilon = -1"), "epsilon"),
+    ],
+)
+def test_documents_that_say_what_they_may_not_are_refused(tmp_path, text, words):
+    with pytest.raises(ParameterError) as caught:
+        dc.Questionnaire.load(written(tmp_path, text)).planned()
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (TEXT, "has no questions yet"),
+        (TEXT + QUESTION.format(0.5), "shares of questions must add up to answers=1, got 0.5"),
+        (TEXT + QUESTION.format(1.0), "the wanted table 'body mass' must be part of a question"),
+        (TEXT + QUESTION.format('"1e3"'), "shares must all be numbers, or all be texts of digits"),
+        (TEXT + "[ask]\nwant = [['age']]\n" + QUESTION.format(1.0) + QUESTION.format(1.0), "add up to answers=1"),
+        (TEXT + "[ask]\nwant = [['age']]\n" + QUESTION.format(0.5) * 2, "must ask about the same attributes once"),
+        (
+            TEXT + "[ask]\nwant = [['age']]\n" + QUESTION.format(1.0).replace("1.0\nm", "2.0\nm"),
+            "at most epsilon=1 in all, got 2",
+        ),
+    ],
+)
+def test_questions_that_make_no_survey_are_refused(tmp_path, text, words):
+    with pytest.raises(ParameterError) as caught:
+        dc.Questionnaire.load(written(tmp_path, text)).survey()
+    assert words in str(caught.value)
+
+
+def test_a_survey_is_no_plan_and_a_question_must_be_named(tmp_path):
+    path = EXAMPLES / "health_survey.toml"
+    with pytest.raises(ParameterError, match=r"is a survey, and one of its questions is needed here, as in .*#age"):
+        load_plan(path)
+    with pytest.raises(ParameterError, match="'hair' is none"):
+        load_plan(f"{path}#hair")
+    with pytest.raises(ParameterError, match="no question 'sex'; it asks age; education; diagnosis; sex,diagnosis"):
+        load_plan(f"{path}#sex")
+    with pytest.raises(ParameterError, match=r"as in .*#QUESTION"):
+        load_plan(written(tmp_path))
+    with pytest.raises(ParameterError, match="does not exist"):
+        load_plan(tmp_path / "none.toml#age")
+    assert load_plan(EXAMPLES / "survey.toml").fingerprint == dc.Plan.load(EXAMPLES / "survey.toml").fingerprint

@@ -1,0 +1,125 @@
+"""Plans of surveys: shares, numbers of answers and errors against the figures of the specification and enumeration."""
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.core.random import WORD_RANGE
+from discreet.errors import ParameterError
+from discreet.planning.surveys import best_shares, second_moment
+from discreet.testing import spell_out
+
+CENSUS = {"work": 9, "school": 17, "marital": 7, "job": 15, "house": 8, "race": 5, "sex": 2, "land": 43, "income": 2}
+
+
+def attributes(sizes: dict[str, int], sensitive: object = None) -> dict[str, dc.Domain]:
+    return {name: dc.Domain(range(size), sensitive=sensitive) for name, size in sizes.items()}
+
+
+@pytest.mark.parametrize(("epsilon", "gain", "split"), [(1.0, 1.3402, 13.0), (3.0, 1.1354, 16.6)])
+def test_shares_of_nine_attributes_lessen_the_error_of_equal_ones(epsilon, gain, split):
+    plan = dc.plan_survey(attributes(CENSUS), epsilon, users=50_000)
+    errors = {option.name.split(",")[0]: option.error for option in plan.options}
+    assert errors["with equal shares"] / plan.options[0].error == pytest.approx(gain, abs=1e-3)
+    assert plan.options[-1].error / plan.options[0].error == pytest.approx(split, abs=0.1)
+    moments = [second_moment(question.mechanism) for question in plan.survey.questions]
+    shares = np.array([question.share for question in plan.survey.questions]) / WORD_RANGE
+    assert shares == pytest.approx(np.sqrt(moments) / np.sqrt(moments).sum(), abs=2e-6)
+    assert sum(question.share for question in plan.survey.questions) == WORD_RANGE
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "best"), [(5, 4, [1, 1, 2, 4]), (10, 2, [1, 3, 4, 8]), (10, 10, [1, 1, 1, 3])]
+)
+def test_each_person_answers_as_many_questions_as_the_specification_says(count, size, best):
+    sizes = {f"a{place}": size for place in range(count)}
+    planned = [dc.plan_survey(attributes(sizes), epsilon).survey for epsilon in (1.0, 4.0, 6.0, 12.0)]
+    assert [survey.answers for survey in planned] == best
+    for survey in planned:
+        assert survey.guarantee.record <= survey.epsilon
+        assert survey.guarantee.record == pytest.approx(survey.epsilon, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dc.RandomizedResponse(dc.Domain(range(3)), 0.7),
+        dc.SubsetSelection(dc.Domain(range(5)), 1.0, k=2),
+        dc.UnaryEncoding(dc.Domain(range(4), sensitive=[0, 1]), 1.0),
+        dc.SubsetSelection(dc.Domain(range(6), sensitive=range(3)), 2.0),
+    ],
+    ids=lambda mechanism: mechanism.name,
+)
+def test_the_moment_is_the_mean_square_of_what_reports_are_worth(mechanism):
+    outputs, domain = spell_out(mechanism), mechanism.domain
+    squares = outputs.matrix @ np.square(mechanism.worth(outputs.reports)).sum(axis=1)
+    mass = mechanism.numbers.worst_mass
+    each = [squares[domain.sensitive].mean()] + ([squares[~domain.sensitive].mean()] if domain.clear_count else [])
+    assert np.ptp(squares[domain.sensitive]) < 1e-9
+    assert second_moment(mechanism) == pytest.approx(np.dot(each, [mass, 1 - mass][: len(each)]), rel=1e-12)
+
+
+def test_no_share_is_above_one_and_none_could_be_better():
+    moments = np.array([1.0, 2.0, 50.0, 400.0])
+    shares = best_shares(moments, 3)
+    assert shares.sum() == pytest.approx(3)
+    assert shares[2] == shares[3] == 1
+    # Moving a little from one to the other makes the sum of g/q no smaller.
+    move = np.array([1e-4, -1e-4, 0, 0])
+    assert (moments / (shares + move)).sum() > (moments / shares).sum() < (moments / (shares - move)).sum()
+    assert best_shares(moments, 4).tolist() == [1, 1, 1, 1]
+
+
+def test_a_promise_to_attributes_lets_everybody_answer_everything_and_says_what_records_pay():
+    plan = dc.plan_survey(attributes({"a": 3, "b": 4, "c": 2}), 1.0, promise="attribute")
+    survey = plan.survey
+    assert survey.answers == 3
+    assert survey.guarantee.record == pytest.approx(3.0)
+    assert max(survey.guarantee.attributes.values()) <= 1.0
+    assert "epsilon 3" in str(survey.guarantee)
+    pairs = dc.plan_survey(attributes({"a": 3, "b": 4, "c": 2}), 1.0, "pairs", promise="attribute", answers=3).survey
+    # Every attribute is part of two of the questions that everybody answers.
+    assert [question.epsilon for question in pairs.questions] == [0.5, 0.5, 0.5]
+    assert max(pairs.guarantee.attributes.values()) <= 1.0
+
+
+def test_questions_without_anything_sensitive_are_asked_in_clear():
+    domains = {"a": dc.Domain(range(3), sensitive=[1]), "b": dc.Domain(range(4), sensitive=[], allow_unprotected=True)}
+    survey = dc.plan_survey(domains, 1.0, users=1000).survey
+    assert survey.question("b").realised == 0
+    assert survey.guarantee.attributes["b"] == 0
+    assert "Not protected at all: b." in str(survey.guarantee)
+    table = {"a": [0, 1, 2] * 40, "b": [3, 3, 1] * 40}
+    answers = dc.estimate(survey, survey.obfuscate(table, random=dc.SeededRandom(5)))
+    assert answers["b"][0].frequency == 0
+
+
+def test_a_plan_is_a_table_that_says_why():
+    plan = dc.plan_survey(attributes({"a": 3, "b": 9}), 1.0, "pairs", users=5000)
+    assert plan.to_arrow().column_names == [
+        "question", "mechanism", "values", "sensitive", "epsilon", "share", "people", "standard_error",
+    ]  # fmt: skip
+    assert "1 of 1 question to each person" in repr(plan)
+    assert "any number of people" in repr(dc.plan_survey(attributes({"a": 3}), 1.0))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"want": "triples"}, "want must be"),
+        ({"want": []}, "'singles', 'pairs' or a list"),
+        ({"want": [["a"], ["c"]]}, "'c' is none"),
+        ({"want": [["a", "b"], ["b", "a"]]}, "each table once, got 'a,b' again"),
+        ({"want": [["a", "a"]]}, "each once"),
+        ({"answers": 3}, "answers must be an integer in 1..2"),
+        ({"promise": "both"}, "promise must be"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"sizes": {"a": 1500, "b": 1500}, "want": "pairs"}, "at most 2,000,000 combinations"),
+        ({"sizes": {"a": 5}, "want": "pairs"}, "at least two attributes"),
+    ],
+)
+def test_wishes_that_nothing_meets_are_refused(change, words):
+    sizes = change.pop("sizes", {"a": 2, "b": 3})
+    epsilon = change.pop("epsilon", 1.0)
+    with pytest.raises(ParameterError, match=words):
+        dc.plan_survey(attributes(sizes), epsilon, **change)
