@@ -21,8 +21,10 @@ from discreet.results.answers import Answers
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
 
-Method: TypeAlias = Literal["linear", "threshold", "norm-sub", "projected", "mle", "em", "shrunk"]
-"""The names of estimators; ``shrunk`` is for groups."""
+Method: TypeAlias = Literal[
+    "linear", "threshold", "norm-sub", "projected", "mle", "em", "shrunk", "joint", "consistent"
+]
+"""The names of estimators; ``shrunk`` is for groups, ``joint`` and ``consistent`` are for surveys."""
 
 
 class Options(TypedDict, total=False):
@@ -36,6 +38,7 @@ class Options(TypedDict, total=False):
     margins: Any
     minimum: int
     small: Literal["refuse", "leave-out"]
+    least_committal: bool
 
 
 METHODS: dict[str, Callable[..., Estimate]] = {
@@ -48,11 +51,17 @@ METHODS: dict[str, Callable[..., Estimate]] = {
 }
 """Every estimator by name."""
 
+TOGETHER: dict[str, Callable[..., Answers]] = {
+    "joint": surveys.joint_answers,
+    "consistent": surveys.consistent_answers,
+}
+"""Estimators of all questions of a survey together, by name."""
+
 
 @cache
-def _options(method: Callable[..., Estimate]) -> list[str]:
+def _options(method: Callable[..., Estimate | Answers]) -> list[str]:
     """Return the names of a method's options."""
-    return [name for name in signature(method).parameters if name != "start"]
+    return [name for name in signature(method).parameters if name not in ("start", "survey", "data")]
 
 
 @overload
@@ -131,6 +140,10 @@ def estimate(
               per report (a tenth of a nat in all, and at most 1e-4 per report).
             - ``em``: the paper's procedure, which stops early; often the best where noise is large.
             - ``shrunk``, with groups: small groups are moved towards what all have in common.
+            - ``joint``, of a survey: maximum likelihood from the reports of all questions together, certified; all
+              tables agree, and each is better than from its own question. Options as for ``mle``, and
+              ``least_committal``: tables that no question determines are answered too, without errors.
+            - ``consistent``, of a survey: linear estimates of which all tables agree, with exact errors.
         groups: ``(n,)`` a public column, the group of each report, or a table of several such columns; the result is
             then a `GroupedEstimate`. So it is if the data is a `GroupedTally`.
         weights: ``(n,)`` a public column of numbers above 0, for method ``linear`` and, with groups, ``shrunk``.
@@ -158,6 +171,11 @@ def estimate(
         [0.6, 0.38, 0.02]
     """
     if isinstance(mechanism, Survey):
+        if isinstance(method, str) and method in TOGETHER:
+            if groups is not None or weights is not None:
+                raise ParameterError(f"method {method!r} takes neither groups nor weights; estimate without them.")
+            _check_options(method, options)
+            return TOGETHER[method](mechanism, data, **options)
         direct = partial(estimate, method=method, **options)
         return surveys.survey_answers(mechanism, data, direct, groups=groups, weights=weights)
     reports: Any = data if isinstance(data, Reports) else taken_reports(mechanism, data)
@@ -182,7 +200,8 @@ def estimate(
 
 def _check_options(method: str, options: Mapping[str, Any]) -> None:
     """Refuse options that the method does not have."""
-    known = _options(METHODS[method]) if method in METHODS else []
+    every = {**METHODS, **TOGETHER}
+    known = _options(every[method]) if method in every else []
     idle = [name for name in options if name not in known]
     if idle:
         takes = ", ".join(known) if known else "no options"

@@ -59,8 +59,8 @@ def maximum_likelihood(
             over all reports together, and at most 1e-4 per report.
         progress: called with the passes done and the present gap.
     """
-    _check_progress(progress)
-    missing, evidence = _checked_tolerance(start, tolerance), start.evidence
+    check_progress(progress)
+    missing, evidence = checked_tolerance(start.n, tolerance), start.evidence
     if not evidence.covered.any():
         return _with_errors(start, start.linear, start.safe_variance, "mle", 0.0, None)
     if evidence.noise is not None:
@@ -75,16 +75,18 @@ def maximum_likelihood(
     return _one_stepped(start, estimate, (solution.frequencies, solution.rest), solution.gradient)
 
 
-def _checked_tolerance(start: LinearStart, tolerance: object) -> float:
+def checked_tolerance(n: int, tolerance: object) -> float:
+    """Return the largest gap to accept of n reports, in nats per report; that of None, or the one that is asked for."""
     if tolerance is None:
-        return max(min(_MISSING_PER_REPORT, _MISSING / start.n), 1e-12)
+        return max(min(_MISSING_PER_REPORT, _MISSING / n), 1e-12)
     number = real_number(tolerance)
     if not 1e-12 <= number < np.inf:
         raise ParameterError(f"tolerance must be a finite number of at least 1e-12, got tolerance={shown(tolerance)}.")
     return number
 
 
-def _check_progress(progress: object) -> None:
+def check_progress(progress: object) -> None:
+    """Refuse what cannot be called with passes and gap."""
     if progress is not None and not callable(progress):
         raise ParameterError(f"progress must be called with the passes and the gap, got {type(progress).__name__}.")
 
@@ -157,7 +159,7 @@ def expectation_maximization(
         significance: of the thresholds that it starts from.
         progress: called with the iterations done and the present gap.
     """
-    _check_progress(progress)
+    check_progress(progress)
     evidence = start.evidence
     first, _ = thresholded(start, checked_significance(significance), uniform=True)
     if not evidence.covered.any():

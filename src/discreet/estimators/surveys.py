@@ -1,15 +1,35 @@
-"""Estimates of surveys: question by question, from the reports of those who answered it."""
+"""Estimates of surveys: question by question, consistent, or of one likelihood.
+
+Question by question each table is from the reports of those who answered it. Marginals of several questions are
+combined, and tables are made consistent (`discreet.estimators.consistency`), linearly; method ``joint`` maximises one
+likelihood for all reports (`discreet.estimators.joint`). What is estimated is part of a question: nothing else is
+determined. Of all tables with the marginals that were estimated, the *least committal* one has the greatest entropy.
+"""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from math import inf, prod
 from typing import Any
 
 import numpy as np
 
+from discreet.arrays import FloatArray
+from discreet.core.checks import checked_flag
 from discreet.core.columns import numbers
 from discreet.core.grouping import Grouping
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.survey import Survey, SurveyReports, SurveyTally
+from discreet.estimators.consistency import Combination, Names, SurveyFacts, joint_limits, spread_of
+from discreet.estimators.joint import Answered, JointTable, joint_maximum, marginal_of
+from discreet.estimators.likelihood_methods import check_progress, checked_tolerance
+from discreet.estimators.linear import LinearStart, censored_deviation, linear
+from discreet.mechanisms.survey import MOST_CELLS, Survey, SurveyReports, SurveyTally
 from discreet.results.answers import Answers
+from discreet.results.estimate import Estimate
+from discreet.results.limits import CountLimits, SumLimits
+from discreet.theory.binomial import MeanWorths
+from discreet.theory.limits import all_agree, larger_of_few
+from discreet.theory.marginals import Axes, maximum_entropy
 
 
 def survey_answers(
@@ -41,14 +61,153 @@ def survey_answers(
         size = len(column.codes if isinstance(column, Grouping) else column)
         if size != data.people:
             raise DataError(f"{name} must be one for each of {data.people} people, got {size}.")
-    estimates = {
+    estimates: dict[str, Any] = {
         name: direct(survey.question(name).mechanism, part, **_of_rows(asked, None if rows is None else rows[name]))
         for name, part in data.items()
         if part.n
     }
     if not estimates:
         raise DataError("at least one report is needed to estimate anything, got none.")
-    return Answers(survey, estimates, data.people)
+    derived = None if groups is not None else Combination(survey, estimates, data.people).marginal
+    return Answers(survey, estimates, data.people, derived)
+
+
+def consistent_answers(survey: Survey, data: SurveyReports | SurveyTally) -> Answers:
+    """Return linear estimates of all tables that agree with each other, by weighted least squares.
+
+    Args:
+        survey: the survey.
+        data: its reports or their tally.
+
+    Raises:
+        DataError, MismatchError: as for `survey_answers`.
+        ParameterError: if a question has too many values.
+    """
+    starts = _starts(survey, data)
+    combination = Combination(survey, {name: linear(start) for name, start in starts.items()}, data.people)
+    tables = {name: combination.consistent(survey.question(name).attributes) for name in starts}
+    return Answers(survey, tables, data.people, combination.consistent)
+
+
+def joint_answers(
+    survey: Survey,
+    data: SurveyReports | SurveyTally,
+    *,
+    tolerance: float | None = None,
+    progress: Callable[[float, float], None] | None = None,
+    least_committal: bool = False,
+) -> Answers:
+    """Return the maximum likelihood estimate from all reports together, certified; all tables agree.
+
+    Args:
+        survey: the survey.
+        data: its reports, or their tally where that suffices for the likelihood of each question.
+        tolerance: the largest gap to accept, in nats per report; None as for `maximum_likelihood`.
+        progress: called with the passes done and the present gap.
+        least_committal: whether tables that the questions do not determine are answered too, without errors.
+
+    Raises:
+        DataError, MismatchError: as for `survey_answers`.
+        ParameterError: if the table of all attributes has too many cells, or a likelihood needs reports.
+    """
+    check_progress(progress)
+    wide = checked_flag("least_committal", least_committal)
+    starts = _starts(survey, data)
+    asked = {name for question in starts for name in survey.question(question).attributes}
+    attributes = tuple(name for name in survey.attributes if name in asked)
+    sizes = tuple(survey.attributes[name].size for name in attributes)
+    if prod(sizes) > MOST_CELLS:
+        raise ParameterError(
+            f"method 'joint' needs a table of at most {MOST_CELLS:,} cells, and {', '.join(attributes)} together have "
+            f"{prod(sizes):,}; choose consistent, which is linear."
+        )
+    answered = [
+        Answered(tuple(map(attributes.index, survey.question(name).attributes)), start)
+        for name, start in starts.items()
+    ]
+    missing = checked_tolerance(sum(start.n for start in starts.values()), tolerance)
+    table = joint_maximum(answered, sizes, tolerance=missing, progress=progress)
+    linears = Combination(survey, {name: linear(start) for name, start in starts.items()}, data.people)
+    tables = _JointTables(attributes, table, linears)
+    estimates = {name: tables.estimate(survey.question(name).attributes) for name in starts}
+    return Answers(survey, estimates, data.people, tables.estimate, tables.least_committal if wide else None)
+
+
+@dataclass(frozen=True, eq=False)
+class _JointTables:
+    """Tables of a joint estimate.
+
+    Attributes:
+        attributes: of the whole table.
+        table: the estimate.
+        linears: the linear estimates of the questions.
+    """
+
+    attributes: Names
+    table: JointTable
+    linears: Combination
+
+    def estimate(self, names: Names) -> Estimate:
+        """Return the estimate of a table that is part of a question."""
+        axes = self._axes(names)
+        limits = cache(partial(self._limits, names, axes))
+        frequencies = marginal_of(self.table.whole, axes)
+        return self._facts("joint").estimate(
+            names, frequencies, limits, lambda: limits().base, partial(self._errors, axes, frequencies, limits)
+        )
+
+    def _axes(self, names: Names) -> Axes:
+        return tuple(map(self.attributes.index, names))
+
+    def _facts(self, method: str) -> SurveyFacts:
+        simulated = any(question.start.tally.simulated for question in self.table.answered)
+        solution = self.table.solution
+        return SurveyFacts(self.linears.survey, self.table.n, method, simulated, solution.gap, solution.passes)
+
+    def _limits(self, names: Names, axes: Axes) -> SumLimits:
+        stepped = self.table.stepped(axes)
+        if stepped is None:
+            # Those of linear estimates, which know less.
+            known = self.linears.marginal(names)
+            return joint_limits(known.centre, known.covariance(), known.n)
+        centre, matrix = stepped
+        matrix = matrix + self.linears.overlap * spread_of(marginal_of(self.table.whole, axes))
+        return joint_limits(centre, matrix, self.table.n)
+
+    def _errors(self, axes: Axes, frequencies: FloatArray, limits: Callable[[], SumLimits]) -> FloatArray:
+        stepped = limits().floored_errors(limits().base.variances(), self.table.n)
+        within = self.table.errors_within(axes)
+        if within is None:
+            return stepped
+        nothing = np.zeros(1)
+        cut = censored_deviation(limits().centre, stepped, nothing, nothing)
+        within = np.where(all_agree(within, self.table.n), cut, within)
+        return larger_of_few(within, stepped, all_agree(within, self.table.n))
+
+    def least_committal(self, names: Names) -> Estimate:
+        """Return a table that no question determines: of the one with the greatest entropy, without errors."""
+        axes = self._axes(names)
+        unknown = np.full(prod(self.table.whole.shape[axis] for axis in axes), np.nan)
+        limits = CountLimits.of(MeanWorths(np.zeros(len(unknown)), 1, lasting=np.full(len(unknown), inf)))
+        frequencies = marginal_of(self._most_even, axes)
+        return self._facts("joint (least committal)").estimate(names, frequencies, limits, lambda: None, unknown)
+
+    @cached_property
+    def _most_even(self) -> FloatArray:
+        whole = self.table.whole
+        marginals = [(question.axes, marginal_of(whole, question.axes)) for question in self.table.answered]
+        return maximum_entropy(whole.shape, marginals)
+
+
+def _starts(survey: Survey, data: object) -> dict[str, LinearStart]:
+    """Return the reports of each question that somebody answered, with their linear estimates; errors as above."""
+    if not isinstance(data, SurveyReports | SurveyTally):
+        raise DataError(f"reports of a survey or their tally are needed, got {type(data).__name__}.")
+    survey.check_same(data)
+    starts = {name: LinearStart.of(survey.question(name).mechanism, part) for name, part in data.items() if part.n}
+    if not starts:
+        raise DataError("at least one report is needed to estimate anything, got none.")
+    return starts
 
 
 def _of_rows(columns: dict[str, Any], rows: Any) -> dict[str, Any]:

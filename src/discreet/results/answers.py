@@ -1,6 +1,6 @@
 """Answers: the estimates of a survey, by question, and as one long table."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, number_of, rows_of, text_column
 from discreet.errors import ParameterError
-from discreet.mechanisms.survey import Survey
+from discreet.mechanisms.survey import Survey, question_name
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
 
@@ -25,6 +25,9 @@ class Answers(ResultTable, Mapping[str, Any]):
         survey: whose questions.
         estimates: by the names of questions that somebody answered; `GroupedEstimate` where there are groups.
         people: number of people who were asked; None if it is not known.
+        derived: a function that returns the estimate of a table that is part of a question, by its attributes; None
+            where there are groups.
+        undetermined: one for tables that no question determines; None where these are refused.
 
     Example:
         >>> import discreet as dc
@@ -40,23 +43,41 @@ class Answers(ResultTable, Mapping[str, Any]):
     survey: Survey
     estimates: Mapping[str, Estimate | GroupedEstimate]
     people: int | None = None
+    derived: Callable[[tuple[str, ...]], Estimate] | None = None
+    undetermined: Callable[[tuple[str, ...]], Estimate] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "estimates", MappingProxyType(dict(self.estimates)))
 
     def __getitem__(self, attributes: Any) -> Any:
-        """Return the estimate of a question.
+        """Return the estimate of a question, or of a table that is part of one.
 
         Args:
-            attributes: its name, or the names of its attributes in any order.
+            attributes: names of attributes in any order, or with commas; values are in the survey's order of them.
 
         Raises:
-            KeyError: if there is none.
+            KeyError: if the answers do not determine such a table.
         """
         try:
-            return self.estimates[self.survey.question(attributes).name]
+            names = self.survey.ordered(attributes)
         except ParameterError as error:
             raise KeyError(str(error)) from None
+        name = question_name(names)
+        if name in self.estimates:
+            return self.estimates[name]
+        answered = {each: {*self.survey.question(each).attributes} for each in self.estimates}
+        holder = next((each for each, asked in answered.items() if {*names} <= asked), None)
+        if holder is None and (self.undetermined is None or not {*names} <= set().union(*answered.values())):
+            raise KeyError(
+                f"the answers do not determine the table {name!r}; ask a question about {' and '.join(names)} together."
+            )
+        derive = self.undetermined if holder is None else self.derived
+        if derive is None:
+            raise KeyError(f"the table {name!r} is part of a question; take it as a marginal of answers[{holder!r}].")
+        return derive(names)
+
+    def __contains__(self, attributes: object) -> bool:
+        return isinstance(attributes, str) and attributes in self.estimates
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.estimates)

@@ -63,7 +63,8 @@ class Estimate(Functionals, ResultTable):
         gap: how far the log-likelihood may be from its maximum, in nats per report; None if that was not the aim.
         passes: how many times the reports were gone through; None if only the tally was used.
         simulated: whether any report was simulated.
-        intervals: the limits that the data give; None for those of the standard errors.
+        intervals: the limits that the data give, or a function that works them out when they are first asked for; None
+            for those of the standard errors.
         joint_errors: the covariance of the unbiased estimates from the same reports, whatever the method is, or a
             function that works it out when it is first asked for; None where it is not known.
         publication: what it tells of a person, a `discreet.privacy.publication.Publication`; None where nobody has said
@@ -103,7 +104,7 @@ class Estimate(Functionals, ResultTable):
     gap: float | None = None
     passes: float | None = None
     simulated: bool = False
-    intervals: ConfidenceLimits | None = None
+    intervals: ConfidenceLimits | Callable[[], ConfidenceLimits] | None = None
     joint_errors: Covariance | Callable[[], Covariance | None] | None = None
     publication: Any = None
     people: Any = None
@@ -117,6 +118,7 @@ class Estimate(Functionals, ResultTable):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state of a pickle: what was left to be worked out is worked out, so that no reports are in it."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
+        state["intervals"] = self._limits if callable(self.intervals) else self.intervals
         return state | {"errors": self.standard_errors, "joint_errors": self.covariances if self.n > 1 else None}
 
     @cached_property
@@ -230,8 +232,10 @@ class Estimate(Functionals, ResultTable):
         """Return the ``(|X|,)`` variances of `centre` where all of the true frequencies are ``at``, 0 or 1."""
         return self._limits.variances(at)
 
-    @property
+    @cached_property
     def _limits(self) -> ConfidenceLimits:
+        if callable(self.intervals):
+            return self.intervals()
         return self.intervals or CountLimits.of(MeanWorths(self.frequencies, 1, lasting=self.standard_errors**2))
 
     def contradicted(

@@ -1,0 +1,216 @@
+"""Tables of a survey from several questions at once: marginals that they share, and tables that agree on these.
+
+Every question that has some attributes says something of their table. Its marginal of a table L adds up as many
+estimates as there are cells for each of L's, so that it counts with the weight
+
+    w_J = n_J / (V_J m_J),
+
+n_J reports, V_J the variance of one estimate at the uniform distribution and one report, m_J the cells of J for each of
+L. Weights depend on no answer, so that what is linear stays unbiased, with exact errors. With effects in the place of
+marginals (`discreet.theory.marginals`), each combined by itself and that of all people known, tables of all questions
+agree: it is the weighted least squares solution, in closed form, for any number of attributes [CALM's consistency].
+
+Where people answer several questions, their answers belong together, and so errors of these questions do: their
+covariance is that of the values themselves, for the share of people who answer both. It is taken at the estimate, for
+the two questions with the most people in common.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from math import prod
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.core.random import WORD_RANGE
+from discreet.errors import ParameterError
+from discreet.mechanisms.survey import Survey, question_domain, question_name
+from discreet.results.estimate import Estimate
+from discreet.results.functionals import marginal
+from discreet.results.limits import ConfidenceLimits, SumLimits
+from discreet.theory.covariance import Covariance, LowRankCovariance
+from discreet.theory.marginals import Axes, mixing
+
+Names = tuple[str, ...]
+# Their number enters in the second power, and some steps in the third.
+_MOST_CELLS = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """The estimates of a survey's questions, combined with weights that depend on no answer.
+
+    Attributes:
+        survey: whose questions.
+        estimates: by names of questions.
+        people: number of people who were asked; None if it is not known.
+    """
+
+    survey: Survey
+    estimates: Mapping[str, Estimate]
+    people: int | None
+
+    @property
+    def overlap(self) -> float:
+        """The covariance of answers to two questions, at most, in units of that of the values; 0 with one answer."""
+        survey = self.survey
+        if survey.answers == 1:
+            return 0.0
+        shares, both = [question.share for question in survey.questions], dict[tuple[int, ...], int]()
+        for places, chance in survey.draws:
+            for pair in combinations(sorted(places), 2):
+                both[pair] = both.get(pair, 0) + chance
+        largest: float = max(chance * WORD_RANGE / (shares[a] * shares[b]) for (a, b), chance in both.items())
+        people = self.people or sum(part.n for part in self.estimates.values()) / survey.answers
+        return largest / people
+
+    def holders(self, names: Names) -> list[str]:
+        """Return the names of the questions that have some attributes."""
+        return [name for name in self.estimates if {*names} <= {*self.survey.question(name).attributes}]
+
+    @cached_property
+    def _precisions(self) -> dict[str, float]:
+        """By question, the inverse variance of the estimate of a value at the uniform distribution."""
+        precisions = {}
+        for name, part in self.estimates.items():
+            decoder, size = self.survey.question(name).mechanism.decoder, part.domain.size
+            precisions[name] = part.n / float(decoder.variances(1, np.full(size, 1 / size)).mean())
+        return precisions
+
+    def weight(self, name: str, names: Names) -> float:
+        """Return the weight of a question in what all that have some attributes say of these; all weights sum to 1."""
+        parts = {other: self._precisions[other] * self._cells(other, names) for other in self.holders(names)}
+        return parts[name] / sum(parts.values())
+
+    def _cells(self, name: str, names: Names) -> float:
+        """Return the cells of some attributes for each value of a question that has them."""
+        others = {*self.survey.question(name).attributes} - {*names}
+        return 1 / prod(self.survey.attributes[other].size for other in others)
+
+    def marginal(self, names: Names) -> Estimate:
+        """Return the table of some attributes, from all questions that have them.
+
+        Raises:
+            ParameterError: if several have them and it has too many cells, or covariances need more reports.
+        """
+        tables = {name: self._part(name, names) for name in self.holders(names)}
+        if len(tables) == 1:
+            return next(iter(tables.values()))
+        lifts = {name: self.weight(name, names) for name in tables}
+        size = self._checked_size(names)
+        frequencies = sum((lifts[name] * part.frequencies for name, part in tables.items()), np.zeros(size))
+        maps = {name: weight * np.eye(size) for name, weight in lifts.items()}
+        method = next(iter(tables.values())).method
+        return self._combined(names, tables, maps, frequencies, np.zeros(size), method)
+
+    def consistent(self, names: Names) -> Estimate:
+        """Return the table of some attributes that agrees with those of all others, from linear estimates.
+
+        Raises:
+            ParameterError: as for `marginal`.
+        """
+        size, tables, maps = self._checked_size(names), {}, {}
+        for name in self.estimates:
+            shared = tuple(each for each in names if each in self.survey.question(name).attributes)
+            if shared:
+                tables[name] = self._part(name, shared)
+                maps[name] = self._lift(name, shared, names)
+        return self._combined(names, tables, maps, None, np.full(size, 1 / size), "consistent")
+
+    def _lift(self, name: str, shared: Names, names: Names) -> FloatArray:
+        """Return the matrix from a question's marginal to its part of a table: its share of the effects in both."""
+        sizes = [self.survey.attributes[each].size for each in shared]
+
+        def weight(axes: Axes) -> float:
+            return self.weight(name, tuple(shared[axis] for axis in axes)) if axes else 0.0
+
+        mixed = mixing(sizes, weight)
+        if shared == names:
+            return mixed
+        _, cells = marginal(question_domain(self.survey.attributes, names, self.survey.combinations), shared)
+        places = cells.lifted(np.arange(len(mixed), dtype=np.float64)).astype(np.int64)
+        return mixed[places] * (len(mixed) / len(places))
+
+    def _part(self, name: str, names: Names) -> Estimate:
+        part = self.estimates[name]
+        return part if self.survey.question(name).attributes == names else part.marginal(*names)
+
+    def _checked_size(self, names: Names) -> int:
+        size = prod(self.survey.attributes[name].size for name in names)
+        if size > _MOST_CELLS:
+            raise ParameterError(
+                f"{question_name(names)!r} has {size:,} cells, more than the {_MOST_CELLS:,} for which "
+                "several questions are combined; make it a question of its own and take its linear estimate."
+            )
+        return size
+
+    def _combined(
+        self,
+        names: Names,
+        tables: Mapping[str, Estimate],
+        maps: Mapping[str, FloatArray],
+        frequencies: FloatArray | None,
+        constant: FloatArray,
+        method: str,
+    ) -> Estimate:
+        """Return constant + sum of maps of the tables' unbiased estimates, whose errors are exact."""
+        unbiased, apart = constant, np.zeros((len(constant),) * 2)
+        repeated = np.zeros_like(apart)
+        for name, part in tables.items():
+            lift, matrix = maps[name], part.covariance()
+            centre = part.covariances.centre if part.covariances else part.frequencies
+            unbiased = unbiased + lift @ centre
+            apart += lift @ matrix @ lift.T
+            repeated += lift @ spread_of(centre) @ lift.T
+        apart += self.overlap * (spread_of(unbiased) - repeated)
+        n, simulated = sum(part.n for part in tables.values()), any(part.simulated for part in tables.values())
+        limits = joint_limits(unbiased, apart, n)
+        facts = SurveyFacts(self.survey, n, method, simulated)
+        errors = limits.floored_errors(np.diagonal(apart), n)
+        return facts.estimate(names, unbiased if frequencies is None else frequencies, limits, limits.base, errors)
+
+
+def spread_of(p: FloatArray) -> FloatArray:
+    """Return the ``(m, m)`` covariances of the indicators of one person's value, of this distribution."""
+    return np.diag(p) - np.outer(p, p)
+
+
+def joint_limits(centre: FloatArray, matrix: FloatArray, n: int) -> SumLimits:
+    """Return the limits of estimates whose covariance is spelled out."""
+    return SumLimits(LowRankCovariance(centre, np.zeros(len(centre)), np.eye(len(centre)), matrix), n)
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyFacts:
+    """The facts of an estimate from the reports of several questions.
+
+    Attributes:
+        survey: whose questions.
+        n: number of reports.
+        method: how it was estimated.
+        simulated: whether any report was simulated.
+        gap: as for `Estimate`.
+        passes: as for `Estimate`.
+    """
+
+    survey: Survey
+    n: int
+    method: str
+    simulated: bool
+    gap: float | None = None
+    passes: float | None = None
+
+    def estimate(
+        self,
+        names: Names,
+        frequencies: FloatArray,
+        limits: ConfidenceLimits | Callable[[], ConfidenceLimits],
+        covariance: Covariance | Callable[[], Covariance | None],
+        errors: FloatArray | Callable[[], FloatArray],
+    ) -> Estimate:
+        """Return the estimate of the table of some attributes."""
+        domain = question_domain(self.survey.attributes, names, self.survey.combinations)
+        facts = self.n, self.method, self.survey.fingerprint, self.gap, self.passes, self.simulated
+        return Estimate(domain, frequencies, errors, *facts, limits, covariance)

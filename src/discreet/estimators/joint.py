@@ -1,0 +1,306 @@
+"""One likelihood for the reports of several questions: over the table of all attributes that were asked about.
+
+What a report about some attributes tells is the same of all cells of the table that agree on these: a block is the
+*cylinder* of all such cells. Its likelihood is 1 + c p(A), A the cylinder and c the contrast of its question, and that
+of a value in clear is the sum over its cylinder. Divided by c, with the constant spread over all cells, whose sum is 1,
+rows of all questions are rows without a constant, as those of an explicit channel: one concave function, which
+`discreet.estimators.maximum` maximises and certifies. All marginals of its table agree.
+
+The errors of what the questions determine are those of one step from the estimate (`discreet.results.one_step`), in the
+space of the effects of the questions (`discreet.theory.marginals`), which has a dimension of some hundreds where the
+table has thousands of cells. With d = u - 1 the likelihood ratios of a report of question J, less one, and A_J the
+tables of the effects of J, their information per report is
+
+    I = sum(q_J A_J' E[d d'] A_J),  and n Cov = I^-1,
+
+q_J the share of J among the reports. Limits and covariances are those. Standard errors are of the estimate itself,
+which cannot leave the simplex: those of one step within the cells that it uses, and where a marginal is 0, of the
+positive part of the unbiased estimate.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, prod
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.estimators.likelihood import RowLikelihood
+from discreet.estimators.likelihood_methods import MOST_VALUES
+from discreet.estimators.linear import LinearStart
+from discreet.estimators.maximum import Solution, Start, maximize
+from discreet.mechanisms.block_law import Evidence, Membership, needs_reports
+from discreet.results.one_step import inverse_of
+from discreet.theory.marginals import Axes, EffectSpace
+
+# More effects, or used cells, would take too long to invert: their number enters in the third power.
+_MOST_EFFECTS = 4000
+_MOST_USED = 2000
+# Of a report: a cell with less is not used.
+_USED = 1e-3
+# Of the largest eigenvalue of the information of the used cells.
+_SINGULAR = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerRows(Membership):
+    """The rows of the reports of a question over all of its values: blocks, then values in clear, without a constant.
+
+    Attributes:
+        evidence: of the reports; blocks must be at hand.
+    """
+
+    evidence: Evidence
+
+    @property
+    def size(self) -> int:
+        """Return the number of values."""
+        return len(self.evidence.covered)
+
+    @property
+    def rows(self) -> int:
+        """Return the number of different blocks and of values in clear."""
+        return self.blocks + self.size - int(np.count_nonzero(self.evidence.covered))
+
+    @cached_property
+    def blocks(self) -> int:
+        """The number of rows of blocks."""
+        return 0 if self.evidence.membership is None else self.evidence.membership.rows
+
+    @cached_property
+    def multiplicity(self) -> FloatArray:
+        """``(rows,)`` the number of reports of each."""
+        membership, clear = self.evidence.membership, self.evidence.tally.clear.astype(np.float64)
+        counts = None if membership is None else membership.multiplicity
+        return np.concatenate([np.ones(self.blocks) if counts is None else counts, clear])
+
+    def dot(self, values: FloatArray) -> FloatArray:
+        """Return ``(rows,)`` likelihoods of the rows, up to a factor, at frequencies that sum to 1; linear in them."""
+        evidence, covered = self.evidence, self.evidence.covered
+        products = np.empty(self.rows)
+        products[self.blocks :] = values[~covered]
+        if evidence.membership is not None:
+            inside = values[covered] if evidence.shares is None else values[covered] * evidence.shares
+            products[: self.blocks] = evidence.membership.dot(np.ascontiguousarray(inside))
+            products[: self.blocks] += float(values.sum()) / evidence.contrast
+        return products
+
+    def transpose_dot(self, weights: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` sums over the rows."""
+        evidence, covered = self.evidence, self.evidence.covered
+        sums = np.zeros(self.size)
+        sums[~covered] = weights[self.blocks :]
+        if evidence.membership is not None:
+            of_blocks = np.ascontiguousarray(weights[: self.blocks])
+            inside = evidence.membership.transpose_dot(of_blocks)
+            sums[covered] = inside if evidence.shares is None else inside * evidence.shares
+            sums += float(of_blocks.sum()) / evidence.contrast
+        return sums
+
+
+@dataclass(frozen=True, eq=False)
+class Cylinders(Membership):
+    """The rows of the reports of several questions, over the cells of the whole table.
+
+    Attributes:
+        sizes: number of labels of each attribute.
+        questions: the attributes of each question, ascending, and its rows; no row without a report.
+    """
+
+    sizes: tuple[int, ...]
+    questions: tuple[tuple[Axes, AnswerRows], ...]
+
+    @property
+    def size(self) -> int:
+        """Return the number of cells."""
+        return prod(self.sizes)
+
+    @cached_property
+    def rows(self) -> int:
+        """The number of rows."""
+        return sum(rows.rows for _, rows in self.questions)
+
+    @cached_property
+    def multiplicity(self) -> FloatArray:
+        """``(rows,)`` the number of reports of each."""
+        return np.concatenate([rows.multiplicity for _, rows in self.questions])
+
+    def dot(self, values: FloatArray) -> FloatArray:
+        """Return the ``(rows,)`` products, each question's with its marginal."""
+        whole = np.asarray(values, np.float64).reshape(self.sizes)
+        return np.concatenate([rows.dot(marginal_of(whole, axes)) for axes, rows in self.questions])
+
+    def transpose_dot(self, weights: FloatArray) -> FloatArray:
+        """Return the ``(cells,)`` sums over the rows."""
+        sums, start = np.zeros(self.sizes), 0
+        for axes, rows in self.questions:
+            each = rows.transpose_dot(weights[start : start + rows.rows])
+            start += rows.rows
+            sums += each.reshape([size if axis in axes else 1 for axis, size in enumerate(self.sizes)])
+        return sums.reshape(-1)
+
+
+def marginal_of(whole: FloatArray, axes: Axes) -> FloatArray:
+    """Return the marginal of a table for ascending axes, flat."""
+    others = tuple(axis for axis in range(whole.ndim) if axis not in axes)
+    return np.asarray(whole.sum(axis=others), np.float64).reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """A question with its reports.
+
+    Attributes:
+        axes: the places of its attributes in the survey, ascending.
+        start: the reports and their linear estimate.
+    """
+
+    axes: Axes
+    start: LinearStart
+
+    @cached_property
+    def rows(self) -> AnswerRows:
+        """The rows of its reports.
+
+        Raises:
+            ParameterError: if the likelihood needs reports that are not at hand.
+        """
+        evidence = self.start.evidence
+        if evidence.covered.any() and (evidence.membership is None or not evidence.membership.is_here):
+            raise needs_reports("joint")
+        return AnswerRows(evidence)
+
+    def deviations(self, frequencies: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the mean of d over the reports, ``(cells,)``, and E d d', ``(cells, cells)``, both at a distribution.
+
+        A value in clear that is taken for impossible counts as that of one report.
+        """
+        evidence, n = self.start.evidence, self.start.n
+        covered = evidence.covered
+        f = np.where(covered, frequencies, np.maximum(frequencies, 1 / n))
+        f /= f.sum()
+        rows = self.rows
+        mean = rows.transpose_dot(rows.multiplicity / rows.dot(f)) / n - 1
+        rest, moments = float(f[~covered].sum()), np.zeros((len(f), len(f)))
+        places = np.where(covered, np.cumsum(covered) - 1, np.count_nonzero(covered))
+        for weights, d in self.start.decoder.likelihood_ratios(evidence, f[covered], rest).stretches():
+            root = np.asarray(d * np.sqrt(weights)[:, None], np.float64)
+            moments += (root.T @ root)[np.ix_(places, places)]
+        # Of values in clear each one has ratios of its own, where the rest has one in common.
+        clear = np.flatnonzero(~covered)
+        moments[np.ix_(clear, clear)] -= evidence.truth / rest if len(clear) else 0.0
+        moments[clear, clear] += evidence.truth / f[clear]
+        return mean, moments
+
+
+@dataclass(frozen=True, eq=False)
+class JointTable:
+    """The maximum likelihood estimate of the table of all attributes; its cells need not be determined.
+
+    Attributes:
+        answered: the questions with their reports.
+        whole: ``sizes`` the frequencies.
+        solution: of the maximisation.
+    """
+
+    answered: tuple[Answered, ...]
+    whole: FloatArray
+    solution: Solution
+
+    @property
+    def n(self) -> int:
+        """The number of reports."""
+        return sum(question.start.n for question in self.answered)
+
+    @cached_property
+    def space(self) -> EffectSpace:
+        """The effects that the questions determine."""
+        return EffectSpace(self.whole.shape, tuple(question.axes for question in self.answered))
+
+    @cached_property
+    def deviations(self) -> list[tuple[FloatArray, FloatArray]] | None:
+        """The mean of d and E d d' of each question at the estimate; None where there are too many values."""
+        if max(len(question.start.evidence.covered) for question in self.answered) > MOST_VALUES:
+            return None
+        return [question.deviations(marginal_of(self.whole, question.axes)) for question in self.answered]
+
+    @cached_property
+    def step(self) -> tuple[FloatArray, FloatArray] | None:
+        """The step of the effects to the unbiased estimate, and the covariance of that; None where it is not known."""
+        size = len(self.space.effects)
+        if self.deviations is None or size > _MOST_EFFECTS:
+            return None
+        slope, information = np.zeros(size), np.zeros((size, size))
+        for question, (mean, moments) in zip(self.answered, self.deviations, strict=True):
+            design, places = self.space.design(question.axes), self.space.places(question.axes)
+            slope[places] += question.start.n * (design.T @ mean)
+            information[np.ix_(places, places)] += question.start.n * (design.T @ moments @ design)
+        inverse = inverse_of(information)
+        return None if inverse is None else (inverse @ slope, inverse)
+
+    def stepped(self, axes: Axes) -> tuple[FloatArray, FloatArray] | None:
+        """Return the unbiased estimate of a table, a part of a question, and its covariance; None as for `step`."""
+        if self.step is None:
+            return None
+        (step, covariance), places, design = self.step, self.space.places(axes), self.space.design(axes)
+        moved = marginal_of(self.whole, axes) + design @ step[places]
+        return moved, design @ covariance[np.ix_(places, places)] @ design.T
+
+    @cached_property
+    def used(self) -> IntArray:
+        """The ``(u,)`` cells with a frequency."""
+        return np.flatnonzero(self.whole.reshape(-1) * self.n > _USED)
+
+    def _in(self, axes: Axes) -> IntArray:
+        """Return the ``(u,)`` cells of a table that the used cells fall on."""
+        places = np.unravel_index(self.used, self.whole.shape)
+        return np.ravel_multi_index([places[axis] for axis in axes], [self.whole.shape[axis] for axis in axes])
+
+    @cached_property
+    def _spread(self) -> FloatArray | None:
+        """A ``(u, k)`` matrix S such that S S' is the covariance of the used cells, where no other can be used."""
+        if self.deviations is None or len(self.used) > _MOST_USED:
+            return None
+        information = np.ones((len(self.used),) * 2)
+        for question, (_, moments) in zip(self.answered, self.deviations, strict=True):
+            cells = self._in(question.axes)
+            information += question.start.n / self.n * moments[np.ix_(cells, cells)]
+        values, vectors = np.linalg.eigh(information)
+        determined = values > _SINGULAR * values[-1]
+        return np.asarray(vectors[:, determined] / np.sqrt(values[determined] * self.n), np.float64)
+
+    def errors_within(self, axes: Axes) -> FloatArray | None:
+        """Return the ``(cells,)`` standard errors of a table within the used cells; None where these are too many."""
+        if self._spread is None:
+            return None
+        cells, size = self._in(axes), prod(self.whole.shape[axis] for axis in axes)
+        rows = np.zeros((size, self._spread.shape[1]))
+        np.add.at(rows, cells, self._spread)
+        variances = (rows**2).sum(axis=1) - marginal_of(self.whole, axes) ** 2 / self.n
+        errors: FloatArray = np.sqrt(np.maximum(variances, 0))
+        return errors
+
+
+def joint_maximum(
+    answered: Sequence[Answered],
+    sizes: tuple[int, ...],
+    *,
+    tolerance: float,
+    progress: Callable[[float, float], None] | None = None,
+) -> JointTable:
+    """Maximise the likelihood of all reports over the table of all attributes, with a certificate.
+
+    Args:
+        answered: the questions with their reports, at least one.
+        sizes: number of labels of each attribute; each is part of a question.
+        tolerance: the largest gap to accept, in nats per report.
+        progress: called with the passes done and the present gap.
+
+    Raises:
+        ParameterError: if the likelihood needs reports that are not at hand.
+    """
+    cylinders = Cylinders(sizes, tuple((question.axes, question.rows) for question in answered))
+    even = Start(np.full(cylinders.size, 1 / cylinders.size))
+    solution = maximize(RowLikelihood(cylinders, inf), even, tolerance=tolerance, progress=progress)
+    return JointTable(tuple(answered), solution.frequencies.reshape(sizes), solution)

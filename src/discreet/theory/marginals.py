@@ -1,0 +1,106 @@
+"""Tables of several attributes and their marginals, by orthogonal effects.
+
+Of each attribute a take the constant and orthonormal contrasts. Their products over the attributes of a set make an
+orthogonal basis of its table, whose coefficients are *effects*: each of the attributes whose contrasts are in it, and
+the same, but for a factor, in every table that has these attributes. So tables of several questions agree on their
+marginals if they agree on their effects, and what questions determine is the effects of their own sets of attributes.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+
+Axes = tuple[int, ...]
+
+
+def contrasts(size: int) -> FloatArray:
+    """Return an orthogonal ``(size, size)`` matrix, whose first column is constant (Helmert's)."""
+    matrix = np.tril(np.ones((size, size)), -1).T - np.diag(np.arange(size, dtype=np.float64))
+    matrix[:, 0] = 1
+    return np.asarray(matrix / np.sqrt((matrix**2).sum(axis=0)), np.float64)
+
+
+def basis(sizes: Sequence[int]) -> FloatArray:
+    """Return the orthogonal ``(cells, cells)`` basis of a table, a column per effect; the first one is constant."""
+    columns: FloatArray = np.ones((1, 1))
+    for size in sizes:
+        columns = np.asarray(np.kron(columns, contrasts(size)), np.float64)
+    return columns
+
+
+@dataclass(frozen=True, eq=False)
+class EffectSpace:
+    """The effects that questions determine, but the constant one, in order.
+
+    Attributes:
+        sizes: number of labels of each attribute.
+        questions: the attributes of each question, as places in ``sizes``, ascending.
+    """
+
+    sizes: tuple[int, ...]
+    questions: tuple[Axes, ...]
+
+    @cached_property
+    def effects(self) -> IntArray:
+        """The ``(r,)`` numbers of the effects, as cells of the whole table."""
+        return np.unique(np.concatenate([self._numbers(axes) for axes in self.questions]))
+
+    def places(self, axes: Axes) -> IntArray:
+        """Return the places of the effects of a table that is part of a question, in the order of `design`."""
+        return np.asarray(np.searchsorted(self.effects, self._numbers(axes)), np.int64)
+
+    def design(self, axes: Axes) -> FloatArray:
+        """Return the ``(cells, cells - 1)`` tables of the effects of a table, each as it is in that table."""
+        sizes = [self.sizes[axis] for axis in axes]
+        return np.asarray(basis(sizes)[:, 1:] / np.sqrt(prod(sizes)), np.float64)
+
+    def _numbers(self, axes: Axes) -> IntArray:
+        strides = [prod(self.sizes[axis + 1 :]) for axis in axes]
+        places = np.indices([self.sizes[axis] for axis in axes]).reshape(len(axes), -1)
+        return np.asarray(np.array(strides) @ places, np.int64)[1:]
+
+
+def mixing(sizes: Sequence[int], weight: Callable[[Axes], float]) -> FloatArray:
+    """Return the ``(cells, cells)`` matrix that multiplies effects of a table, each by the weight of its attributes.
+
+    Args:
+        sizes: number of labels of each attribute of the table.
+        weight: of the effects of some attributes, by their places in ``sizes``.
+    """
+    columns = basis(sizes)
+    used = np.indices(sizes).reshape(len(sizes), -1).T > 0
+    known: dict[Axes, float] = {}
+    weights = np.empty(len(columns))
+    for place, row in enumerate(used):
+        axes = tuple(np.flatnonzero(row).tolist())
+        weights[place] = known[axes] if axes in known else known.setdefault(axes, weight(axes))
+    return np.asarray((columns * weights) @ columns.T, np.float64)
+
+
+def maximum_entropy(
+    sizes: tuple[int, ...], tables: Sequence[tuple[Axes, FloatArray]], rounds: int = 1000
+) -> FloatArray:
+    """Return the whole table with these marginals that has the greatest entropy, by proportional fitting.
+
+    Args:
+        sizes: number of labels of each attribute.
+        tables: attributes and marginals, flat; some table must have them all.
+        rounds: at most so many; one stops sooner when marginals are met to 1e-9.
+    """
+    whole = np.full(sizes, 1 / prod(sizes))
+    for _ in range(rounds):
+        off = 0.0
+        for axes, wanted in tables:
+            others = tuple(axis for axis in range(len(sizes)) if axis not in axes)
+            present = whole.sum(axis=others, keepdims=True)
+            target = wanted.reshape(present.shape)
+            off = max(off, float(np.abs(present - target).sum()))
+            whole *= np.divide(target, present, out=np.zeros_like(present), where=present > 0)
+        if off <= 1e-9:
+            break
+    return whole
