@@ -21,11 +21,13 @@ def test_flags_go_over_environment_and_these_over_the_file(tmp_path: Path) -> No
         "DISCREET_COLLECTOR_LIMITS__BURST": "7",
         "DISCREET_COLLECTOR_TRUST": ", ".join(keys),
         "DISCREET_COLLECTOR_BEHIND_PROXY": "true",
+        "DISCREET_COLLECTOR_EMBED_ORIGINS": "https://a.example, https://b.example",
         "HOME": "/",
     }
     found = load_settings(path, flags={"listen": "127.0.0.1:3", "data": None}, environment=environment)
     assert (found.listen, found.data, found.log) == ("127.0.0.1:3", "environment", "error")
     assert (found.limits.rate, found.limits.burst, found.trust, found.behind_proxy) == (1, 7, keys, True)
+    assert found.embed_origins == ("https://a.example", "https://b.example")
     assert load_settings(environment={}) == Settings()
 
 
@@ -33,6 +35,9 @@ def test_flags_go_over_environment_and_these_over_the_file(tmp_path: Path) -> No
     ("text", "said"),
     [
         ('listn = "x"', "listn"),
+        ('embed_origins = ["https://a.example/"]', "embed_origins must be an origin"),
+        ('copies = "bucket/sealed"', "copies must be a URL"),
+        ('copies = "s3://bucket/x"\ngateway = "https://a.example"', "a gateway seals nothing"),
         ("[limits]\nrates = 1", "rates"),
         ("[limits]\nrate = -1", "rate must be"),
         ("[limits]\nseconds = inf", "seconds must be"),

@@ -22,7 +22,7 @@ from discreet.collector.inboxes import FileInboxes, Part, rows_of
 from discreet.collector.keeper import LATE, Entry, Keeper
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.sealing import due_batches, first_reports, forget_few, forget_reports, seal_batch
-from discreet.collector.store import FailedStoreError
+from discreet.collector.store import FailedStoreError, SealRow
 from discreet.device.sending import post
 from discreet.errors import DiscreetError, ParameterError
 from discreet.formats.sealing import MEMORY, RowSort
@@ -271,14 +271,17 @@ class Housekeeper(threading.Thread):
         counts: Any = {"n": row.n, "duplicates": row.duplicates, "conflicts": row.conflicts}
         log("sealed", **facts, seconds=round(time.monotonic() - began, 3), **counts)
 
+    def _forget_batch(self, seal: SealRow) -> None:
+        if forget_reports(self._keeper, seal, "collector"):
+            log("expired", collection=seal.collection, epoch=seal.epoch, n=seal.n)
+
     def _forget(self) -> None:
         keeper, now = self._keeper, self._keeper.clock.now()
         entries = {entry.key: entry for entry in keeper.catalogue.by_id.values()}
         for seal in keeper.store.seals():
             entry = entries.get(seal.collection)
-            over = entry is not None and now >= seal.at + entry.collection.retention * _DAY
-            if over and forget_reports(keeper, seal, "collector"):
-                log("expired", collection=seal.collection, epoch=seal.epoch, n=seal.n)
+            if entry is not None and now >= seal.at + entry.collection.retention * _DAY:
+                self._done("forgetting_failed", entry, (seal.epoch,), partial(self._forget_batch, seal))
         for key, epoch in keeper.pending():
             if (entry := entries.get(key)) is None:
                 continue

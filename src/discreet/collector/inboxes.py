@@ -29,6 +29,7 @@ import numpy as np
 
 from discreet.collector.logs import log
 from discreet.errors import DataError, ParameterError
+from discreet.files.paths import RemoteFile
 
 _SERVING, _SEALING = ".serving.lock", ".sealing.lock"
 
@@ -44,6 +45,7 @@ class DataFolder:
         path: made if it is not there, unless it must be.
         make: whether it may be made.
         server: URL of the PostgreSQL that has the database and reports that are not sealed; empty for the folder.
+        copies: URL of a folder in an object store, where sealed files are copied to; empty for none.
 
     Attributes:
         database: of all that is no report.
@@ -55,8 +57,8 @@ class DataFolder:
         ParameterError: if it cannot be made or written to, or is not there.
     """
 
-    def __init__(self, path: Path, *, make: bool = True, server: str = "") -> None:
-        self.server = server
+    def __init__(self, path: Path, *, make: bool = True, server: str = "", copies: str = "") -> None:
+        self.server, self.copies = server, RemoteFile(copies) if copies else None
         self.path, self.database, self.socket = path, path / "collector.db", path / "collector.sock"
         self.inbox, self.sealed = path / "inbox", path / "sealed"
         if not make and not path.is_dir():

@@ -56,6 +56,7 @@ from discreet.collector.store import (
 )
 from discreet.collector.working import Workers
 from discreet.errors import DiscreetError, ParameterError
+from discreet.files.paths import delete_at
 from discreet.mechanisms import BlockMechanism
 from discreet.protocol.collection import OPEN, Collection, open_envelope, rebuild
 from discreet.protocol.frames import ID_BYTES, RecordCodec
@@ -716,6 +717,8 @@ class Keeper:
                 if at[0] in keys:
                     self.inboxes.remove(at)
             self.inboxes.forget_strangers(keys)
+            if self.folder.copies is not None:
+                delete_at(self.folder.copies / name)
             if files.exists():
                 shutil.rmtree(files)
                 synchronize(files.parent)

@@ -24,7 +24,14 @@ from typing import Any
 from discreet.collector.inboxes import At, DataFolder, FileInboxes, HeldError, synchronize
 from discreet.collector.keeper import LATE, Entry, Keeper, end_token, epochs_of, new_token
 from discreet.collector.logs import log, place_of
-from discreet.collector.sealing import batch_name, due_batches, seal_batch, sealed_folder, sha256_of, tally_of
+from discreet.collector.sealing import (
+    batch_name,
+    due_batches,
+    seal_batch,
+    sealed_folder,
+    sha256_of,
+    tally_of,
+)
 from discreet.collector.settings import is_key
 from discreet.collector.store import CollectionRow, FailedStoreError, SealRow, SqliteStore
 from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
@@ -177,13 +184,15 @@ def check(keeper: Keeper) -> list[str]:
         refused = keeper.catalogue.refused
         flaws = [*keeper.store.flaws(), *refused.values(), *keeper.inboxes.check()]
         rows = [row for row in keeper.store.collections() if row.id not in refused]
-        args = keeper.folder.path, rows, keeper.store.seals(), set(keeper.pending())
+        args = keeper.folder, rows, keeper.store.seals(), set(keeper.pending())
         return [*flaws, *keeper.work(flaws_of_files, *args)]
 
 
-def flaws_of_files(place: Path, rows: Sequence[CollectionRow], seals: Sequence[SealRow], pending: Set[At]) -> list[str]:
+def flaws_of_files(
+    folder: DataFolder, rows: Sequence[CollectionRow], seals: Sequence[SealRow], pending: Set[At]
+) -> list[str]:
     """Return a sentence for each flaw of collections and sealed files; run in a process of its own."""
-    folder, entries = DataFolder(place, make=False), {row.key: Entry.of(row) for row in rows}
+    entries = {row.key: Entry.of(row) for row in rows}
     flaws: list[str] = []
     for seal in seals:
         if seal.collection in entries:
@@ -196,6 +205,11 @@ def flaws_of_files(place: Path, rows: Sequence[CollectionRow], seals: Sequence[S
 
 def _flaws_of_seal(folder: DataFolder, entry: Entry, seal: SealRow) -> Iterator[str]:
     path = folder.sealed / seal.file
+    for file in filter(Path.exists, (path, tally_of(path))):
+        name = file.relative_to(folder.sealed).as_posix()
+        copy = folder.copies and folder.copies / name
+        if copy and not (copy.exists() and copy.stat().st_size == file.stat().st_size):
+            yield f"{name} has no copy of its size in {folder.copies}."
     tally = read_tally(tally_of(path), entry.mechanism)
     if tally.n != seal.n:
         yield f"{seal.file}: its tally has {tally.n} reports, and its seal says {seal.n}."

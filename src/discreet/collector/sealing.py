@@ -11,7 +11,8 @@ together with the next one as one batch.
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -23,6 +24,7 @@ from discreet.collector.keeper import LATE, Entry, Keeper, covers
 from discreet.collector.store import CollectionRow, SealRow
 from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
+from discreet.files.paths import RemoteFile, copy_to, delete_at, files_below
 from discreet.files.writing import replacing
 from discreet.formats.sealed_files import put_sealed
 from discreet.formats.sealing import MEMORY, CanonicalOrder, RowSort
@@ -140,7 +142,7 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
         try:
             if any(part.flaw for part in parts):
                 raise DataError(f"{_title_of(entry, batch)} has damaged reports; restore the last backup.")
-            row = keeper.work(write_batch, keeper.folder.path, entry.row, batch, parts)
+            row = keeper.work(write_batch, keeper.folder.path, entry.row, batch, parts, keeper.folder.copies)
             if row is None:
                 # Of those that wait: with more of them, or with the next epoch, it is tried again.
                 keeper.few[key, tuple(batch)] = sum(keeper.pending().get((key, epoch), 0) for epoch in batch)
@@ -171,20 +173,27 @@ def _title_of(entry: Entry, batch: Sequence[int]) -> str:
     return f"{entry.row.name} version {entry.row.version} {which}"
 
 
-def write_batch(place: Path, row: CollectionRow, epochs: Sequence[int], parts: Sequence[Waiting]) -> SealRow | None:
-    """Write the sealed file of a batch and its tally, in a process of its own.
+def write_batch(
+    place: Path,
+    row: CollectionRow,
+    epochs: Sequence[int],
+    parts: Sequence[Waiting],
+    copies: RemoteFile | None = None,
+) -> SealRow | None:
+    """Write the sealed file of a batch and its tally, in a process of its own, and copies of both.
 
     Args:
         place: the folder of all data.
         row: the collection.
         epochs: ascending.
         parts: their reports, in order.
+        copies: the folder of copies of sealed files.
 
     Returns:
         Its seal; None, and nothing is written, if it has too few different reports.
 
     Raises:
-        DataError: if what is stored is damaged.
+        DataError: if what is stored is damaged, or a copy cannot be made.
     """
     folder, entry = DataFolder(place, make=False), Entry.of(row)
     which = {"epoch": epochs[0]} if len(epochs) == 1 else {"epochs": [epochs[0], epochs[-1]]}
@@ -218,10 +227,27 @@ def write_batch(place: Path, row: CollectionRow, epochs: Sequence[int], parts: S
         file = sealed / f"{batch_name(epochs[0], epochs[-1])}.parquet"
         n = put_sealed(file, mechanism, counted(order.batches()), order.n, force=True, facts=facts)
         write_tally(tally_of(file), tallies[0], force=True, facts=facts)
-    for path in (file, tally_of(file)):
-        path.chmod(_FILE)
+        for path in (file, tally_of(file)):
+            path.chmod(_FILE)
+        if copies is not None:
+            copy_sealed(sealed, copies / sealed.relative_to(folder.sealed).as_posix(), (file, tally_of(file)))
     name, numbers = str(file.relative_to(folder.sealed)), (n, counts["duplicates"], counts["conflicts"])
     return SealRow(row.key, epochs[0], epochs[-1], name, sha256_of(file), *numbers, int(time.time()))
+
+
+def copy_sealed(folder: Path, target: RemoteFile, batch: Collection[Path]) -> None:
+    """Copy sealed files of a collection: those of a batch, and all that are not there yet; reports come last.
+
+    Raises:
+        DataError: if they cannot be copied, or copies have other bytes.
+    """
+    sizes = dict[RemoteFile, int]()
+    with suppress(FileNotFoundError):
+        sizes |= {file: file.stat().st_size for file in files_below(target)}
+    for path in sorted(path for path in (*folder.glob("[!.]*"), *folder.glob("_tallies/[!.]*")) if path.is_file()):
+        copy = target / path.relative_to(folder).as_posix()
+        if path in batch or sizes.get(copy) != path.stat().st_size:
+            copy_to(path, copy)
 
 
 def batch_name(first: int, last: int) -> str:
@@ -264,7 +290,7 @@ def sha256_of(path: Path) -> str:
 
 
 def forget_reports(keeper: Keeper, seal: SealRow, actor: str) -> bool:
-    """Delete the sealed reports of a batch, whose time has come; the tally stays.
+    """Delete the sealed reports of a batch, whose time has come, and their copy; the tally stays.
 
     Returns:
         Whether they were there.
@@ -277,6 +303,8 @@ def forget_reports(keeper: Keeper, seal: SealRow, actor: str) -> bool:
         # Said first: a crash leaves a file that is deleted the next time, never one that is gone without a word.
         with keeper.store.transaction():
             keeper.store.note(int(time.time()), actor, "expired", f"{seal.file}: {seal.n} reports")
+        if keeper.folder.copies is not None:
+            delete_at(keeper.folder.copies / seal.file)
         path.unlink(missing_ok=True)
         synchronize(path.parent)
     return True

@@ -13,6 +13,7 @@ import msgspec
 
 from discreet.core.checks import meant
 from discreet.errors import ParameterError
+from discreet.files.paths import is_url
 from discreet.protocol.collection import is_origin
 
 _PREFIX = "DISCREET_COLLECTOR_"
@@ -67,6 +68,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         listen: address and port, ``127.0.0.1:8080`` or ``[::]:443``.
         data: the folder of the database and of sealed files.
         database: URL of PostgreSQL, for several collectors; empty for a database and files in the folder.
+        copies: URL of a folder in an object store, where each sealed file is copied to; empty for none.
         trust: public keys, base64, of those who may sign collections that are added.
         tls: files of the certificate and its key; None without.
         behind_proxy: whether a proxy in front ends TLS and limits rates.
@@ -84,6 +86,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     listen: str = "127.0.0.1:8080"
     data: str = "collector-data"
     database: str = ""
+    copies: str = ""
     trust: tuple[str, ...] = ()
     tls: Tls | None = None
     behind_proxy: bool = False
@@ -115,6 +118,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 )
         if self.gateway is not None and self.database:
             raise ValueError("gateway and database exclude each other: a gateway keeps reports in its folder")
+        if self.copies and (not is_url(self.copies) or self.gateway is not None):
+            raise ValueError("copies must be a URL such as s3://bucket/sealed, and a gateway seals nothing")
         if self.tls is not None and self.behind_proxy:
             raise ValueError("tls and behind_proxy exclude each other: the proxy ends TLS, or the collector")
         if not (is_loopback(host) or self.tls or self.behind_proxy or self.insecure):

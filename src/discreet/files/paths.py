@@ -11,9 +11,11 @@ Endings of file names, in any case, and texts that may be compressed.
 The one place that says what a name stands for: readers ask `ending`, and open lines of text with `lines_of`.
 """
 
+import hashlib
 import io
 import os
 import re
+import shutil
 import stat
 import zlib
 from collections import Counter
@@ -290,6 +292,32 @@ def listed(folder: RemoteFile, *, below: bool) -> Iterator[RemoteFile]:
     for facts in entries:
         inside = facts.path.removeprefix(base.rstrip("/")).strip("/")
         yield RemoteFile(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{inside}")), {"facts": facts})
+
+
+def copy_to(file: Path, target: RemoteFile) -> None:
+    """Copy a file of this machine to a URL, and read the copy again.
+
+    Raises:
+        DataError: if it cannot be written, or has other bytes than the file.
+    """
+
+    def sent(system: Any, path: str) -> None:
+        with file.open("rb") as source, system.open_output_stream(path, compression=None) as out:
+            shutil.copyfileobj(source, out, _SMALL)
+
+    _asked(target.url, sent)
+    with file.open("rb") as source, target.open() as copy:
+        if hashlib.file_digest(source, "sha256").digest() != hashlib.file_digest(copy, "sha256").digest():
+            raise DataError(f"{target} has other bytes than were written there; see to its service.")
+
+
+def delete_at(target: RemoteFile) -> None:
+    """Delete a file or a folder at a URL, if it is there; errors as for `RemoteFile.opened`."""
+    target.forget()
+    if target.is_dir():
+        _asked(target.url, lambda system, path: system.delete_dir(path))
+    elif target.exists():
+        _asked(target.url, lambda system, path: system.delete_file(path))
 
 
 def files_below(folder: RemoteFile) -> Iterator[RemoteFile]:

@@ -37,7 +37,7 @@ class _Place(OptionGroup):
         """Return the folder of the data, made if need be."""
         flags = {"data": None if self.data is None else str(self.data)}
         settings = load_settings(self.config, flags=flags)
-        return DataFolder(settings.folder, make=make, server=settings.database)
+        return DataFolder(settings.folder, make=make, server=settings.database, copies=settings.copies)
 
     def asked(self, operation: str, *, make: bool = False, **given: Any) -> dict[str, Any]:
         """Return the answer of an operation, by the collector that runs on the folder, or by this process."""
