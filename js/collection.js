@@ -141,6 +141,10 @@ function areLanguages({ language = "en", question, languages }) {
       && isTable(said.labels) && [...names.map((name) => said[name]), ...Object.values(said.labels)].every(text))));
 }
 
+/** True if permanent answers have well-formed terms of a second coin. @param {any} strict @param {any} loose */
+const isMemo = ({ memo, answers }, loose) => hasExactly(memo, ["epsilon", "truth"]) && fitting(/^[1-9][0-9]{0,19}$/)(memo.truth)
+  && nats(loose.memo.epsilon) && answers === "permanent" && loose.memo.epsilon > loose.epsilon;
+
 /** @type {Record<string, Check>} */
 const FIELDS = {
   format: (said) => said === FORMAT,
@@ -179,13 +183,14 @@ export async function readDocument(envelope, trust) {
   } catch { /* Then it is of no format. */ }
   const { strict, loose, hasInvisible } = said, checks = Object.entries(FIELDS);
   must(isTable(strict) && strict.format === FORMAT, "format");
-  // What may be left out: a mark, which is nothing but true, and what people read in other languages.
-  const { listed = true, language, question, languages, ...rest } = strict;
+  // What may be left out: a mark, which is nothing but true, terms of a second coin, and what people read in other languages.
+  const { listed = true, memo, language, question, languages, ...rest } = strict;
   must(hasExactly(rest, Object.keys(FIELDS)), "field");
   for (const [name, isRight] of checks) must(isRight((isRight === nats ? loose : strict)[name]), "field", name);
   must(listed === true, "field", "listed");
+  must(memo === undefined || isMemo(strict, loose), "field", "memo");
   must(areLanguages(strict), "field", "languages");
-  must(loose.lifetime >= loose.epsilon, "field", "lifetime");
+  must(loose.lifetime >= (memo ? loose.memo.epsilon : loose.epsilon), "field", "lifetime");
   // A notice of withdrawal asks nobody, and must reach whoever accepted an earlier version.
   must(loose.state !== "open" || !hasInvisible, "field", "invisible");
   return { id: hex(await sha256(document)), strict, loose };
@@ -228,7 +233,7 @@ function collectionOf({ id, strict, loose }) {
     for (let code = start; code < stop && codes.length < MOST_NAMES; code++) codes.push(code);
   }
   return Object.freeze({
-    languages: {}, language: "en", question: "", ...said, listed: said.listed === true, id, space, bots: botsOf(strict.plan, space, isSensitive), isSensitive,
+    languages: {}, language: "en", question: "", memo: null, ...said, cost: said.memo?.epsilon ?? said.epsilon, listed: said.listed === true, id, space, bots: botsOf(strict.plan, space, isSensitive), isSensitive,
     protected: frozen({ count: inside, codes, names: codes.map((code) => space.name(code)) }),
     epochAt(/** @type {number} */ now) {
       const epoch = Math.floor((now - start) / seconds);
@@ -252,14 +257,16 @@ function haveWords({ languages, space, bots }) {
  * @param {{strict: any, loose: any}} document
  */
 export function checkPromise({ strict, loose }) {
-  let epsilon = NaN;
+  const { sampler, memo } = strict;
+  let epsilon = NaN, ofAll = NaN;
   try {
-    epsilon = realised(strict.sampler);
+    epsilon = realised(sampler);
+    if (memo) ofAll = BigInt(memo.truth) > BigInt(sampler.truth) ? realised({ ...sampler, truth: memo.truth }) : NaN;
   } catch (error) {
     if (error instanceof DeviceError && error.code === "law") throw error;
     // Any other makes no law.
   }
-  must(epsilon <= loose.epsilon * MARGIN, "promise");
+  must(epsilon <= loose.epsilon * MARGIN && (!memo || ofAll <= loose.memo.epsilon * MARGIN), "promise");
 }
 
 /**

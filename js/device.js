@@ -8,7 +8,7 @@ import { checkPromise, checkedPlan, readDocument } from "./collection.js";
 import { expect, must } from "./errors.js";
 import { frame } from "./frames.js";
 import { answersOf, logOf, named, settle, spentByName, startOf, total, versionsOf, within } from "./ledger.js";
-import { keyOf, keyOfPerson, printOf, withWords } from "./permanent.js";
+import { drawingOf, keyOf, keyOfPerson, printOf, samplerOf, sentOf, withWords } from "./permanent.js";
 import { placesOf, replaced, valuesOf } from "./places.js";
 import { freshWords, randomBytes, share } from "./randomness.js";
 import { draw } from "./sampler.js";
@@ -103,12 +103,12 @@ export class Device {
   }
 
   /** @param {any} said */
-  #refuseUnaffordable({ simulated, epsilon, lifetime }) {
-    const { report, epoch, lifetime: inAll } = this.#limits;
+  #refuseUnaffordable({ simulated, epsilon, lifetime, memo }) {
+    const { report, epoch, lifetime: inAll } = this.#limits, cost = memo?.epsilon ?? epsilon;
     must(simulated === this.#options.simulated, "simulated");
-    must(within(epsilon, report), "cap", `${epsilon} > ${report}`);
+    must(within(cost, report), "cap", `${cost} > ${report}`);
     must(within(lifetime, inAll), "lifetime", `${lifetime} > ${inAll}`);
-    must(within(epsilon, epoch), "lifetime", `${epsilon} > ${epoch}`);
+    must(within(cost, epoch), "lifetime", `${cost} > ${epoch}`);
   }
 
   /** The highest time seen before. @param {Kept["state"]} state */
@@ -209,21 +209,20 @@ export class Device {
 
   /** @param {Kept} kept @param {Collection} collection @param {number} code @param {number} epoch */
   async #drawn({ state, secret }, collection, code, epoch) {
-    const { sampler, epsilon: charge, name, fingerprint } = collection, isAffordable = this.#isAffordable(state.versions, collection, epoch);
-    if (collection.answers !== "permanent") {
-      return isAffordable ? { charge, record: await draw(sampler, code, this.#options.random ?? freshWords()) } : null;
-    }
+    const { sampler, cost: charge, name } = collection, isAffordable = this.#isAffordable(state.versions, collection, epoch);
+    const fresh = () => this.#options.random ?? freshWords(), fingerprint = drawingOf(collection);
+    if (collection.answers !== "permanent") return isAffordable ? { charge, record: await draw(sampler, code, fresh()) } : null;
     const kept = ownSecret(secret, name), key = await this.#key(kept, name), print = hex(await printOf(key, collection, code));
     kept.prints ??= [];
     const isKnown = kept.prints.includes(print);
     if (!isKnown && !isAffordable) {
       // Silence would tell that the value changed often.
-      return kept.last?.fingerprint === fingerprint ? { charge: 0, record: unhex(kept.last.record) } : null;
+      return kept.last?.fingerprint === fingerprint ? { charge: 0, record: await sentOf(collection, unhex(kept.last.record), fresh) } : null;
     }
-    const record = await withWords(key, collection, code, (words) => draw(sampler, code, words));
+    const record = await withWords(key, collection, code, (derived) => draw(samplerOf(collection), code, derived));
     if (!isKnown) kept.prints.push(print);
     kept.last = { fingerprint, record: hex(record) };
-    return { charge: isKnown ? 0 : charge, record };
+    return { charge: isKnown ? 0 : charge, record: await sentOf(collection, record, fresh) };
   }
 
   /** K of a name; a new one is kept. @param {import("./index.js").Secret} kept @param {string} name @returns {Promise<CryptoKey>} */
@@ -238,12 +237,12 @@ export class Device {
   }
 
   /** @param {Version[]} versions @param {Collection} collection @param {number} epoch */
-  #isAffordable(versions, { name, epsilon, lifetime, epochs }, epoch) {
+  #isAffordable(versions, { name, cost, lifetime, epochs }, epoch) {
     const { report, epoch: atOnce, lifetime: inAll } = this.#limits, start = startOf(epochs, epoch), stop = startOf(epochs, epoch + 1);
     const overlapping = versions.flatMap(({ epochs: other, answers }) =>
       answers.filter((one) => startOf(other, one.epoch) < stop && startOf(other, one.epoch + 1) > start));
     /** @param {Answered[]} answers @param {number} limit */
-    const fits = (answers, limit) => within(total(answers) + epsilon, limit);
+    const fits = (answers, limit) => within(total(answers) + cost, limit);
     return fits([], report) && fits(overlapping, atOnce) && fits(answersOf(versions), inAll) && fits(answersOf(versionsOf(versions, name)), lifetime);
   }
 

@@ -40,6 +40,10 @@ export interface Collection {
   readonly least: number;
   readonly retention: number;
   readonly collectors: readonly string[];
+  /** Of permanent answers with a second coin: epsilon of all reports on one answer, and S_1; or null. */
+  readonly memo: { readonly epsilon: number; readonly truth: string } | null;
+  /** What a new answer costs: epsilon of its report, or of all reports on it where a second coin decides what is sent. */
+  readonly cost: number;
   /** Whether its author marks it as public, so that collectors list it. */
   readonly listed: boolean;
   /** Of title, purpose, question and labels. */

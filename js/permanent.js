@@ -1,6 +1,7 @@
 // Permanent answers: what follows from a name's key, so that a value's report is drawn once and for all.
 
 import { joined, little, unhex, utf8 } from "./bytes.js";
+import { again } from "./sampler.js";
 
 const SHORT = new RangeError("words");
 
@@ -13,9 +14,25 @@ const digest = async (key, bytes) => new Uint8Array(await crypto.subtle.sign("HM
 /** K of a name, the same on all devices that share a person's secret. @param {Uint8Array} secret @param {string} name */
 export const keyOfPerson = async (secret, name) => keyOf(await digest(await keyOf(secret), utf8(`discreet person 1\0${name}`)));
 
-/** @param {CryptoKey} key @param {string} purpose @param {{name: string, fingerprint: string}} collection @param {number} code */
-const bound = (key, purpose, { name, fingerprint }, code) =>
-  digest(key, joined(utf8(`discreet ${purpose} 1\0${name}\0`), unhex(fingerprint), little(code, 8)));
+/** @param {CryptoKey} key @param {string} purpose @param {{name: string, fingerprint: string, memo?: {truth: string} | null}} collection @param {number} code */
+const bound = (key, purpose, { name, fingerprint, memo }, code) =>
+  digest(key, joined(utf8(`discreet ${purpose} 1\0${name}\0`), unhex(fingerprint), little(code, 8), memo ? word(memo.truth) : new Uint8Array(0)));
+
+/** Eight bytes of a decimal text, little-endian. @param {string} text */
+const word = (text) => new Uint8Array(BigUint64Array.of(BigInt(text)).buffer);
+
+/** The name of the draw of permanent answers: the fingerprint, and S_1 of a second coin. @param {import("./index.js").Collection} collection */
+export const drawingOf = ({ fingerprint, memo }) => (memo ? `${fingerprint} ${memo.truth}` : fingerprint);
+
+/** The sampler of permanent answers. @param {import("./index.js").Collection} collection */
+export const samplerOf = ({ sampler, memo }) => (memo ? { ...sampler, truth: memo.truth } : sampler);
+
+/**
+ * The report that is sent of a permanent answer: itself, or as a second coin of this round says.
+ * @param {import("./index.js").Collection} collection @param {Uint8Array} record @param {() => (n: number) => Uint8Array} fresh words
+ */
+export const sentOf = async ({ sampler, memo }, record, fresh) =>
+  memo ? again(sampler, record, String((BigInt(sampler.truth) << 64n) / BigInt(memo.truth)), fresh()) : record;
 
 /** The print of a code, 16 bytes: it counts different values. @param {CryptoKey} key @param {import("./index.js").Collection} collection @param {number} code */
 export const printOf = async (key, collection, code) => (await bound(key, "print", collection, code)).subarray(0, 16);

@@ -16,3 +16,6 @@ export function recordWidth(sampler: Sampler): number;
 
 /** The record of a value, by its code; `words` returns the next n words, 8 bytes each, little-endian, from a secure source. */
 export function draw(sampler: Sampler, code: number, words: (n: number) => Uint8Array): Promise<Uint8Array>;
+
+/** The record of a round: the memo with probability threshold / 2^64 (a decimal text), and otherwise fresh noise. */
+export function again(sampler: Sampler, memo: Uint8Array, threshold: string, words: (n: number) => Uint8Array): Promise<Uint8Array>;

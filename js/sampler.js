@@ -258,7 +258,10 @@ export async function draw(sampler, code, words) {
     if (code >= start && code < stop) rank = before + code - start;
     before += stop - start;
   }
-  const truth = random.coin(sampler.truth);
+  return recordOf(sampler, code, rank, random.coin(sampler.truth), random);
+}
+
+async function recordOf(sampler, code, rank, truth, random) {
   const inClear = truth && rank < 0;
   const { clear, form, at, width } = layout(sampler);
   const record = new Uint8Array(width);
@@ -268,4 +271,20 @@ export async function draw(sampler, code, words) {
     put(record, at, form, await LAWS[sampler.law.law].draw(sampler.law, truth ? rank : -1, random));
   }
   return record;
+}
+
+/**
+ * The report of a round: the memo with probability threshold / 2^64, and otherwise fresh noise, which is drawn whatever the
+ * coin says.
+ *
+ * @param {any} sampler as it stands in a collection, checked.
+ * @param {Uint8Array} memo the permanent report.
+ * @param {string} threshold S_2, as decimal text.
+ * @param {(n: number) => Uint8Array} words the next n words: of the coin, then of the noise.
+ */
+export async function again(sampler, memo, threshold, words) {
+  const random = new Words(words);
+  const coin = random.coin(threshold);
+  const noise = await recordOf(sampler, 0, -1, false, random);
+  return coin ? memo : noise;
 }

@@ -20,10 +20,10 @@ export function textsOf({ title, purpose, question, language, languages }, wante
 }
 
 /** @param {any} collection @param {Wording} words */
-function sent({ sampler, collectors, retention, spread, protected: { count }, space }, words) {
+function sent({ sampler, memo, collectors, retention, spread, protected: { count }, space }, words) {
   return [
     words.say("sent.report", { size: words.counted("byte", recordWidth(sampler)) }),
-    count < space.size && words.say("sent.clear", { share: Number(BigInt(sampler.truth)) / 2 ** 64 }),
+    count < space.size && words.say("sent.clear", { share: Number(BigInt(memo?.truth ?? sampler.truth)) / 2 ** 64 }),
     words.say("sent.goes", { collectors: collectors.join(", "), days: words.counted("day", retention) }),
     spread && words.say("sent.delay"),
     spread && words.say("sent.open", { length: words.length(spread) }),
@@ -32,35 +32,36 @@ function sent({ sampler, collectors, retention, spread, protected: { count }, sp
 
 /** @param {any} collection @param {Wording} words */
 function guarded(collection, words) {
-  const { protected: { count, codes }, space, bots, epsilon } = collection, more = count - codes.length;
+  const { protected: { count, codes }, space, bots, cost } = collection, more = count - codes.length;
   const { word } = textsOf(collection, words.language), names = codes.map((/** @type {number} */ code) => space.name(code, word)).join("; ");
   const which = space.kind === "grid" ? words.say("protected.places", { places: words.counted("place", count), names: names + (more ? "; …" : "") })
     : words.say(more ? "protected.more" : "protected.names", { names, count: more });
   return [
     count === space.size ? words.say("protected.all", { values: words.counted("value", count) }) : count && which,
     bots && words.say("protected.secret"),
-    words.say("protected.sure", { share: sureness(epsilon), rare: sureness(epsilon, 99), epsilon }),
+    words.say("protected.sure", { share: sureness(cost), rare: sureness(cost, 99), epsilon: cost }),
   ];
 }
 
 /** @param {any} collection @param {Wording} words */
-function unguarded({ space, protected: { count }, bots, answers, linkable }, words) {
+function unguarded({ space, protected: { count }, bots, answers, memo, linkable }, words) {
   const rest = space.size - count;
   return [
     rest && words.say(bots ? "not.marked" : "not.clear", { values: words.counted("other value", rest), size: space.size }),
     words.say("not.seen"),
     words.say("not.back"),
-    answers === "permanent" && words.say("not.changes"),
+    answers === "permanent" && words.say(memo ? "not.memo" : "not.changes"),
     linkable && words.say("not.linkable"),
   ];
 }
 
 /** @param {any} collection @param {Wording} words */
-function often({ answers, epochs, epsilon, lifetime }, words) {
+function often({ answers, epochs, epsilon, cost, memo, lifetime }, words) {
   const start = words.date(epochs.start), end = words.date(epochs.start + epochs.seconds * epochs.count), isOnce = answers === "once";
-  const hasMore = !isOnce || lifetime > epsilon;
+  const hasMore = !isOnce || lifetime > cost;
   return [
     isOnce ? words.say("often.once", { start, end }) : words.say("often.epochs", { length: words.length(epochs.seconds), start, end }),
+    memo && words.say("often.memo", { share: sureness(epsilon), epsilon }),
     hasMore && words.say(isOnce ? "often.again" : answers === "fresh" ? "often.fresh" : "often.permanent"),
     hasMore && words.say("often.cost", { lifetime, share: sureness(lifetime) }),
   ];
@@ -82,13 +83,13 @@ export const notice = (collection, words) =>
  * @param {any} collection @param {Wording} words @param {string} [published] the sentence on what is published
  * @returns {[string, string[]][]}
  */
-export function brief({ protected: { count }, space, bots, epsilon }, words, published) {
+export function brief({ protected: { count }, space, bots, cost }, words, published) {
   const isAll = count === space.size, size = space.size;
   /** @type {[string, (string | false | null | undefined | 0)[]][]} */
   const parts = [
     ["sent", [words.say("brief.sent")]],
     ["protected", [isAll ? words.say("brief.all") : count && words.say("brief.some", { count, size }), bots && words.say("brief.secret"),
-      words.say("brief.sure", { share: sureness(epsilon) })]],
+      words.say("brief.sure", { share: sureness(cost) })]],
     ["not", [!isAll && words.say("brief.clear"), words.say("brief.seen")]],
     ["published", [published]],
   ];

@@ -13,7 +13,7 @@ const TAKEN = 202;
  * @returns {{ kind: "open" | "withdrawn" | "early" | "over" | "answered" | "full" | "forgetful", lines: string[] }}
  */
 export function standing({ collection, answered, spent, left, isLasting, now }, words) {
-  const { epochs, answers, epsilon, lifetime, name } = collection, stop = epochs.start + epochs.count * epochs.seconds;
+  const { epochs, answers, cost, lifetime, name } = collection, stop = epochs.start + epochs.count * epochs.seconds;
   const epoch = collection.epochAt(now), last = answered.at(-1), starts = (/** @type {number} */ one) => words.date(epochs.start + one * epochs.seconds);
   const start = starts(0), end = words.date(stop);
   if (collection.state !== "open") return { kind: "withdrawn", lines: [words.say("standing.withdrawn")] };
@@ -26,7 +26,7 @@ export function standing({ collection, answered, spent, left, isLasting, now }, 
   if (now < epochs.start) return { kind: "early", lines: [words.say("standing.early", { start, end })] };
   if (epoch === null) return { kind: "over", lines: [words.say("standing.over", { end })] };
   if (!isLasting && answers !== "once" && !collection.simulated) return { kind: "forgetful", lines: [words.say("standing.forgetful")] };
-  const isUsedUp = !within(epsilon, left) || (answers !== "permanent" && !within((spent[name] ?? 0) + epsilon, lifetime));
+  const isUsedUp = !within(cost, left) || (answers !== "permanent" && !within((spent[name] ?? 0) + cost, lifetime));
   return isUsedUp && answers !== "permanent" ? { kind: "full", lines: [words.say("outcome.exhausted")] } : { kind: "open", lines: [] };
 }
 

@@ -5,8 +5,9 @@ import { hex, unhex } from "../bytes.js";
 import { checkPromise, checkedPlan, readDocument } from "../collection.js";
 import { botsOf, spaceOf } from "../domain.js";
 import { Device, DeviceError } from "../index.js";
-import { keyOfPerson, printOf, withWords } from "../permanent.js";
+import { keyOfPerson, printOf, samplerOf, sentOf, withWords } from "../permanent.js";
 import { draw } from "../sampler.js";
+import { replayed, seeded } from "./vectors.js";
 
 const utf8 = (text) => new TextEncoder().encode(text);
 const unbase64 = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -65,13 +66,19 @@ export const checkEncoders = (lines) =>
   });
 
 export const checkPermanent = (lines) =>
-  checked(lines, async (line) => {
+  checked(lines, async ({ memo, sent = [], ...line }) => {
+    const collection = { ...line, memo: memo && { truth: memo } };
     const key = await keyOfPerson(unhex(line.person_secret), line.name);
-    if (hex(await printOf(key, line, line.code)) !== line.print) return "print";
-    const words = await withWords(key, line, line.code, async (words) => hex(words(4)));
+    if (hex(await printOf(key, collection, line.code)) !== line.print) return "print";
+    const words = await withWords(key, collection, line.code, async (words) => hex(words(4)));
     if (words !== line.words) return "words";
-    const record = await withWords(key, line, line.code, (words) => draw(line.sampler, line.code, words));
-    return hex(record) !== line.record && "record";
+    const record = await withWords(key, collection, line.code, (words) => draw(samplerOf(collection), line.code, words));
+    if (hex(record) !== line.record) return "record";
+    for (const [seed, expected] of sent.entries()) {
+      const source = replayed(await seeded(seed, 1 << 12));
+      if (hex(await sentOf(collection, record, () => source.words)) !== expected) return `round ${seed}`;
+    }
+    return false;
   });
 
 /** One device under a script. */

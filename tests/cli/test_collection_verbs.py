@@ -28,6 +28,7 @@ TERM_OPTIONS: dict[str, str] = {
     "--least": "--least 1e3",
     "--retention": "--retention 90",
     "--collector": "--collector https://other.example.org",
+    "--memo": "--answers permanent --people 40 --memo 2",
     "--people": "--answers permanent --people 40",
     "--linkable": "--answers permanent --linkable",
     "--listed": "--listed",

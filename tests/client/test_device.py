@@ -27,6 +27,7 @@ from discreet.formats.signing import withdraw
 from discreet.protocol.collection import Epochs
 from discreet.protocol.envelope import RebuiltError, public_key
 from discreet.protocol.frames import Frame
+from discreet.protocol.sampler import Sampler
 from refusals import refused
 from signed import EPOCH, PLAIN, START, TRUST, altered, collection, document, envelope, key, resigned
 
@@ -482,6 +483,31 @@ def test_what_a_device_imports(tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, str(Path(__file__).parents[2] / "src"), str(path), TRUST[0].hex()]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_a_second_coin_is_tossed_for_every_report(fixture: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept is the memo; what leaves is the coin's, of fresh words, also when nothing is left to spend."""
+    tossed: list[tuple[bytes, int, bytes]] = []
+    again = Sampler.again
+
+    def noted(self: Sampler, memo: bytes, threshold: int, random: Any) -> bytes:
+        tossed.append((memo, threshold, sent := again(self, memo, threshold, random)))
+        return sent
+
+    monkeypatch.setattr(Sampler, "again", noted)
+    found = fixture.join(envelope(PLAN, answers="permanent", memo=2.0, epochs=Epochs(START, EPOCH, 24)))
+    assert found.memo is not None
+    for answered in (3, 3, 0, 2, 3):
+        assert fixture.device.answer(found, LABELS[answered]) is Outcome.RECORDED
+        fixture.now += EPOCH
+        assert table(fixture.folder, "SELECT record FROM names") == [(tossed[-1][0],)]
+    ((raw,),) = table(fixture.folder, "SELECT key FROM names")
+    often, never = (found.sampler.record(code, words_of(raw, found, code), found.memo.truth) for code in (3, 0))
+    # The lifetime of 4 is spent by two answers, so that a third one repeats the second.
+    assert [memo for memo, _, _ in tossed] == [often, often, never, never, often]
+    assert {threshold for _, threshold, _ in tossed} == {(found.sampler.truth << 64) // found.memo.truth}
+    assert [entry.record for entry in fixture.device.log()] == [sent for _, _, sent in tossed]
+    assert fixture.device.budget().spent == 4.0
 
 
 def test_permanent_keys() -> None:

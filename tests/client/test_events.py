@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scripted import ROOT, SCRIPTS, Scripted
 
-from discreet.core.random import KeyedRandom
+from discreet.core.random import KeyedRandom, SeededRandom
 from discreet.device.answers import key_of_person
 from discreet.protocol.frames import head
 from discreet.protocol.sampler import Sampler
@@ -47,6 +47,8 @@ def test_permanent_streams(line: str) -> None:
     assert key.digest().hex() == said["key"]
     assert key_of_person(bytes.fromhex(said["person_secret"]), said["name"]) == key.digest()
     fixed = said["name"].encode() + b"\0" + bytes.fromhex(said["fingerprint"]) + said["code"].to_bytes(8, "little")
+    memo = int(said["memo"]) if "memo" in said else None
+    fixed += b"" if memo is None else memo.to_bytes(8, "little")
     derived = [
         hmac.new(key.digest(), b"discreet " + kind + b" 1\0" + fixed, hashlib.sha256).digest()
         for kind in (b"print", b"answer")
@@ -56,4 +58,9 @@ def test_permanent_streams(line: str) -> None:
     assert stream.update(bytes(32)).hex() == said["words"]
     words = np.frombuffer(bytes.fromhex(said["words"]), dtype="<u8")
     assert (KeyedRandom(derived[1]).words(4) == words).all()
-    assert Sampler.parse(said["sampler"]).record(said["code"], KeyedRandom(derived[1])).hex() == said["record"]
+    sampler = Sampler.parse(said["sampler"])
+    record = sampler.record(said["code"], KeyedRandom(derived[1]), memo)
+    assert record.hex() == said["record"]
+    if memo is not None:
+        again = (sampler.truth << 64) // memo
+        assert [sampler.again(record, again, SeededRandom(seed)).hex() for seed in range(4)] == said["sent"]

@@ -21,6 +21,7 @@ from discreet.privacy.verify import verify
 from discreet.protocol.collection import Epochs, rebuild
 from discreet.protocol.notice import notice
 from discreet.risk.bounds.identification import identification_bounds
+from discreet.theory.rounds import NOT_HIDDEN
 from signed import EPOCH, PLAIN, START, collection
 from signed import plan_of as plan_from
 
@@ -223,3 +224,15 @@ def test_nothing_is_attested_of_who_protects_nobody_and_nothing_signed_of_a_simu
     page = text_of(of_collection(simulated=True).page())
     assert "This is a simulation: it protects nobody" in page
     assert "signature" not in page
+
+
+def test_a_second_coin_and_what_it_does_not_hide() -> None:
+    """Of permanent answers the page says what they do not hide; of a second coin both epsilons, by verification."""
+    attested = of_collection(answers="permanent", memo=2.0, lifetime=6.0)
+    page, figures = text_of(attested.page()), odds(attested)
+    assert figures["all epochs, 1 answer"][0] == pytest.approx(2, abs=1e-6)
+    assert figures["an epoch, 1 answer"][0] == pytest.approx(1, abs=1e-6)
+    assert "a lifetime, 3 answers of a version" in figures
+    assert " ".join(NOT_HIDDEN.split()) in page
+    assert NOT_HIDDEN in str(of_collection(answers="permanent").to_dict())
+    assert NOT_HIDDEN not in str(of_collection(answers="fresh").to_dict())

@@ -12,11 +12,12 @@ from discreet.errors import DiscreetError, OutputExistsError, ParameterError
 from discreet.formats.plan import Plan
 from discreet.formats.signing import new_key, plan_of, read_key, renew, sign, terms_of, withdraw
 from discreet.mechanisms import BLOCK_MECHANISMS
+from discreet.mechanisms.law import Memo
 from discreet.protocol.collection import Epochs, open_envelope, rebuild
-from discreet.protocol.envelope import SignatureError, UntrustedError, public_key
+from discreet.protocol.envelope import RebuiltError, SignatureError, UntrustedError, public_key
 from discreet.protocol.notice import notice
 from refusals import refused
-from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, collection, document, envelope, key, terms
+from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, altered, collection, document, envelope, key, terms
 from signed import plan_of as plan_from
 
 OPTIONS: dict[str, dict[str, Any]] = {
@@ -69,6 +70,9 @@ def test_terms_that_are_not_said() -> None:
         ({"mechanism": {"name": "unary"}}, {"answers": "permanent", "people": 79}, "got 4"),
         ({"domain": {"range": [0, 100]}, "mechanism": {"name": "unary"}}, {"answers": "permanent"}, "about 2^100"),
         ({}, {"people": 10}, "permanent"),
+        ({}, {"memo": 2.0}, "permanent"),
+        ({}, {"answers": "permanent", "memo": 1.0}, "above that of one"),
+        ({}, {"answers": "permanent", "memo": 4.5}, "lifetime"),
         ({}, {"linkable": True}, "permanent"),
         ({"domain": {"range": [0, 9_000_000]}, "mechanism": {"name": "unary"}}, {}, "record"),
         ({"domain": {"labels": [1, 1 << 60]}}, {}, "2^53"),
@@ -103,6 +107,24 @@ def test_permanent_answers(people: int | None, linkable: bool) -> None:
     found = collection(answers="permanent", people=people, linkable=linkable)
     assert found.linkable is linkable
     assert ("as good as names" in " ".join(notice(found))) is linkable
+
+
+def test_a_second_coin_is_signed() -> None:
+    """The integer is that of the promise for all rounds; later versions keep it, and a notice of withdrawal too."""
+    first = envelope(answers="permanent", memo=2.0, lifetime=None, epochs=Epochs(START, EPOCH, 4))
+    found = open_envelope(first, TRUST)
+    assert found.memo is not None
+    assert (found.cost, found.epsilon, found.lifetime, collection().cost) == (2.0, 1.0, 8.0, 1.0)
+    assert found.memo.truth == Memo(rebuild(found), 2.0).truth == found.truth
+    assert found.sampler.realised_at(found.memo.truth) == pytest.approx(2, rel=1e-15)
+    assert terms_of(open_envelope(renew(first, [key()], contact="b@example.org"), TRUST)).memo == 2.0
+    assert open_envelope(withdraw(first, [key()]), TRUST).memo == found.memo
+    less = {"epsilon": 2.0, "truth": str(found.memo.truth - 1)}
+    refused(RebuiltError, lambda: rebuild(open_envelope(altered(first, memo=less), TRUST)))
+    read = " ".join(notice(found))
+    assert "after one report alone (epsilon = 1)" in read
+    assert "(epsilon = 2)" in read
+    assert "reports on the same answer are alike" in read
 
 
 @pytest.mark.parametrize("count", [0, 17])

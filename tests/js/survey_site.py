@@ -54,6 +54,11 @@ PLANS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"domain": {"labels": _PLACES, "sensitive": ["clinic"]}, "tags": ["home"], "mechanism": {"name": "hadamard"}},
         {"people": 10_000, "lifetime": 3.0},
     ),
+    "memo": (
+        "permanent",
+        {"domain": {"labels": _PLACES, "sensitive": ["clinic", VALUE]}},
+        {"people": 1000, "lifetime": 6.0, "memo": 2.0},
+    ),
     "simulated": ("once", {"domain": {"labels": ["a", "b"]}}, {"simulated": True}),
     "later": ("once", {"domain": {"labels": ["a", "b"]}}, {"spread": 3600}),
     "long": ("once", {"domain": {"labels": _LONG, "sensitive": _LONG[:2]}}, {}),

@@ -17,15 +17,25 @@ device's clock:
 import hashlib
 import hmac
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.core.domain import Domain
-from discreet.core.random import KeyedRandom
+from discreet.core.random import WORD_RANGE, KeyedRandom, SeededRandom
 from discreet.formats.signing import sign, withdraw
-from discreet.mechanisms import HadamardResponse
+from discreet.mechanisms import (
+    BlockDesign,
+    HadamardResponse,
+    LocalHashing,
+    PooledHashing,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from discreet.mechanisms.law import Memo
 from discreet.protocol.collection import Collection, Epochs, open_envelope
 from discreet.protocol.envelope import public_key
 from discreet.protocol.sampler import Sampler
@@ -63,6 +73,8 @@ def _envelopes() -> dict[str, bytes]:
         "permanent": permanent,
         "permanent, contact": signed(answers="permanent", lifetime=2.0, version=2, contact="new@example.org"),
         "permanent, mechanism": signed(hadamard, answers="permanent", lifetime=2.0, version=3),
+        "memo": signed(answers="permanent", name="memo", lifetime=4.0, memo=2.0),
+        "memo, without": signed(answers="permanent", name="memo", lifetime=4.0, version=2),
         "few digits": signed(few, answers="permanent", name="few", lifetime=2.0),
         "tagged": signed(tagged, answers="permanent", name="tagged", lifetime=2.0),
         "dear": signed({**PLAIN, "epsilon": 2.5}, name="dear"),
@@ -325,6 +337,17 @@ def _permanent(envelopes: dict[str, bytes]) -> list[Script]:
         .add(2, "decline", name="tagged")
         .add(3, "agree", envelope="tagged")
         .answers("tagged", "3 never refused"),
+        Script("with a second coin a new value costs all of its rounds, and a memo of another coin is another one")
+        .joined("memo")
+        .answers("memo", "0 daily recorded", "1 daily recorded")
+        .add(1, "spent", 2)
+        .answers("memo", "2 never recorded", "3 daily recorded", "4 often recorded")
+        .add(4, "spent", 4)
+        .joined("memo, without", hours=5)
+        .answers("memo, without", "5 daily exhausted"),
+        Script("a report of a second coin costs what the application lets all of them cost", (1.5, 4.0, 20.0)).add(
+            0, "accept", "cap", envelope="memo"
+        ),
         Script("noise bits of few digits are as the sampler of the document says")
         .joined("few digits")
         .answers("few digits", "0 daily recorded", "1 never recorded")
@@ -382,12 +405,17 @@ def _sending() -> list[Script]:
     ]
 
 
-def stream(sampler: Sampler, name: str, fingerprint: str, code: int) -> dict[str, Any]:
-    """Return the parts of a permanent answer, made from the standard library alone up to the words."""
+def stream(sampler: Sampler, name: str, fingerprint: str, code: int, memo: int | None = None) -> dict[str, Any]:
+    """Return the parts of a permanent answer, made from the standard library alone up to the words.
+
+    With S_1 of a second coin, also what four rounds send, from the words of the seeds 0 to 3.
+    """
     person = hmac.new(SECRET, b"discreet person 1\0" + name.encode(), hashlib.sha256).digest()
     fixed = b"\0" + name.encode() + b"\0" + bytes.fromhex(fingerprint) + code.to_bytes(8, "little")
+    fixed += b"" if memo is None else memo.to_bytes(8, "little")
     answer = hmac.new(person, b"discreet answer 1" + fixed, hashlib.sha256).digest()
-    return {
+    record = sampler.record(code, KeyedRandom(answer), memo)
+    parts = {
         "person_secret": SECRET.hex(),
         "name": name,
         "fingerprint": fingerprint,
@@ -397,8 +425,30 @@ def stream(sampler: Sampler, name: str, fingerprint: str, code: int) -> dict[str
         "answer_key": answer.hex(),
         "words": KeyedRandom(answer).words(4).tobytes().hex(),
         "sampler": sampler.document(),
-        "record": sampler.record(code, KeyedRandom(answer)).hex(),
+        "record": record.hex(),
     }
+    if memo is None:
+        return parts
+    again = sampler.truth * WORD_RANGE // memo
+    sent = [sampler.again(record, again, SeededRandom(seed)).hex() for seed in range(4)]
+    return {**parts, "memo": str(memo), "sent": sent}
+
+
+def _coins() -> Iterator[tuple[Sampler, int]]:
+    """Yield samplers of each kind of record, with S_1 of a second coin."""
+    domain = Domain(range(12), sensitive=[0, 1, 2, 4, 5, 6, 7, 8, 9])
+    clear_bits = partial(UnaryEncoding, clear_bits=True)
+    for build in (
+        HadamardResponse,
+        SubsetSelection,
+        LocalHashing,
+        UnaryEncoding,
+        clear_bits,
+        PooledHashing,
+        BlockDesign,
+    ):
+        mechanism = build(domain, 1.0)
+        yield Sampler.of(mechanism), Memo(mechanism, 2.0).truth
 
 
 def _streams(opened: dict[str, Collection]) -> list[dict[str, Any]]:
@@ -406,6 +456,12 @@ def _streams(opened: dict[str, Collection]) -> list[dict[str, Any]]:
         stream(found.sampler, found.name, found.fingerprint, code)
         for found in (opened["permanent"], opened["permanent, mechanism"], opened["tagged"])
         for code in range(found.sampler.size)
+    ]
+    memo = opened["memo"]
+    lines += [
+        stream(sampler, memo.name, memo.fingerprint, code, truth)
+        for sampler, truth in [(memo.sampler, memo.truth), *_coins()]
+        for code in range(4)
     ]
     large = HadamardResponse(
         Domain(range(5_000_000_000, 5_000_070_000), sensitive=range(5_000_000_000, 5_000_000_300)), 2

@@ -166,6 +166,30 @@ def _bad_fields(good: bytes) -> list[dict[str, Any]]:
         *(_edited(good, case, "field") for case in (*missing, *({**said, **change} for change in changes))),
         *_marks_and_texts(good),
         *_in_languages(good),
+        *_second_coins(),
+    ]
+
+
+def _second_coins() -> list[dict[str, Any]]:
+    """Return lines on terms of permanent answers with a second coin."""
+    good = signed(answers="permanent", memo=2.0)
+    document = _document(good)
+    memo, truth = document["memo"], int(document["memo"]["truth"])
+    fields: list[Any] = [
+        {**memo, "more": 1},
+        {"truth": memo["truth"]},
+        {**memo, "truth": truth},
+        {**memo, "truth": f"0{truth}"},
+        {**memo, "epsilon": "2"},
+        {**memo, "epsilon": 1.0},
+        None,
+    ]
+    integers = [document["sampler"]["truth"], str(truth + (truth >> 20)), str(1 << 64)]
+    return [
+        _line(good, "good"),
+        *(_line(_resigned({**document, "memo": bad}), "field") for bad in fields),
+        *(_line(_resigned({**document, **bad}), "field") for bad in ({"lifetime": 1.9}, {"answers": "fresh"})),
+        *(_line(_resigned({**document, "memo": {**memo, "truth": bad}}), "promise") for bad in integers),
     ]
 
 

@@ -33,6 +33,7 @@ from discreet.estimators.linear import LinearStart, thresholded
 from discreet.files.writing import json_text
 from discreet.formats.publications import collection_publication, most_answers
 from discreet.formats.tallies import read_tally
+from discreet.mechanisms import BlockMechanism
 from discreet.privacy.publication import Publication
 from discreet.results.estimate import Estimate, estimate_facts
 from discreet.risk.bounds import identification_bounds
@@ -381,13 +382,16 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
         "planned_publication": collection_publication(collection, entry.mechanism).to_dict(),
         "budgets": {
             "answers": collection.answers,
-            "per_answer": collection.epsilon,
+            "per_answer": collection.cost,
             "lifetime": collection.lifetime,
             "answers_in_lifetime": answers,
         },
         # Of a value, on average over values, if all are equally frequent.
         "precision": {"n": n, "standard_error": float(np.sqrt(error / size)), "least": collection.least},
-        "identification": [_identified(entry, reports) for reports in sorted({1, min(answers, _MOST_REPORTS)})],
+        "identification": [
+            _identified(collection.answered(entry.mechanism), reports)
+            for reports in sorted({1, min(answers, _MOST_REPORTS)})
+        ],
         "influence": {
             "largest_worth_of_a_report": most,
             "least_worth_of_a_report": least,
@@ -409,8 +413,8 @@ def publication(entry: Entry, counts: Counts) -> Publication:
     return collection_publication(entry.collection, entry.mechanism, sealed)
 
 
-def _identified(entry: Entry, reports: int) -> dict[str, Any]:
-    bounds = identification_bounds(entry.mechanism, _CROWD, reports=reports)
+def _identified(mechanism: BlockMechanism, reports: int) -> dict[str, Any]:
+    bounds = identification_bounds(mechanism, _CROWD, reports=reports)
     return {
         "reports": reports,
         "users": _CROWD,

@@ -4,7 +4,8 @@ Permanent answers: what a device derives from a name's key K, so that a value's 
 
 The print of a code counts different values and is useless without K; the words of a code are the library's own stream
 under another key. Both are bound to the name and the mechanism, not to the version: one that changes only a contact
-costs nothing new. Once and fresh answers derive nothing from K.
+costs nothing new. Where a second coin decides what is sent, they are bound to S_1 too: the same answer under another
+S_1 is drawn and charged anew. Once and fresh answers, and second coins, derive nothing from K.
 
 A person's secret places: which bot stands for which of their values. They are in one table, and in nothing else.
 
@@ -29,6 +30,7 @@ from discreet.device.memory import Limits, affordable, charge, is_answered, one_
 from discreet.device.outbox import Keys, put
 from discreet.errors import DataError, ParameterError
 from discreet.protocol.collection import ONCE, OPEN, PERMANENT, Collection
+from discreet.theory.rounds import second_threshold
 
 PRINT_BYTES = 16
 SHORTEST_SECRET = 16
@@ -67,7 +69,13 @@ def words_of(key: bytes, collection: Collection, code: int) -> KeyedRandom:
 
 def _parts(collection: Collection, code: int) -> tuple[bytes, bytes]:
     fixed = bytes.fromhex(collection.fingerprint) + code.to_bytes(8, "little")
-    return collection.name.encode(), fixed
+    memo = b"" if collection.memo is None else collection.memo.truth.to_bytes(8, "little")
+    return collection.name.encode(), fixed + memo
+
+
+def _drawing(collection: Collection) -> str:
+    """Return the name of what permanent answers are drawn with: the fingerprint, and S_1 of a memo."""
+    return collection.fingerprint + ("" if collection.memo is None else f" {collection.memo.truth}")
 
 
 def _digest(key: bytes, *parts: bytes) -> bytes:
@@ -267,15 +275,23 @@ def _permanent(
             database,
             "SELECT record FROM names WHERE name = ? AND fingerprint = ?",
             collection.name,
-            collection.fingerprint,
+            _drawing(collection),
         )
-        return None if last is None else _Drawn(last["record"], 0.0)
-    record = collection.sampler.record(code, words_of(key, collection, code))
+        return None if last is None else _Drawn(_sent(collection, last["record"], person), 0.0)
+    record = collection.sampler.record(code, words_of(key, collection, code), collection.truth)
     if not known:
         database.execute("INSERT INTO prints VALUES (?, ?)", trace)
-    values = collection.fingerprint, record, collection.name
+    values = _drawing(collection), record, collection.name
     database.execute("UPDATE names SET fingerprint = ?, record = ? WHERE name = ?", values)
-    return _Drawn(record, 0.0 if known else collection.epsilon)
+    return _Drawn(_sent(collection, record, person), 0.0 if known else collection.cost)
+
+
+def _sent(collection: Collection, record: bytes, person: Person) -> bytes:
+    """Return the report that is sent of a permanent answer: itself, or as a second coin of this round says."""
+    if collection.memo is None:
+        return record
+    threshold = second_threshold(collection.sampler.truth, collection.memo.truth)
+    return collection.sampler.again(record, threshold, person.source())
 
 
 def _key_of(database: sqlite3.Connection, name: str, person: Person) -> bytes:

@@ -92,15 +92,15 @@ def refuse_unaffordable(collection: Collection, limits: Limits, *, simulated: bo
     """
     if collection.simulated != simulated:
         raise SimulatedError("a simulated collection is for devices of a simulation alone, and they answer no other.")
-    if not within(collection.epsilon, limits.report):
-        raise CapError(f"a report may cost {limits.report:g} nats, and this one costs {collection.epsilon:g}.")
+    if not within(collection.cost, limits.report):
+        raise CapError(f"a report may cost {limits.report:g} nats, and this one costs {collection.cost:g}.")
     if not within(collection.lifetime, limits.lifetime):
         raise LifetimeError(
             f"all reports may cost {limits.lifetime:g} nats, and this collection asks for {collection.lifetime:g}."
         )
-    if not within(collection.epsilon, limits.epoch):
+    if not within(collection.cost, limits.epoch):
         raise LifetimeError(
-            f"reports of one epoch may cost {limits.epoch:g} nats, and this one costs {collection.epsilon:g}."
+            f"reports of one epoch may cost {limits.epoch:g} nats, and this one costs {collection.cost:g}."
         )
 
 

@@ -466,7 +466,7 @@ def within(spent: float, limit: float) -> bool:
 def affordable(database: sqlite3.Connection, collection: Collection, epoch: int, limits: Limits) -> bool:
     """Return true if one more report of a collection is within every budget."""
     start, stop, _ = collection.window(epoch)
-    epsilon = collection.epsilon
+    epsilon = collection.cost
     overlapping = _sum_of(database, "SELECT total(charge) FROM ledger WHERE start < ? AND stop > ?", stop, start)
     return (
         within(epsilon, limits.report)

@@ -22,14 +22,16 @@ from discreet.errors import ParameterError
 from discreet.formats.plan import Plan, described_values
 from discreet.formats.publications import collection_publication, most_answers
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.law import Memo
 from discreet.mechanisms.personalized import Personalized
 from discreet.pictures.pages import PageTable, render
 from discreet.privacy.audit import Audit
 from discreet.privacy.publication import Publication
 from discreet.privacy.verify import GroupVerification, Verification, verify
-from discreet.protocol.collection import Collection
+from discreet.protocol.collection import PERMANENT, Collection
 from discreet.protocol.notice import notice
 from discreet.risk.bounds.identification import identification_bounds
+from discreet.theory.rounds import NOT_HIDDEN
 
 USERS = 1000
 """Users among whom one is identified, where no collection says how many answer at least."""
@@ -181,7 +183,8 @@ class Attestation:
         figures = PageTable("The sampler's own integers", ["what", "value"], self.verification.figures, left=2)
         drawn = _NOT_AUDITED if self.audit is None else str(self.audit)
         promise = AttestationPart("The promise", [drawn], [figures])
-        guarantee = self.promising.guarantee
+        guarantee, collection = self.promising.guarantee, self.collection
+        again = [NOT_HIDDEN] if collection is not None and collection.answers == PERMANENT else []
         if not self.holds:
             return [self._data(), promise]
         return [
@@ -191,7 +194,7 @@ class Attestation:
             *self._notices(),
             self._published(),
             AttestationPart("Who is identified", list(self._identified())),
-            AttestationPart("What is not protected", [*filter(None, [guarantee.not_protected]), *_NOT_HIDDEN]),
+            AttestationPart("What is not protected", [*filter(None, [guarantee.not_protected]), *_NOT_HIDDEN, *again]),
             AttestationPart("What is assumed", _ASSUMED),
         ]
 
@@ -208,6 +211,12 @@ class Attestation:
     @cached_property
     def _sensitive(self) -> list[str]:
         return spelled_values(self.plan.domain, self.plan.domain.sensitive_codes)
+
+    @property
+    def _answered(self) -> BlockMechanism | Personalized:
+        """The mechanism of all reports on one answer."""
+        memo = None if self.collection is None else self.collection.memo
+        return self.promising if memo is None else Memo(self.mechanism, memo.epsilon).permanent
 
     @property
     def _is_short(self) -> bool:
@@ -248,8 +257,10 @@ class Attestation:
         if collection is not None:
             number = most_answers(collection)
             most = "1 answer" if number == 1 else f"{number:,} answers"
+            answered = verify(self._answered).realised if collection.memo is not None else epsilon
             rows += [
                 ["an epoch, 1 answer", *_figures(epsilon)],
+                *([["all epochs, 1 answer", *_figures(answered)]] if collection.memo is not None else []),
                 [f"a lifetime, {most} of a version", *_figures(collection.lifetime)],
             ]
             sentences = []
@@ -278,7 +289,7 @@ class Attestation:
         users = least if self.users is None else self.users
         most = 1 if self.collection is None else most_answers(self.collection)
         for reports in sorted({1, most}):
-            bounds = identification_bounds(self.promising, users, reports=reports)
+            bounds = identification_bounds(self._answered, users, reports=reports)
             yield bounds.identification_sentence
             yield bounds.per_user_sentence
             yield from filter(None, [bounds.condition_sentence])

@@ -39,7 +39,7 @@ def most_answers(collection: Collection) -> int:
     """Return the most answers that a device gives to a collection, as far as its own budget allows."""
     if collection.answers == ONCE:
         return 1
-    return max(min(floor(collection.lifetime / collection.epsilon * _MARGIN), collection.epochs.count), 1)
+    return max(min(floor(collection.lifetime / collection.cost * _MARGIN), collection.epochs.count), 1)
 
 
 def collection_publication(
@@ -95,7 +95,7 @@ def facts_on_published(collection: Collection) -> list[tuple[str, dict[str, floa
     if reached and publication.answers == FRESH:
         reached.append(("published.several", {"count": most_answers(collection)}))
     sentences += reached
-    sentences.append(("published.word", {"epsilon": publication.local}))
+    sentences.append(("published.word", {"epsilon": publication.local if collection.memo is None else collection.cost}))
     surest = max((parts for key, parts in reached if "chance" in parts), key=lambda parts: parts["share"], default=None)
     if any(key == "published.certain" for key, _ in reached):
         return [("brief.certain", brief), *sentences]

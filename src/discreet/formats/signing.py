@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 from discreet.errors import OutputExistsError, ParameterError
 from discreet.formats.plan import Plan, PlanDocument
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.law import Memo
 from discreet.privacy.verify import verify
 from discreet.protocol.collection import (
     FORMAT,
@@ -67,6 +68,8 @@ class Terms:
         least: reports.
         retention: days.
         simulated: whether it is for a simulation alone.
+        memo: epsilon of all reports on one permanent answer, in nats; the plan's is then that of one report, and a
+            second coin decides in each epoch whether the answer is sent or noise; None without one.
         people: devices expected; needed for permanent answers.
         linkable: allow permanent reports that are as good as names.
         listed: whether collectors list it for everybody.
@@ -89,6 +92,7 @@ class Terms:
     least: int = 100
     retention: int = _DAYS
     simulated: bool = False
+    memo: float | None = None
     people: int | None = None
     linkable: bool = False
     listed: bool = False
@@ -183,7 +187,8 @@ def sign(plan: Plan, terms: Terms, keys: Sequence[Ed25519PrivateKey], *, version
             f"a collection that is answered on a page must have no spread, got {terms.spread} s: a browser sends only "
             "while its page is open, and most people close it."
         )
-    lifetime = _lifetime(terms, mechanism.epsilon)
+    memo = {} if terms.memo is None else _memo_of(terms, mechanism)
+    lifetime = _lifetime(terms, terms.memo or mechanism.epsilon)
     _refuse_names(terms, mechanism)
     fields = {
         "version": version,
@@ -195,8 +200,16 @@ def sign(plan: Plan, terms: Terms, keys: Sequence[Ed25519PrivateKey], *, version
         "lifetime": lifetime,
         "epochs": asdict(terms.epochs),
         "late": terms.epochs.seconds if terms.late is None else terms.late,
+        **memo,
     }
     return _sealed({**_plain_terms(terms), **fields}, keys)
+
+
+def _memo_of(terms: Terms, mechanism: BlockMechanism) -> dict[str, Any]:
+    """Return the field of a second coin."""
+    if terms.answers != PERMANENT:
+        raise ParameterError(f"memo is for permanent answers; {terms.answers} ones have a report of their own each.")
+    return {"memo": {"epsilon": terms.memo, "truth": str(Memo(mechanism, terms.memo).truth)}}
 
 
 def _sampler_of(mechanism: BlockMechanism) -> Sampler:
@@ -233,7 +246,7 @@ def _lifetime(terms: Terms, epsilon: float) -> float:
     if terms.lifetime is not None:
         if not epsilon <= terms.lifetime < inf:
             raise ParameterError(
-                f"lifetime must be a finite number and at least the plan's epsilon, {epsilon:g}, got "
+                f"lifetime must be a finite number and at least the epsilon of an answer, {epsilon:g}, got "
                 f"{terms.lifetime:g}; otherwise nobody could answer, or without end."
             )
         return terms.lifetime
@@ -270,6 +283,8 @@ def _refuse_names(terms: Terms, mechanism: BlockMechanism) -> None:
 def spelled_out(plan: Plan) -> dict[str, Any]:
     """Return a plan as JSON: the labels of a file in their place, a product as pairs, nothing that is not said."""
     content: dict[str, Any] = _without_none(msgspec.to_builtins(plan.document))
+    if not plan.document.domain.attribute:
+        del content["domain"]["attribute"]
     if plan.document.domain.product is not None:
         # Codes follow the order of the attributes, and the keys of a document have none.
         content["domain"]["product"] = [[name, labels] for name, labels in plan.document.domain.product.items()]
@@ -294,7 +309,8 @@ def terms_of(collection: Collection) -> Terms:
     """Return the terms of a collection, for a next version; ``people`` and ``page`` are not among them."""
     names = ("name", "title", "purpose", "contact", "answers", "epochs", "collectors", "lifetime", "late", "spread")
     more = ("least", "retention", "simulated", "linkable", "listed", "language", "question", "languages")
-    return Terms(**{name: getattr(collection, name) for name in (*names, *more)})
+    memo = None if collection.memo is None else collection.memo.epsilon
+    return Terms(**{name: getattr(collection, name) for name in (*names, *more)}, memo=memo)
 
 
 def renew(
@@ -366,4 +382,6 @@ def withdraw(envelope: bytes, keys: Sequence[Ed25519PrivateKey], *, trust: Seque
     fields = {**_plain_terms(terms_of(before)), "version": before.version + 1, "state": WITHDRAWN}
     fields |= {"plan": before.plan, "fingerprint": before.fingerprint, "sampler": before.sampler.document()}
     fields |= {"epsilon": before.epsilon, "lifetime": before.lifetime, "epochs": asdict(before.epochs)}
+    if before.memo is not None:
+        fields["memo"] = {"epsilon": before.memo.epsilon, "truth": str(before.memo.truth)}
     return _sealed({**fields, "late": before.late}, keys)

@@ -348,6 +348,52 @@ class BlockMechanism(Mechanism):
         return in_clear * value + (1.0 if self.clear_blocks else 1 - in_clear) * block
 
 
+def _short(option: object) -> str:
+    """Return the repr of an option, or the number of its groups, or of its numbers where these are many."""
+    if not isinstance(option, tuple) or (len(option) <= _MOST_NUMBERS and isinstance(option[0], int)):
+        return repr(option)
+    return f"<{len(option)} {'numbers' if isinstance(option[0], int) else 'groups'}>"
+
+
+def sensitive_size(domain: Domain) -> int:
+    """Return the size of a block law over this domain: v, or 1 where nothing is sensitive and no block is ever sent."""
+    return max(checked_domain(domain).sensitive_count, 1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LawMechanism(BlockMechanism):
+    """A mechanism of a given block law.
+
+    Attributes:
+        law: the block law, over the sensitive values.
+        clear_blocks: whether reports in clear carry a block of noise too.
+        epsilons: the promise to the values of each group of the law; empty if there is one promise to all.
+    """
+
+    name: ClassVar[str] = "law"
+    law: BlockLaw = field()
+    clear_blocks: bool = False
+    epsilons: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse an object that is no block law, and promises that do not fit its groups.
+
+        Raises:
+            ParameterError: if the law or the promises are such.
+        """
+        if not isinstance(self.law, BlockLaw):
+            raise ParameterError(f"law must be a block law, got {type(self.law).__name__}.")
+        object.__setattr__(self, "clear_blocks", checked_flag("clear_blocks", self.clear_blocks))
+        if not isinstance(self.epsilons, tuple):
+            raise ParameterError(f"epsilons must be a tuple, one for each group, got {type(self.epsilons).__name__}.")
+        super().__post_init__()
+
+    @property
+    def laws(self) -> tuple[type[BlockLaw], ...]:  # type: ignore[override]
+        """The class of its law."""
+        return (type(self.law),)
+
+
 _MOST_BITS = 1 << 20
 """Of a fraction that is worked with, where many rounds show a rare block."""
 
@@ -403,6 +449,16 @@ class Memo:
     def again(self) -> int:
         """S_2, the threshold of the coin of every round; 2^64 where the memo is always sent."""
         return second_threshold(self.mechanism.threshold, self.truth)
+
+    @property
+    def permanent(self) -> BlockMechanism:
+        """The mechanism of the memo: the same law, with S_1; all rounds together tell no more than its one report."""
+        mechanism, law = self.mechanism, self.mechanism.law
+        if self.infinity is None:
+            return mechanism
+        groups = tuple(logarithm(likelihood_ratio(self.truth, pi)) for pi in law.inclusions)
+        epsilons, largest = ((), self.infinity) if len(groups) == 1 else (groups, max(groups))
+        return LawMechanism(mechanism.domain, largest, law=law, clear_blocks=mechanism.clear_blocks, epsilons=epsilons)
 
     def _telling(self, rounds: int) -> list[RareBlock] | None:
         """Return the blocks of which one tells most in so many rounds; None if the numbers would be too large."""
@@ -464,48 +520,3 @@ class Memo:
             int(time): sent_again(sampling, memos.take(memo[row]), self.again, source)
             for time, row in zip(times, rows, strict=True)
         }
-
-
-def _short(option: object) -> str:
-    """Return the repr of an option, or the number of its groups, or of its numbers where these are many."""
-    if not isinstance(option, tuple) or (len(option) <= _MOST_NUMBERS and isinstance(option[0], int)):
-        return repr(option)
-    return f"<{len(option)} {'numbers' if isinstance(option[0], int) else 'groups'}>"
-
-
-def sensitive_size(domain: Domain) -> int:
-    """Return the size of a block law over this domain: v, or 1 where nothing is sensitive and no block is ever sent."""
-    return max(checked_domain(domain).sensitive_count, 1)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LawMechanism(BlockMechanism):
-    """A mechanism of a given block law.
-
-    Attributes:
-        law: the block law, over the sensitive values.
-        clear_blocks: whether reports in clear carry a block of noise too.
-        epsilons: the promise to the values of each group of the law; empty if there is one promise to all.
-    """
-
-    law: BlockLaw = field()
-    clear_blocks: bool = False
-    epsilons: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse an object that is no block law, and promises that do not fit its groups.
-
-        Raises:
-            ParameterError: if the law or the promises are such.
-        """
-        if not isinstance(self.law, BlockLaw):
-            raise ParameterError(f"law must be a block law, got {type(self.law).__name__}.")
-        object.__setattr__(self, "clear_blocks", checked_flag("clear_blocks", self.clear_blocks))
-        if not isinstance(self.epsilons, tuple):
-            raise ParameterError(f"epsilons must be a tuple, one for each group, got {type(self.epsilons).__name__}.")
-        super().__post_init__()
-
-    @property
-    def laws(self) -> tuple[type[BlockLaw], ...]:  # type: ignore[override]
-        """The class of its law."""
-        return (type(self.law),)

@@ -29,8 +29,10 @@ import numpy as np
 from discreet.arrays import BoolArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.labels import Grid, LabelSpace, Product
+from discreet.core.random import WORD_RANGE
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
+from discreet.mechanisms.law import Memo
 from discreet.mechanisms.personalized import Personalized
 from discreet.protocol.envelope import (
     FieldError,
@@ -64,6 +66,7 @@ _LARGEST = (1 << 53) - 1
 _MOST_EPOCHS = (1 << 32) - 1
 _NAME = re.compile(r"[a-z0-9-]{1,64}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{32}")
+_DECIMAL = re.compile(r"[1-9][0-9]{0,19}")
 _HOST = re.compile(r"[a-z0-9.-]+|[0-9a-f:.]+")
 USUAL_PORTS = {"https": 443, "http": 80}
 """Ports that an origin does not name."""
@@ -89,6 +92,19 @@ class Epochs:
     def end(self) -> int:
         """End of the last epoch, in seconds since 1970."""
         return self.start + self.seconds * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class MemoTerms:
+    """The terms of permanent answers with a second coin.
+
+    Attributes:
+        epsilon: of all reports on one answer together, in nats.
+        truth: S_1; a permanent answer tells the truth with probability S_1 / 2^64.
+    """
+
+    epsilon: float
+    truth: int
 
 
 def _refuse(name: str, wanted: str) -> FieldError:
@@ -161,6 +177,13 @@ def _epochs(name: str, entry: Any) -> Epochs:
     if epochs.end > _LARGEST:
         raise _refuse(name, "over before the year 285,000,000")
     return epochs
+
+
+def _memo(name: str, entry: Any) -> MemoTerms:
+    if type(entry) is not dict or set(entry) != set(MemoTerms.__slots__):
+        raise _refuse(name, "an object of epsilon and truth")
+    truth = _fitting(_DECIMAL)("memo.truth", entry["truth"])
+    return MemoTerms(_nats("memo.epsilon", entry["epsilon"]), int(truth))
 
 
 def _origins(name: str, entry: Any) -> tuple[str, ...]:
@@ -246,11 +269,12 @@ FIELDS = ("format", *CHECKS)
 """The fields of every document, in the order in which they are checked."""
 OPTIONAL: dict[str, Callable[[str, Any], Any]] = {
     "listed": _mark,
+    "memo": _memo,
     "language": _fitting(TAG),
     "question": _text,
     "languages": checked_languages,
 }
-"""Fields that a document may have beside them: a mark, the language of its texts, a question, and other languages."""
+"""Fields that a document may have beside them: a mark, terms of a second coin, and of languages and texts."""
 
 
 _KINDS = ("labels", "range", "product", "grid")
@@ -448,6 +472,7 @@ class Collection:
         language: of its texts.
         question: that is asked; empty where the title is.
         languages: texts in other languages, by language; see `texts`.
+        memo: of permanent answers with a second coin, whose epsilon is above that of one report; None without one.
     """
 
     id: bytes
@@ -476,6 +501,21 @@ class Collection:
     language: str = BASE
     question: str = ""
     languages: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    memo: MemoTerms | None = None
+
+    @property
+    def cost(self) -> float:
+        """The nats that a new answer costs a person: of its report, or of all reports on it where it is permanent."""
+        return self.epsilon if self.memo is None else self.memo.epsilon
+
+    @property
+    def truth(self) -> int:
+        """S of an answer, or S_1 where it is permanent and a second coin decides what is sent."""
+        return self.sampler.truth if self.memo is None else self.memo.truth
+
+    def answered(self, mechanism: BlockMechanism) -> BlockMechanism:
+        """Return the mechanism of all that is sent of one answer: that of the plan, or that of its memo."""
+        return mechanism if self.memo is None else Memo(mechanism, self.memo.epsilon).permanent
 
     def __repr__(self) -> str:
         return f"Collection({self.name!r}, version {self.version}, {self.state}, id={self.id.hex()[:12]})"
@@ -590,7 +630,10 @@ def read_document(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = F
     if wrong := set(content) - set(OPTIONAL) ^ {"format", *CHECKS}:
         raise FieldError(f"a collection must have {len(CHECKS) + 1} fields, and {len(wrong)} are missing or unknown.")
     checked = {name: check(name, content[name]) for name, check in (CHECKS | OPTIONAL).items() if name in content}
-    if checked["lifetime"] < checked["epsilon"]:
+    memo: MemoTerms | None = checked.get("memo")
+    if memo is not None and (checked["answers"] != PERMANENT or memo.epsilon <= checked["epsilon"]):
+        raise FieldError("memo is for permanent answers, and its epsilon must be above that of one report.")
+    if checked["lifetime"] < (checked["epsilon"] if memo is None else memo.epsilon):
         raise FieldError("lifetime must be at least epsilon: otherwise nobody could answer.")
     check_together(checked)
     if checked["state"] == OPEN and not is_known:
@@ -621,6 +664,11 @@ def promised(id_: bytes, fields: Mapping[str, Any], envelope: bytes) -> Collecti
         raise PromiseError(
             f"epsilon of the sampler's integers must be at most the {fields['epsilon']:g} stated, got {realised:.12g}."
         )
+    memo: MemoTerms | None = fields.get("memo")
+    if memo is not None and not (
+        sampler.truth < memo.truth < WORD_RANGE and sampler.realised_at(memo.truth) <= memo.epsilon * _MARGIN
+    ):
+        raise PromiseError("the integer of permanent answers must keep the epsilon of the memo, and it does not.")
     return Collection(**{**fields, "sampler": sampler}, id=id_, envelope=envelope)
 
 
@@ -636,6 +684,8 @@ def rebuild(collection: Collection) -> BlockMechanism:
         sampler = Sampler.of(mechanism)
     except SamplerError:
         sampler = None
-    if sampler != collection.sampler or mechanism.fingerprint != collection.fingerprint:
+    memo = collection.memo
+    other = memo is not None and memo.truth != Memo(mechanism, memo.epsilon).truth
+    if other or sampler != collection.sampler or mechanism.fingerprint != collection.fingerprint:
         raise RebuiltError("the plan must describe the mechanism of the sampler and the fingerprint, and it does not.")
     return mechanism

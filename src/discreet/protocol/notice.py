@@ -58,7 +58,7 @@ def _sent(collection: Collection, words: Wording) -> list[str]:
     sampler = collection.sampler
     sentences = [words.say("sent.report", size=words.counted("byte", sampler.codec.width))]
     if collection.sensitive_count < collection.domain.size:
-        sentences.append(words.say("sent.clear", share=sampler.truth / 2**64))
+        sentences.append(words.say("sent.clear", share=collection.truth / 2**64))
     days = words.counted("day", collection.retention)
     sentences.append(words.say("sent.goes", collectors=", ".join(collection.collectors), days=days))
     if collection.spread:
@@ -80,8 +80,9 @@ def _protected(collection: Collection, words: Wording) -> list[str]:
         sentences.append(words.say("protected.more" if more else "protected.names", names=names, count=more))
     if collection.bots is not None:
         sentences.append(words.say("protected.secret"))
-    share, rare = sureness(collection.epsilon), 1 / (1 + 99 * float(np.exp(-collection.epsilon)))
-    return [*sentences, words.say("protected.sure", share=share, rare=rare, epsilon=collection.epsilon)]
+    # Of a permanent answer, by all the reports on it.
+    share, rare = sureness(collection.cost), 1 / (1 + 99 * float(np.exp(-collection.cost)))
+    return [*sentences, words.say("protected.sure", share=share, rare=rare, epsilon=collection.cost)]
 
 
 def _names(collection: Collection, texts: SurveyTexts) -> list[str]:
@@ -104,7 +105,7 @@ def _not_protected(collection: Collection, words: Wording) -> list[str]:
         sentences.append(words.say(key, values=words.counted("other value", rest), size=size))
     sentences += [words.say("not.seen"), words.say("not.back")]
     if collection.answers == PERMANENT:
-        sentences.append(words.say("not.changes"))
+        sentences.append(words.say("not.changes" if collection.memo is None else "not.memo"))
     if collection.linkable:
         sentences.append(words.say("not.linkable"))
     return sentences
@@ -115,7 +116,11 @@ def _often(collection: Collection, words: Wording) -> list[str]:
     when = {"start": words.date(epochs.start), "end": words.date(epochs.end)}
     cost = words.say("often.cost", lifetime=lifetime, share=sureness(lifetime))
     if collection.answers == ONCE:
-        again = [words.say("often.again"), cost] if lifetime > collection.epsilon else []
+        again = [words.say("often.again"), cost] if lifetime > collection.cost else []
         return [words.say("often.once", **when), *again]
     often = words.say("often.epochs", length=words.length(epochs.seconds), **when)
-    return [often, words.say("often.fresh" if collection.answers == FRESH else "often.permanent"), cost]
+    how = [words.say("often.fresh" if collection.answers == FRESH else "often.permanent")]
+    if collection.memo is not None:
+        alone = words.say("often.memo", share=sureness(collection.epsilon), epsilon=collection.epsilon)
+        how = [alone, *how]
+    return [often, *how, cost]

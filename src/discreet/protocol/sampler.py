@@ -8,7 +8,7 @@ whoever holds a sampler can check it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import is_whole, shown
-from discreet.core.random import WORD_RANGE, RandomSource, likelihood_ratio, logarithm
+from discreet.core.random import WORD_RANGE, RandomSource, likelihood_ratio, logarithm, toss
 from discreet.core.reports import CLEAR, Column, smallest_unsigned
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism, Mechanism, law_of, spelled_out
@@ -162,7 +162,11 @@ class Sampler:
     @cached_property
     def realised(self) -> float:
         """Epsilon, the largest of any value's, in nats: from the integers alone, rounded up."""
-        return max(logarithm(likelihood_ratio(self.truth, pi)) for pi in self.block_law.inclusions)
+        return self.realised_at(self.truth)
+
+    def realised_at(self, truth: int) -> float:
+        """Return epsilon where the truth is told with probability ``truth / 2^64``, as of permanent answers."""
+        return max(logarithm(likelihood_ratio(truth, pi)) for pi in self.block_law.inclusions)
 
     @cached_property
     def codec(self) -> RecordCodec:
@@ -171,7 +175,7 @@ class Sampler:
         columns = (in_clear, *self.block_law.columns) if self.sensitive_count < self.size else self.block_law.columns
         return RecordCodec(columns, self.clear_blocks)
 
-    def record(self, code: int, random: RandomSource) -> bytes:
+    def record(self, code: int, random: RandomSource, truth: int | None = None) -> bytes:
         """Draw the report on one value.
 
         Words are taken in the order in which `BlockMechanism.obfuscate_codes` takes them for one value.
@@ -180,6 +184,7 @@ class Sampler:
             code: of the value, 0..size - 1.
             random: the words, as they come: a source of another author's must have passed
                 `discreet.core.random.checked_source`.
+            truth: the truth is told with probability ``truth / 2^64``; None for the sampler's own.
 
         Returns:
             W bytes.
@@ -189,8 +194,23 @@ class Sampler:
         """
         if not is_whole(code) or not 0 <= int(code) < self.size:
             raise SamplerError(f"a code must be an integer in 0..{self.size - 1}.")
-        reports = obfuscated(self._sampling, np.array([int(code)]), random)
+        sampling = self._sampling if truth is None else replace(self._sampling, threshold=truth)
+        reports = obfuscated(sampling, np.array([int(code)]), random)
         return self.codec.encode(reports).tobytes()
+
+    def again(self, memo: bytes, threshold: int, random: RandomSource) -> bytes:
+        """Draw the report of a round: the memo with probability ``threshold / 2^64``, and otherwise fresh noise.
+
+        Args:
+            memo: W bytes.
+            threshold: S_2, 1..2^64 - 1.
+            random: the words: of the coin, then of the noise, which is drawn whatever the coin says.
+        """
+        coin = toss(1, threshold, random)
+        # A device that never tells the truth makes noise, of any value.
+        noise = np.frombuffer(self.record(0, random, truth=0), np.uint8)
+        # Without a branch, whose time would tell the coin.
+        return np.where(coin, np.frombuffer(memo, np.uint8), noise).tobytes()
 
     @cached_property
     def _sampling(self) -> Sampling:

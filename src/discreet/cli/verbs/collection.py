@@ -82,6 +82,12 @@ class _Said(OptionGroup):
     collectors: tuple[str, ...] = option(
         "--collector", multiple=True, help="Origin that devices send to; may be repeated."
     )
+    memo: float | None = option(
+        "--memo",
+        type=float,
+        metavar="EPSILON",
+        help="For permanent answers: epsilon of all reports on one; the plan's is that of one report alone. [none]",
+    )
     people: int | None = option("--people", type=Count(1), help="For permanent answers: devices expected.")
     linkable: bool = option(
         "--linkable", is_flag=True, help="Permanent reports may be as good as names; people are told so."
