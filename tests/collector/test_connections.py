@@ -1,6 +1,7 @@
 """Connections: whoever is slow is ended, whoever sends ahead is refused, and little is held of anybody."""
 
 import asyncio
+import signal
 import socket
 import threading
 import time
@@ -15,6 +16,7 @@ from loads import HEAD
 
 from discreet.collector.keeper import Rates, Tokens, TooManyTriesError
 from discreet.collector.settings import ServiceLimits
+from discreet.collector.working import JobError, Workers
 
 BIG = 1 << 23
 
@@ -224,3 +226,19 @@ def test_tokens_that_are_none_are_counted_by_network() -> None:
     with pytest.raises(TooManyTriesError):
         tokens.holder("dsc_x", "2001:db8::ffff")
     assert tokens.holder("dsc_x", "2001:db8:0:1::1") is None
+
+
+def test_a_signal_ends_pictures_and_estimates_before_requests_are_waited_for(tmp_path: Path) -> None:
+    def drawn(workers: Workers) -> None:
+        with pytest.raises(JobError, match="the job broke down"):
+            workers.run(time.sleep, 600)
+
+    with serving(tmp_path) as served:
+        thread = threading.Thread(target=drawn, args=(served.app.workers,))
+        thread.start()
+        wait_until(lambda: served.app.workers._running)
+        served.server.handle_exit(signal.SIGTERM, None)
+        thread.join(60)
+        assert not thread.is_alive()
+        with pytest.raises(JobError, match="shutting down"):
+            served.app.workers.run(time.sleep, 0)

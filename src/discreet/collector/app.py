@@ -517,14 +517,18 @@ class Application:
             log("collection_refused", level="error", reason=why)
         log("started", listen=self.settings.listen, collections=len(self.catalogue.by_id))
 
+    def end_jobs(self) -> None:
+        """End what is sealed, estimated and drawn, and begin nothing more of it; reports are taken until the close."""
+        self.housekeeper.end()
+        self.workers.stop()
+
     def close(self) -> None:
         """Take nothing more, write what waits, and let go of the folder; nothing the second time."""
         if self._closed:
             return
         self._closed = True
         self.control.stop()
-        self.housekeeper.end()
-        self.workers.stop()
+        self.end_jobs()
         for thread in (self.intake.writer, self.housekeeper):
             if thread.is_alive():
                 thread.stop()

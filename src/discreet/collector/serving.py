@@ -16,6 +16,7 @@ import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -324,6 +325,19 @@ def _check_tls(settings: Settings) -> None:
         ) from None
 
 
+class _Server(uvicorn.Server):
+    """A server that waits for no picture and no estimate when it is to end."""
+
+    def __init__(self, config: uvicorn.Config, app: Application) -> None:
+        super().__init__(config)
+        self._app = app
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end."""
+        self._app.end_jobs()
+        super().handle_exit(sig, frame)
+
+
 def server(app: Application, **options: Any) -> uvicorn.Server:
     """Return the server of an application, with its deadlines and limits."""
     settings = app.settings
@@ -345,7 +359,7 @@ def server(app: Application, **options: Any) -> uvicorn.Server:
         "timeout_keep_alive": _IDLE_SECONDS,
         "timeout_graceful_shutdown": _GRACE_SECONDS,
     }
-    return uvicorn.Server(uvicorn.Config(guarded, **{**config, **tls, **options}))
+    return _Server(uvicorn.Config(guarded, **{**config, **tls, **options}), app)
 
 
 @contextmanager

@@ -24,7 +24,8 @@ class Workers:
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[bytes]] = set()
-        self._lock = threading.Lock()
+        # A signal may come while this thread stops them already.
+        self._lock = threading.RLock()
         self._stopped = False
 
     def run(self, job: Callable[..., Any], *args: Any, seconds: float | None = None) -> Any:
