@@ -5,7 +5,7 @@ const LARGEST_RECORD = (1 << 20) - 60;
 const MOST_MARKS = 1 << 22;
 
 import { refuse } from "./errors.js";
-import { recordWidth } from "./sampler.js";
+import { recordWidth, windowPlaces } from "./sampler.js";
 
 function must(condition) {
   if (!condition) refuse("promise");
@@ -128,6 +128,21 @@ const LAWS = {
       must(law.size <= 2 ** 20); // There must be at most 2^20 values.
       must(isNextPrime(law.prime, Math.max(law.size, 7), 4, 3)); // The prime must be the next one of the form 4 m + 3.
       return [[BigInt(law.prime - 1), BigInt(2 * law.prime)]];
+    },
+  ],
+  windows: [
+    ["size", "starts", "width"],
+    (law) => {
+      const { starts, width } = law;
+      must(isWhole(width, 1, Math.max(law.size - 1, 1))); // A window must be narrower than all values.
+      must(Array.isArray(starts) && isWhole(starts.length, 1, 4096) && starts[0] === 0); // Starts must be such a list.
+      let last = -1;
+      for (const start of starts) {
+        must(isWhole(start, last + 1, law.size - 1)); // Starts must ascend, within the values.
+        last = start;
+      }
+      must(windowPlaces(law) <= 2 ** 24); // There must be at most 2^24 places.
+      return [[BigInt(width), BigInt(windowPlaces(law))]];
     },
   ],
   translates: [

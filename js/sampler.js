@@ -103,6 +103,9 @@ async function pooled(law, cohort, rank) {
 
 const modulo = (number, prime) => ((number % prime) + prime) % prime;
 
+/** The number of places of a window; none reaches from one range into the next. */
+export const windowPlaces = ({ size, width, starts }) => size + (width - 1) * starts.length;
+
 // Of each law: the form of a block, as [bytes, how many] of its numbers; and the numbers, drawn (-1: no member).
 const LAWS = {
   singletons: {
@@ -202,6 +205,15 @@ const LAWS = {
       const noise = random.below(law.prime);
       const root = 1 + random.below(law.prime - 1);
       return [member < 0 ? noise : modulo(member - root * root, law.prime)];
+    },
+  },
+  windows: {
+    form: (law) => [[bytesFor(windowPlaces(law)), 1]],
+    draw(law, member, random) {
+      const noise = random.below(windowPlaces(law));
+      const beside = random.below(law.width);
+      const range = law.starts.filter((start) => start <= member).length - 1;
+      return [member < 0 ? noise : modulo(member + (law.width - 1) * range - beside, windowPlaces(law))];
     },
   },
   translates: {

@@ -30,6 +30,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     TranslateResponse,
     UnaryEncoding,
+    Windows,
 )
 from discreet.mechanisms.block_law import BlockCounts
 from discreet.mechanisms.subsets import MixedSubsets
@@ -66,6 +67,11 @@ def plane(domain: Domain, epsilon: float) -> BlockMechanism:
     return TranslateResponse(domain, epsilon, modulus=points, base=PLANES[points])
 
 
+def wide(domain: Domain, epsilon: float) -> BlockMechanism:
+    """Return windows of three values, or as wide as they can be: wider than most ranges."""
+    return Windows(domain, epsilon, width=min(3, max(domain.sensitive_count - 1, 1)))
+
+
 BUILDERS: dict[str, Callable[..., BlockMechanism]] = {
     "rr": RandomizedResponse,
     "unary": UnaryEncoding,
@@ -81,12 +87,16 @@ BUILDERS: dict[str, Callable[..., BlockMechanism]] = {
     "hadamard": HadamardResponse,
     "paley": PaleyResponse,
     "translates": plane,
+    "windows": Windows,
+    "windows-w3": wide,
     "design": BlockDesign,
     "design-mass": partial(BlockDesign, sensitive_mass=0.2),
     "rr-per-value": per_value(PerValueResponse),
     "unary-per-value": per_value(PerValueEncoding),
 }
 PER_VALUE = {"rr-per-value", "unary-per-value"}
+WINDOWS = {"windows", "windows-w3"}
+"""Under these two values share blocks by how far they are apart, so that nothing follows from one rho."""
 POOLS = {"hashing-pool", "hashing-pool-g5"}
 """Of these rho is a mean over what was drawn once for all reports."""
 
@@ -164,9 +174,16 @@ def over(found: list[Case]) -> Callable[[Callable[..., None]], Any]:
     return decorate
 
 
+def with_rho(found: list[Case]) -> list[Case]:
+    """Return the cases in which one rho says how often two values share a block."""
+    return [case for case in found if case.builder not in WINDOWS]
+
+
 small = over(cases(SMALL))
 small_exact = over([case for case in cases(SMALL) if case.builder not in POOLS])
+small_with_rho = over(with_rho(cases(SMALL)))
 every = over(cases(SIZES))
+every_with_rho = over(with_rho(cases(SIZES)))
 one_epsilon = over(cases(SIZES, (1.0,)))
 
 

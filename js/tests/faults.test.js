@@ -66,6 +66,11 @@ const FAULTS = [
   ["translates", "law.base[random.below(law.base.length)]", "law.base[0]"],
   ["translates", "member - element", "element - member"],
   ["translates", "const noise = random.below(law.modulus);", "const noise = random.below(law.size);"],
+  ["windows", "const noise = random.below(windowPlaces(law));", "const noise = random.below(law.size);"],
+  ["windows", "random.below(law.width)", "0"],
+  ["windows", "(start) => start <= member", "(start) => start < member"],
+  ["windows", "(law.width - 1) * range - beside", "(law.width - 1) * range + beside"],
+  ["windows", "size + (width - 1) * starts.length", "size + width * starts.length"],
   ["paley", "((number % prime) + prime) % prime", "number % prime"],
 ];
 

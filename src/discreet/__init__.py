@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         SubsetSelection,
         TranslateResponse,
         UnaryEncoding,
+        Windows,
     )
     from discreet.mechanisms.law import Memo
     from discreet.mechanisms.personalized import Personalized, SecretTags
@@ -72,6 +73,7 @@ _HOMES = {
     "Tally": "discreet.core.tally",
     "TranslateResponse": "discreet.mechanisms",
     "UnaryEncoding": "discreet.mechanisms",
+    "Windows": "discreet.mechanisms",
     "best": "discreet.planning.best",
     "CentralTarget": "discreet.planning.central",
     "compare": "discreet.estimators.differences",
@@ -116,6 +118,7 @@ __all__ = [
     "Tally",
     "TranslateResponse",
     "UnaryEncoding",
+    "Windows",
     "best",
     "compare",
     "estimate",

@@ -13,17 +13,19 @@ from laws import (
     aim,
     distributions,
     every,
+    every_with_rho,
     kinds_of,
     of_each,
     small,
     small_exact,
+    small_with_rho,
     spelled,
 )
 
 MANY = 1 << 60
 
 
-@every
+@every_with_rho
 def test_linear_estimate_is_unbiased_by_the_law(case: Case) -> None:
     """Expected counts from S, pi and rho alone, for alphabets too large to spell out."""
     mechanism, domain = case.mechanism, case.domain
@@ -50,7 +52,7 @@ def _counts(shares: list[Fraction]) -> Any:
     return np.array([round(share * MANY) for share in shares], dtype=np.int64)
 
 
-@small
+@small_with_rho
 def test_second_moments_equal_enumeration(case: Case) -> None:
     phi, matrix = spelled(case).worths, spelled(case).matrix
     for name, weights in distributions(case.domain.size, case.domain.sensitive).items():
@@ -61,7 +63,7 @@ def test_second_moments_equal_enumeration(case: Case) -> None:
         np.testing.assert_allclose(second, expected, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
-@small
+@small_with_rho
 def test_variance_of_several_reports_equals_enumeration_of_pairs(case: Case) -> None:
     """Two reports, every pair of outputs: errors fall exactly as 1/n."""
     phi, matrix = spelled(case).worths, spelled(case).matrix
@@ -91,7 +93,7 @@ def test_worst_case_equals_numerical_maximum(case: Case) -> None:
     assert case.mechanism.decoder.worst_case_mse(9) == pytest.approx((loss @ p - p @ p) / 9, rel=1e-9)
 
 
-@every
+@every_with_rho
 def test_worst_case_is_reached_and_never_passed(case: Case) -> None:
     mechanism, domain = case.mechanism, case.domain
     worst = mechanism.decoder.worst_case_mse(100)

@@ -15,12 +15,12 @@ from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import METHODS, estimate
 from discreet.estimators.linear import LinearStart, thresholded
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
-from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, over, sampled, spelled
+from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, over, sampled, spelled, with_rho
 from refusals import refused
 
 MANY = 1 << 60
 TALLIES = ("linear", "threshold", "norm-sub", "projected")
-several = over(cases({name: SMALL[name] for name in ("3of7", "5of5")}, (1.0, 3.0)))
+several = over(with_rho(cases({name: SMALL[name] for name in ("3of7", "5of5")}, (1.0, 3.0))))
 
 
 @over(cases(SMALL, (0.1, 3.0)))

@@ -28,7 +28,19 @@ from discreet.planning.losses import (
     worst_variance,
 )
 from discreet.theory.optimum import optimal_design
-from laws import PER_VALUE, POOLS, SIZES, Case, cases, distributions, every, over, sizes_told_apart, spelled
+from laws import (
+    PER_VALUE,
+    POOLS,
+    SIZES,
+    Case,
+    cases,
+    distributions,
+    every_with_rho,
+    over,
+    sizes_told_apart,
+    spelled,
+    with_rho,
+)
 from packing import each
 from refusals import refused
 
@@ -107,7 +119,7 @@ def two_worths(case: Case) -> bool:
     return together or case.builder in {"rr", "rr-per-value", "unary-clear-bits"}
 
 
-SMALL = cases({"1of2": (2, [1]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (0.1, 1.0, 3.0))
+SMALL = with_rho(cases({"1of2": (2, [1]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (0.1, 1.0, 3.0)))
 
 
 @over([case for case in SMALL if two_worths(case)])
@@ -236,7 +248,7 @@ def climbed(mechanism: BlockMechanism, p: Any) -> Any:
 # To climb, where values have promises of their own, takes time with the square of their number.
 CLIMBED = [
     case
-    for case in cases(SIZES)
+    for case in with_rho(cases(SIZES))
     if case.builder not in PER_VALUE or "40" not in case.sizes or (case.epsilon == 1 and case.sizes != "40of40")
 ]
 
@@ -321,7 +333,7 @@ def test_printed_table_without_privacy(w: int) -> None:
 # How many reports
 
 
-@every
+@every_with_rho
 def test_worst_variance_is_reached_and_never_passed(case: Case) -> None:
     for n in (1, 2, 100, 10**6) if case.builder in POOLS else (1,):
         check_worst_variance(case, n)
@@ -350,7 +362,7 @@ def test_worst_variance_of_the_only_value_in_clear_beside_a_sensitive_one() -> N
     assert worst_variance(mechanism) == pytest.approx(clear, rel=1e-5)
 
 
-@every
+@every_with_rho
 def test_least_number_of_reports_is_enough_and_one_less_is_not(case: Case) -> None:
     mechanism = case.mechanism
     given = np.random.default_rng(9).dirichlet(np.ones(case.domain.size))
@@ -403,7 +415,7 @@ def test_least_number_of_reports_is_exact_where_it_is_whole() -> None:
     assert reports_for_mse(coin, 0.49) == 2
 
 
-@every
+@every_with_rho
 def test_excess_is_never_below_one(case: Case) -> None:
     mechanism, domain = case.mechanism, case.domain
     best = optimal_design(domain.sensitive_count, domain.size, mechanism.epsilon)

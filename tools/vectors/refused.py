@@ -13,8 +13,20 @@ _HASHING = {"law": "hashing", "size": 4, "buckets": 2, "prime": 5}
 _MIXED = {"law": "mixed subsets", "size": 4, "count": 2, "larger": "5"}
 
 _TRANSLATES = {"law": "translates", "size": 4, "modulus": 7, "base": [1, 2, 4]}
+_PALEY = {"law": "paley", "size": 4, "prime": 7}
+_WINDOWS = {"law": "windows", "size": 4, "width": 2, "starts": [0, 3]}
 
-GOOD = (_BITS, _POOL, _UNEVEN, _UNEVEN_BITS, _HASHING, _MIXED, {"law": "paley", "size": 4, "prime": 7}, _TRANSLATES)
+GOOD = (
+    _BITS,
+    _POOL,
+    _UNEVEN,
+    _UNEVEN_BITS,
+    _HASHING,
+    _MIXED,
+    {"law": "paley", "size": 4, "prime": 7},
+    _TRANSLATES,
+    _WINDOWS,
+)
 """Laws that are good in the place of the good sampler's."""
 
 _RANGES: list[Any] = [
@@ -89,6 +101,17 @@ _LAWS: list[Any] = [
     {**_TRANSLATES, "base": list(range(4097)), "modulus": 5000},
     {**_TRANSLATES, "modulus": 3, "base": [1, 2]},
     {**_TRANSLATES, "modulus": (1 << 24) + 1},
+    {**_WINDOWS, "width": 0},
+    {**_WINDOWS, "width": 4},
+    {**_WINDOWS, "width": "2"},
+    {**_WINDOWS, "starts": []},
+    {**_WINDOWS, "starts": [1, 3]},
+    {**_WINDOWS, "starts": [0, 4]},
+    {**_WINDOWS, "starts": [0, 2, 2]},
+    {**_WINDOWS, "starts": [0, "3"]},
+    {**_WINDOWS, "starts": [0, True]},
+    {**_WINDOWS, "starts": "03"},
+    {**_WINDOWS, "starts": [0, 3], "more": 1},
     {**_UNEVEN, "levels": [0, 0, 0, 0]},
     {**_UNEVEN, "levels": [0, 1, 0, 2]},
     {**_UNEVEN, "levels": [0, 1, 0]},
@@ -111,7 +134,7 @@ def files() -> dict[str, list[dict[str, Any]]]:
     parts = {"size": [0, -1, "20", None, True, 9, 1 << 31], "clear_blocks": [0, None, "false"]}
     for part, bad in {**parts, "sensitive": _RANGES, "truth": _TRUTHS, "law": _LAWS}.items():
         lines += [{"sampler": {**_GOOD, part: one}, "why": part} for one in bad]
-    for law in (_UNEVEN, _POOL, _HASHING, _MIXED, _TRANSLATES, {**_TRANSLATES, "modulus": 4, "base": [0, 1]}):
+    for law in (_UNEVEN, _POOL, _HASHING, _MIXED, _TRANSLATES, _WINDOWS, {**_TRANSLATES, "modulus": 4, "base": [0, 1]}):
         lines.append({"sampler": {**_GOOD, "law": law, "clear_blocks": True}, "why": "clear_blocks"})
     lines += [{"sampler": one, "why": "sampler"} for one in (None, [], {}, {**_GOOD, "epsilon": 1})]
     size = 8 * (1 << 20)
@@ -120,6 +143,11 @@ def files() -> dict[str, list[dict[str, Any]]]:
     many = (1 << 20) + 1
     paley = {"law": "paley", "size": many, "prime": next_prime(many, step=4, rest=3)}
     lines.append({"sampler": {**_GOOD, "size": many, "sensitive": [[0, many]], "law": paley}, "why": "law"})
+    windows = {"size": 1 << 23, "sensitive": [[0, 1 << 23]]}
+    for width, why in (((1 << 23) - 1, None), ((1 << 22) + 1, "law")):
+        starts = [0] if why is None else [0, 1, 2]
+        law = {"law": "windows", "size": 1 << 23, "width": width, "starts": starts}
+        lines.append({"sampler": {**_GOOD, **windows, "law": law}, "why": why})
     for subsets in (_MIXED, {"law": "subsets", "count": 2}):
         for marks, why in ((1 << 22, None), ((1 << 22) + 1, "law")):
             whole = {"size": marks, "sensitive": [[0, marks]], "law": {**subsets, "size": marks}}

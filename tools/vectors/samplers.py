@@ -22,6 +22,7 @@ from discreet.mechanisms.per_value import WeightedBits, WeightedSingletons
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import MixedSubsets, Subsets
 from discreet.mechanisms.translates import PaleyTranslates, SetTranslates
+from discreet.mechanisms.windows import WindowBlocks
 from discreet.protocol.sampler import Sampler
 
 # Where bytes, words and types end.
@@ -61,6 +62,11 @@ def _translates(v: int) -> BlockLaw:
     return SetTranslates(v, modulus, tuple(base))
 
 
+def _windows(v: int) -> BlockLaw:
+    starts = {0, *range(3, v, max(v // 3, 2))} if v % 2 else {0}
+    return WindowBlocks(v, min(1 + v % 60, max(v - 1, 1)), tuple(sorted(starts)))
+
+
 LAWS: dict[str, tuple[Callable[[int], BlockLaw], tuple[int, ...]]] = {
     "singletons": (Singletons, (*SMALL, *LARGE)),
     "uneven singletons": (_uneven, (*SMALL, 300)),
@@ -76,6 +82,7 @@ LAWS: dict[str, tuple[Callable[[int], BlockLaw], tuple[int, ...]]] = {
     "hadamard": (HadamardColumns, (*SMALL, 127, 128, 65_535, *LARGE)),
     "paley": (PaleyTranslates, (*SMALL, 251, 65_519, *LARGE)),
     "translates": (_translates, (*SMALL, *LARGE)),
+    "windows": (_windows, (*SMALL, *LARGE)),
 }
 """Of every kind of block law: a law by v, and the v that have vectors. A new law joins here."""
 

@@ -21,9 +21,9 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
 from discreet.core import columns
-from discreet.core.checks import checked_flag, real_number
+from discreet.core.checks import checked_flag, is_real, real_number
 from discreet.core.columns import MISSING, OUTSIDE
-from discreet.core.labels import Grid, IntegerRange, Integers, LabelSpace, Product, flat, names
+from discreet.core.labels import Grid, IntegerRange, Integers, LabelSpace, Numbers, Product, flat, names
 from discreet.errors import DataError, DiscreetError, ParameterError
 
 SIGN = "⊥"
@@ -139,6 +139,8 @@ def value_mask(space: LabelSpace, values: Any, name: str = "sensitive") -> BoolA
         raise ParameterError(f"{name} must be a list of labels, not a single text; put it in a list.")
     if _is_mask(values):
         return _by_mask(space, values, name)
+    if isinstance(space, Numbers) and _are_pairs(values):
+        return space.ranges(values, name)
     return _by_labels(space, values, name)
 
 
@@ -151,6 +153,13 @@ def _is_mask(sensitive: Any) -> bool:
     if kind == "object" and isinstance(getattr(sensitive, "shape", None), tuple):
         return any(isinstance(item, bool | np.bool_) for item in sensitive)
     return kind in ("bool", "boolean")
+
+
+def _are_pairs(values: Any) -> bool:
+    """Return true for ranges of numbers; single numbers stand for their bins."""
+    if isinstance(values, list | tuple):
+        return bool(values) and not any(map(is_real, values))
+    return getattr(values, "ndim", 1) == 2
 
 
 def _by_mask(space: LabelSpace, marks: Any, name: str) -> BoolArray:
@@ -375,6 +384,37 @@ class Domain:
         domain = self._of(self.space, self._mask, True)
         object.__setattr__(domain, "attribute", attribute)
         return domain
+
+    @classmethod
+    def number(
+        cls,
+        low: float,
+        high: float,
+        *,
+        bins: int = 256,
+        scale: str = "linear",
+        clip: bool = False,
+        sensitive: Any = None,
+        allow_unprotected: bool = False,
+    ) -> Self:
+        """Make a domain of the numbers from low to high, in bins.
+
+        Args:
+            low: the least number.
+            high: the largest one.
+            bins: how many bins, 2 to 4,096.
+            scale: ``"linear"``, or ``"log1p"`` for bins in which ln(1 + x) grows by as much.
+            clip: whether numbers outside are taken for the nearest one inside; otherwise they are refused.
+            sensitive: ranges ``[low, high]`` of numbers, rounded outward to whole bins; or as for `Domain`, single
+                numbers standing for their bins.
+            allow_unprotected: as for `Domain`.
+
+        Example:
+            >>> domain = Domain.number(0, 100, bins=20, sensitive=[[0, 10], [90, 100]])
+            >>> domain, domain.encode([0, 4.99, 5.0, 100.0]).tolist(), domain.names()[:2]
+            (Domain(20 values, 4 sensitive), [0, 0, 1, 19], ['0 to 5', '5 to 10'])
+        """
+        return cls._of(Numbers(low, high, bins, scale, clip), sensitive, allow_unprotected)
 
     def __repr__(self) -> str:
         return f"Domain({self.size} values, {self.sensitive_count} sensitive)"

@@ -10,6 +10,8 @@ Columns by name, from whatever holds a table: a frame, a mapping of columns, or 
 Products of label spaces: every combination of the labels of several attributes, never spelled out.
 
 Grids: the rectangular regions of a map as a label space, never spelled out.
+
+Numbers: a range of them in bins, of one width or of one width of their logarithm.
 """
 
 import hashlib
@@ -18,14 +20,15 @@ from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from math import prod
+from math import ceil, log10, prod
+from sys import float_info
 from typing import Any, Protocol
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core import columns
-from discreet.core.checks import checked_whole
+from discreet.core.checks import checked_choice, checked_finite, checked_flag, checked_whole
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.errors import DataError, ParameterError
 
@@ -183,6 +186,8 @@ class Texts:
 
 def names(space: LabelSpace, codes: IntArray) -> list[str]:
     """Return one readable name per code."""
+    if isinstance(space, Numbers):
+        return space.names(codes)
     spelled = [column.tolist() for column in space.table(codes).values()]
     # Without the last digits of a centre of a cell, which are rounding.
     return [
@@ -405,3 +410,123 @@ def _cell(coordinate: FloatArray, border: tuple[float, float], count: int) -> In
     # Clipped first: what is far outside must not overflow.
     scaled = (np.clip(np.where(inside, coordinate, low), low, high) - low) / (high - low) * count
     return np.where(inside, np.minimum(scaled.astype(np.int64), count - 1), OUTSIDE)
+
+
+SCALES = ("linear", "log1p")
+MOST_BINS = 4096
+# Of a bin: a number so near to a border is that border.
+_ON_BORDER = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The numbers from low to high, in bins; a border belongs to the bin above it, and high to the last bin.
+
+    Attributes:
+        low: the least number.
+        high: the largest one.
+        bins: how many bins; at most 4,096.
+        scale: ``"linear"`` for bins of one width, ``"log1p"`` for bins in which ln(1 + x) grows by as much.
+        clip: whether numbers outside belong to the first and the last bin; otherwise they have no label.
+    """
+
+    low: float
+    high: float
+    bins: int = 256
+    scale: str = "linear"
+    clip: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a range without extent, and bins that are none.
+
+        Raises:
+            ParameterError: if they are such.
+        """
+        for name in ("low", "high"):
+            # No -0.0: one range, one description.
+            object.__setattr__(self, name, checked_finite(name, getattr(self, name), -float_info.max) + 0.0)
+        if not self.low < self.high:
+            raise ParameterError(f"low must be below high, got low={self.low!r} and high={self.high!r}.")
+        object.__setattr__(self, "bins", checked_whole("bins", self.bins, 2, MOST_BINS))
+        checked_choice("scale", self.scale, SCALES)
+        object.__setattr__(self, "clip", checked_flag("clip", self.clip))
+        if self.scale == "log1p" and self.low <= -1:
+            raise ParameterError(f"scale log1p needs numbers above -1, got low={self.low!r}.")
+        if not (np.diff(self.borders) > 0).all():
+            raise ParameterError(f"bins must be wide enough for a number in each, got {self.bins} bins.")
+
+    @property
+    def size(self) -> int:
+        """Number of bins."""
+        return self.bins
+
+    @cached_property
+    def borders(self) -> FloatArray:
+        """``(bins + 1,)`` borders, ascending."""
+        if self.scale == "linear":
+            return np.linspace(self.low, self.high, self.bins + 1)
+        borders: FloatArray = np.expm1(np.linspace(np.log1p(self.low), np.log1p(self.high), self.bins + 1))
+        borders[0], borders[-1] = self.low, self.high
+        return borders
+
+    @property
+    def centres(self) -> FloatArray:
+        """``(bins,)`` middles of the bins."""
+        centres: FloatArray = (self.borders[:-1] + self.borders[1:]) / 2
+        return centres
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes of a column of numbers."""
+        numbers = columns.numbers(values)
+        codes = np.searchsorted(self.borders[1:-1], numbers, side="right").astype(np.int64)
+        if not self.clip:
+            codes[self.outside(numbers)] = OUTSIDE
+        codes[np.isnan(numbers)] = MISSING
+        return codes
+
+    def outside(self, numbers: FloatArray) -> BoolArray:
+        """Return ``(n,)`` booleans: which numbers are below low or above high."""
+        return (numbers < self.low) | (numbers > self.high)
+
+    def ranges(self, ranges: Any, name: str = "sensitive") -> BoolArray:
+        """Return the ``(bins,)`` mask of the bins that ranges of numbers reach into: whole bins, rounded outward.
+
+        Args:
+            ranges: pairs of numbers, each range at least as wide as a bin, no two of them overlapping.
+            name: of the argument, in refusals.
+
+        Raises:
+            ParameterError: if they are none, or one does not lie between low and high.
+        """
+        pairs = columns.reals(ranges, f"{name}, ranges [low, high],")
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or not (pairs[:, 0] < pairs[:, 1]).all():
+            raise ParameterError(f"{name} must be ranges [low, high], low < high, got another list.")
+        if pairs.min() < self.low or pairs.max() > self.high:
+            raise ParameterError(f"{name} must lie between {self.low:g} and {self.high:g}, and some of it does not.")
+        ordered = pairs[np.argsort(pairs[:, 0])]
+        if (ordered[1:, 0] < ordered[:-1, 1]).any():
+            raise ParameterError(f"{name} must be ranges that do not overlap, and some do.")
+        places = np.interp(pairs, self.borders, np.arange(self.bins + 1.0))
+        if (np.diff(places) < 1 - 2 * _ON_BORDER * self.bins).any():
+            raise ParameterError(f"{name} must be ranges that are each as wide as a bin at least, and one is thinner.")
+        mask = np.zeros(self.bins, dtype=np.bool_)
+        room = _ON_BORDER * self.bins
+        for first, last in zip(np.floor(places[:, 0] + room), np.ceil(places[:, 1] - room), strict=True):
+            mask[int(first) : int(last)] = True
+        return mask
+
+    def names(self, codes: IntArray) -> list[str]:
+        """Return readable ranges, with as many digits as tell the borders apart."""
+        largest = max(abs(self.low), abs(self.high))
+        digits = min(max(ceil(log10(largest / float(np.diff(self.borders).min()))) + 1, 3), 17)
+        spelled = [f"{border:.{digits}g}" for border in self.borders.tolist()]
+        return [f"{spelled[code]} to {spelled[code + 1]}" for code in np.asarray(codes).tolist()]
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return the borders of each bin."""
+        codes = np.asarray(codes)
+        return {"low": self.borders[codes], "high": self.borders[codes + 1]}
+
+    def describe(self) -> dict[str, Any]:
+        """Return the fields."""
+        return {"number": [self.low, self.high, self.bins, self.scale, self.clip]}

@@ -17,7 +17,7 @@ from discreet import __version__
 from discreet.arrays import IntArray
 from discreet.core.domain import Domain
 from discreet.core.guarantee import LARGE_EPSILON, in_odds, rounded_up, sureness
-from discreet.core.labels import Grid, IntegerRange, LabelSpace, Product
+from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
 from discreet.errors import ParameterError
 from discreet.formats.plan import Plan, described_values
 from discreet.formats.publications import collection_publication, most_answers
@@ -356,6 +356,9 @@ def spelled_space(space: LabelSpace) -> str:
     """
     if isinstance(space, IntegerRange):
         return f"integers from {space.start} to {space.start + space.size - 1}"
+    if isinstance(space, Numbers):
+        end = "the ends with what lies beyond" if space.clip else "none outside"
+        return f"numbers from {space.low:g} to {space.high:g} in {space.bins} bins, scale {space.scale}, {end}"
     if isinstance(space, Product):
         return "combinations of " + ", ".join(f"{name} ({part.size})" for name, part in space.attributes.items())
     if isinstance(space, Grid):
@@ -381,6 +384,8 @@ def spelled_values(domain: Domain, codes: IntArray) -> list[str]:
     space = domain.space
     if isinstance(space, IntegerRange):
         return [_run(space.start + first, space.start + last) for first, last in _runs(codes)]
+    if isinstance(space, Numbers):
+        return [f"{space.borders[first]:.9g} to {space.borders[last + 1]:.9g}" for first, last in _runs(codes)]
     if isinstance(space, Grid):
         rows = np.split(codes, np.flatnonzero(np.diff(codes // space.cols)) + 1) if len(codes) else []
         return [

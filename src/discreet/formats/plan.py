@@ -41,7 +41,7 @@ from msgspec import NODEFAULT
 from discreet.arrays import BoolArray, FloatArray
 from discreet.core.checks import meant
 from discreet.core.domain import Domain, WithBots
-from discreet.core.labels import Grid, IntegerRange, LabelSpace, Product
+from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
 from discreet.errors import ParameterError
 from discreet.files.paths import PLANS, checked_output, output_of
 from discreet.files.writing import replacing
@@ -81,6 +81,9 @@ def described_values(domain: Domain, chosen: BoolArray) -> list[Any]:
     """Return some values as plans name them: labels, patterns of a product, or points of a grid."""
     if isinstance(domain.space, Product):
         return list(_patterns(domain.space, chosen))
+    if isinstance(domain.space, Numbers):
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(np.int8)))
+        return domain.space.borders[edges].reshape(-1, 2).tolist()
     return _points(domain.space, chosen) if isinstance(domain.space, Grid) else _spelled(domain.space, chosen)
 
 
@@ -89,6 +92,9 @@ def _labels(space: LabelSpace) -> dict[str, Any]:
         return space.describe()
     if isinstance(space, Grid):
         return {"grid": {"lat": [*space.lat], "lon": [*space.lon], "rows": space.rows, "cols": space.cols}}
+    if isinstance(space, Numbers):
+        number = {"low": space.low, "high": space.high, "bins": space.bins, "scale": space.scale}
+        return {"number": number | ({"clip": True} if space.clip else {})}
     if isinstance(space, Product):
         return {"product": {name: _spelled(part) for name, part in space.attributes.items()}}
     return {"labels": _spelled(space)}
@@ -147,6 +153,24 @@ class GridSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cols: int
 
 
+class NumberSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Numbers from low to high, in bins.
+
+    Attributes:
+        low: the least number.
+        high: the largest one.
+        bins: how many bins.
+        scale: "linear", or "log1p" for bins in which ln(1 + x) grows by as much.
+        clip: whether numbers outside are taken for the nearest one inside; otherwise they are refused.
+    """
+
+    low: float
+    high: float
+    bins: int = 256
+    scale: Literal["linear", "log1p"] = "linear"
+    clip: bool = False
+
+
 class FileSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Labels in a CSV or Parquet file beside the plan.
 
@@ -169,15 +193,17 @@ class CellsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The values: exactly one of labels, range, product, grid and file; and which of them are sensitive.
+    """The values: exactly one of labels, range, number, product, grid and file; and which of them are sensitive.
 
     Attributes:
         labels: texts or integers.
         range: the first integer and the one after the last.
+        number: numbers in bins.
         product: labels of each attribute.
         grid: regions of a map.
         file: labels in a file.
-        sensitive: labels, a list of true and false, or for products patterns; every value if it is left out.
+        sensitive: labels, a list of true and false, for products patterns, or for numbers ranges [low, high], rounded
+            outward to whole bins; every value if it is left out.
         allow_unprotected: accept that nothing is sensitive.
         missing: the label that a missing value of a table stands for; of a product, by attribute. It changes no
             fingerprint: it says what is done before a report is made, and reports do not show it.
@@ -188,6 +214,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     labels: list[Label] | None = None
     range: tuple[int, int] | None = None
+    number: NumberSpec | None = None
     product: dict[str, list[Label]] | None = None
     grid: GridSpec | None = None
     file: FileSpec | None = None
@@ -203,7 +230,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Raises:
             ParameterError: if a value is out of range, or a file is elsewhere.
         """
-        kinds = ("labels", "range", "product", "grid", "file")
+        kinds = ("labels", "range", "number", "product", "grid", "file")
         present = [kind for kind in kinds if getattr(self, kind) is not None]
         if len(present) != 1:
             raise ParameterError(
@@ -224,6 +251,11 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         protection: dict[str, Any] = {"sensitive": self.sensitive, "allow_unprotected": self.allow_unprotected}
         if self.product is not None:
             return Domain.product(self.product, **protection)
+        if self.number is not None:
+            number = self.number
+            return Domain.number(
+                number.low, number.high, bins=number.bins, scale=number.scale, clip=number.clip, **protection
+            )
         if self.grid is not None:
             grid = self.grid
             return Domain.grid(lat=grid.lat, lon=grid.lon, rows=grid.rows, cols=grid.cols, **protection)

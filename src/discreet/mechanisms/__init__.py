@@ -11,6 +11,7 @@ from discreet.mechanisms.registry import Registry, spelled_out
 from discreet.mechanisms.singletons import RandomizedResponse
 from discreet.mechanisms.subsets import BlockDesign, SubsetSelection
 from discreet.mechanisms.translates import PaleyResponse, TranslateResponse
+from discreet.mechanisms.windows import Windows
 
 BLOCK_MECHANISMS = Registry(
     (
@@ -22,6 +23,7 @@ BLOCK_MECHANISMS = Registry(
         HadamardResponse,
         PaleyResponse,
         TranslateResponse,
+        Windows,
         BlockDesign,
         PerValueResponse,
         PerValueEncoding,
@@ -49,6 +51,7 @@ __all__ = [
     "SubsetSelection",
     "TranslateResponse",
     "UnaryEncoding",
+    "Windows",
     "law_of",
     "spelled_out",
 ]

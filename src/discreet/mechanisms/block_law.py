@@ -363,7 +363,8 @@ class BlockLaw(ABC):
     def conditional_inclusions(self) -> tuple[Fraction, ...]:
         """Return rho = P(x' in A given x in A) for an x' of each group, the same for every other value x.
 
-        Where v = 1 its value has no effect.
+        Where v = 1 its value has no effect. Empty where it depends on both values; the mechanism then has a decoder
+        that needs none.
         """
 
     @property

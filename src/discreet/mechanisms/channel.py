@@ -24,7 +24,7 @@ from discreet.core.tally import Tally, total
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.block_law import Data, Evidence, MatrixRows, PlaceCounts
 from discreet.mechanisms.count_laws import CodedLaw
-from discreet.mechanisms.covariances import OutputRatios
+from discreet.mechanisms.covariances import LikelihoodRatios, OutputRatios
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.theory.binomial import MeanWorths, WorthMoment
 from discreet.theory.covariance import Contributions, SampleCovariance
@@ -38,10 +38,21 @@ class MatrixDecoder(Decoder):
     Attributes:
         maker: the channel, by which tallies and reports are checked.
         matrix: ``(|X|, |Y|)`` Q(y|x).
+        is_regular: whether its rows are known to be linearly independent, which takes long to find out.
     """
 
     maker: Mechanism
     matrix: FloatArray
+
+    is_regular: bool = False
+
+    def counted(self, tally: Tally) -> IntArray:
+        """Return the ``(|Y|,)`` counts of the outputs."""
+        return tally.support
+
+    def outputs(self, reports: Reports) -> IntArray:
+        """Return the ``(n,)`` output of each report."""
+        return reports.blocks["output"].astype(np.int64)
 
     @cached_property
     def inverse(self) -> FloatArray:
@@ -52,7 +63,7 @@ class MatrixDecoder(Decoder):
         """
         used = self.matrix.sum(axis=0) > 0
         q = self.matrix[:, used]
-        if np.linalg.matrix_rank(q) < self.domain.size:
+        if not self.is_regular and np.linalg.matrix_rank(q) < self.domain.size:
             raise ParameterError("matrix must have linearly independent rows, else no estimate is unbiased.")
         weighted = q / q.mean(axis=0)
         inverse = np.zeros((self.matrix.shape[1], self.domain.size))
@@ -64,7 +75,7 @@ class MatrixDecoder(Decoder):
 
     def decode(self, tally: Tally) -> FloatArray:
         """Return `estimate` of a tally that was checked before."""
-        return (tally.support / tally.n) @ self.inverse
+        return (self.counted(tally) / tally.n) @ self.inverse
 
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ``(A, B)`` such that n Var(p_hat_x) is about A + B p - p^2, the others' shares being as estimated."""
@@ -83,14 +94,14 @@ class MatrixDecoder(Decoder):
     def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` mean squared contributions of the reports to the estimates."""
         del linear
-        return (tally.support / tally.n) @ self.inverse**2
+        return (self.counted(tally) / tally.n) @ self.inverse**2
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
         """Return the means of the worths of outputs, with their moments as far as the tally tells."""
         second, third = (WorthMoment(*self._moment(power, tally, linear)) for power in (2, 3))
         return [(np.arange(self.domain.size), MeanWorths(linear, tally.n, second, third))]
 
-    def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> OutputRatios:
+    def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
         """Return the likelihood ratios of outputs under a distribution of all values."""
         del evidence, rest
         return OutputRatios(self.matrix, covered)
@@ -99,14 +110,14 @@ class MatrixDecoder(Decoder):
         """Return the ``(|X|,)`` covariances of the estimates with their sum, as seen in the reports."""
         del variances
         totals = self.inverse.sum(axis=1)
-        share = tally.support / tally.n
+        share = self.counted(tally) / tally.n
         covariance: FloatArray = ((share * totals) @ self.inverse - frequencies * (share @ totals)) / tally.n
         return covariance
 
     def covariance(self, evidence: Evidence, linear: FloatArray) -> SampleCovariance:
         """Return the covariance of the linear estimate."""
         tally = evidence.tally
-        outputs = Contributions(tally.support.astype(np.float64), partial(np.matmul, self.inverse))
+        outputs = Contributions(self.counted(tally).astype(np.float64), partial(np.matmul, self.inverse))
         return SampleCovariance(linear, tally.n, [outputs])
 
     def covariances_at(self, p: FloatArray) -> FloatArray:
@@ -133,7 +144,7 @@ class MatrixDecoder(Decoder):
     def worth(self, reports: Reports) -> FloatArray:
         """Return the ``(n, |X|)`` contributions of reports to the estimates: the row of the output of each."""
         self.maker.checked_tally_of(reports)
-        return self.inverse[reports.blocks["output"].astype(np.int64)]
+        return self.inverse[self.outputs(reports)]
 
     @cached_property
     def worth_range(self) -> tuple[FloatArray, FloatArray]:

@@ -1,8 +1,11 @@
-"""The decoder of block mechanisms, for truth or noise and for designs: unbiased estimates with exact errors."""
+"""The decoder of block mechanisms, for truth or noise and for designs: unbiased estimates with exact errors.
 
-from dataclasses import dataclass
+Of laws under which no two pairs of values need share as many blocks, it is a right inverse of the spelled-out channel.
+"""
+
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,7 +15,8 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, Counting, Evidence
+from discreet.mechanisms.block_law import BlockLaw, Counting, Evidence, ListedLaw
+from discreet.mechanisms.channel import MatrixDecoder
 from discreet.mechanisms.count_laws import CodedLaw, SumLaw, worth_moments
 from discreet.mechanisms.covariances import (
     BlockRatios,
@@ -45,6 +49,20 @@ class BlockDecoder(Decoder):
     maker: Mechanism
     law: BlockLaw
     numbers: LinearDecoder | Design
+
+    @classmethod
+    def checked(cls, mechanism: Mechanism) -> Self:
+        """Return the decoder of a mechanism if it is of this kind.
+
+        Raises:
+            ParameterError: if it is not, so that worst cases over all distributions have no formula.
+        """
+        if not isinstance(mechanism.decoder, cls):
+            raise ParameterError(
+                f"this needs a mechanism under which any two values share as many blocks, got {mechanism.name!r}; its "
+                "errors for a given distribution are those of decoder.variances and decoder.mse."
+            )
+        return mechanism.decoder
 
     def decode(self, tally: Tally) -> FloatArray:
         """Return `estimate` of a tally that was checked before [DESIGN section 1; spec of the optimum, section 3]."""
@@ -248,3 +266,37 @@ class BlockDecoder(Decoder):
         ones, rest = np.ones(domain.sensitive_count), np.ones(domain.clear_count)
         least, most = (domain.arrange(a * ones, b * rest) for a, b in zip(ranges.sensitive, ranges.clear, strict=True))
         return least, most
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceDecoder(MatrixDecoder):
+    """The decoder of a law that counts each block: a right inverse of its channel, blocks first, then values in clear.
+
+    Attributes:
+        law: the block law.
+    """
+
+    law: ListedLaw = field(kw_only=True)
+
+    @property
+    def truth(self) -> float:
+        """s, the probability that a report tells a value that is not sensitive in clear."""
+        return float(self.matrix[self.domain.clear_codes, -self.domain.clear_count :].max(initial=0.0))
+
+    def counted(self, tally: Tally) -> IntArray:
+        """Return the counts of blocks, and of values in clear."""
+        return np.concatenate([tally.support, tally.clear])
+
+    def outputs(self, reports: Reports) -> IntArray:
+        """Return the ``(n,)`` place of each block in the alphabet, or of each value in clear after it."""
+        places, slots = np.empty(reports.n, dtype=np.int64), self.domain.slots
+        in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
+        places[~in_clear] = self.law.places(reports.blocks)
+        if slots is not None:
+            places[in_clear] = self.law.alphabet_size + ~slots[reports.clear]
+        return places
+
+    def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
+        """Return the likelihood ratios of blocks and values in clear under a distribution."""
+        noisy = 1 / (1 + float(self.law.inclusion) * evidence.contrast)
+        return BlockRatios(self.law, evidence.truth, noisy, evidence.contrast, covered, rest)

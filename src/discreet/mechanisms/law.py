@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
+from math import nan
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
@@ -40,9 +41,9 @@ from discreet.mechanisms.block_law import (
 )
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.decoders import BlockDecoder
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.mechanisms.obfuscation import Sampling, obfuscated, sent_again
-from discreet.theory.linear_decoder import DecoderBesideClear, LinearDecoder, PerValue, PoolBias
+from discreet.theory.linear_decoder import NO_POOL_BIAS, DecoderBesideClear, LinearDecoder, PerValue, PoolBias
 from discreet.theory.rounds import RareBlock, ratio_after, second_threshold
 
 Law = TypeVar("Law", bound=BlockLaw)
@@ -55,15 +56,15 @@ def threshold_of(promises: tuple[float, ...], law: BlockLaw) -> int:
 
 def numbers_of(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> LinearDecoder:
     """Return the linear decoder of truth or noise."""
-    kind = DecoderBesideClear if clear_blocks else LinearDecoder
+    kind, rhos = DecoderBesideClear if clear_blocks else LinearDecoder, law.conditional_inclusions
     return kind(
         domain.sensitive_count,
         domain.clear_count,
         threshold / WORD_RANGE,
         (WORD_RANGE - threshold) / WORD_RANGE,
         by_group(law.inclusions, law.groups),
-        by_group(law.conditional_inclusions, law.groups),
-        PoolBias.of(law.conditional_inclusions[0], *law.conditional_variation),
+        by_group(rhos, law.groups) if rhos else nan,
+        PoolBias.of(rhos[0], *law.conditional_variation) if rhos else NO_POOL_BIAS,
     )
 
 
@@ -191,6 +192,11 @@ class BlockMechanism(Mechanism):
         """The promise to the values of each group of the law, in nats."""
         return self.epsilons or (self.epsilon,)
 
+    @property
+    def follows_from_matrix(self) -> bool:
+        """True if some values share more blocks than others, so that no rho says how many."""
+        return not self.law.conditional_inclusions
+
     @cached_property
     def threshold(self) -> int:
         """S, the integer with which the sampler compares its words: the largest that keeps every promise."""
@@ -202,7 +208,7 @@ class BlockMechanism(Mechanism):
         return numbers_of(self.domain, self.law, self.threshold, self.clear_blocks)
 
     @cached_property
-    def decoder(self) -> BlockDecoder:
+    def decoder(self) -> Decoder:
         """The linear decoder of its tallies."""
         return BlockDecoder(self, self.law, self.numbers)
 

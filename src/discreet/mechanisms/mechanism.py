@@ -195,6 +195,11 @@ class Mechanism(ReportMaker):
         return mechanism
 
     @property
+    def follows_from_matrix(self) -> bool:
+        """True if what it tells of people follows from its matrix alone, not from pi and rho of a block law."""
+        return self.is_explicit
+
+    @property
     def maker(self) -> "Mechanism":
         """The mechanism that makes the reports: itself, or the one that is common to users with tags of their own."""
         return self

@@ -36,9 +36,8 @@ from discreet.core.random import RandomSource
 from discreet.core.reports import Blocks, Column, Reports, check_same_plan
 from discreet.errors import DataError, ParameterError, SecretError
 from discreet.mechanisms.block_law import Counting, Data
-from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.law import BlockMechanism
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.mechanism import Decoder, Mechanism
 
 Replacement: TypeAlias = Callable[[IntArray, IntArray], IntArray]
 """Given ``(n,)`` keys and codes, the bots of the keys that have one and the codes of the others."""
@@ -458,7 +457,7 @@ class Personalized(Mechanism):
         return self.common.block_columns
 
     @property
-    def decoder(self) -> BlockDecoder:
+    def decoder(self) -> Decoder:
         """The linear decoder of the common mechanism, over the values and the bots."""
         return self.common.decoder
 

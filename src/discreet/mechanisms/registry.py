@@ -98,20 +98,21 @@ class Enumeration:
     def number_faults(self) -> Iterator[str]:
         """Yield the faults of pi and rho as stated; of rho only where nothing public was drawn for all."""
         law, v = self.law, self.law.size
-        if len(law.conditional_inclusions) != len(law.inclusions):
+        if law.conditional_inclusions and len(law.conditional_inclusions) != len(law.inclusions):
             yield f"pi and rho must be one for each group, got {len(law.inclusions)} and another number."
             return
         groups = np.zeros(v, dtype=np.int64) if law.groups is None else np.asarray(law.groups)
         if groups.shape != (v,) or not np.isin(groups, np.arange(len(law.inclusions))).all():
             yield f"groups must be ({v},) numbers below {len(law.inclusions)}, that of the probabilities stated."
             return
-        stated, rho = ([shares[at] for at in groups] for shares in (law.inclusions, law.conditional_inclusions))
+        stated = [law.inclusions[at] for at in groups]
         for x, number in enumerate(self.inclusions):
             if number != stated[x]:
                 yield f"pi of value {x} must be {_short(number)}, as counted, the law states {_short(stated[x])}."
                 return
-        if v == 1 or any(law.conditional_variation):
+        if v == 1 or any(law.conditional_variation) or not law.conditional_inclusions:
             return
+        rho = [law.conditional_inclusions[at] for at in groups]
         # One product with random factors tells whether any pair is wrong; the pair is looked for only then.
         factors = np.random.default_rng().integers(1, _FACTORS, v)
         counted = self._sums(self.contained @ factors)

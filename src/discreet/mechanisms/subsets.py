@@ -39,7 +39,7 @@ A block that must contain a member has the sizes that Lambda gives to blocks wit
 likelier, by (k + 1)/k. It is drawn by rejection, exactly, and never from the number that decides on truth or noise.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -628,6 +628,5 @@ class BlockDesign(BlockMechanism):
     @cached_property
     def decoder(self) -> BlockDecoder:
         """The decoder that tells block sizes apart, where there are two."""
-        if self.design is None or len(self.design.mixture.sizes) == 1:
-            return super().decoder
-        return replace(super().decoder, numbers=self.design)
+        one_size = self.design is None or len(self.design.mixture.sizes) == 1
+        return BlockDecoder(self, self.law, self.numbers if one_size or self.design is None else self.design)

@@ -46,7 +46,7 @@ _SMALL = 1 << 16
 # Digits of counts whose sums of products a transform gives to much less than 1/2.
 _DIGIT = 16
 _MOST_ELEMENTS = 1 << 12
-_LARGEST_MODULUS = 1 << 24
+LARGEST_MODULUS = 1 << 24
 
 
 class TranslatesLaw(IndexedLaw):
@@ -80,6 +80,10 @@ class TranslatesLaw(IndexedLaw):
     def mask(self) -> BoolArray:
         """Return ``(V,)`` booleans: whether each residue is in D."""
 
+    def residues(self, ranks: AnyArray) -> AnyArray:
+        """Return the residues of values by their ranks: the ranks themselves, unless a law leaves some residues out."""
+        return ranks
+
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. A translate has a member if its index is the member less an element of D."""
         noise = uniform_below(self.alphabet_size, len(members), random)
@@ -98,7 +102,7 @@ class TranslatesLaw(IndexedLaw):
     def _write(self, ranks: AnyArray, truth: BoolArray, drawn: tuple[AnyArray, AnyArray], out: Blocks) -> None:
         noise, numbers = drawn
         modulus = numbers.dtype.type(self.alphabet_size)
-        truthful = ranks.astype(numbers.dtype) + (modulus - self.elements(numbers))
+        truthful = self.residues(ranks).astype(numbers.dtype) + (modulus - self.elements(numbers))
         # Below 2 V; what is below V wraps round to more.
         chosen(truth, np.minimum(truthful, truthful - modulus), noise, out[self.index])
 
@@ -116,30 +120,35 @@ class TranslatesLaw(IndexedLaw):
         from scipy.fft import next_fast_len, rfft
 
         length = next_fast_len(2 * self.alphabet_size - 1, real=True)
-        return Translates(counts.astype(np.float64), self.size, rfft(self.mask.astype(np.float64), length), length)
+        spectrum = rfft(self.mask.astype(np.float64), length)
+        return Translates(counts.astype(np.float64), self.size, spectrum, length, self.residues(np.arange(self.size)))
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""
-        beyond = np.arange(self.size)[None, :] - blocks[self.index].astype(np.int64)[:, None]
+        beyond = self.residues(np.arange(self.size))[None, :] - blocks[self.index].astype(np.int64)[:, None]
         contained: BoolArray = self.mask[beyond % self.alphabet_size]
         return contained
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Translates(WholeAlphabet):
-    """The membership matrix of all translates, a circulant: row t has the values x with x - t in D.
+    """The membership matrix of all translates, columns of a circulant: row t has the residues x with x - t in D.
 
     Attributes:
         spectrum: the Fourier transform of the mask of D, with zeros up to ``length``.
         length: at least 2 V - 1, so that what passes the end of a product is apart from its start.
+        residues: ``(v,)`` those of the values, ascending.
     """
 
     spectrum: AnyArray
     length: int
+    residues: AnyArray
 
     def dot(self, values: Any) -> Any:
         """Return ``(V,)`` B @ values."""
-        beyond = self._product(values, np.conj(self.spectrum))
+        spread = np.zeros(self.rows)
+        spread[self.residues] = values
+        beyond = self._product(spread, np.conj(self.spectrum))
         summed = beyond[: self.rows]
         summed[1:] += beyond[self.length - self.rows + 1 :]
         return summed
@@ -148,7 +157,7 @@ class Translates(WholeAlphabet):
         """Return ``(v,)`` B.T @ weights."""
         beyond = self._product(weights, self.spectrum)
         beyond[: self.rows - 1] += beyond[self.rows : 2 * self.rows - 1]
-        return beyond[: self.size]
+        return beyond[self.residues]
 
     def _product(self, vector: Any, spectrum: AnyArray) -> FloatArray:
         from scipy.fft import irfft, rfft
@@ -180,7 +189,7 @@ class SetTranslates(TranslatesLaw):
         Raises:
             ParameterError: if V, or D modulo V, is none.
         """
-        checked_whole("modulus", self.modulus, max(checked_whole("size", self.size), 2), _LARGEST_MODULUS)
+        checked_whole("modulus", self.modulus, max(checked_whole("size", self.size), 2), LARGEST_MODULUS)
         most = min(_MOST_ELEMENTS, self.modulus - 1)
         if not isinstance(self.base, tuple) or not 1 <= len(self.base) <= most:
             size = len(self.base) if isinstance(self.base, tuple) else type(self.base).__name__

@@ -33,7 +33,9 @@ from discreet.mechanisms import (
     PooledHashing,
     TranslateResponse,
     UnaryEncoding,
+    Windows,
 )
+from discreet.mechanisms.decoders import BlockDecoder
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
 from discreet.privacy.composition import split_epsilon
 from discreet.theory.optimum import lower_bound, optimal_design, optimal_theta
@@ -371,7 +373,8 @@ def eligible_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
     # What parameters are tuned for; None for the worst case.
     mass = None if requirements.target == "worst-case" else requirements.people.mass
     for name, cls in BLOCK_MECHANISMS.items():
-        if not cls.needs_options():
+        # Under windows single values are the noisiest, and it is their errors that are compared.
+        if not cls.needs_options() and cls is not Windows:
             # Those of other packages need not be there for every domain.
             with suppress(ParameterError) if name not in BLOCK_MECHANISMS.built_in else nullcontext():
                 mechanism = cls(domain, epsilon, **cls.proposed)
@@ -477,7 +480,7 @@ def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, 
     clear_error = None
     if domain.clear_count:
         share, code = (1 - people.mass) / domain.clear_count, domain.clear_codes[0]
-        constant, slope = (float(part[code]) for part in mechanism.decoder.variance_of(people.mass))
+        constant, slope = (float(part[code]) for part in BlockDecoder.checked(mechanism).variance_of(people.mass))
         clear_error = sqrt((constant + slope * share - share**2) / n)
     needed = None
     if requirements.standard_error is not None:
@@ -501,7 +504,7 @@ def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, 
 def _rare_error(requirements: Requirements, mechanism: BlockMechanism) -> float:
     """Return the standard error of a sensitive value that nobody has; its share is the others'."""
     domain, people, n = requirements.domain, requirements.people, requirements.reports
-    constant = float(mechanism.decoder.variance_of(people.mass)[0][domain.sensitive_codes[0]])
+    constant = float(BlockDecoder.checked(mechanism).variance_of(people.mass)[0][domain.sensitive_codes[0]])
     others = people.p[domain.sensitive]
     others[0] = 0.0
     others *= people.mass / max(float(others.sum()), 1e-300)

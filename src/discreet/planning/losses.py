@@ -24,6 +24,7 @@ from discreet.core.arithmetic import bisected, golden_section, last_whole, stirl
 from discreet.core.checks import checked_between, checked_n, checked_positive
 from discreet.core.columns import reals
 from discreet.errors import ParameterError
+from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.law import BlockMechanism
 from discreet.theory.design import Instance
 from discreet.theory.linear_decoder import PerValue
@@ -115,7 +116,7 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
         0.0537
     """
     p = BlockMechanism.checked(mechanism).domain.check_distribution(p)
-    if mechanism.decoder.numbers is not mechanism.numbers or mechanism.numbers.pool_bias:
+    if BlockDecoder.checked(mechanism).numbers is not mechanism.numbers or mechanism.numbers.pool_bias:
         raise ParameterError("an exact l1 loss needs blocks of one kind, drawn for each report; use normal_l1 instead.")
     moments, chosen = mechanism.numbers, mechanism.domain.sensitive
     clear = _summed_deviation(n, p[~chosen] * moments.truth, 1 / moments.truth)
@@ -176,9 +177,10 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
     domain = BlockMechanism.checked(mechanism).domain
     v, others = domain.sensitive_count, domain.clear_count
     pool_bias = (checked_n(n) - 1) * mechanism.numbers.pool_bias.most if v > 1 else 0.0
+    numbers = BlockDecoder.checked(mechanism).numbers
 
     def loss(mass: float) -> float:
-        sensitive, clear = mechanism.decoder.numbers.variances(mass)
+        sensitive, clear = numbers.variances(mass)
         constant, slope = sensitive
         # At most mass^2; more than that keeps the sum concave.
         within = constant + pool_bias * mass, slope
@@ -311,7 +313,8 @@ def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
         >>> round(worst_variance(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0)), 2)
         8.29
     """
-    domain, decoder = BlockMechanism.checked(mechanism).domain, mechanism.decoder
+    domain = BlockMechanism.checked(mechanism).domain
+    decoder = BlockDecoder.checked(mechanism)
     pool_bias = (checked_n(n) - 1) * mechanism.numbers.pool_bias.most
     if domain.size == 1:
         return 0.0

@@ -372,7 +372,7 @@ class ShuffledGuarantee:
 
     def _attacks(self, curve: CentralCurve, *, towards: bool) -> Iterator[ValuePair]:
         """Yield attacks; on a pool of hash functions none, as its bound leaves the public functions open."""
-        blocks = None if self.mechanism.is_explicit else BlockMechanism.checked(self.mechanism)
+        blocks = None if self.mechanism.follows_from_matrix else BlockMechanism.checked(self.mechanism)
         if blocks is not None and is_pool(blocks):
             return
         for pair in curve.pairs:
@@ -471,7 +471,7 @@ def _checked(mechanism: Any) -> Mechanism:
 
 
 def _pairs(mechanism: Mechanism, *, towards: bool) -> Iterable[ValuePair]:
-    if mechanism.is_explicit:
+    if mechanism.follows_from_matrix:
         return channel_pairs(mechanism.channel(), towards=towards)
     blocks = BlockMechanism.checked(mechanism)
     return pairs_towards(blocks) if towards else block_pairs(blocks)
@@ -482,7 +482,7 @@ def shown_in_clear(mechanism: Mechanism) -> int:
 
     For a pool of hash functions none is counted: its bound holds for any functions, not for the public ones.
     """
-    if mechanism.is_explicit:
+    if mechanism.follows_from_matrix:
         return silent_rows(mechanism.channel())
     blocks = BlockMechanism.checked(mechanism)
     return 0 if is_pool(blocks) else blocks.domain.clear_count

@@ -10,7 +10,7 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.domain import Domain
-from discreet.core.labels import Grid, IntegerRange, Integers
+from discreet.core.labels import Grid, IntegerRange, Integers, Numbers
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, label_columns, objects, rows_of, text_column
 from discreet.errors import ParameterError
 from discreet.pictures.charts import Map, Panel, frequency_chart, region_chart
@@ -154,7 +154,7 @@ class Estimate(Functionals, ResultTable):
     def chosen(self, count: int) -> IntArray:
         """Return the codes of the ``count`` most frequent values as a table shows them: labels with an order in it."""
         codes = self.largest(count)
-        return np.sort(codes) if isinstance(self.domain.space, Integers | IntegerRange) else codes
+        return np.sort(codes) if isinstance(self.domain.space, Integers | IntegerRange | Numbers) else codes
 
     def selected(self, count: int, level: float | None = None, *, simultaneous: bool = False) -> str:
         """Return a sentence on intervals of the most frequent values, and on noise; empty if all values are shown.

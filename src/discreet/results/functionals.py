@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core import columns
 from discreet.core.checks import checked_between, checked_level
 from discreet.core.domain import Domain, value_mask
 from discreet.core.grouping import AxisPartition, CellPartition
-from discreet.core.labels import IntegerRange, Integers, LabelSpace, Product
+from discreet.core.labels import IntegerRange, Integers, LabelSpace, Numbers, Product
 from discreet.errors import ParameterError
 from discreet.results.limits import ConfidenceLimits, ShareLimits, SumLimits
 from discreet.theory.binomial import sigmas
@@ -31,14 +31,15 @@ def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
 
     Args:
         domain: the values.
-        scores: ``(|X|,)`` numbers, or a mapping from every label to its number; None for labels that are integers.
+        scores: ``(|X|,)`` numbers, or a mapping from every label to its number; None for labels that are integers, or
+            for the middles of bins of numbers.
         name: of the argument, in refusals.
 
     Raises:
         ParameterError: if there is no finite number for each value.
     """
     if scores is None:
-        return _integers(domain.space, f"the mean of labels needs labels that are integers, or {name}").astype(float)
+        return _numbers(domain.space, f"the mean of labels needs labels that are numbers, or {name}").astype(float)
     if isinstance(scores, Mapping):
         with columns.of_parameter(f"{name}: "):
             codes, numbers = domain.encode(list(scores)), np.full(domain.size, np.nan)
@@ -58,13 +59,13 @@ def ascending(domain: Domain, order: Any) -> tuple[IntArray, list[Any]]:
 
     Args:
         domain: the values.
-        order: all labels in this order; None for labels that are integers.
+        order: all labels in this order; None for labels that are integers, or bins of numbers.
 
     Raises:
         ParameterError: if the labels have no order, or it does not list each of them once.
     """
     if order is None:
-        labels = _integers(domain.space, "a quantile needs labels that are integers, or their order from low to high")
+        labels = _numbers(domain.space, "a quantile needs labels that are numbers, or their order from low to high")
         codes = np.argsort(labels, kind="stable")
         return codes, labels[codes].tolist()
     with columns.of_parameter("order: "):
@@ -77,7 +78,9 @@ def ascending(domain: Domain, order: Any) -> tuple[IntArray, list[Any]]:
     return codes, domain.names(codes)
 
 
-def _integers(space: LabelSpace, wanted: str) -> IntArray:
+def _numbers(space: LabelSpace, wanted: str) -> AnyArray:
+    if isinstance(space, Numbers):
+        return space.centres
     if not isinstance(space, IntegerRange | Integers):
         raise ParameterError(f"{wanted}, got other labels.")
     return space.table(np.arange(space.size))["value"]
@@ -242,6 +245,8 @@ class Quantile:
         unbiased: the unbiased estimates of them.
         deviations: the standard errors of these.
         facts: method and number of reports, in words.
+        borders: ``(|X| + 1,)`` of bins of numbers, in which people are taken to lie evenly; None for other labels.
+        biases: ``(|X|,)`` by which the unbiased estimates may be off besides; 0 where they are unbiased.
     """
 
     name: str
@@ -251,32 +256,47 @@ class Quantile:
     unbiased: FloatArray
     deviations: FloatArray
     facts: str
+    borders: FloatArray | None = None
+    biases: FloatArray | float = 0.0
 
     @property
     def estimate(self) -> Any:
-        """The first label at or below which at least this share is estimated to lie."""
+        """The first label at or below which at least this share is estimated to lie; of numbers, where it does."""
         reached = np.flatnonzero(self.cumulative >= self.share)
-        return self.labels[int(reached[0]) if len(reached) else -1]
+        return self._label(int(reached[0]) if len(reached) else len(self.labels) - 1, self.cumulative)
+
+    def _label(self, place: int, shares: FloatArray) -> Any:
+        """Return the label at a place; of numbers, where in the bin the shares at or below reach the quantile."""
+        if self.borders is None:
+            return self.labels[place]
+        low, high = self.borders[place : place + 2].tolist()
+        before = float(shares[place - 1]) if place else 0.0
+        within = (self.share - before) / max(float(shares[place]) - before, 1e-300)
+        return low + (high - low) * min(max(within, 0.0), 1.0)
 
     def interval(self, level: float = _LEVEL) -> IntervalEnds:
         """Return the first and the last label that may be the quantile.
 
-        The label j may be it if F_j + z sd(F_j) >= tau and F_(j-1) - z sd(F_(j-1)) < tau.
+        The label j may be it if F_j + z sd(F_j) >= tau and F_(j-1) - z sd(F_(j-1)) < tau. Of numbers, both are taken
+        to grow evenly within a bin.
 
         Raises:
             ParameterError: if the level is not in (0, 1).
         """
         z = sigmas((1 - checked_level(level)) / 2)
-        above = self.unbiased + z * self.deviations >= self.share
-        below = self.unbiased - z * self.deviations < self.share
+        away = z * self.deviations + self.biases
+        most, least = self.unbiased + away, self.unbiased - away
         # All people are at or below the last label.
-        above[-1] = True
-        last = np.flatnonzero(below[:-1])
-        return IntervalEnds(self.labels[int(np.argmax(above))], self.labels[int(last[-1]) + 1 if len(last) else 0])
+        above = np.append(most[:-1] >= self.share, True)
+        last = np.flatnonzero(least[:-1] < self.share)
+        ends = int(np.argmax(above)), int(last[-1]) + 1 if len(last) else 0
+        return IntervalEnds(self._label(ends[0], most), self._label(ends[1], least))
 
     def __repr__(self) -> str:
         low, high = self.interval()
-        return f"{self.name}: {self.estimate}, 95% interval {low} to {high} ({self.facts})"
+        digits = "" if self.borders is None else ".5g"
+        shown = f"{self.estimate:{digits}}, 95% interval {low:{digits}} to {high:{digits}}"
+        return f"{self.name}: {shown} ({self.facts})"
 
 
 # Reports of which a covariance is known.
@@ -375,7 +395,7 @@ class Functionals:
         return self._sum(name, scores_of(self.domain, weights, "weights"))
 
     def mean(self, scores: Any = None) -> Quantity:
-        """Return the mean of labels that are integers, or of a score of each value.
+        """Return the mean of labels that are integers, of the middles of bins of numbers, or of a score of each value.
 
         Args:
             scores: ``(|X|,)`` numbers, or a mapping from every label to its number; None for the labels.
@@ -458,7 +478,7 @@ class Functionals:
 
         Args:
             share: tau, in (0, 1): the quantile is the first label at or below which this share of people is.
-            order: all labels from the lowest to the highest; None for labels that are integers.
+            order: all labels from the lowest to the highest; None for labels that are integers, or bins of numbers.
 
         Raises:
             ParameterError: if the share is none, the labels have no order, or there is only one report.
@@ -469,7 +489,8 @@ class Functionals:
         covariances = self._known_covariances.sums(ranks)
         cumulative = np.cumsum(self.frequencies[codes]), np.cumsum(covariances.centre)
         name = "median" if share == 0.5 else f"{share:g} quantile"
-        return Quantile(name, share, labels, *cumulative, np.sqrt(covariances.prefixes()), self._facts)
+        borders = self.domain.space.borders if isinstance(self.domain.space, Numbers) and order is None else None
+        return Quantile(name, share, labels, *cumulative, np.sqrt(covariances.prefixes()), self._facts, borders)
 
     def median(self, order: Any = None) -> Quantile:
         """Return the median of labels that have an order; see `quantile`.

@@ -29,7 +29,7 @@ from pyarrow import csv
 
 from discreet.arrays import BoolArray
 from discreet.core.domain import Domain, WithBots
-from discreet.core.labels import Grid, LabelSpace, Product, Texts
+from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts
 from discreet.errors import DataError
 from discreet.files.paths import File
 from discreet.files.reading import Piped, beginning, opened, opened_text, pieces
@@ -89,7 +89,7 @@ def cells_of(space: LabelSpace) -> Cells:
     """Return the reading of a column with values of a flat label space."""
     space = space.space if isinstance(space, WithBots) else space
     if not isinstance(space, Texts):
-        return Cells(Kind.INTEGER)
+        return NUMBERS if isinstance(space, Numbers) else Cells(Kind.INTEGER)
     spelled = sorted(SPELLINGS)
     known = space.encode(spelled) >= 0
     return Cells(Kind.TEXT, frozenset(cell for cell, is_label in zip(spelled, known, strict=True) if is_label))

@@ -22,7 +22,7 @@ from discreet.core import columns
 from discreet.core.arrow import array_of, arrow_numbers, flags_of
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
-from discreet.core.labels import Grid, LabelSpace, Product, Texts
+from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts
 from discreet.core.reports import RESERVED
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import COLUMNS, File, file_of, spelled
@@ -59,7 +59,7 @@ def check_stand(domain: Domain, stand: Stand) -> None:
 
 
 def _is_label(space: LabelSpace, label: Label) -> bool:
-    if isinstance(space, Product | Grid) or isinstance(label, str) != isinstance(space, Texts):
+    if isinstance(space, Product | Grid | Numbers) or isinstance(label, str) != isinstance(space, Texts):
         return False
     return (isinstance(label, str) or -(1 << 63) <= label < 1 << 63) and bool(space.encode([label])[0] >= 0)
 
@@ -588,4 +588,4 @@ def _refuse_headless(names: Sequence[str], domain: Domain) -> None:
 
 
 def _is_value(name: str, space: LabelSpace) -> bool:
-    return is_number(name) if cells_of(space).kind is Kind.INTEGER else bool(space.encode([name])[0] >= 0)
+    return bool(space.encode([name])[0] >= 0) if cells_of(space).kind is Kind.TEXT else is_number(name)

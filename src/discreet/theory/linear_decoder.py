@@ -198,7 +198,7 @@ class LinearDecoder:
         noisy: 1 - s, on its own: next to s = 1 the difference would have lost its digits.
         inclusion: pi, of a value being in a noise block; one number, or ``(v,)``.
         conditional_inclusion: rho, of a second value being in a block drawn for a first one; one number, or
-            ``(v,)``.
+            ``(v,)``; nan where it depends on the two values, so that nothing that follows from it is known.
         pool_bias: the bias under the pool of hash functions that all reports share, where rho is a mean over pools.
     """
 

@@ -17,17 +17,18 @@ from discreet.mechanisms import (
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
+    Windows,
 )
 from discreet.risk.bounds import identification_bounds
 from discreet.risk.bounds.leakage import Prior, ReportLeakage, report_leakage
 from discreet.theory.capacity import BITS, channel_capacity, contraction
-from laws import POOLS, SMALL, Case, cases, over, spelled
+from laws import POOLS, SMALL, Case, cases, over, spelled, with_rho
 
 D, N, G = 10_500_393, 1_370_637, 10**8
 LOCATIONS = Domain(range(D))
 
 EXACT = {"rr", "unary", "unary-half", "unary-clear-bits", "subset", "subset-k2", "design", "design-mass"}
-CASES = [case for case in cases(SMALL, (1.0, 3.0)) if case.sizes != "1of2" or case.builder in {"rr", "unary"}]
+CASES = [case for case in with_rho(cases(SMALL, (1.0, 3.0))) if case.sizes != "1of2" or case.builder in {"rr", "unary"}]
 SEVERAL = [case for case in CASES if case.epsilon == 1.0 and case.sizes != "1of7"]
 every_case = over(CASES)
 several = over(SEVERAL)
@@ -344,3 +345,13 @@ def test_values_in_clear_at_scale(epsilon: float) -> None:
         assert np.isfinite(alphas).all()
         assert alphas == pytest.approx(sorted(alphas), rel=1e-9)
         assert found[1].pie.value == pytest.approx(mechanism.numbers.truth * log2(10))
+
+
+def test_windows_tell_what_their_matrix_tells() -> None:
+    """No rho says how many windows two values share, so that their bounds are those of any matrix."""
+    mechanism = Windows(Domain(range(4)), 1.0)
+    matrix = mechanism.channel().matrix
+    bounds, measured = report_leakage(mechanism, Prior(3), 1), contraction(matrix)
+    assert bounds.eta_tv.value == pytest.approx(measured.total_variation, rel=1e-9)
+    best = brute_force.best_success(brute_force.merged(matrix), np.full(3, 1 / 3))
+    assert identification_bounds(mechanism, 3).identification.value == pytest.approx(best, rel=1e-9)

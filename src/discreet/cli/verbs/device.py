@@ -16,7 +16,7 @@ import numpy as np
 from discreet.cli.commands import VerbGroup
 from discreet.cli.options import Count, OptionGroup, PeopleColumns, PublicKey, at_a_terminal, option, spelled_key
 from discreet.cli.output import InputFile, OutputFolder, notes_on_errors, prints_json, say, show
-from discreet.core.labels import Grid, LabelSpace, Product, Texts, names
+from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts, names
 from discreet.device import Device, Limits
 from discreet.device.sending import checked_proxy, fetch, post
 from discreet.errors import DataError, ParameterError
@@ -471,6 +471,8 @@ def _words(line: str) -> list[str]:
 
 
 def _label(space: Any, typed: str) -> Any:
+    if isinstance(space, Numbers):
+        return _number(typed)
     if isinstance(space, Texts) or not typed.removeprefix("-").isdecimal() or len(typed) > _MOST_TYPED_DIGITS:
         return typed
     return int(typed)

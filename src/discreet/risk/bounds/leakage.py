@@ -170,6 +170,8 @@ def report_leakage(mechanism: Mechanism, prior: Prior, listed: int) -> ReportLea
     maker = Mechanism.checked(mechanism).maker
     if maker.is_explicit:
         return _of_matrix(maker.channel(), prior, listed)
+    if maker.follows_from_matrix:
+        return replace(_of_matrix(maker.channel(), prior, listed), guarantee=mechanism.guarantee)
     return replace(_of_blocks(BlockMechanism.checked(maker), prior, listed), guarantee=mechanism.guarantee)
 
 
@@ -215,8 +217,8 @@ def _contraction(mechanism: BlockMechanism) -> tuple[UpperBound, UpperBound]:
         return UpperBound(0.0, True), UpperBound(0.0, True)
     if domain.clear_count:
         return UpperBound(s, True, s), UpperBound(s, True, s)
-    shared = bool(mechanism.numbers.pool_bias)
     # Where rho is a mean over what was drawn once for all, two values may never be in one block.
+    shared = bool(mechanism.numbers.pool_bias)
     apart = s * float(1 - (0 if shared else min(law.conditional_inclusions)))
     through = apart * tanh(mechanism.guarantee.realised / 2)
     even = law.groups is None and not shared

@@ -1,0 +1,203 @@
+"""Windows: blocks of neighbouring values, for numbers and ordered categories.
+
+A block is a window of k neighbouring values, placed anywhere that touches one, and all places are equally likely. Where
+only ranges of the values are sensitive, a window stays inside a range of v_i values, which has v_i + k - 1 places. So
+
+    pi = k / V,  V = sum(v_i + k - 1),
+
+for every sensitive value, those at the ends too. The places are translates of {0..k - 1} modulo V, with k - 1 residues
+that are no value's after each range. With k = 1 this is randomized response.
+
+One range of windows of half a width b, on [0, 1], has pi = 2 b/(1 + 2 b). Square Wave [Li et al., SIGMOD 2020] is
+b = (eps E - E + 1)/(2 E (E - 1 - eps)), E = e^eps, and the Piecewise Mechanism [Wang et al., ICDE 2019] is
+b = e^(-eps/2)/2: its report is the middle of the window. That is the default here: one report gives the mean with that
+mechanism's error or less, and the distribution.
+
+Two values are in a window together the rarer the further they are apart, so that no single rho belongs to the law; the
+decoder is a right inverse of the channel, whose sums have the least variance where all values are equally frequent.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import exp
+from typing import Any, Self
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, FloatArray
+from discreet.core.checks import checked_whole, is_whole
+from discreet.core.domain import WithBots
+from discreet.core.labels import Grid, Product
+from discreet.errors import ParameterError
+from discreet.mechanisms.decoders import PlaceDecoder
+from discreet.mechanisms.law import BlockMechanism, sensitive_size, spelled
+from discreet.mechanisms.translates import LARGEST_MODULUS, TranslatesLaw
+
+_MOST_RANGES = 1 << 12
+
+
+@dataclass(frozen=True, slots=True)
+class WindowBlocks(TranslatesLaw):
+    """The values of a window, all places equally likely.
+
+    Attributes:
+        size: v, the number of sensitive values; at least 1.
+        width: k, the number of neighbouring values in a window; below v, but 1 where v is 1.
+        starts: the ranks at which ranges begin, ascending from 0, at most 4,096 of them; windows stay inside one.
+    """
+
+    kind = "windows"
+    index = "window"
+
+    size: int
+    width: int
+    starts: tuple[int, ...] = (0,)
+
+    def __post_init__(self) -> None:
+        """Refuse parameters that define no law.
+
+        Raises:
+            ParameterError: if windows or ranges are none, or there are too many places.
+        """
+        checked_whole("size", self.size)
+        checked_whole("width", self.width, 1, max(self.size - 1, 1))
+        starts = self.starts if isinstance(self.starts, tuple) else ()
+        whole = bool(starts) and len(starts) <= _MOST_RANGES and all(map(is_whole, starts))
+        if not (whole and starts[0] == 0 and starts[-1] < self.size and all(a < b for a, b in pairwise(starts))):
+            raise ParameterError(f"starts must be a tuple of at most {_MOST_RANGES} ascending ranks from 0.")
+        checked_whole("the number of places of windows", self.alphabet_size, 1, LARGEST_MODULUS)
+
+    @property
+    def inclusion(self) -> Fraction:
+        """Return pi = k/V."""
+        return Fraction(self.width, self.alphabet_size)
+
+    @property
+    def conditional_inclusion(self) -> Fraction:
+        """Refuse to state rho.
+
+        Raises:
+            ParameterError: always: it depends on how far two values are apart.
+        """
+        raise ParameterError("two values share windows by how far they are apart, so that windows have no single rho.")
+
+    @property
+    def conditional_inclusions(self) -> tuple[Fraction, ...]:
+        """Return nothing: rho depends on the two values."""
+        return ()
+
+    @property
+    def block_size(self) -> None:
+        """Return None: windows at the ends of a range hold fewer values."""
+        return None
+
+    def hit_distribution(self, m: int) -> None:  # type: ignore[override]
+        """Return None: it depends on the values."""
+        del m
+
+    def hits(self, m: FloatArray) -> None:  # type: ignore[override]
+        """Return None: it depends on the values."""
+        del m
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return V."""
+        return self.size + (self.width - 1) * len(self.starts)
+
+    @property
+    def choices(self) -> int:
+        """Return k."""
+        return self.width
+
+    def elements(self, drawn: AnyArray) -> AnyArray:
+        """Return the numbers themselves; see `TranslatesLaw`."""
+        return drawn
+
+    def residues(self, ranks: AnyArray) -> AnyArray:
+        """Return the residues of values: k - 1 are left out after each range."""
+        return ranks + (self.width - 1) * (np.searchsorted(self.starts, ranks, side="right") - 1)
+
+    @property
+    def mask(self) -> BoolArray:
+        """Return ``(V,)`` booleans: the first k."""
+        return np.arange(self.alphabet_size) < self.width
+
+    def describe(self) -> dict[str, Any]:
+        """Return v, k and where ranges begin."""
+        return {"law": self.kind, "size": self.size, "width": self.width, "starts": list(self.starts)}
+
+    @classmethod
+    def of_parts(cls, parts: dict[str, Any]) -> Self:
+        """Return the law of a description, whose starts are a list; see `BlockLaw.of_parts`."""
+        return cls(**{**parts, "starts": tuple(parts["starts"])})
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Windows(BlockMechanism):
+    """Windows of neighbouring values, for numbers and ordered categories; utility-optimized for ranges of them.
+
+    The values are in the order of their codes: numbers, integers, or labels as they are listed. The estimate of a
+    single value is noisy where there are many; sums of neighbours, means and quantiles are not, and methods ``smooth``
+    and ``mle`` are made for the distribution.
+
+    Args:
+        domain: the values in their order, and which of them are sensitive.
+        epsilon: the privacy promise, in nats.
+        width: k, the number of neighbouring values in a window; None for e^(-epsilon/2) times the longest range of
+            sensitive values, as of the Piecewise Mechanism, and at least 1.
+
+    Raises:
+        ParameterError: if epsilon is not a finite number above 0, the width is none, or the values have no order.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = Windows(dc.Domain.number(0, 100), epsilon=1.0)
+        >>> mechanism.settings, mechanism.law.inclusion == Fraction(155, 410)
+        ({'k': 155.0}, True)
+        >>> incomes = np.random.default_rng(1).gamma(4, 10, 20_000).clip(0, 100)
+        >>> reports = mechanism.obfuscate(incomes, random=dc.SeededRandom(1))
+        >>> mean = dc.estimate(mechanism, reports).mean()
+        >>> round(float(mean), 1), round(incomes.mean(), 1), round(mean.standard_error, 1)
+        (40.5, 39.8, 0.7)
+    """
+
+    name = "windows"
+    laws = (WindowBlocks,)
+    width: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values without an order.
+
+        Raises:
+            ParameterError: if the domain is a product, a grid or has bots, or the options make no law.
+        """
+        if isinstance(self.domain.space, Product | Grid | WithBots):
+            raise ParameterError("windows need values in one order: numbers, integers, or labels listed in order.")
+        super().__post_init__()
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Return k."""
+        return {"k": float(self.law.width)}
+
+    @cached_property
+    def law(self) -> WindowBlocks:
+        """The block law."""
+        size, codes = sensitive_size(self.domain), self.domain.sensitive_codes
+        starts = (0, *(np.flatnonzero(np.diff(codes) > 1) + 1).tolist())
+        longest = max(np.diff([*starts, size]).tolist())
+        width = default_width(longest, self.epsilon) if self.width is None else self.width
+        return WindowBlocks(size, width, starts)
+
+    @cached_property
+    def decoder(self) -> PlaceDecoder:
+        """The linear decoder of its tallies."""
+        # A sum over rows that is 0 everywhere is 0 in the first place that the first of its values touches alone.
+        return PlaceDecoder(self, spelled(self.domain, self.law, self.numbers), True, law=self.law)
+
+
+def default_width(longest: int, epsilon: float) -> int:
+    """Return k of the Piecewise Mechanism over so many neighbouring values."""
+    return min(max(round(longest * exp(-epsilon / 2)), 1), max(longest - 1, 1))

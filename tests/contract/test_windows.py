@@ -1,0 +1,106 @@
+"""Windows of neighbouring values: places, promise, and the mean of one report, in exact numbers."""
+
+from fractions import Fraction
+from itertools import product
+from math import exp
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.errors import ParameterError
+from discreet.estimators import estimate
+from discreet.mechanisms import Windows
+from discreet.mechanisms.windows import WindowBlocks, default_width
+from discreet.privacy.verify import verify
+from refusals import refused
+
+
+@pytest.mark.parametrize(("ranges", "width"), list(product([(5,), (1, 1, 4), (3, 2), (2, 6, 1)], [1, 2, 3, 4])))
+def test_every_place_touches_one_range_and_every_value_has_as_many(ranges: tuple[int, ...], width: int) -> None:
+    """By lists: the windows of each range, cut off at its ends, and none besides."""
+    starts = tuple(np.cumsum([0, *ranges[:-1]]).tolist())
+    law = WindowBlocks(sum(ranges), min(width, sum(ranges) - 1), starts)
+    by_hand = sorted(
+        [start + at for at in range(first, first + law.width) if 0 <= at < count]
+        for start, count in zip(starts, ranges, strict=True)
+        for first in range(1 - law.width, count)
+    )
+    blocks, chances = law.alphabet()
+    contained = law.contains(blocks)
+    assert sorted(np.flatnonzero(row).tolist() for row in contained) == by_hand
+    assert law.alphabet_size == sum(count + law.width - 1 for count in ranges) == len(chances)
+    assert contained.sum(axis=0).tolist() == [law.width] * law.size
+    assert law.inclusion == Fraction(law.width, law.alphabet_size)
+    counts = np.arange(law.alphabet_size)
+    np.testing.assert_allclose(
+        law.membership_of(counts).dot(np.arange(law.size)), contained @ np.arange(law.size), atol=1e-9
+    )
+    assert law.support_of(counts).tolist() == (counts @ contained).tolist()
+
+
+@pytest.mark.parametrize("sensitive", [None, [0, 1, 2], [0, 1, 4]])
+@pytest.mark.parametrize("width", [1, 2])
+def test_realised_epsilon_is_that_of_every_output_in_fractions(sensitive: Any, width: int) -> None:
+    mechanism = Windows(Domain(range(5), sensitive=sensitive), 1.3, width=width)
+    truth, law = Fraction(mechanism.threshold, 1 << 64), mechanism.law
+    contained = law.contains(law.alphabet()[0])
+    rows = [
+        [(1 - truth) / law.alphabet_size + truth * int(inside) / law.width for inside in contained[:, rank]]
+        for rank in range(law.size)
+    ]
+    noise = [(1 - truth) / law.alphabet_size] * law.alphabet_size
+    rows += [noise] * bool(mechanism.domain.clear_count)
+    ratio = max(max(place) / min(place) for place in zip(*rows, strict=True))
+    found = verify(mechanism)
+    assert (found.ratio, found.holds) == (ratio, True)
+    assert 1.3 * (1 - 1e-12) < mechanism.guarantee.realised <= 1.3
+
+
+def test_the_default_is_the_piecewise_mechanism_and_its_mean_no_worse() -> None:
+    """On [-1, 1] a report's variance there is t^2/(h - 1) + (h + 3)/(3 (h - 1)^2), h = e^(eps/2) [Wang et al.]."""
+    for epsilon, width in ((1.0, 155), (3.0, 57)):
+        mechanism = Windows(Domain.number(-1, 1, bins=256), epsilon)
+        assert (mechanism.law.width, default_width(256, epsilon)) == (width, width)
+        decoder, centres = mechanism.decoder, mechanism.domain.space.centres  # type: ignore[attr-defined]
+        worths, half = decoder.inverse @ centres, exp(epsilon / 2)
+        for code, t in enumerate(centres):
+            mean, square = (float(decoder.matrix[code] @ worths**power) for power in (1, 2))
+            assert mean == pytest.approx(t, abs=1e-9)
+            # 256 bins are not a continuum: k is rounded.
+            assert square - mean**2 <= 1.01 * (t * t / (half - 1) + (half + 3) / (3 * (half - 1) ** 2))
+    assert default_width(1, 1.0) == default_width(2, 1.0) == default_width(9, 40.0) == 1
+
+
+@pytest.mark.parametrize("sensitive", [None, [[0, 20]], [[0, 20], [80, 100]]])
+def test_intervals_of_the_mean_cover(sensitive: Any) -> None:
+    mechanism = Windows(Domain.number(0, 100, bins=20, sensitive=sensitive), 1.0)
+    decoder, centres = mechanism.decoder, mechanism.domain.space.centres  # type: ignore[attr-defined]
+    p = np.arange(1, 21) / 210
+    outputs, random, misses = p @ decoder.matrix, np.random.default_rng(7), 0
+    sizes = mechanism.tally_sizes
+    for _ in range(400):
+        counts = random.multinomial(2000, outputs)
+        tally = type(mechanism.empty_tally())(mechanism.fingerprint, 2000, counts[: sizes[0]], counts[sizes[0] :])
+        low, high = estimate(mechanism, tally).mean().interval()
+        misses += not low <= p @ centres <= high
+    assert 8 <= misses <= 34
+
+
+def test_values_without_order_and_widths_that_are_none_are_refused() -> None:
+    refused(ParameterError, lambda: Windows(Domain.product({"a": [1, 2], "b": [3, 4]}), 1.0))
+    for width in (0, 5, 2.5, True, "2"):
+        refused(ParameterError, lambda width=width: Windows(Domain(range(5)), 1.0, width=width))
+    for starts in ((), (1,), (0, 5), (0, 2, 2), [0, 2]):
+        refused(ParameterError, lambda starts=starts: WindowBlocks(5, 2, starts))
+
+
+def test_ordered_categories_are_values_in_order() -> None:
+    mechanism = Windows(Domain(["never", "seldom", "often", "always"]), 1.0)
+    reports = mechanism.obfuscate(["often"] * 900 + ["never"] * 100, random=SeededRandom(3))
+    found = estimate(mechanism, reports, method="mle")
+    assert mechanism.law.width == 2
+    assert found["often"].frequency > 0.5
+    assert found.median(["never", "seldom", "often", "always"]).estimate == "often"
