@@ -134,6 +134,11 @@ def test_declining_is_heard_and_the_language_is_the_elements(browser: Any, host:
         page.wait_for_function("heard.length")
         assert page.evaluate("heard") == [["discreet-declined", None]]
         assert page.evaluate(SHOWN) == ["ar", "rtl", "25.6px", "Ours", "en", ""]
+        keeps_the_rules(page)
+        # The check looks into shadow roots.
+        page.locator(".languages label span").evaluate("one => one.remove()")
+        with pytest.raises(AssertionError, match="select-name"):
+            keeps_the_rules(page)
 
 
 @pytest.mark.parametrize(
