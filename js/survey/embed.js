@@ -26,8 +26,8 @@ class DiscreetSurvey extends HTMLElement {
     const src = this.getAttribute("src") ?? "", [, origin = "", name = ""] = /^(https?:\/\/[^/]+)\/collections\/([^/?#]+)$/.exec(src) ?? [];
     await new Survey(root, {
       origin, name, trust: this.getAttribute("key") ?? "", simulated: this.hasAttribute("simulated"), level: 2, title: "", language: this.lang,
-      site: location.host, spoken: root, signal,
-      heard: (event, detail) => EVENTS.includes(event) && this.dispatchEvent(new CustomEvent(`discreet-${event}`, { bubbles: true, detail })),
+      site: self.origin.replace(/^https?:../, ""), spoken: root, signal,
+      heard: (event, detail) => !signal.aborted && EVENTS.includes(event) && this.dispatchEvent(new CustomEvent(`discreet-${event}`, { bubbles: true, detail })),
     }).show();
   }
 

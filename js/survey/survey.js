@@ -47,16 +47,14 @@ const catalogues = new Map();
 export class Survey {
   #root;
   #options;
-  /** @type {Device} */
-  #device;
+  #device = /** @type {Device} */ (/** @type {any} */ (undefined));
   /** @type {any} */
   #collection;
   /** The collector's word: sentences on what is published, as keys and parts; whether a public log has it. */
   #facts = { published: /** @type {[string, any][]} */ ([]), logged: false };
-  /** @type {import("../memory.js").Memory} */
-  #memory;
-  /** The sentences of its language. @type {Wording} */
-  #words;
+  #memory = /** @type {import("../index.js").Memory} */ (/** @type {any} */ (undefined));
+  /** The sentences of its language. */
+  #words = /** @type {Wording} */ (/** @type {any} */ (undefined));
   /** The survey's texts, in that language or its own. @type {ReturnType<typeof textsOf>} */
   #texts;
   /** Of the last try to send; 0 where nobody answered. @type {number | undefined} */
@@ -208,10 +206,10 @@ export class Survey {
 
   /** The language that is asked for, or the first of the browser's that page and survey have. */
   #preferred() {
-    const has = (/** @type {string} */ one) => Object.hasOwn(LANGUAGES, one);
-    const wanted = navigator.languages.map((one) => one.split("-")[0].toLowerCase()).filter(has);
+    const has = (/** @type {string} */ one) => Object.hasOwn(LANGUAGES, one), [asked, ...browsers] = [this.#options.language, ...navigator.languages]
+      .map((one) => one.split("-")[0].toLowerCase()), wanted = browsers.filter(has);
     const surveys = this.#collection ? [this.#collection.language, ...Object.keys(this.#collection.languages)] : [];
-    return [this.#options.language, wanted.find((one) => surveys.includes(one)) ?? "", wanted[0] ?? "", ...surveys].find(has) ?? "en";
+    return [asked, wanted.find((one) => surveys.includes(one)) ?? "", wanted[0] ?? "", ...surveys].find(has) ?? "en";
   }
 
   /** Show the survey in another language. @param {string} language */

@@ -129,7 +129,7 @@ def test_an_answer_reaches_the_collector_and_the_page_hears_that_there_was_one(b
 
 
 def test_declining_is_heard_and_the_language_is_the_elements(browser: Any, host: Host) -> None:
-    with host.visit(browser, more='lang="ar"', color_scheme="dark") as page:
+    with host.visit(browser, more='lang="ar-EG"', color_scheme="dark") as page:
         press(page, "لا، شكرًا")
         page.wait_for_function("heard.length")
         assert page.evaluate("heard") == [["discreet-declined", None]]
