@@ -14,6 +14,9 @@ export interface Sampler {
 /** The bytes of every record of a sampler's. */
 export function recordWidth(sampler: Sampler): number;
 
+/** The places of windows modulo which their first one is drawn. */
+export function windowPlaces(law: { readonly size: number; readonly width: number; readonly starts: readonly number[] }): number;
+
 /** The record of a value, by its code; `words` returns the next n words, 8 bytes each, little-endian, from a secure source. */
 export function draw(sampler: Sampler, code: number, words: (n: number) => Uint8Array): Promise<Uint8Array>;
 
