@@ -158,6 +158,7 @@ class Outcome(StrEnum):
 
     Attributes:
         RECORDED: a report was charged and written, and will be sent.
+        UNASKED: the collection is a question of a survey that was not drawn for this person.
         ALREADY: there was one in this epoch (once: under this version) before.
         EXHAUSTED: another report would exceed a budget.
         CLOSED: no epoch runs, the collection is withdrawn or superseded, or the clock went back.
@@ -165,6 +166,7 @@ class Outcome(StrEnum):
     """
 
     RECORDED = "recorded"
+    UNASKED = "unasked"
     ALREADY = "already"
     EXHAUSTED = "exhausted"
     CLOSED = "closed"
@@ -244,6 +246,8 @@ def answer(database: sqlite3.Connection, collection: Collection, value: Any, mom
     epoch = None if is_back else collection.epoch_at(moment.now)
     if epoch is None:
         return Outcome.CLOSED
+    if not is_drawn(database, collection, person):
+        return Outcome.UNASKED
     if is_answered(database, state["version"], None if collection.answers == ONCE else epoch):
         return Outcome.ALREADY
     code = replaced(database, collection, collection.code_of(value), state["tagged"])
@@ -254,6 +258,26 @@ def answer(database: sqlite3.Connection, collection: Collection, value: Any, mom
     charge(database, state["version"], collection, epoch, drawn.epsilon)
     put(database, state["version"], collection, epoch, record=drawn.record, now=moment.now, keys=person.keys)
     return Outcome.RECORDED
+
+
+def is_drawn(database: sqlite3.Connection, collection: Collection, person: Person) -> bool:
+    """Return true if a person answers a collection: of a survey, if this question was drawn.
+
+    The word of the draw follows from the survey's name and the key of its first question, or the person's secret.
+
+    Raises:
+        ParameterError: if the survey's first question was not accepted, so that nothing can be drawn.
+    """
+    survey = collection.survey
+    if survey is None:
+        return True
+    first = next(iter(survey.questions))
+    if one_row(database, "SELECT 1 FROM names WHERE name = ? AND envelope IS NOT NULL", first) is None:
+        raise ParameterError(
+            f"the questions of a survey are drawn when all are there; accept the collection {first} too."
+        )
+    word = _digest(_key_of(database, first, person), b"discreet questions 1", survey.name.encode())[:8]
+    return collection.name in survey.drawn(int.from_bytes(word, "little"))
 
 
 def _fresh(

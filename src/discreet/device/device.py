@@ -19,7 +19,16 @@ from typing import Any
 
 from discreet.core.checks import checked_flag
 from discreet.core.random import RandomSource, checked_source
-from discreet.device.answers import Moment, Outcome, Person, answer, bots_of_places, checked_secret, keep_places
+from discreet.device.answers import (
+    Moment,
+    Outcome,
+    Person,
+    answer,
+    bots_of_places,
+    checked_secret,
+    is_drawn,
+    keep_places,
+)
 from discreet.device.memory import (
     Budget,
     Limits,
@@ -344,6 +353,19 @@ class Device:
             latest = note_time(database, now)
             erase_ended(database, now)
             return answer(database, known, value, Moment(now, latest), self._person)
+
+    def asks(self, collection: Collection | str) -> bool:
+        """Return true if the person answers a collection: always, or of a survey if this question was drawn for them.
+
+        Args:
+            collection: or its name.
+
+        Raises:
+            ParameterError: if it was not accepted, or the survey's first question was not.
+        """
+        known = self.collection(collection) if isinstance(collection, str) else self._known(_checked(collection))
+        with self._memory.transaction() as database:
+            return is_drawn(database, known, self._person)
 
     def _known(self, collection: Collection) -> Collection:
         """Return the collection that was checked here under this id, whatever the caller's object says."""

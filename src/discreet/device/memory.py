@@ -42,7 +42,8 @@ from weakref import WeakSet
 
 from discreet.core.checks import checked_positive
 from discreet.errors import DiscreetError, ParameterError
-from discreet.protocol.collection import Collection
+from discreet.protocol.assignment import Assignment
+from discreet.protocol.collection import ONCE, Collection
 
 _SUM_BYTES = 16
 # In orders that no version of SQLite chooses. The envelope is signed, as are heads of public logs; what was sent or
@@ -473,7 +474,25 @@ def affordable(database: sqlite3.Connection, collection: Collection, epoch: int,
         and within(overlapping + epsilon, limits.epoch)
         and within(spent_in_all(database) + epsilon, limits.lifetime)
         and within(spent_by_name(database).get(collection.name, 0.0) + epsilon, collection.lifetime)
+        and (collection.survey is None or _is_left(database, collection, collection.survey, epoch, epsilon))
     )
+
+
+def _is_left(
+    database: sqlite3.Connection, collection: Collection, survey: Assignment, epoch: int, epsilon: float
+) -> bool:
+    """Return true if a survey allows one more answer: in this epoch, or at all if it asks once."""
+    span, names = collection.epochs, list(survey.questions)
+    start, stop = (span.start, span.end) if collection.answers == ONCE else collection.window(epoch)[:2]
+    spent = _sum_of(
+        database,
+        "SELECT total(charge) FROM ledger JOIN versions ON key = ledger.version "
+        f"WHERE name IN ({', '.join('?' * len(names))}) AND start < ? AND ledger.stop > ?",
+        *names,
+        stop,
+        start,
+    )
+    return within(spent + epsilon, survey.epsilon)
 
 
 def charge(database: sqlite3.Connection, version: int, collection: Collection, epoch: int, epsilon: float) -> None:
@@ -503,5 +522,5 @@ def spent_by_name(database: sqlite3.Connection) -> dict[str, float]:
     return {row["name"]: row["spent"] for row in rows}
 
 
-def _sum_of(database: sqlite3.Connection, query: str, *values: int) -> float:
+def _sum_of(database: sqlite3.Connection, query: str, *values: Any) -> float:
     return float(database.execute(query, values).fetchone()[0])

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -21,9 +22,11 @@ from cryptography.hazmat.primitives.serialization import (
 
 from discreet.errors import OutputExistsError, ParameterError
 from discreet.formats.plan import Plan, PlanDocument
+from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
 from discreet.privacy.verify import verify
+from discreet.protocol.assignment import MOST_QUESTIONS, Assignment
 from discreet.protocol.collection import (
     FORMAT,
     ONCE,
@@ -166,7 +169,14 @@ def read_key(path: str | Path) -> Ed25519PrivateKey:
     return key
 
 
-def sign(plan: Plan, terms: Terms, keys: Sequence[Ed25519PrivateKey], *, version: int = 1) -> bytes:
+def sign(
+    plan: Plan,
+    terms: Terms,
+    keys: Sequence[Ed25519PrivateKey],
+    *,
+    version: int = 1,
+    survey: Assignment | None = None,
+) -> bytes:
     """Return the envelope of a collection.
 
     Args:
@@ -174,6 +184,7 @@ def sign(plan: Plan, terms: Terms, keys: Sequence[Ed25519PrivateKey], *, version
         terms: who asks, how often, until when.
         keys: one or several; every one signs.
         version: of the name.
+        survey: of which it is one question; None if it asks alone.
 
     Raises:
         ParameterError: if the plan protects nobody or does not keep its promise, the terms allow no answer or too many,
@@ -201,8 +212,46 @@ def sign(plan: Plan, terms: Terms, keys: Sequence[Ed25519PrivateKey], *, version
         "epochs": asdict(terms.epochs),
         "late": terms.epochs.seconds if terms.late is None else terms.late,
         **memo,
+        **({} if survey is None else {"survey": survey.document()}),
     }
     return _sealed({**_plain_terms(terms), **fields}, keys)
+
+
+def sign_survey(
+    questionnaire: Questionnaire,
+    terms: Terms,
+    keys: Sequence[Ed25519PrivateKey],
+    texts: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> tuple[bytes, ...]:
+    """Return the envelopes of a survey, a collection for each question, in the survey's order.
+
+    Args:
+        questionnaire: with its questions.
+        terms: of all of them; that of the name NAME-1 are those of the first question, and so on.
+        keys: one or several; every one signs.
+        texts: by names of questions: its ``question``, and ``languages``; see `read_texts`.
+
+    Raises:
+        ParameterError: as for `sign`; if texts are of no question, or a device could not draw.
+    """
+    survey = questionnaire.survey()
+    for name in texts:
+        survey.question(name)
+    names = [f"{terms.name}-{number}" for number, _ in enumerate(survey.questions, 1)]
+    if len(names) > MOST_QUESTIONS:
+        raise ParameterError(f"devices draw from at most {MOST_QUESTIONS} questions, got {len(names)}.")
+    shares = dict(zip(names, (question.share for question in survey.questions), strict=True))
+    # What a person is promised once; with a second coin, what all reports on the answers cost.
+    costs = [terms.memo or question.epsilon for question in survey.questions]
+    most = max(sum(costs[place] for place in places) for places, _ in survey.draws)
+    drawn = Assignment(terms.name, survey.answers, most, shares)
+    envelopes = []
+    for name, question in zip(names, survey.questions, strict=True):
+        asked = {"question": question.name, **texts.get(question.name, {})}
+        envelopes.append(
+            sign(questionnaire.plan(question.name), replace(terms, name=name, **asked), keys, survey=drawn)
+        )
+    return tuple(envelopes)
 
 
 def _memo_of(terms: Terms, mechanism: BlockMechanism) -> dict[str, Any]:
@@ -343,7 +392,7 @@ def renew(
         rebuild(before)
         changes = _unchanged_people(before, changes)
         plan = plan_of(before)
-    return sign(plan, replace(terms_of(before), **changes), keys, version=before.version + 1)
+    return sign(plan, replace(terms_of(before), **changes), keys, version=before.version + 1, survey=before.survey)
 
 
 def _unchanged_people(before: Collection, changes: dict[str, Any]) -> dict[str, Any]:
@@ -384,4 +433,6 @@ def withdraw(envelope: bytes, keys: Sequence[Ed25519PrivateKey], *, trust: Seque
     fields |= {"epsilon": before.epsilon, "lifetime": before.lifetime, "epochs": asdict(before.epochs)}
     if before.memo is not None:
         fields["memo"] = {"epsilon": before.memo.epsilon, "truth": str(before.memo.truth)}
+    if before.survey is not None:
+        fields["survey"] = before.survey.document()
     return _sealed({**fields, "late": before.late}, keys)

@@ -34,6 +34,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.mechanisms.law import Memo
 from discreet.mechanisms.personalized import Personalized
+from discreet.protocol.assignment import NAME, Assignment, checked_assignment
 from discreet.protocol.envelope import (
     FieldError,
     FormatError,
@@ -64,7 +65,6 @@ SHORTEST_EPOCH = 60
 
 _LARGEST = (1 << 53) - 1
 _MOST_EPOCHS = (1 << 32) - 1
-_NAME = re.compile(r"[a-z0-9-]{1,64}")
 _FINGERPRINT = re.compile(r"[0-9a-f]{32}")
 _DECIMAL = re.compile(r"[1-9][0-9]{0,19}")
 _HOST = re.compile(r"[a-z0-9.-]+|[0-9a-f:.]+")
@@ -244,7 +244,7 @@ def is_origin(text: str) -> bool:
 
 
 CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "name": _fitting(_NAME),
+    "name": _fitting(NAME),
     "version": _whole(1),
     "state": _either(OPEN, WITHDRAWN),
     "title": _text,
@@ -270,11 +270,12 @@ FIELDS = ("format", *CHECKS)
 OPTIONAL: dict[str, Callable[[str, Any], Any]] = {
     "listed": _mark,
     "memo": _memo,
+    "survey": checked_assignment,
     "language": _fitting(TAG),
     "question": _text,
     "languages": checked_languages,
 }
-"""Fields that a document may have beside them: a mark, terms of a second coin, and of languages and texts."""
+"""Fields that a document may have beside them: a mark, a second coin, a survey, and languages and texts."""
 
 
 _KINDS = ("labels", "range", "product", "grid")
@@ -328,9 +329,17 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
         if kinds == ["grid"]:
             return Domain.grid(**table["grid"], **protection)
         labels = range(*_two(table["range"])) if kinds == ["range"] else _listed(table["labels"])
-        return Domain(labels, **protection)
+        return Domain(labels, **protection).about(_attribute(table))
     except (ParameterError, DataError, TypeError, ValueError, OverflowError):
         raise PlanError(_UNFIT) from None
+
+
+def _attribute(table: Mapping[str, Any]) -> str:
+    """Return the attribute of a survey that the values are of; empty for a plan that stands alone."""
+    attribute = table.get("attribute", "")
+    if not isinstance(attribute, str):
+        raise PlanError(_UNFIT)
+    return attribute
 
 
 def _attributes(attributes: Any) -> dict[str, list[Any]]:
@@ -473,6 +482,7 @@ class Collection:
         question: that is asked; empty where the title is.
         languages: texts in other languages, by language; see `texts`.
         memo: of permanent answers with a second coin, whose epsilon is above that of one report; None without one.
+        survey: of which it is one question; None if it asks alone.
     """
 
     id: bytes
@@ -502,6 +512,7 @@ class Collection:
     question: str = ""
     languages: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     memo: MemoTerms | None = None
+    survey: Assignment | None = None
 
     @property
     def cost(self) -> float:
@@ -633,8 +644,12 @@ def read_document(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = F
     memo: MemoTerms | None = checked.get("memo")
     if memo is not None and (checked["answers"] != PERMANENT or memo.epsilon <= checked["epsilon"]):
         raise FieldError("memo is for permanent answers, and its epsilon must be above that of one report.")
-    if checked["lifetime"] < (checked["epsilon"] if memo is None else memo.epsilon):
+    cost = checked["epsilon"] if memo is None else memo.epsilon
+    if checked["lifetime"] < cost:
         raise FieldError("lifetime must be at least epsilon: otherwise nobody could answer.")
+    survey: Assignment | None = checked.get("survey")
+    if survey is not None and (checked["name"] not in survey.questions or survey.epsilon < cost):
+        raise FieldError("the survey of a collection must have it as a question, and at least its epsilon.")
     check_together(checked)
     if checked["state"] == OPEN and not is_known:
         refuse_invisible(content)

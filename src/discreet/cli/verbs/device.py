@@ -210,13 +210,14 @@ def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
         outcome = opened.answer(collection, typed_value(collection, value))
     words = {
         "recorded": "Recorded; it leaves with `discreet device send`.",
+        "unasked": "This question of the survey was not drawn for you; nothing was drawn or sent.",
         "already": "There was an answer already; nothing was drawn.",
         "exhausted": "Nothing is left of a budget; nothing was drawn.",
         "closed": "The collection takes no answers now; nothing was drawn.",
         "declined": "You have not agreed; nothing was drawn.",
     }
     show({"name": name, "outcome": str(outcome)}, [words[outcome]], whole=True)
-    if outcome not in {"recorded", "already"}:
+    if outcome not in {"recorded", "already", "unasked"}:
         raise click.exceptions.Exit(2)
 
 
