@@ -145,10 +145,22 @@ function areLanguages({ language = "en", question, languages }) {
 const isMemo = ({ memo, answers }, loose) => hasExactly(memo, ["epsilon", "truth"]) && fitting(/^[1-9][0-9]{0,19}$/)(memo.truth)
   && nats(loose.memo.epsilon) && answers === "permanent" && loose.memo.epsilon > loose.epsilon;
 
+const NAME = /^[a-z0-9-]{1,64}$/, WORDS = 1n << 64n, MOST_QUESTIONS = 256;
+
+/** True if a draw of questions is one of which the collection is a question. @param {any} strict @param {any} loose @param {number} cost of an answer */
+function isSurvey({ survey, name }, loose, cost) {
+  if (!hasExactly(survey, ["name", "answers", "epsilon", "questions"]) || !Array.isArray(survey.questions)) return false;
+  const pairs = survey.questions, named = fitting(NAME);
+  const isPair = (/** @type {any} */ one) => Array.isArray(one) && one.length === 2 && named(one[0]) && fitting(/^[1-9][0-9]{0,19}$/)(one[1]) && BigInt(one[1]) <= WORDS;
+  return named(survey.name) && count(survey.answers) && nats(loose.survey.epsilon) && loose.survey.epsilon >= cost
+    && pairs.length <= MOST_QUESTIONS && pairs.every(isPair) && new Set(pairs.map(([one]) => one)).size === pairs.length
+    && pairs.some(([one]) => one === name) && pairs.reduce((sum, [, share]) => sum + BigInt(share), 0n) === BigInt(survey.answers) * WORDS;
+}
+
 /** @type {Record<string, Check>} */
 const FIELDS = {
   format: (said) => said === FORMAT,
-  name: fitting(/^[a-z0-9-]{1,64}$/),
+  name: fitting(NAME),
   version: count,
   state: fitting(/^(open|withdrawn)$/),
   title: text,
@@ -184,13 +196,15 @@ export async function readDocument(envelope, trust) {
   const { strict, loose, hasInvisible } = said, checks = Object.entries(FIELDS);
   must(isTable(strict) && strict.format === FORMAT, "format");
   // What may be left out: a mark, which is nothing but true, terms of a second coin, and what people read in other languages.
-  const { listed = true, memo, language, question, languages, ...rest } = strict;
+  const { listed = true, memo, survey, language, question, languages, ...rest } = strict;
   must(hasExactly(rest, Object.keys(FIELDS)), "field");
   for (const [name, isRight] of checks) must(isRight((isRight === nats ? loose : strict)[name]), "field", name);
   must(listed === true, "field", "listed");
   must(memo === undefined || isMemo(strict, loose), "field", "memo");
   must(areLanguages(strict), "field", "languages");
-  must(loose.lifetime >= (memo ? loose.memo.epsilon : loose.epsilon), "field", "lifetime");
+  const cost = memo ? loose.memo.epsilon : loose.epsilon;
+  must(loose.lifetime >= cost, "field", "lifetime");
+  must(survey === undefined || isSurvey(strict, loose, cost), "field", "survey");
   // A notice of withdrawal asks nobody, and must reach whoever accepted an earlier version.
   must(loose.state !== "open" || !hasInvisible, "field", "invisible");
   return { id: hex(await sha256(document)), strict, loose };
@@ -233,7 +247,7 @@ function collectionOf({ id, strict, loose }) {
     for (let code = start; code < stop && codes.length < MOST_NAMES; code++) codes.push(code);
   }
   return Object.freeze({
-    languages: {}, language: "en", question: "", memo: null, ...said, cost: said.memo?.epsilon ?? said.epsilon, listed: said.listed === true, id, space, bots: botsOf(strict.plan, space, isSensitive), isSensitive,
+    languages: {}, language: "en", question: "", memo: null, survey: null, ...said, cost: said.memo?.epsilon ?? said.epsilon, listed: said.listed === true, id, space, bots: botsOf(strict.plan, space, isSensitive), isSensitive,
     protected: frozen({ count: inside, codes, names: codes.map((code) => space.name(code)) }),
     epochAt(/** @type {number} */ now) {
       const epoch = Math.floor((now - start) / seconds);

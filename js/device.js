@@ -8,7 +8,7 @@ import { checkPromise, checkedPlan, readDocument } from "./collection.js";
 import { expect, must } from "./errors.js";
 import { frame } from "./frames.js";
 import { answersOf, logOf, named, settle, spentByName, startOf, total, versionsOf, within } from "./ledger.js";
-import { drawingOf, keyOf, keyOfPerson, printOf, samplerOf, sentOf, withWords } from "./permanent.js";
+import { drawingOf, drawnOf, keyOf, keyOfPerson, printOf, samplerOf, sentOf, withWords } from "./permanent.js";
 import { placesOf, replaced, valuesOf } from "./places.js";
 import { freshWords, randomBytes, share } from "./randomness.js";
 import { draw } from "./sampler.js";
@@ -197,6 +197,7 @@ export class Device {
       if (own.declined || !version?.agreed) return "declined";
       const epoch = now < latest - found.epochs.seconds ? null : found.epochAt(now);
       if (epoch === null) return "closed";
+      if (!(await this.#asks(kept, found))) return "unasked";
       if (version.answers.some((one) => found.answers === "once" || one.epoch === epoch)) return "already";
       const code = replaced(named(kept.secret, found.name), found, found.space.code(value), values);
       const drawn = await this.#drawn(kept, found, code, epoch);
@@ -205,6 +206,23 @@ export class Device {
       version.answers.push({ epoch, charge: drawn.charge, record: hex(drawn.record), id: hex(randomBytes(16)), due, tries: 0 });
       return "recorded";
     });
+  }
+
+  /**
+   * True if the person answers a collection: always, or of a survey if this question was drawn for them.
+   * @param {Collection | string} collection
+   */
+  async asks(collection) {
+    const found = this.#known(collection);
+    return this.#memory.change((kept) => this.#asks(kept, found));
+  }
+
+  /** @param {Kept} kept @param {Collection} collection */
+  async #asks(kept, { survey, name }) {
+    if (!survey) return true;
+    const [[first]] = survey.questions;
+    expect(this.#collections.has(`name ${first}`), "survey");
+    return (await drawnOf(await this.#key(ownSecret(kept.secret, first), first), survey)).includes(name);
   }
 
   /** @param {Kept} kept @param {Collection} collection @param {number} code @param {number} epoch */
@@ -237,13 +255,17 @@ export class Device {
   }
 
   /** @param {Version[]} versions @param {Collection} collection @param {number} epoch */
-  #isAffordable(versions, { name, cost, lifetime, epochs }, epoch) {
+  #isAffordable(versions, { name, cost, lifetime, epochs, answers: often, survey }, epoch) {
     const { report, epoch: atOnce, lifetime: inAll } = this.#limits, start = startOf(epochs, epoch), stop = startOf(epochs, epoch + 1);
-    const overlapping = versions.flatMap(({ epochs: other, answers }) =>
-      answers.filter((one) => startOf(other, one.epoch) < stop && startOf(other, one.epoch + 1) > start));
+    /** Answers whose epochs overlap a time. @param {Version[]} some @param {number} from @param {number} to */
+    const overlapping = (some, from, to) => some.flatMap(({ epochs: other, answers }) =>
+      answers.filter((one) => startOf(other, one.epoch) < to && startOf(other, one.epoch + 1) > from));
     /** @param {Answered[]} answers @param {number} limit */
     const fits = (answers, limit) => within(total(answers) + cost, limit);
-    return fits([], report) && fits(overlapping, atOnce) && fits(answersOf(versions), inAll) && fits(answersOf(versionsOf(versions, name)), lifetime);
+    const questions = survey ? versions.filter((one) => survey.questions.some(([other]) => other === one.name)) : [];
+    const asked = often === "once" ? overlapping(questions, epochs.start, startOf(epochs, epochs.count)) : overlapping(questions, start, stop);
+    return fits([], report) && fits(overlapping(versions, start, stop), atOnce) && fits(answersOf(versions), inAll)
+      && fits(answersOf(versionsOf(versions, name)), lifetime) && (!survey || fits(asked, survey.epsilon));
   }
 
   // Sending

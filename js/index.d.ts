@@ -1,7 +1,7 @@
 // The device for applications; README.md shows how it is used.
 
 /** What became of an answer: only "recorded" has drawn and charged anything. */
-export type Outcome = "recorded" | "already" | "exhausted" | "closed" | "declined";
+export type Outcome = "recorded" | "unasked" | "already" | "exhausted" | "closed" | "declined";
 
 /** The values of a collection. */
 export type Space = {
@@ -44,6 +44,8 @@ export interface Collection {
   readonly memo: { readonly epsilon: number; readonly truth: string } | null;
   /** What a new answer costs: epsilon of its report, or of all reports on it where a second coin decides what is sent. */
   readonly cost: number;
+  /** Of a question of a survey: how many are drawn for each person, the most nats of all answers, and the questions with their shares over 2^64. */
+  readonly survey: { readonly name: string; readonly answers: number; readonly epsilon: number; readonly questions: readonly (readonly [string, string])[] } | null;
   /** Whether its author marks it as public, so that collectors list it. */
   readonly listed: boolean;
   /** Of title, purpose, question and labels. */
@@ -119,6 +121,8 @@ export class Device {
   isTagged(collection: Collection | string): Promise<boolean>;
   /** Draw, charge and write one report, to be sent when it is due. */
   answer(collection: Collection | string, value: any): Promise<Outcome>;
+  /** Whether the person answers it: always, or of a survey if this question was drawn for them; all its collections must be accepted. */
+  asks(collection: Collection | string): Promise<boolean>;
   /** The epochs that were answered under this version, ascending; never what was answered. */
   answered(collection: Collection | string): Promise<number[]>;
   /** Send what is due; safe to call at any time, from anywhere. */

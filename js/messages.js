@@ -39,6 +39,7 @@ export const SENTENCES = {
   "argument: personSecret": "personSecret must be at least 16 unpredictable bytes.",
   "argument: log": "log must be a public key of 32 bytes, or be left out; a proof goes with it, and it with a proof.",
   "argument: accept first": "This collection was not accepted here; call accept first.",
+  "argument: survey": "The questions of a survey are drawn when all are there; accept its first collection too.",
   "argument: older version": "This is not the highest version that was accepted; show people that one.",
   "argument: withdrawn": "This collection is withdrawn; nobody can agree to it.",
   "argument: answered": "Secret places are fixed by the first answer; other ones need another name.",

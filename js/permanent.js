@@ -59,3 +59,18 @@ export async function withWords(key, collection, code, work) {
     }
   }
 }
+
+/**
+ * The names of the collections of a survey that a person answers, by the key of its first question.
+ * @param {CryptoKey} key @param {NonNullable<import("./index.js").Collection["survey"]>} survey
+ */
+export async function drawnOf(key, { name, answers, questions }) {
+  const bytes = await digest(key, utf8(`discreet questions 1\0${name}`)), drawn = new DataView(bytes.buffer).getBigUint64(0, true);
+  const points = Array.from({ length: answers }, (_, point) => drawn + (BigInt(point) << 64n));
+  let end = 0n;
+  return questions.filter(([, share]) => {
+    const start = end;
+    end += BigInt(share);
+    return points.some((point) => start <= point && point < end);
+  }).map(([one]) => one);
+}

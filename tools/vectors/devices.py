@@ -26,16 +26,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.core.domain import Domain
 from discreet.core.random import WORD_RANGE, KeyedRandom, SeededRandom
-from discreet.formats.signing import sign, withdraw
+from discreet.formats.signing import sign, sign_survey, withdraw
+from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import (
     BlockDesign,
     HadamardResponse,
     LocalHashing,
     PooledHashing,
+    RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
 )
 from discreet.mechanisms.law import Memo
+from discreet.mechanisms.survey import Question, Survey
 from discreet.protocol.collection import Collection, Epochs, open_envelope
 from discreet.protocol.envelope import public_key
 from discreet.protocol.sampler import Sampler
@@ -60,6 +63,7 @@ def _envelopes() -> dict[str, bytes]:
     few = {**PLAIN, "mechanism": {"name": "unary", "digits": "few"}}
     once, permanent = signed(), signed(answers="permanent", lifetime=2.0)
     return {
+        **survey_envelopes(),
         "once": once,
         "once, version 2": signed(version=2, contact="new@example.org"),
         "once, another version 2": signed(version=2, contact="other@example.org"),
@@ -122,6 +126,37 @@ class Script:
         """Return the script as a line."""
         limits = dict(zip(("report", "epoch", "lifetime"), self.limits, strict=True))
         return {"name": self.name, "limits": limits, "person_secret": SECRET.hex(), "events": self.events}
+
+
+def survey_envelopes() -> dict[str, bytes]:
+    """Return the envelopes of a survey of three questions, of which each person answers two, by label."""
+    attributes = {name: Domain(_LABELS, sensitive=["often", "daily"]) for name in ("a", "b", "c")}
+    shares = [(1 << 63) + 12345, 1 << 63, (1 << 64) - 12345]
+    questions = [
+        Question((name,), RandomizedResponse(domain.about(name), 1.0), share)
+        for (name, domain), share in zip(attributes.items(), shares, strict=True)
+    ]
+    survey = Survey(attributes, questions, 2.0, promise="record", answers=2)
+    asked = terms(name="survey", answers="fresh", lifetime=8.0)
+    envelopes = sign_survey(Questionnaire.of(survey), asked, [KEY])
+    return {f"survey, {number}": envelope for number, envelope in enumerate(envelopes, 1)}
+
+
+def _surveys(envelopes: dict[str, bytes]) -> list[Script]:
+    labels = [label for label in envelopes if label.startswith("survey, ")]
+    first = open_envelope(envelopes[labels[0]], [public_key(KEY)]).survey
+    assert first is not None
+    key = hmac.new(SECRET, b"discreet person 1\0survey-1", hashlib.sha256).digest()
+    word = hmac.new(key, b"discreet questions 1\0survey", hashlib.sha256).digest()[:8]
+    drawn = first.drawn(int.from_bytes(word, "little"))
+    asked = Script("of a survey a person answers the questions that are drawn, in every epoch the same").joined(*labels)
+    for hours in range(2):
+        for label in labels:
+            name = label.replace(", ", "-")
+            asked.answer(hours, label, "daily", "recorded" if name in drawn else "unasked")
+        asked.add(hours, "spent", 2 * hours + 2)
+    early = Script("nothing is drawn before the first question is there").joined(*labels[1:])
+    return [asked, early.answer(0, labels[1], "daily", "refused")]
 
 
 def _consent() -> list[Script]:
@@ -478,5 +513,13 @@ def files() -> dict[str, list[dict[str, Any]]]:
         "trust": [public_key(KEY).hex()],
         "envelopes": {label: json.loads(envelope) for label, envelope in envelopes.items()},
     }
-    scripts = [*_consent(), *_versions(), *_once_and_fresh(), *_clocks(), *_permanent(envelopes), *_sending()]
+    scripts = [
+        *_consent(),
+        *_versions(),
+        *_once_and_fresh(),
+        *_clocks(),
+        *_permanent(envelopes),
+        *_surveys(envelopes),
+        *_sending(),
+    ]
     return {"events.jsonl": [head, *(script.line() for script in scripts)], "permanent.jsonl": _streams(opened)}

@@ -21,7 +21,7 @@ from discreet.errors import DataError
 from discreet.protocol.collection import bots_of, code_of, domain_of, open_envelope
 from discreet.protocol.envelope import CollectionError, public_key
 from discreet.protocol.envelope import signed as sealed
-from vectors.devices import KEY, signed
+from vectors.devices import KEY, signed, survey_envelopes
 
 _OTHER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 _TRUST = [public_key(KEY)]
@@ -167,6 +167,7 @@ def _bad_fields(good: bytes) -> list[dict[str, Any]]:
         *_marks_and_texts(good),
         *_in_languages(good),
         *_second_coins(),
+        *_surveys(survey_envelopes()["survey, 1"]),
     ]
 
 
@@ -191,6 +192,30 @@ def _second_coins() -> list[dict[str, Any]]:
         *(_line(_resigned({**document, **bad}), "field") for bad in ({"lifetime": 1.9}, {"answers": "fresh"})),
         *(_line(_resigned({**document, "memo": {**memo, "truth": bad}}), "promise") for bad in integers),
     ]
+
+
+def _surveys(good: bytes) -> list[dict[str, Any]]:
+    """Return lines on the questions of a survey, of which a collection is one."""
+    document = _document(good)
+    survey = document["survey"]
+    first, *others = survey["questions"]
+    fields: list[Any] = [
+        None,
+        {**survey, "more": 1},
+        {**survey, "name": "A"},
+        {**survey, "answers": 3},
+        {**survey, "answers": 2.0},
+        {**survey, "epsilon": 0.5},
+        {**survey, "epsilon": "2"},
+        {**survey, "questions": {}},
+        {**survey, "questions": others},
+        {**survey, "questions": [[first[0], f"0{first[1]}"], *others]},
+        {**survey, "questions": [[first[0], int(first[1])], *others]},
+        {**survey, "questions": [first, others[0], [others[0][0], others[1][1]]]},
+        {**survey, "questions": [[first[0], str(1 << 65)], *others]},
+        {**survey, "questions": [["another", first[1]], *others]},
+    ]
+    return [_line(good, "good"), *(_line(_resigned({**document, "survey": bad}), "field") for bad in fields)]
 
 
 def _marks_and_texts(good: bytes) -> list[dict[str, Any]]:
