@@ -56,10 +56,11 @@ function unguarded({ space, protected: { count }, bots, answers, memo, linkable 
 }
 
 /** @param {any} collection @param {Wording} words */
-function often({ answers, epochs, epsilon, cost, memo, lifetime }, words) {
+function often({ answers, epochs, epsilon, cost, memo, survey, lifetime }, words) {
   const start = words.date(epochs.start), end = words.date(epochs.start + epochs.seconds * epochs.count), isOnce = answers === "once";
   const hasMore = !isOnce || lifetime > cost;
   return [
+    survey && words.say("often.drawn", { count: survey.questions.length, answers: survey.answers, epsilon: survey.epsilon }),
     isOnce ? words.say("often.once", { start, end }) : words.say("often.epochs", { length: words.length(epochs.seconds), start, end }),
     memo && words.say("often.memo", { share: sureness(epsilon), epsilon }),
     hasMore && words.say(isOnce ? "often.again" : answers === "fresh" ? "often.fresh" : "often.permanent"),

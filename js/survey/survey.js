@@ -43,15 +43,19 @@ const catalogues = new Map();
  * @property {(event: "answered" | "declined" | "failed" | "titled" | "chosen", detail?: Record<string, string>) => void} heard of what happens; never of values
  */
 
+/** @typedef {{ collection: any, facts: { published: [string, any][], logged: boolean } }} Question */
+
 /** A survey. */
 export class Survey {
   #root;
   #options;
   #device = /** @type {Device} */ (/** @type {any} */ (undefined));
-  /** @type {any} */
+  /** The one that is shown. @type {any} */
   #collection;
   /** The collector's word: sentences on what is published, as keys and parts; whether a public log has it. */
   #facts = { published: /** @type {[string, any][]} */ ([]), logged: false };
+  /** What is asked on the page, one after the other: the collection alone, or of a survey the questions that are drawn. @type {Question[]} */
+  #asked = [];
   #memory = /** @type {import("../index.js").Memory} */ (/** @type {any} */ (undefined));
   /** The sentences of its language. */
   #words = /** @type {Wording} */ (/** @type {any} */ (undefined));
@@ -266,7 +270,7 @@ export class Survey {
 
   /** An answer of the collector. @param {string} path */
   async #read(path) {
-    const answer = await fetch(`${this.#options.origin}${path}${this.#options.name}`, { credentials: "omit", cache: "no-cache" }).catch(() => {
+    const answer = await fetch(`${this.#options.origin}${path}`, { credentials: "omit", cache: "no-cache" }).catch(() => {
       throw new LaterError("read.offline");
     });
     if (answer.status === 404) throw new GoneError();
@@ -278,18 +282,49 @@ export class Survey {
   async #accept() {
     while (!this.#collection) {
       try {
-        const [envelope, facts] = await Promise.all(["/v1/collections/", "/collections/"].map((path) => this.#read(path)));
-        this.#facts = await facts.json();
-        const collection = await this.#device.accept(new Uint8Array(await envelope.arrayBuffer()));
-        // Whoever signs asks other things under other names.
-        if (collection.name !== this.#options.name) throw new GoneError();
-        this.#collection = collection;
+        const first = await this.#question(this.#options.name), { survey } = first.collection;
+        const asked = [];
+        for (const [name] of survey?.questions ?? []) asked.push(await this.#question(name));
+        for (const one of survey ? asked : [first]) if (await this.#device.asks(one.collection)) this.#asked.push(one);
+        const open = await Promise.all(this.#asked.map(async ({ collection }) => !(await this.#device.answered(collection)).length));
+        this.#turnTo(this.#asked[Math.max(open.indexOf(true), 0)]);
       } catch (error) {
         if (!(error instanceof LaterError)) throw error;
         this.#say(this.#words.say(error.message));
         await this.#pause();
       }
     }
+  }
+
+  /** A collection, with what the collector says of it. @param {string} name @returns {Promise<Question>} */
+  async #question(name) {
+    const [envelope, facts] = await Promise.all(["/v1/collections/", "/collections/"].map((path) => this.#read(`${path}${name}`)));
+    const collection = await this.#device.accept(new Uint8Array(await envelope.arrayBuffer()));
+    // Whoever signs asks other things under other names.
+    if (collection.name !== name) throw new GoneError();
+    return { collection, facts: await facts.json() };
+  }
+
+  /** @param {Question} question that is shown from now on */
+  #turnTo({ collection, facts }) {
+    this.#collection = collection;
+    this.#facts = facts;
+  }
+
+  /** The number of the question that is shown, from 1 on. */
+  #number() {
+    return this.#asked.findIndex(({ collection }) => collection === this.#collection) + 1;
+  }
+
+  /** A button that leads to the next question, where there is one. @param {string} text @param {Record<string, any>} [given] */
+  #next(text, given) {
+    const next = this.#asked[this.#number()];
+    return next ? button(text, this.#doing(async () => {
+      this.#turnTo(next);
+      this.#draw();
+      await this.#look();
+      this.#focusQuestion();
+    }), given) : null;
   }
 
   // Showing where it stands
@@ -316,6 +351,9 @@ export class Survey {
       this.#showTerms(isAgreed ? "page.agreed" : kind === "open" || kind === "early" ? "" : "page.said");
       this.#questions.replaceChildren();
       if (kind === "open" && isAgreed) await this.#ask();
+      else if (kind === "answered" && this.#number() < this.#asked.length) {
+        this.#questions.replaceChildren(make("section", { tabindex: -1 }, this.#count(), make("p", {}, this.#next(words.say("ask.next"), { class: "main" }))));
+      }
     }
     const entry = entries.find((one) => one.name === collection.name && one.version === collection.version && one.epoch === last);
     const [first = "", ...rest] = lines, where = kind === "answered" ? whereabouts(collection, entry, last, this.#lastStatus, words) : "";
@@ -337,6 +375,21 @@ export class Survey {
       make("details", {}, summary, ...parts.map(([part, lines]) => this.#told(part, lines))));
   }
 
+  /** Which question this is, of several. */
+  #count() {
+    const parts = { number: this.#number(), count: this.#asked.length };
+    return this.#asked.length > 1 ? make("p", { class: "small" }, this.#words.say("ask.question", parts)) : null;
+  }
+
+  /** Buttons for whoever does not want to answer: a value that says so, which is as protected as any; or nothing is sent. @param {(value: any) => Promise<any>} send */
+  #skips(send) {
+    const words = this.#words, { plan, space } = this.#collection, { missing } = plan.domain, { word } = this.#texts;
+    const value = space.kind === "product" ? space.attributes.map((/** @type {[string, any]} */ [name]) => missing?.[name]) : missing, code = space.code(value);
+    if (code >= 0) return make("p", {}, button(words.say("ask.skip", { name: space.name(code, word) }), () => send(value)));
+    const leave = this.#next(words.say("ask.leave"));
+    return leave && make("p", {}, leave);
+  }
+
   /** The question itself, after secret places where the plan has some. */
   async #ask() {
     const device = this.#device, collection = this.#collection, words = this.#words;
@@ -344,9 +397,9 @@ export class Survey {
     const says = make("p", { role: "status" });
     /** @type {any} */
     let value;
-    const answer = button(words.say("ask.answer"), this.#doing(async () => {
+    const send = (/** @type {any} */ chosen) => this.#doing(async () => {
       answer.disabled = true;
-      const outcome = await device.answer(collection, value);
+      const outcome = await device.answer(collection, chosen);
       if (outcome === "recorded") this.#options.heard("answered");
       else {
         this.#questions.replaceChildren();
@@ -356,13 +409,15 @@ export class Survey {
       await device.send();
       await this.#look();
       this.#status.focus();
-    }), { class: "main", disabled: true });
+    })();
+    const answer = button(words.say("ask.answer"), () => send(value), { class: "main", disabled: true });
     const field = choice(collection, this.#texts.question, (one, code) => {
       value = one;
       answer.disabled = code < 0;
       says.textContent = code < 0 ? "" : words.say(collection.isSensitive(code) ? "ask.protected" : collection.bots ? "ask.secret" : "ask.clear");
     }, { ...this.#texts, words });
-    this.#questions.replaceChildren(make("section", {}, this.#head(1, { tabindex: -1 }, words.say("ask.heading")), field, says, answer));
+    const skips = collection.survey ? this.#skips(send) : null;
+    this.#questions.replaceChildren(make("section", {}, this.#head(1, { tabindex: -1 }, words.say("ask.heading")), this.#count(), field, says, answer, skips));
   }
 
   /** Secret values of the person's own, with their tags. */
@@ -412,7 +467,7 @@ export class Survey {
   #endings(entries) {
     const words = this.#words, waiting = entries.filter((one) => one.state === "waiting").length;
     const stop = button(words.say("end.stop"), this.#doing(async () => {
-      await this.#device.decline(this.#collection.name);
+      for (const { collection } of this.#asked) await this.#device.decline(collection.name);
       await this.#look();
       this.#say(words.say("end.stopped"));
       this.#status.focus();

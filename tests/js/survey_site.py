@@ -11,11 +11,17 @@ from typing import Any
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec import structs
 
 from discreet.collector import app
+from discreet.core.domain import Domain
+from discreet.core.random import WORD_RANGE
 from discreet.formats.plan import Plan, PlanDocument
 from discreet.formats.publications import facts_on_published
-from discreet.formats.signing import Terms, sign, withdraw
+from discreet.formats.signing import Terms, sign, sign_survey, withdraw
+from discreet.formats.survey import Questionnaire
+from discreet.mechanisms import RandomizedResponse
+from discreet.mechanisms.survey import Question, Survey
 from discreet.protocol.collection import Collection, Epochs, open_envelope
 from discreet.protocol.envelope import public_key
 from planted import TAGGED, VALUE
@@ -114,7 +120,26 @@ class SurveySite:
             words = {"title": "Where were you?", "purpose": "To plan <clinics> & parks", "contact": "us@example.org"}
             agreed = Terms(name=name, answers=answers, epochs=epochs, collectors=(self.origin,), **words, **more)
             self.envelopes[name] = sign(Plan(msgspec.convert(said, PlanDocument)), agreed, [self.key])
+        self._make_survey()
         self.notice = withdraw(self.envelopes["withdrawn"], [self.key])
+
+    def _make_survey(self) -> None:
+        """Sign a survey of two questions, of which the first has a label for whoever does not answer."""
+        attributes = {"place": Domain([*_PLACES, "no answer"]), "means": Domain(["on foot", "by bus"])}
+        questions = [
+            Question((name,), RandomizedResponse(domain.about(name), 1.0), WORD_RANGE)
+            for name, domain in attributes.items()
+        ]
+        document = Questionnaire.of(Survey(attributes, questions, 2.0, promise="record", answers=2)).document
+        labels = document.attributes["place"]
+        asked = structs.replace(
+            document, attributes={**document.attributes, "place": structs.replace(labels, missing="no answer")}
+        )
+        words = {"title": "Getting about", "purpose": "To plan buses", "contact": "us@example.org"}
+        epochs = Epochs(int(time.time()) - 10, 3600, 24)
+        terms = Terms(name="survey", answers="once", epochs=epochs, collectors=(self.origin,), **words)
+        for number, envelope in enumerate(sign_survey(Questionnaire(asked), terms, [self.key]), 1):
+            self.envelopes[f"survey-{number}"] = envelope
 
     def answer(self, path: str) -> tuple[int, bytes, dict[str, str]]:
         """Return status, body and headers of what is asked for."""

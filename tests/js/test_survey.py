@@ -116,6 +116,30 @@ def mark_secret(page: Any, name: str) -> None:
     press(page, "Go on")
 
 
+def test_the_questions_of_a_survey_are_asked_one_after_the_other(browser: Any, survey: SurveySite) -> None:
+    survey.posted.clear()
+    with visit(browser, survey, "survey-2") as page:
+        press(page, "I agree")
+        page.get_by_text("Question 1 of 2").wait_for()
+        is_usable(page)
+        assert "of which your device draws 2 for you by chance" in unfolded(page)
+        # Whoever skips sends a report like all others.
+        press(page, "Skip this question: it counts as “no answer”")
+        page.get_by_text("Your report was sent").wait_for()
+        is_usable(page)
+        press(page, "Next")
+        press(page, "I agree")
+        page.get_by_text("Question 2 of 2").wait_for()
+        assert page.get_by_role("button", name="Leave this question out").count() == 0
+        page.get_by_label("by bus").check()
+        press(page, "Answer")
+        page.get_by_text("left: 18").wait_for()
+        is_usable(page)
+        assert page.get_by_role("button", name="Next").count() == 0
+    names = {survey.collection(name).id: name for name in ("survey-1", "survey-2")}
+    assert [names[Frame.parse(body, 1).collection] for _, body in survey.posted] == ["survey-1", "survey-2"]
+
+
 @pytest.mark.parametrize("name", ["labels", "many", "range", "product", "grid", "tags"])
 def test_a_survey_is_taken(browser: Any, survey: SurveySite, name: str) -> None:
     survey.posted.clear()

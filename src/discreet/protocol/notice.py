@@ -115,12 +115,16 @@ def _often(collection: Collection, words: Wording) -> list[str]:
     epochs, lifetime = collection.epochs, collection.lifetime
     when = {"start": words.date(epochs.start), "end": words.date(epochs.end)}
     cost = words.say("often.cost", lifetime=lifetime, share=sureness(lifetime))
+    drawn = []
+    if (survey := collection.survey) is not None:
+        parts = {"count": len(survey.questions), "answers": survey.answers, "epsilon": survey.epsilon}
+        drawn = [words.say("often.drawn", **parts)]
     if collection.answers == ONCE:
         again = [words.say("often.again"), cost] if lifetime > collection.cost else []
-        return [words.say("often.once", **when), *again]
+        return [*drawn, words.say("often.once", **when), *again]
     often = words.say("often.epochs", length=words.length(epochs.seconds), **when)
     how = [words.say("often.fresh" if collection.answers == FRESH else "often.permanent")]
     if collection.memo is not None:
         alone = words.say("often.memo", share=sureness(collection.epsilon), epsilon=collection.epsilon)
         how = [alone, *how]
-    return [often, *how, cost]
+    return [*drawn, often, *how, cost]
