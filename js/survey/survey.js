@@ -54,7 +54,7 @@ export class Survey {
   #collection;
   /** The collector's word: sentences on what is published, as keys and parts; whether a public log has it. */
   #facts = { published: /** @type {[string, any][]} */ ([]), logged: false };
-  /** What is asked on the page, one after the other: the collection alone, or of a survey the questions that are drawn. @type {Question[]} */
+  /** The questions of this page, one after the other: the collection alone, or those of a survey that are drawn. @type {Question[]} */
   #asked = [];
   #memory = /** @type {import("../index.js").Memory} */ (/** @type {any} */ (undefined));
   /** The sentences of its language. */
