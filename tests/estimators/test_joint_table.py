@@ -184,9 +184,7 @@ def test_limits_of_the_joint_estimate_cover() -> None:
 def test_what_is_not_determined_is_refused_or_least_committal() -> None:
     survey = asked()
     data = reports(survey, 500)
-    with pytest.raises(
-        KeyError, match="do not determine the table 'a,b,c'; ask a question about a and b and c together"
-    ):
+    with pytest.raises(KeyError, match="do not determine the table 'a,b,c'; ask a and b and c in one question"):
         dc.estimate(survey, data, method="joint")["a", "c", "b"]
     whole = dc.estimate(survey, data, method="joint", least_committal=True)["c,b,a"]
     assert np.isnan(whole.standard_errors).all()
@@ -233,3 +231,29 @@ def test_effects_are_orthonormal() -> None:
     columns = basis([2, 3, 4])
     np.testing.assert_allclose(columns.T @ columns, np.eye(24), atol=1e-12)
     np.testing.assert_allclose(columns[:, 0], 24**-0.5)
+
+
+def test_questions_without_anything_sensitive_and_tables_too_large_for_one_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    attributes = {
+        "a": dc.Domain(range(3), sensitive=[], allow_unprotected=True),
+        "b": dc.Domain(range(2), sensitive=[], allow_unprotected=True),
+        "c": dc.Domain(range(4), sensitive=[0]),
+    }
+    survey = dc.plan_survey(attributes, 1.0, want="pairs").survey
+    random = np.random.default_rng(1)
+    data = survey.obfuscate(
+        {name: random.integers(0, domain.size, 500) for name, domain in attributes.items()}, random=dc.SeededRandom(1)
+    )
+    answers = dc.estimate(survey, data, method="joint")
+    # Those who answered in clear know all but who was drawn; the others add to that.
+    p, error = answers["a"].frequencies, answers["a"].standard_errors
+    assert (error < np.sqrt(p * (1 - p) / data["a,b"].n) * 1.05).all()
+    assert (error > np.sqrt(p * (1 - p) / 500)).all()
+    monkeypatch.setattr("discreet.estimators.joint.MOST_VALUES", 4)
+    large = dc.estimate(survey, data, method="joint")["a"]
+    np.testing.assert_allclose(large.frequencies, p)
+    linear = dc.estimate(survey, data)["a,b"].marginal("a")
+    np.testing.assert_allclose(large.standard_errors, linear.standard_errors)
+    np.testing.assert_allclose(large.interval(), linear.interval())

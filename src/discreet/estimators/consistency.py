@@ -67,8 +67,9 @@ class Combination:
         return largest / people
 
     def holders(self, names: Names) -> list[str]:
-        """Return the names of the questions that have some attributes."""
-        return [name for name in self.estimates if {*names} <= {*self.survey.question(name).attributes}]
+        """Return the names of the questions that have some attributes, those with the fewest values first."""
+        every = [name for name in self.estimates if {*names} <= {*self.survey.question(name).attributes}]
+        return sorted(every, key=lambda name: self.estimates[name].domain.size)
 
     @cached_property
     def _precisions(self) -> dict[str, float]:
@@ -95,7 +96,7 @@ class Combination:
         Raises:
             ParameterError: if several have them and it has too many cells, or covariances need more reports.
         """
-        tables = {name: self._part(name, names) for name in self.holders(names)}
+        tables = {name: self.part(name, names) for name in self.holders(names)}
         if len(tables) == 1:
             return next(iter(tables.values()))
         lifts = {name: self.weight(name, names) for name in tables}
@@ -115,7 +116,7 @@ class Combination:
         for name in self.estimates:
             shared = tuple(each for each in names if each in self.survey.question(name).attributes)
             if shared:
-                tables[name] = self._part(name, shared)
+                tables[name] = self.part(name, shared)
                 maps[name] = self._lift(name, shared, names)
         return self._combined(names, tables, maps, None, np.full(size, 1 / size), "consistent")
 
@@ -133,7 +134,8 @@ class Combination:
         places = cells.lifted(np.arange(len(mixed), dtype=np.float64)).astype(np.int64)
         return mixed[places] * (len(mixed) / len(places))
 
-    def _part(self, name: str, names: Names) -> Estimate:
+    def part(self, name: str, names: Names) -> Estimate:
+        """Return the table of some attributes from one question that has them."""
         part = self.estimates[name]
         return part if self.survey.question(name).attributes == names else part.marginal(*names)
 
@@ -206,8 +208,8 @@ class SurveyFacts:
         self,
         names: Names,
         frequencies: FloatArray,
-        limits: ConfidenceLimits | Callable[[], ConfidenceLimits],
-        covariance: Covariance | Callable[[], Covariance | None],
+        limits: ConfidenceLimits | Callable[[], ConfidenceLimits] | None,
+        covariance: Covariance | Callable[[], Covariance | None] | None,
         errors: FloatArray | Callable[[], FloatArray],
     ) -> Estimate:
         """Return the estimate of the table of some attributes."""

@@ -31,7 +31,6 @@ from discreet.estimators.likelihood_methods import MOST_VALUES
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.maximum import Solution, Start, maximize
 from discreet.mechanisms.block_law import Evidence, Membership, needs_reports
-from discreet.results.one_step import inverse_of
 from discreet.theory.marginals import Axes, EffectSpace
 
 # More effects, or used cells, would take too long to invert: their number enters in the third power.
@@ -184,9 +183,10 @@ class Answered:
         mean = rows.transpose_dot(rows.multiplicity / rows.dot(f)) / n - 1
         rest, moments = float(f[~covered].sum()), np.zeros((len(f), len(f)))
         places = np.where(covered, np.cumsum(covered) - 1, np.count_nonzero(covered))
-        for weights, d in self.start.decoder.likelihood_ratios(evidence, f[covered], rest).stretches():
-            root = np.asarray(d * np.sqrt(weights)[:, None], np.float64)
-            moments += (root.T @ root)[np.ix_(places, places)]
+        if covered.any():
+            for weights, d in self.start.decoder.likelihood_ratios(evidence, f[covered], rest).stretches():
+                root = np.asarray(d * np.sqrt(weights)[:, None], np.float64)
+                moments += (root.T @ root)[np.ix_(places, places)]
         # Of values in clear each one has ratios of its own, where the rest has one in common.
         clear = np.flatnonzero(~covered)
         moments[np.ix_(clear, clear)] -= evidence.truth / rest if len(clear) else 0.0
@@ -218,31 +218,32 @@ class JointTable:
         """The effects that the questions determine."""
         return EffectSpace(self.whole.shape, tuple(question.axes for question in self.answered))
 
+    @property
+    def is_small(self) -> bool:
+        """True if there are few enough values and effects for one step."""
+        sizes = [len(question.start.evidence.covered) for question in self.answered]
+        return max(sizes) <= MOST_VALUES and len(self.space.effects) <= _MOST_EFFECTS
+
     @cached_property
-    def deviations(self) -> list[tuple[FloatArray, FloatArray]] | None:
-        """The mean of d and E d d' of each question at the estimate; None where there are too many values."""
-        if max(len(question.start.evidence.covered) for question in self.answered) > MOST_VALUES:
-            return None
+    def deviations(self) -> list[tuple[FloatArray, FloatArray]]:
+        """The mean of d and E d d' of each question at the estimate."""
         return [question.deviations(marginal_of(self.whole, question.axes)) for question in self.answered]
 
     @cached_property
-    def step(self) -> tuple[FloatArray, FloatArray] | None:
-        """The step of the effects to the unbiased estimate, and the covariance of that; None where it is not known."""
+    def step(self) -> tuple[FloatArray, FloatArray]:
+        """The step of the effects to the unbiased estimate, and the covariance of that, if the table is small."""
         size = len(self.space.effects)
-        if self.deviations is None or size > _MOST_EFFECTS:
-            return None
         slope, information = np.zeros(size), np.zeros((size, size))
         for question, (mean, moments) in zip(self.answered, self.deviations, strict=True):
             design, places = self.space.design(question.axes), self.space.places(question.axes)
             slope[places] += question.start.n * (design.T @ mean)
             information[np.ix_(places, places)] += question.start.n * (design.T @ moments @ design)
-        inverse = inverse_of(information)
-        return None if inverse is None else (inverse @ slope, inverse)
+        # Every question has a linear decoder, so that its effects are determined.
+        inverse = np.asarray(np.linalg.inv(information), np.float64)
+        return inverse @ slope, inverse
 
-    def stepped(self, axes: Axes) -> tuple[FloatArray, FloatArray] | None:
-        """Return the unbiased estimate of a table, a part of a question, and its covariance; None as for `step`."""
-        if self.step is None:
-            return None
+    def stepped(self, axes: Axes) -> tuple[FloatArray, FloatArray]:
+        """Return the unbiased estimate of a table, a part of a question, and its covariance, if the table is small."""
         (step, covariance), places, design = self.step, self.space.places(axes), self.space.design(axes)
         moved = marginal_of(self.whole, axes) + design @ step[places]
         return moved, design @ covariance[np.ix_(places, places)] @ design.T
@@ -260,7 +261,7 @@ class JointTable:
     @cached_property
     def _spread(self) -> FloatArray | None:
         """A ``(u, k)`` matrix S such that S S' is the covariance of the used cells, where no other can be used."""
-        if self.deviations is None or len(self.used) > _MOST_USED:
+        if len(self.used) > _MOST_USED:
             return None
         information = np.ones((len(self.used),) * 2)
         for question, (_, moments) in zip(self.answered, self.deviations, strict=True):

@@ -149,12 +149,14 @@ class _JointTables:
 
     def estimate(self, names: Names) -> Estimate:
         """Return the estimate of a table that is part of a question."""
-        axes = self._axes(names)
-        limits = cache(partial(self._limits, names, axes))
+        axes, facts = self._axes(names), self._facts("joint")
         frequencies = marginal_of(self.table.whole, axes)
-        return self._facts("joint").estimate(
-            names, frequencies, limits, lambda: limits().base, partial(self._errors, axes, frequencies, limits)
-        )
+        if not self.table.is_small:
+            # Those of the linear estimate of one question, which knows less.
+            known = self.linears.part(self.linears.holders(names)[0], names)
+            return facts.estimate(names, frequencies, known.intervals, known.joint_errors, known.errors)
+        limits = cache(partial(self._limits, axes))
+        return facts.estimate(names, frequencies, limits, lambda: limits().base, partial(self._errors, axes, limits))
 
     def _axes(self, names: Names) -> Axes:
         return tuple(map(self.attributes.index, names))
@@ -164,17 +166,12 @@ class _JointTables:
         solution = self.table.solution
         return SurveyFacts(self.linears.survey, self.table.n, method, simulated, solution.gap, solution.passes)
 
-    def _limits(self, names: Names, axes: Axes) -> SumLimits:
-        stepped = self.table.stepped(axes)
-        if stepped is None:
-            # Those of linear estimates, which know less.
-            known = self.linears.marginal(names)
-            return joint_limits(known.centre, known.covariance(), known.n)
-        centre, matrix = stepped
+    def _limits(self, axes: Axes) -> SumLimits:
+        centre, matrix = self.table.stepped(axes)
         matrix = matrix + self.linears.overlap * spread_of(marginal_of(self.table.whole, axes))
         return joint_limits(centre, matrix, self.table.n)
 
-    def _errors(self, axes: Axes, frequencies: FloatArray, limits: Callable[[], SumLimits]) -> FloatArray:
+    def _errors(self, axes: Axes, limits: Callable[[], SumLimits]) -> FloatArray:
         stepped = limits().floored_errors(limits().base.variances(), self.table.n)
         within = self.table.errors_within(axes)
         if within is None:

@@ -69,7 +69,7 @@ class Answers(ResultTable, Mapping[str, Any]):
         holder = next((each for each, asked in answered.items() if {*names} <= asked), None)
         if holder is None and (self.undetermined is None or not {*names} <= set().union(*answered.values())):
             raise KeyError(
-                f"the answers do not determine the table {name!r}; ask a question about {' and '.join(names)} together."
+                f"the answers do not determine the table {name!r}; ask {' and '.join(names)} in one question."
             )
         derive = self.undetermined if holder is None else self.derived
         if derive is None:

@@ -116,14 +116,14 @@ def one_step(ratios: LikelihoodRatios, mean: FloatArray, n: int) -> OneStep | No
     for weights, d in ratios.stretches():
         root = d * np.sqrt(weights, dtype=d.dtype)[:, None]
         information += root.T @ root
-    inverse = inverse_of(information)
+    inverse = _inverse(information)
     if inverse is None:
         return None
     left = max(n - int(np.count_nonzero(f > _NOTHING)), 1)
     return OneStep(f + inverse @ (mean - 1), inverse, ratios, left)
 
 
-def inverse_of(information: FloatArray) -> FloatArray | None:
+def _inverse(information: FloatArray) -> FloatArray | None:
     """Return the inverse of J; None where it has none to speak of."""
     scale = np.sqrt(np.diagonal(information))
     if not (np.isfinite(scale).all() and (scale > 0).all()):
