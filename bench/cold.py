@@ -38,7 +38,7 @@ def _asked(place: int, share: float) -> dict[str, float]:
 def _measured(place: int, share: float) -> dict[str, float | str]:
     task = next(task for number, task in enumerate(servers(share)) if number == place)
     cold = seconds(task.ours) / task.n
-    import_module("discreet.kernels.compiling")
+    import_module("discreet.kernels.caching")
     task.ours()
     warm = median(seconds(task.ours) for _ in range(REPEATS)) / task.n
     task.numpy()

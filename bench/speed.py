@@ -33,7 +33,7 @@ def run(*, quick: bool = False) -> Group:
     """Measure everything."""
     share, repeats = (_QUICK_SHARE, 1) if quick else (1.0, REPEATS)
     # Whoever counts little is served by NumPy, which takes no half second to start.
-    import_module("discreet.kernels.compiling")
+    import_module("discreet.kernels.caching")
     ways: dict[str, dict[str, float]] = {}
     with one_core() as pinned, peers(*(_QUICK_PEERS if quick else _PEERS)) as others:
         progress("limits of one core")

@@ -42,7 +42,7 @@ def _given_back(file: TextIO) -> None:
 
 def share_kernels() -> None:
     """Let this process wait for kernels that another one is compiling."""
-    from discreet.kernels.compiling import KernelCache
+    from discreet.kernels.caching import KernelCache
 
     load, save = KernelCache.load_overload, KernelCache.save_overload
     held: dict[Path, TextIO] = {}

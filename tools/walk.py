@@ -47,7 +47,7 @@ _PREFIX = f"{PACKAGE}/"
 _NO_STOPS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>", "<lambda>")
 _EVERYWHERE = {
     *("core/checks.py", "core/random.py", "core/random.py"),
-    *(f"kernels/{name}.py" for name in ("compiling", "startup")),
+    *(f"kernels/{name}.py" for name in ("caching", "compiling", "startup")),
 }
 _END = "files/writing.py"
 _NOTICE = "_Compiling.__call__"

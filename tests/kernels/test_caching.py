@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.kernels.compiling import VARIABLE, only_owners_write
+from discreet.kernels.caching import VARIABLE, only_owners_write
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes are those of Unix")
 
@@ -28,7 +28,7 @@ def twice(x):
 """
 COUNTED = """
 import numpy as np, discreet as dc
-import discreet.kernels.compiling
+import discreet.kernels.caching
 mechanism = dc.SubsetSelection(dc.Domain(range(3)), 1.0)
 reports = mechanism.obfuscate_codes(np.arange(3000) % 3, random=dc.SeededRandom(1))
 print(np.round(dc.estimate(mechanism, reports).frequencies, 4).tolist())
@@ -131,14 +131,14 @@ def test_a_process_that_outlives_its_parent_still_runs(container: Path) -> None:
 import os, sys, time
 sys.path.insert(0, os.environ["PLACE"])
 from kernel import twice
-from discreet.kernels.compiling import temporary_folder
+from discreet.kernels.caching import temporary_folder
 folder = temporary_folder()
 reading, writing = os.pipe()
 if os.fork():
     os.close(writing)
     sys.stdout.write(os.read(reading, 100).decode())
     sys.exit()
-from discreet.kernels.compiling import _remove
+from discreet.kernels.caching import _remove
 import shutil; shutil.rmtree(folder)
 print(twice(21), folder.exists(), flush=True, file=os.fdopen(writing, "w"))
 os._exit(0)
@@ -152,7 +152,7 @@ os._exit(0)
 def test_a_forked_process_leaves_the_folder(container: Path) -> None:
     code = """
 import os, sys
-from discreet.kernels.compiling import temporary_folder
+from discreet.kernels.caching import temporary_folder
 folder = temporary_folder()
 child = os.fork()
 if not child:
@@ -239,7 +239,7 @@ def test_a_folder_that_was_passed_on_is_looked_at(place: Path) -> None:
     """The variable names a folder that everybody can write: another is made."""
     (place / "open").mkdir()
     (place / "open").chmod(0o777)
-    code = "from discreet.kernels.compiling import temporary_folder as made; print(made(), oct(made().stat().st_mode))"
+    code = "from discreet.kernels.caching import temporary_folder as made; print(made(), oct(made().stat().st_mode))"
     folder, mode = run(code, SOURCES.parent, **{VARIABLE: place / "open", "TMPDIR": place}).split()
     assert Path(folder).parent == place
     assert folder != str(place / "open")

@@ -71,7 +71,7 @@ def test_what_is_locked_covers_what_is_needed() -> None:
         file.stem: set(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==", file.read_text(), flags=re.MULTILINE))
         for file in LOCKED
     }
-    for group, names in {"run": ("plot",), "dev": ("plot", "pandas", "polars", "spark", "dev")}.items():
+    for group, names in {"run": ("fast", "plot"), "dev": ("fast", "plot", "pandas", "polars", "spark", "dev")}.items():
         extras = [need for name in names for need in PROJECT["optional-dependencies"][name]]
         wanted = {re.match(r"[\w-]+", need)[0] for need in (*PROJECT["dependencies"], *extras)} - {"discreet"}
         assert not wanted - pinned[group]

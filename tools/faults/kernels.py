@@ -19,14 +19,14 @@ FAULTS = [
     ),
     Fault(
         "compiled kernels are read from where everybody may write",
-        "kernels/compiling.py",
+        "kernels/caching.py",
         "and not found.st_mode & stat.S_IWOTH",
         "and found.st_mode",
         ("tests/kernels/test_caching.py",),
     ),
     Fault(
         "a folder of temporary kernels is trusted though a stranger made the one above",
-        "kernels/compiling.py",
+        "kernels/caching.py",
         "and all(one.st_uid in owners and (",
         "and all((",
         ("tests/kernels/test_caching.py",),

@@ -21,10 +21,9 @@ Subsets as marks in words, compiled; see `discreet.kernels.counting`.
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from discreet.kernels import plain
 from discreet.kernels.compiling import REASSOCIATE, compiled
 from discreet.kernels.parallel import forget, map_blocks
 from discreet.kernels.row_order import checked_rows
@@ -309,7 +308,7 @@ def _tiles_per_task(tiles: NDArray[np.uint32]) -> int:
     return max(_WORDS_PER_TASK // max(size, 1), -(-count // _MOST_TASKS), 1)
 
 
-@compiled()
+@compiled(plain=plain.transpose_rows)
 def _transpose_rows(rows: NDArray[np.uint8], tiles: NDArray[np.uint32]) -> None:
     size = tiles.shape[1]
     # Sixteen words are a vector register; without a remainder the loops are twice as fast.
@@ -357,7 +356,7 @@ def _swap_halves(source: NDArray[np.uint32], target: NDArray[np.uint32], shift: 
             target[high, w] = np.uint32(np.uint32(source[high, w] & upper) | moved)
 
 
-@compiled(fastmath=REASSOCIATE)
+@compiled(fastmath=REASSOCIATE, plain=plain.tiles_dot)
 def _dot(tiles: NDArray[np.uint32], values: NDArray[Any], span: int, sums: NDArray[Any]) -> None:
     # The float64 sums of a few tiles at a time: a second large array would cost page faults.
     totals = np.empty((_TILES_PER_PASS, 32))
@@ -398,7 +397,7 @@ def _dot_eight(words: NDArray[np.uint32], values: NDArray[Any], masks: Any) -> A
     return s0, s1, s2, s3, s4, s5, s6, s7
 
 
-@compiled(fastmath=REASSOCIATE)
+@compiled(fastmath=REASSOCIATE, plain=plain.tiles_dot_transposed)
 def _dot_transposed(tiles: NDArray[np.uint32], weights: NDArray[Any], span: int) -> NDArray[np.float64]:
     sums = np.zeros(tiles.shape[1])
     for first in range(0, sums.size, span):
@@ -456,16 +455,6 @@ def _masks(first: int) -> Any:
 _ABREAST = 4
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _trailing_zeros(_: Any, word: Any) -> Any:
-    """Return the number of zeros below the lowest one; 64 for a word without ones."""
-
-    def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
-        return builder.cttz(arguments[0], context.get_constant(types.boolean, False))
-
-    return types.uint64(types.uint64), generate
-
-
 @compiled()
 def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArray[np.int64]) -> None:
     """Change drawn places of marks, in place, and count ``missing`` down."""
@@ -501,7 +490,7 @@ def _list(marks: NDArray[np.uint64], listed: NDArray[Any], out: NDArray[Any]) ->
             count += _ones(word)
             while word:
                 for k in range(_ABREAST):
-                    listed[at + np.uint64(k)] = base + _trailing_zeros(word)
+                    listed[at + np.uint64(k)] = base + _ones(~word & (word - unit))
                     word &= word - unit
                 at += np.uint64(_ABREAST)
         for k in range(out.shape[1]):

@@ -1,169 +1,36 @@
-"""Compiling kernels, and the folder that keeps them.
+"""Kernels: compiled where numba is installed (`pip install 'discreet[fast]'`); elsewhere NumPy's, or interpreted.
 
-The cache of compiled kernels on disk: only in folders that no stranger can write to, as reading a kernel runs it.
-
-The cache of numba consists of pickles, and a stranger's pickle runs with our rights when it is read. So a folder is
-used only if its trusted owners alone (this user, root, the owner of the sources, which run anyway) can put a file into
-it or replace it. The check is repeated before every reading, since a folder may have been removed and made again by
-somebody else. Folders are tried in this order:
-
-1. the folder that numba chooses: NUMBA_CACHE_DIR, beside the sources, or the user's own cache;
-2. a folder of mode 0700 with a random name among the temporary files, made anew by each process, passed on to the
-   processes that it starts, and removed when it ends; never one that a later process could find by its name;
-3. none: kernels are compiled anew in each process, and kept in its memory.
-
-The compilation of kernels: without the interpreter lock, and cached on disk where that is safe.
+What counts reports and estimates from them has a plain form by NumPy (`discreet.kernels.plain`), at most about ten
+times slower. Other kernels are interpreted, some hundred times slower, and refuse what would take longer than seconds.
 """
 
-import atexit
-import os
-import shutil
-import stat
-import tempfile
+import threading
 from collections.abc import Callable
-from contextlib import suppress
-from functools import lru_cache
-from pathlib import Path
-from threading import Lock
+from functools import wraps
+from importlib.util import find_spec
 from typing import Any, TypeVar, cast
 
-import numba
-from numba import config
-from numba.core import event
-from numba.core.caching import FunctionCache
+import numpy as np
 
-from discreet.kernels.startup import announce
-
-VARIABLE = "DISCREET_KERNELS"
-"""The environment variable that tells processes that this one starts where its temporary kernels are."""
-
-_CHOOSING = Lock()
-
-
-class KernelCache(FunctionCache):  # type: ignore[misc]
-    """The cache of one kernel's compiled forms on disk; without a safe place nothing is stored."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the stored form for these types, or None."""
-        if not self.safe:
-            return None
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:
-            # Unreadable, or damaged: a broken pickle may raise anything. It is forgotten, or it could not be replaced.
-            with suppress(OSError):
-                self.flush()
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Store the form for these types, unless the disk is full."""
-        if not self.safe:
-            return
-        try:
-            super().save_overload(sig, data)
-        except OSError:
-            return
-
-    @property
-    def safe(self) -> bool:
-        """True if only trusted owners can write to the folder."""
-        return only_owners_write(Path(self.cache_path), source=Path(self._py_func.__code__.co_filename))
-
-
-def cache_of(function: Any) -> KernelCache | None:
-    """Return the cache of a function; None if there is no safe place."""
-    try:
-        cache = KernelCache(function)
-    except RuntimeError:
-        # numba found no folder that it can write.
-        cache = None
-    if cache is not None and cache.safe:
-        return cache
-    folder = temporary_folder()
-    if folder is None:
-        return None
-    with _CHOOSING:
-        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
-        try:
-            cache = KernelCache(function)
-        except RuntimeError:
-            return None
-        finally:
-            config.CACHE_DIR = before
-    return cache if cache.safe else None
-
-
-def only_owners_write(folder: Path, *, source: Path | None = None) -> bool:
-    """Return true if a folder exists and only its trusted owners can change its content.
-
-    Args:
-        folder: a folder; links are followed.
-        source: a file whose owner is trusted too, beside root and the user of this process.
-    """
-    try:
-        here = folder.resolve(strict=True)
-        if not hasattr(os, "geteuid"):
-            # Windows: temporary files and caches are in the user's own profile.
-            return here.is_dir()
-        owners = {0, os.geteuid()} | ({source.stat().st_uid} if source is not None and source.exists() else set())
-        status, above = here.stat(), [node.stat() for node in here.parents]
-    except OSError:
-        return False
-    return (
-        stat.S_ISDIR(status.st_mode)
-        and status.st_uid in owners
-        and not status.st_mode & stat.S_IWOTH
-        # In a sticky folder, such as /tmp, only the owner of an entry can put another in its place.
-        and all(
-            node.st_uid in owners and (node.st_mode & (stat.S_IWOTH | stat.S_ISVTX)) != stat.S_IWOTH for node in above
-        )
-    )
-
-
-@lru_cache(maxsize=1)
-def temporary_folder() -> Path | None:
-    """Return a private folder for the lifetime of this process; None if none can be made."""
-    passed_on = os.environ.get(VARIABLE, "")
-    if passed_on and only_owners_write(Path(passed_on)):
-        return Path(passed_on)
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="discreet-kernels-"))
-    except OSError:
-        return None
-    atexit.register(_remove, folder, os.getpid())
-    if not only_owners_write(folder):
-        return None
-    os.environ[VARIABLE] = str(folder)
-    return folder
-
-
-def _remove(folder: Path, maker: int) -> None:
-    # A process that was forked from the maker must leave it what it made.
-    if os.getpid() == maker:
-        shutil.rmtree(folder, ignore_errors=True)
-
+from discreet.errors import MissingExtraError
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 REASSOCIATE = frozenset({"reassoc", "nsz", "contract"})
 """Lets sums run in vector lanes; infinities and NaN keep their meaning."""
 
+MOST_STEPS = 1 << 22
+"""Steps that an interpreted kernel takes at most, of up to a microsecond each."""
 
-class _Compilations(event.Listener):  # type: ignore[misc]
-    """A numba event listener that hears of compilations, and not of kernels read from disk."""
-
-    def on_start(self, _: event.Event) -> None:
-        """Announce the start of a compilation."""
-        announce()
-
-    def on_end(self, _: event.Event) -> None:
-        """Do nothing at the end of a compilation."""
+_here = threading.local()
 
 
-event.register("numba:compile", _Compilations())
-
-
-def compiled(*, fastmath: frozenset[str] = frozenset()) -> Callable[[_Function], _Function]:
+def compiled(
+    *,
+    fastmath: frozenset[str] = frozenset(),
+    plain: Callable[..., Any] | None = None,
+    steps: Callable[..., int] | None = None,
+) -> Callable[[_Function], _Function]:
     """Return the decorator that compiles a kernel at its first call.
 
     Never ``parallel=True``: threads come from `map_blocks`, whose fixed blocks make sums
@@ -172,15 +39,45 @@ def compiled(*, fastmath: frozenset[str] = frozenset()) -> Callable[[_Function],
 
     Args:
         fastmath: LLVM's floating point flags; none by default.
+        plain: what stands in for it without numba; by default the function itself, interpreted.
+        steps: how many steps a call takes, from its arguments; by default as many as its arrays have entries.
     """
-    compiling = numba.njit(nogil=True, fastmath=set(fastmath))
 
     def decorated(function: _Function) -> _Function:
-        kernel = compiling(function)
-        cache = cache_of(function)
-        if cache is not None:
-            # What numba.njit(cache=True) does, which ends the process where nothing can be kept.
-            kernel._cache = cache
-        return cast("_Function", kernel)
+        if find_spec("numba") is None:
+            return cast("_Function", plain or _interpreted(function, steps or _entries))
+        from discreet.kernels.caching import compile_kernel
+
+        return compile_kernel(function, fastmath)
 
     return decorated
+
+
+def _interpreted(function: _Function, steps: Callable[..., int]) -> _Function:
+    @wraps(function)
+    def kernel(*arguments: Any) -> Any:
+        if getattr(_here, "busy", False):
+            # A helper of another kernel, which was looked at.
+            return function(*arguments)
+        asked = steps(*arguments)
+        if asked > MOST_STEPS:
+            raise MissingExtraError(
+                f"more than {MOST_STEPS:,} steps of a kernel, here {asked:,}, need numba, which is not installed; "
+                "install it with: pip install 'discreet[fast]'."
+            )
+        _here.busy = True
+        try:
+            # Numbers wrap around, as compiled ones do.
+            with np.errstate(over="ignore"):
+                return function(*arguments)
+        finally:
+            _here.busy = False
+
+    return cast("_Function", kernel)
+
+
+def _entries(*arguments: Any) -> int:
+    """Return the number of entries of all arrays among arguments, which may be tuples of others."""
+    return sum(
+        _entries(*argument) if isinstance(argument, tuple) else getattr(argument, "size", 0) for argument in arguments
+    )

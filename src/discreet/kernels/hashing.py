@@ -27,6 +27,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.kernels import plain
 from discreet.kernels.compiling import compiled
 from discreet.kernels.parallel import forget, map_blocks
 
@@ -182,7 +183,7 @@ def _reports_per_task(prime: int, buckets: int) -> int:
     return max(_STEPS_PER_TASK // -(-prime // buckets), _LANES)
 
 
-@compiled()
+@compiled(plain=plain.count_preimages)
 def _count_by_group(
     columns: _Columns, groups: NDArray[np.int32], prime: int, buckets: int, counts: NDArray[np.int64]
 ) -> None:
@@ -207,7 +208,7 @@ def _count_by_group(
             _advance(x, step, prime)
 
 
-@compiled()
+@compiled(plain=plain.preimages_dot)
 def _dot(
     columns: _Columns,
     values: NDArray[np.float64],
@@ -227,7 +228,7 @@ def _dot(
             _advance(x, step, prime)
 
 
-@compiled()
+@compiled(plain=plain.preimages_dot_transposed)
 def _dot_transposed(
     columns: _Columns,
     weights: NDArray[np.float64],
@@ -370,7 +371,7 @@ def _checked(coefficients: NDArray[np.uint32], prime: int, size: int) -> NDArray
     return np.ascontiguousarray(coefficients)
 
 
-@compiled()
+@compiled(plain=plain.gather)
 def _gather(coefficients: NDArray[np.uint32], tables: NDArray[Any], prime: int, start: int, sums: NDArray[Any]) -> None:
     buckets = np.empty(_TILE, np.uint32)
     for function in range(len(coefficients)):
@@ -382,7 +383,7 @@ def _gather(coefficients: NDArray[np.uint32], tables: NDArray[Any], prime: int, 
                 sums[first + i] += row[buckets[i]]
 
 
-@compiled()
+@compiled(plain=plain.scatter)
 def _scatter(coefficients: NDArray[np.uint32], values: NDArray[np.float64], prime: int, sums: NDArray[Any]) -> None:
     buckets = np.empty(_TILE, np.uint32)
     copies = np.zeros((4, min(sums.shape[1], _INTERLEAVED)))

@@ -233,7 +233,7 @@ def _room(candidates: int) -> Any:
     return sums, touched, hits, here, places, scores
 
 
-@compiled()
+@compiled(steps=lambda _, people, *__: people[0].size * people[1])
 def rank_probes(parts: Any, people: Any, bins: Any, rows: Any, out: Any) -> None:
     """Rank the probes' own candidates, and count the scores of all others by bin."""
     users, candidates, genuine = people
@@ -256,7 +256,7 @@ def rank_probes(parts: Any, people: Any, bins: Any, rows: Any, out: Any) -> None
         ties[probe] = equal + rest * (floor == true_score)
 
 
-@compiled()
+@compiled(steps=lambda _, people, *__: people[0].size * people[1])
 def lead_probes(parts: Any, people: Any, unit: float, rows: Any, out: Any) -> None:
     """Find the best score of each probe, by how much it leads, how many have it, and two users' share in it."""
     users, candidates = people

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.kernels import plain
 from discreet.kernels.compiling import REASSOCIATE, compiled
 from discreet.kernels.parallel import forget, map_blocks
 
@@ -103,7 +104,7 @@ def _rows_per_task(members: NDArray[np.unsignedinteger[Any]]) -> int:
     return max(_MEMBERS_PER_TASK // max(int(members.shape[1]), 1), 1)
 
 
-@compiled(fastmath=REASSOCIATE)
+@compiled(fastmath=REASSOCIATE, plain=plain.members_dot)
 def _dot(
     members: NDArray[np.unsignedinteger[Any]],
     values: NDArray[np.float64],
@@ -117,7 +118,7 @@ def _dot(
         sums[i] = total
 
 
-@compiled()
+@compiled(plain=plain.members_dot_transposed)
 def _dot_transposed(
     members: NDArray[np.unsignedinteger[Any]], weights: NDArray[np.float64], size: int
 ) -> NDArray[np.float64]:

@@ -68,7 +68,7 @@ def shared_sums(probes: Rows, candidates: Rows, lists: _Numbers, keys: int) -> _
     return sums
 
 
-@compiled()
+@compiled(steps=lambda _, probes, limits, *__: probes[0].size * min(limits))
 def _nearest(index: Any, probes: Any, limits: Any, rows: Any, lists: _Numbers) -> None:
     offsets, owners, weights = index
     starts, keys, asked = probes

@@ -31,7 +31,7 @@ def announce() -> None:
         listener()
 
 
-_COMPILER = "discreet.kernels.compiling"
+_COMPILER = "discreet.kernels.caching"
 SECONDS = 0.5
 """About what the import of numba and of the first kernels costs."""
 
