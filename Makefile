@@ -1,7 +1,7 @@
 # Sets everything up by itself; needs only make and Python 3.11 or newer, with venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-system test lint bench chaos coverage faults schema tutorials vectors lock clean
+.PHONY: help demo demo-system test lint bench chaos coverage faults schema tutorials docs vectors lock clean
 
 # Modules are compiled once, and not by each of the many processes that tests start, whatever the machine says.
 unexport PYTHONDONTWRITEBYTECODE
@@ -26,6 +26,7 @@ help:
 	@echo "make faults    plant faults and see that the tests catch each one"
 	@echo "make schema    write the schema of plans anew (docs/reference/plan.schema.json)"
 	@echo "make tutorials run the notebooks of docs/tutorials and keep their results"
+	@echo "make docs      build the site of the documents (out/site/index.html); nothing in it is loaded from the net"
 	@echo "make vectors   write what devices in every language must reproduce (js/vectors)"
 	@echo "make lock      resolve the locked requirements anew (needs uv)"
 	@echo "make clean     remove what these commands made"
@@ -102,6 +103,18 @@ schema: $(VENV)/dev
 tutorials: $(VENV)/dev
 	$(BIN)/python tools/run_tutorials.py
 
+# What Sphinx needs, beside what is there already: the versions are those of the other locks.
+$(VENV)/docs: $(VENV)/python requirements/docs.txt
+	@echo "Installing what building the site needs into $(VENV)."
+	$(BIN)/python -m pip install --disable-pip-version-check --require-hashes -r requirements/build.txt -r requirements/docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e papers
+	@touch $@
+
+docs: $(VENV)/docs
+	rm -rf out/site docs/reference/generated
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --jobs auto --doctree-dir out/doctrees docs out/site
+	@echo "Open out/site/index.html."
+
 vectors: $(VENV)/dev
 	$(BIN)/python tools/make_vectors.py
 
@@ -110,6 +123,7 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra fast --extra plot pyproject.toml -o requirements/run.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra serve --extra postgres pyproject.toml -o requirements/serve.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra dev pyproject.toml -o requirements/dev.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra plot --extra pandas --extra polars --extra serve requirements/docs.in pyproject.toml -o requirements/docs.txt
 	for peer in $(PEERS); do uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet \
 		bench/peers/$$peer.in -o bench/peers/$$peer.txt || exit 1; done
 

@@ -257,6 +257,8 @@ def goals(cell: Cell, found: Findings) -> Iterable[str]:
 
 HEAD = """# Coverage of intervals, and honesty of standard errors
 
+*For analysts who believe no interval; 4 minutes.*
+
 **Which interval do I trust?** Any: an interval belongs to the reports, and is the same for every method of a tally;
 `mle` and `em` have shorter ones of whole reports ([how](estimators.md)). 95% intervals of the tally held {tally},
 those of `mle` {mle} and of `em` {em}, on average over the values that somebody has, from the worst

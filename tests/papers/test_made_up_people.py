@@ -35,7 +35,7 @@ def test_the_same_seed_makes_the_same_people() -> None:
 
 
 def test_people_return_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The shares that docs/evidence/reproduction.md compares with two cities, here of a smaller world of few cities."""
+    """Shares of events by place and user, as two cities have them, here of a smaller world of few cities."""
     monkeypatch.setattr(made_up, "CITIES", 10)
     traces = replace(VILLAGE, users=4000, values=30_000).traces
     assert (traces.users, traces.event_count) == (4000, 30_000)

@@ -363,7 +363,7 @@ class Estimate(Functionals, ResultTable):
     ) -> dict[str, AnyArray]:
         """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper.
 
-        An attribute that bears one of these names itself is called label_... here.
+        An attribute that bears one of these names itself is called ``label_...`` here.
 
         Args:
             level: confidence of the intervals; None for 0.95.

@@ -1,0 +1,109 @@
+"""The site of the documents: `make docs`. Nothing of it is loaded from the net, and every warning is an error."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from sphinx.errors import ExtensionError
+
+import discreet
+
+ROOT = Path(__file__).resolve().parent.parent
+
+project = "discreet"
+author = "The discreet developers"
+copyright = "2026, the discreet developers"  # noqa: A001
+version = release = discreet.__version__
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinx_click",
+]
+exclude_patterns = ["**.ipynb_checkpoints"]
+suppress_warnings = ["mystnb.unknown_mime_type"]
+
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
+myst_heading_anchors = 4
+# Results of tutorials are kept in them and compared by tests; the gallery is drawn anew.
+nb_execution_mode = "off"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+
+# Only pages of reStructuredText are looked through unless they are named.
+autosummary_generate = ["reference/api.md", "reference/modules.md"]
+autodoc_typehints = "signature"
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_class_signature = "mixed"
+napoleon_numpy_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+templates_path = ["_templates"]
+
+html_theme = "pydata_sphinx_theme"
+html_title = "discreet"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "discreet"},
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 7,
+    "navigation_with_keys": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+    "back_to_top_button": False,
+}
+
+# The size of X is written |X| everywhere, which to Sphinx is a substitution; what is literal stays.
+_SIZE = re.compile(r"(``.*?``)|\|(\w+)\|")
+_OUTSIDE = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+(?:js|deploy|tools|examples|papers|bench|tests)\b[^)]*|[^)]*\.json)\)")
+_RESOURCE = re.compile(
+    r"""<(?:script|img|iframe|source|audio|video|embed)\b[^>]*\b(?:src|srcset)=["']?\s*(?:https?:)?//"""
+    r"""|<link\b(?![^>]*rel=["']?(?:canonical|author))[^>]*\bhref=["']?(?:https?:)?//"""
+    r"""|(?:@import\s*|url\(\s*)["']?(?:https?:)?//""",
+    re.IGNORECASE,
+)
+
+
+def without_files(app: Any, name: str, source: list[str]) -> None:
+    """Name files of the repository that are no part of the site, where links to them would lead nowhere."""
+
+    def named(link: re.Match[str]) -> str:
+        text, path = link[1], link[2].lstrip("./")
+        return f"`{path}`" if text.strip("`/") == path.strip("/") else f"{text} (`{path}`)"
+
+    source[0] = _OUTSIDE.sub(named, source[0])
+
+
+def with_sizes(app: Any, kind: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Let |X| stand in docstrings as it is written."""
+    lines[:] = [_SIZE.sub(lambda found: found[1] or rf"\|{found[2]}\|", line) for line in lines]
+
+
+def with_stars(app: Any, context: Any, lines: list[str]) -> None:
+    """Let a star in the help of a verb be one."""
+    lines[:] = [line.replace("*", r"\*") if not line.lstrip().startswith("**") else line for line in lines]
+
+
+def loads_nothing(app: Any, failure: Exception | None) -> None:
+    """Refuse a site that would load anything from the net."""
+    if failure is not None:
+        return
+    for path in sorted(Path(app.outdir).rglob("*")):
+        if path.suffix in {".html", ".css"} and _RESOURCE.search(path.read_text(encoding="utf-8")):
+            raise ExtensionError(f"{path.name} loads something from the net.")
+
+
+def setup(app: Any) -> None:
+    """Register what is done to pages before and after they are made."""
+    app.connect("source-read", without_files)
+    # Before Napoleon takes the docstrings apart.
+    app.connect("autodoc-process-docstring", with_sizes, priority=400)
+    app.connect("sphinx-click-process-description", with_stars)
+    app.connect("sphinx-click-process-options", with_stars)
+    app.connect("build-finished", loads_nothing)

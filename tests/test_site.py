@@ -1,0 +1,96 @@
+"""What of the site of the documents can be checked without building it: `make docs` builds it."""
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import discreet
+from test_examples import PUBLIC
+
+DOCS = Path(__file__).parent.parent / "docs"
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if "generated" not in page.parts]
+MEASURED = {"evidence/coverage.md", "evidence/performance.md"}
+"""Pages that programs write."""
+
+
+def prose(page: Path) -> str:
+    """The text of a page without blocks of code."""
+    text = page.read_text(encoding="utf-8")
+    if page.suffix == ".ipynb":
+        cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
+        text = "\n\n".join("".join(cell["source"]) for cell in cells)
+    return re.sub(r"^(`{3,}|:{3,}).*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def headlines(page: Path) -> list[str]:
+    return re.findall(r"^#+ (.*?)(?: <!--.*-->)?$", prose(page), flags=re.MULTILINE)
+
+
+def anchor(headline: str) -> str:
+    """The end of an address that leads to a headline, as GitHub and Sphinx make it."""
+    return re.sub(r"[^\w\- ]", "", headline.lower()).replace(" ", "-")
+
+
+def shown() -> list[Path]:
+    return [*PAGES, *sorted(DOCS.glob("tutorials/*.ipynb"))]
+
+
+@pytest.mark.parametrize("page", shown(), ids=lambda page: page.stem)
+def test_a_page_says_for_whom_it_is_and_how_long_it_takes(page: Path) -> None:
+    title, whom = [line for line in prose(page).splitlines() if line.strip()][:2]
+    assert title.startswith("# ")
+    assert re.fullmatch(r"\*For .+; .*(\bminutes?\b|to look things up).*\*", whom), whom
+
+
+def test_the_documents_are_short() -> None:
+    """Words of tables and notebooks too, blocks of code and addresses of links not."""
+    words = {
+        page.relative_to(DOCS).as_posix(): len(
+            re.findall(r"[^\s|]*\w[^\s|]*", re.sub(r"\]\([^)]*\)", "]", prose(page)))
+        )
+        for page in shown()
+    }
+    assert sum(count for name, count in words.items() if name not in MEASURED) <= 34_500, words
+
+
+def test_links_lead_to_headlines_that_are_there() -> None:
+    for page in PAGES:
+        for target, end in re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", prose(page)):
+            there = (page.parent / target).resolve() if target else page
+            assert end in map(anchor, headlines(there)), f"{page.name}: {target}#{end}"
+
+
+def test_every_page_has_a_place_in_the_tree() -> None:
+    trees = {page.parent: page.read_text(encoding="utf-8") for page in PAGES if page.name == "index.md"}
+    for page in shown():
+        folder = page.parent if page.name != "index.md" else page.parent.parent
+        if page == DOCS / "index.md":
+            continue
+        name = page.relative_to(folder).with_suffix("").as_posix()
+        assert re.search(rf"^{re.escape(name)}$", trees[folder], flags=re.MULTILINE), page
+
+
+def questions() -> Iterator[tuple[str, str, str]]:
+    readers = tomllib.loads((DOCS / "questions.toml").read_text(encoding="utf-8"))
+    assert list(readers) == ["analyst", "officer", "developer", "operator"]
+    for reader, pages in readers.items():
+        assert sum(map(len, pages.values())) == 10, reader
+        yield from ((page, question, headline) for page, asked in pages.items() for question, headline in asked.items())
+
+
+def test_ten_questions_of_four_readers_have_a_headline() -> None:
+    for page, question, headline in questions():
+        assert headline in headlines(DOCS / page), f"{question} {page}: {headline}"
+
+
+def test_every_public_name_stands_in_the_reference() -> None:
+    listed = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
+    lines = {line.strip() for line in listed.splitlines()}
+    assert [name for name in discreet.__all__ if name not in lines and f"``{name}``" not in listed] == []
+    modules = (DOCS / "reference" / "modules.md").read_text(encoding="utf-8").split()
+    others = (name for name in PUBLIC if name.rpartition(".")[2] not in discreet.__all__)
+    assert [name for name in others if name not in modules] == []
