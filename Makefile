@@ -93,6 +93,7 @@ coverage: $(VENV)/dev
 	$(BIN)/python tools/measure_coverage.py
 	$(BIN)/python tools/measure_sums.py
 	$(BIN)/python tools/measure_tests.py
+	$(BIN)/python tools/measure_surveys.py
 
 faults: $(VENV)/dev
 	$(BIN)/python tools/plant_faults.py

@@ -14,6 +14,7 @@ GROUPS = {
     "growth": "bench.growth",
     "estimators": "bench.estimators",
     "likelihood": "bench.likelihood",
+    "surveys": "bench.surveys",
     "shuffling": "bench.shuffling",
     "risk": "bench.risk",
     "divergence": "bench.divergence",
