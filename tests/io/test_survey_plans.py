@@ -37,10 +37,14 @@ def written(folder: Path, text: str = TEXT) -> Path:
     return path
 
 
+def planned(asked: dc.Questionnaire, users: int | None = None):
+    return dc.plan_survey(asked.attributes, users=users, **asked.asked)
+
+
 @pytest.mark.parametrize("ending", ["toml", "json"])
 def test_a_planned_survey_is_read_as_it_was_written(tmp_path, ending):
     asked = dc.Questionnaire.load(written(tmp_path, TEXT + '[ask]\nwant = "pairs"\n'))
-    plan = asked.planned(10_000)
+    plan = planned(asked, 10_000)
     full = asked.asking(plan.survey)
     again = full.save(tmp_path / f"full.{ending}")
     assert again.survey() == plan.survey == dc.Questionnaire.load(tmp_path / f"full.{ending}").survey()
@@ -92,7 +96,7 @@ want = [["a", "b"], ["c"], ["b"]]
 combinations = [{ a = 0, b = 0 }, { a = 1, b = 2, c = 1 }]
 """
     asked = dc.Questionnaire.load(written(tmp_path, text))
-    full = asked.asking(asked.planned().survey).save(tmp_path / "full.toml")
+    full = asked.asking(planned(asked).survey).save(tmp_path / "full.toml")
     counts = {question.name: question.mechanism.domain.sensitive_count for question in full.survey().questions}
     assert counts == {"a,b": 2, "c": 2, "b": 2}
     for name in counts:
@@ -106,7 +110,7 @@ def test_labels_in_files_are_found_from_where_the_plan_is_written(tmp_path):
     (tmp_path / "plans").mkdir()
     spec = 'file = { path = "labels.csv", sensitive = "secret" }'
     asked = dc.Questionnaire.load(written(tmp_path, f"version = 2\nepsilon = 1.0\n[attributes.drug]\n{spec}\n"))
-    full = asked.asking(asked.planned().survey)
+    full = asked.asking(planned(asked).survey)
     assert full.promise == "record"
     with pytest.raises(ParameterError, match="must lie beside the document"):
         full.save(tmp_path / "plans" / "full.toml")
@@ -135,7 +139,7 @@ QUESTION = '[[question]]\nattributes = ["age"]\nshare = {}\nepsilon = 1.0\nmecha
 )
 def test_documents_that_say_what_they_may_not_are_refused(tmp_path, text, words):
     with pytest.raises(ParameterError) as caught:
-        dc.Questionnaire.load(written(tmp_path, text)).planned()
+        planned(dc.Questionnaire.load(written(tmp_path, text)))
     assert words in str(caught.value)
 
 

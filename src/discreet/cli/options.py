@@ -28,9 +28,11 @@ from discreet.files.paths import PICTURES
 
 if TYPE_CHECKING:
     from discreet.engines import Engine
+    from discreet.files.paths import File
     from discreet.files.reading import Progress
     from discreet.formats.plan import Plan
     from discreet.formats.sources import Sources
+    from discreet.formats.survey import Questionnaire
 
 if TYPE_CHECKING:
     _Whole = click.ParamType[int]
@@ -257,7 +259,7 @@ class Reading(Trust):
         help="Share of rows that no device can have sent and that may be left out. [0]",
     )
 
-    def sources(self, reports: "Sequence[str | Path]", progress: "Progress | None" = None) -> "Sources":
+    def sources(self, reports: "Sequence[str | File]", progress: "Progress | None" = None) -> "Sources":
         """Return reports as sources that are read as is asked."""
         from discreet.formats.sources import Sources
 
@@ -334,14 +336,21 @@ def allows_outside() -> bool:
 
 
 def load_plan(path: Path) -> "Plan":
-    """Read a plan, with files outside its folder if the running verb allows them.
+    """Read a plan, or a question of a survey as one, with files outside its folder if the running verb allows them.
 
     Raises:
-        ParameterError: if it cannot be read or says what it may not; it names the place.
+        ParameterError: if it cannot be read, says what it may not, or is a survey as a whole; it names the place.
     """
-    from discreet.formats.plan import Plan
+    from discreet.formats.survey import load_plan as loaded
 
-    return Plan.load(path, allow_outside=allows_outside())
+    return loaded(path, allow_outside=allows_outside())
+
+
+def load_plan_or_survey(path: Path) -> "Plan | Questionnaire":
+    """Read a plan as `load_plan` does, or a survey as a whole."""
+    from discreet.formats.survey import load
+
+    return load(path, allow_outside=allows_outside())
 
 
 def at_a_terminal() -> bool:

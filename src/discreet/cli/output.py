@@ -68,11 +68,12 @@ class OutputFile(OutputPlace):
         what: its content, in the plural.
         endings: how its name may end.
         piped: whether ``-`` sends it to standard output.
+        folders: whether a name without an ending is that of a folder, which the verb itself looks at.
     """
 
-    def __init__(self, what: str, endings: tuple[str, ...], *, piped: bool = False) -> None:
-        super().__init__(what, dir_okay=False, allow_dash=piped)
-        self.endings, self.piped = endings, piped
+    def __init__(self, what: str, endings: tuple[str, ...], *, piped: bool = False, folders: bool = False) -> None:
+        super().__init__(what, dir_okay=folders, allow_dash=piped)
+        self.endings, self.piped, self.folders = endings, piped, folders
 
 
 class OutputFolder(OutputPlace):
@@ -139,7 +140,12 @@ def check_output(kind: Any, path: Path, *, force: bool) -> None:
         for name in kind.names if path.is_dir() else ():
             check_free(path / name, force=force)
         return
+    if kind.folders and not path.suffix:
+        check_folder(path)
+        return
     checked_output(path, kind.endings, kind.what)
+    if os.path.isdir(path):  # noqa: PTH112
+        raise ParameterError(f"{path} is a directory, and its name is one of a file; name another.")
     check_free(path, force=force)
     if kind.endings in {PICTURES, PAGES}:
         _check_drawing()

@@ -252,7 +252,8 @@ def known_labels(space: LabelSpace) -> str:
     return ", ".join(shown) + (f" and {space.size - _SHOWN:,} more" if space.size > _SHOWN else "")
 
 
-_LARGEST = 1 << 31
+MOST_VALUES = 1 << 31
+"""No domain has so many values."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -297,8 +298,8 @@ class Domain:
         self._set(flat(labels), sensitive, allow_unprotected)
 
     def _set(self, space: LabelSpace, sensitive: Any, allow_unprotected: bool) -> None:
-        if space.size >= _LARGEST:
-            raise ParameterError(f"a domain must have fewer than {_LARGEST} values, got {space.size}.")
+        if space.size >= MOST_VALUES:
+            raise ParameterError(f"a domain must have fewer than {MOST_VALUES} values, got {space.size}.")
         unprotected = checked_flag("allow_unprotected", allow_unprotected)
         mask = sensitive_mask(space, sensitive)
         if mask is not None and not mask.any() and not unprotected:
@@ -317,8 +318,8 @@ class Domain:
         return domain
 
     @classmethod
-    def over(cls, space: LabelSpace, sensitive: BoolArray) -> Self:
-        """Return the domain of a label space, of which by a mask any values are sensitive, or none."""
+    def over(cls, space: LabelSpace, sensitive: BoolArray | None) -> Self:
+        """Return the domain of a label space, of which by a mask any values are sensitive, or none; None for all."""
         return cls._of(space, sensitive, True)
 
     @classmethod

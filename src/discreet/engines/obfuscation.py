@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,13 +12,19 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
+from discreet.core.domain import MOST_VALUES, Domain
+from discreet.core.labels import Product
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.reports import Reports
-from discreet.files.paths import File
+from discreet.files.paths import COLUMNS, File
 from discreet.files.reading import Progress, prefetched
-from discreet.formats.reports import reports_ending, write_beside, write_reports
+from discreet.files.writing import check_own_folder
+from discreet.formats.reports import report_file, reports_ending, write_beside, write_reports
+from discreet.formats.survey import Questionnaire, question_file
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.obfuscation import CHUNK
+from discreet.mechanisms.report_tables import schema_beside
+from discreet.mechanisms.survey import Survey
 from discreet.tables.scan import table_files
 from discreet.tables.values import CodedValues, ValueColumns, check_writable, joined_schema, recast
 
@@ -113,6 +121,93 @@ def obfuscate(
         written = write_reports(target, mechanism, (batch for batch, _ in reports()), force=force)
     left_out = sum((table.left_out for table in tables), start=Counter[str]())
     return Obfuscated(written, dict(left_out), seed is not None)
+
+
+def survey_columns(questionnaire: Questionnaire, keep: Sequence[str] = ()) -> list[ValueColumns]:
+    """Return the columns of a table that hold the answers to a survey, as products whose codes numbers have room for.
+
+    Args:
+        questionnaire: the survey's document.
+        keep: names of public columns to be kept beside the reports.
+    """
+    groups, size = [list[str]()], 1
+    for name, domain in questionnaire.attributes.items():
+        size *= domain.size
+        if size >= MOST_VALUES and groups[-1]:
+            groups.append([])
+            size = domain.size
+        groups[-1].append(name)
+    columns = list[ValueColumns]()
+    for names in groups:
+        specs = {name: questionnaire.document.attributes[name] for name in names}
+        domain = Domain.over(Product({name: questionnaire.attributes[name].space for name in names}), None)
+        stand: Any = {name: spec.missing for name, spec in specs.items() if spec.missing is not None}
+        cuts: Any = {name: spec.cuts for name, spec in specs.items() if spec.cuts is not None}
+        columns.append(
+            ValueColumns(domain, stand=stand or None, cuts=cuts or None, keep=() if columns else tuple(keep))
+        )
+    return columns
+
+
+def obfuscate_survey(
+    survey: Survey,
+    values: Values,
+    folder: str | Path,
+    columns: Sequence[ValueColumns],
+    *,
+    seed: int | None = None,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, int]:
+    """Write the reports of people on a survey into a folder, a file for each question, and return how many they are.
+
+    Args:
+        survey: what is asked.
+        values: as for `obfuscate`.
+        folder: the folder, which is made if need be; it must hold nothing else.
+        columns: of the tables, as `survey_columns` returns them.
+        seed: as for `obfuscate`.
+        force: whether files that exist are replaced.
+        progress: as for `obfuscate`.
+
+    Raises:
+        DataError, OutputExistsError, ParameterError: as for `obfuscate`; nothing is written then.
+    """
+    files = {question.name: Path(folder) / question_file(question.name) for question in survey.questions}
+    for question in survey.questions:
+        check_writable(columns[0].keep, question.mechanism, COLUMNS[0])
+    scans = [[part.of(source) for source in table_files(values)] for part in columns]
+    public = joined_schema([table.scan.kept_schema() for table in scans[0]])
+    random, written = SecureRandom() if seed is None else SeededRandom(seed), dict.fromkeys(files, 0)
+    done, total = 0, sum(table.rows for table in scans[0])
+    check_own_folder(Path(folder), files.values())
+    with ExitStack() as open_files:
+        write = {}
+        for question in survey.questions:
+            schema = partial(schema_beside, question.mechanism, public) if public.names else None
+            opened = report_file(files[question.name], question.mechanism, schema, force=force)
+            write[question.name] = open_files.enter_context(opened)
+        for batches in zip(*(_batches(tables, _MOST_ROWS, public) for tables in scans), strict=True):
+            codes = {
+                name: code
+                for (cells, _), part in zip(batches, columns, strict=True)
+                for name, code in _by_attribute(part.domain.space, cells)
+            }
+            reports = survey.obfuscate_codes(codes, random=random)
+            rows = reports.rows or {}
+            for name, part in reports.items():
+                write[name](part, batches[0][1].take(rows[name]) if public.names else None)
+                written[name] += part.n
+            done += len(batches[0][0])
+            if progress is not None:
+                progress(done, total)
+    return written
+
+
+def _by_attribute(space: Any, cells: IntArray) -> Iterator[tuple[str, IntArray]]:
+    """Yield the codes of each attribute of a product."""
+    shape = [part.size for part in space.attributes.values()]
+    yield from zip(space.attributes, np.unravel_index(cells, shape), strict=True)
 
 
 def codes_of(values: Values, columns: ValueColumns) -> IntArray:

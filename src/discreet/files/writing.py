@@ -80,6 +80,20 @@ def check_folder(folder: Path) -> None:
     _check_writable(there)
 
 
+def check_own_folder(folder: Path, files: Iterable[Path]) -> None:
+    """Make a folder for files of one kind, or refuse one that holds others, all of which would be read with them.
+
+    Raises:
+        ParameterError: if it cannot be made or written to, or holds something else.
+    """
+    check_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    names = {file.name for file in files}
+    others = [place.name for place in folder.iterdir() if place.name not in names and place.name[0] not in "._"]
+    if others:
+        raise ParameterError(f"{folder} holds {len(others)} other files, such as {min(others)}; name a new folder.")
+
+
 def _check_writable(folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ParameterError(f"{folder} cannot be written to; choose another place.")

@@ -244,7 +244,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.cuts is not None:
             from discreet.tables.labels import check_cuts
 
-            check_cuts(built, self.cuts)
+            check_cuts(built, self.cuts, self.missing)
         return built.about(self.attribute) if self.attribute else built
 
     def _built(self, folder: Path, allow_outside: bool) -> Domain:

@@ -1,7 +1,7 @@
 """Reports in files: written whole or not at all, checked when they are read."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -118,25 +118,49 @@ def write_batches(
 
     ``last`` returns what a Parquet file says besides, when all reports are written.
     """
-    target, kind, written, simulated = output_of(path, "reports"), reports_ending(path), 0, False
+    written = 0
+    with report_file(path, mechanism, schema_of, force=force, last=last) as write:
+        for reports, public in batches:
+            write(reports, public)
+            written += reports.n
+    return written
+
+
+@contextmanager
+def report_file(
+    path: str | Path,
+    mechanism: Mechanism,
+    schema_of: Callable[..., pa.Schema] | None = None,
+    *,
+    force: bool,
+    last: Callable[[], Mapping[bytes, bytes]] = dict,
+) -> Iterator[Callable[[Reports, pa.Table | None], None]]:
+    """Yield a function that writes reports, with public columns or without; the file appears when all are written.
+
+    Arguments and errors are those of `write_batches`; without a schema it is that of the mechanism's reports.
+    """
+    of_kind = partial(report_tables.schema_of, mechanism) if schema_of is None else schema_of
+    target, kind, simulated = output_of(path, "reports"), reports_ending(path), False
+    sink: Any = None
     with replacing(target, force=force) as beside:
-        sink: Any = None
+
+        def write(reports: Reports, public: pa.Table | None) -> None:
+            nonlocal sink, simulated
+            if sink is None:
+                simulated = reports.simulated
+                sink = _open(beside, kind, mechanism, of_kind(simulated=simulated))
+            if reports.simulated != simulated:
+                raise DataError("simulated and real reports must not be written into one file; write two.")
+            sink.write(mechanism, reports, public)
+
         try:
-            for reports, public in batches:
-                if sink is None:
-                    simulated = reports.simulated
-                    sink = _open(beside, kind, mechanism, schema_of(simulated=simulated))
-                if reports.simulated != simulated:
-                    raise DataError("simulated and real reports must not be written into one file; write two.")
-                sink.write(mechanism, reports, public)
-                written += reports.n
-            sink = sink or _open(beside, kind, mechanism, schema_of(simulated=False))
+            yield write
+            sink = sink or _open(beside, kind, mechanism, of_kind(simulated=False))
             sink.close(last())
         except BaseException:
             if sink is not None:
                 sink.drop()
             raise
-    return written
 
 
 class _LineSink:

@@ -5,9 +5,11 @@ the first. A part is a run of row groups (Parquet), a run of batches (Arrow), a 
 whole file (JSON lines): the one way from sources to `Reports`. No report counts twice.
 """
 
+import json
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import comb
 from typing import Any, TypeAlias
@@ -16,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.core.checks import checked_share
-from discreet.core.reports import DIGEST, SEALED, Reports, SealedBatch, batch_name, read_digest, spelled
+from discreet.core.reports import DIGEST, PLAN, SEALED, STAMP, Reports, SealedBatch, batch_name, read_digest, spelled
 from discreet.core.tally import GROUPS, MODULUS, Tally, digesting, equal_by_chance
 from discreet.errors import DataError, EqualReportsWarning, ParameterError
 from discreet.files.paths import (
@@ -330,6 +332,23 @@ def _some_lines(lines: Iterable[str], most: int) -> Iterator[list[str]]:
 def report_files(sources: Iterable[str | File]) -> list[File]:
     """Return the files of reports and tallies that are named; arguments and errors as for `files_in`."""
     return files_in(sources, REPORTS, "reports")
+
+
+def stamped_plan(file: File) -> str:
+    """Return the plan that a file of reports or a tally says it is of; empty if it says none.
+
+    Raises:
+        DataError: if it cannot be read; it names the file.
+    """
+    with readable(file):
+        if checked(file, REPORTS, "reports") in LINES:
+            with opened_text(file) as text:
+                stamp: Any = text.readline(_LETTERS)
+        else:
+            stamp = (look(file).schema.metadata or {}).get(STAMP, "")
+    with suppress(KeyError, TypeError, ValueError, RecursionError):
+        return str(json.loads(stamp)[PLAN])
+    return ""
 
 
 def partitions_of(

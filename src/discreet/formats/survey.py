@@ -19,7 +19,9 @@ question is an ordinary plan, named as in ``survey.toml#age``.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -31,8 +33,8 @@ from msgspec import structs
 
 from discreet.core.domain import Domain
 from discreet.core.random import WORD_RANGE
-from discreet.errors import ParameterError
-from discreet.files.paths import PLANS, checked_output, output_of
+from discreet.errors import MismatchError, ParameterError
+from discreet.files.paths import COLUMNS, PLANS, File, checked_output, output_of
 from discreet.files.writing import replacing
 from discreet.formats.plan import (
     DomainSpec,
@@ -52,8 +54,17 @@ from discreet.formats.plan import (
     toml_text,
     without_defaults,
 )
-from discreet.mechanisms.survey import Promise, Question, Survey, checked_attributes, question_domain, whole_shares
-from discreet.planning.surveys import SurveyPlan, plan_survey, wanted_tables
+from discreet.formats.sources import report_files, stamped_plan
+from discreet.mechanisms.survey import (
+    Promise,
+    Question,
+    Survey,
+    checked_attributes,
+    question_domain,
+    question_name,
+    wanted_tables,
+    whole_shares,
+)
 
 _PART = "#"
 # Digits of a share as it is written, where these are all of it.
@@ -126,9 +137,9 @@ class Questionnaire:
         >>> import discreet as dc
         >>> questionnaire = dc.Questionnaire.load(files("discreet") / "examples" / "health_survey.toml")
         >>> questionnaire.survey()
-        Survey(1 of 4 questions, epsilon=2.0 per record, plan=4a10b65f2d36)
+        Survey(1 of 4 questions, epsilon=2.0 per record, plan=9d4bab9b8119)
         >>> questionnaire.plan("age").domain
-        Domain(4 values, 4 sensitive)
+        Domain(5 values, 5 sensitive)
     """
 
     document: SurveyDocument
@@ -191,11 +202,12 @@ class Questionnaire:
             )
         return self.document.promise or "record"
 
-    def planned(self, users: int | None = None, **wishes: Any) -> SurveyPlan:
-        """Return the plan for what is asked for; arguments and errors as for `discreet.plan_survey`."""
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The arguments of `discreet.plan_survey`, beside the attributes."""
         document, ask = self.document, self.document.ask
-        asked: dict[str, Any] = {"answers": ask.answers, "combinations": ask.combinations or (), **wishes}
-        return plan_survey(self.attributes, document.epsilon, ask.want, users, promise=self.promise, **asked)
+        wishes = {"want": ask.want, "answers": ask.answers, "combinations": ask.combinations or ()}
+        return {"epsilon": document.epsilon, "promise": self.promise, **wishes}
 
     def asking(self, survey: Survey) -> "Questionnaire":
         """Return the questionnaire with the questions of a survey over its attributes.
@@ -218,7 +230,11 @@ class Questionnaire:
         ]
         ask = structs.replace(self.document.ask, answers=survey.answers)
         document = structs.replace(
-            self.document, ask=ask, promise=survey.promise, question=msgspec.convert(questions, list[QuestionSpec])
+            self.document,
+            epsilon=survey.epsilon,
+            ask=ask,
+            promise=survey.promise,
+            question=msgspec.convert(questions, list[QuestionSpec]),
         )
         questionnaire = replace(self, document=document)
         if questionnaire.fingerprint != survey.fingerprint:
@@ -300,7 +316,7 @@ class Questionnaire:
         """
         target = output_of(path, "plans")
         checked_output(target, PLANS, "plans")
-        fields = self._fields()
+        fields = self.fields()
         fields["attributes"] = {
             name: moved_domain(table, self.folder, target) for name, table in fields["attributes"].items()
         }
@@ -317,9 +333,10 @@ class Questionnaire:
     @property
     def text(self) -> str:
         """The document as TOML."""
-        return survey_text(self._fields())
+        return survey_text(self.fields())
 
-    def _fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, Any]:
+        """Return the document as built-ins, without what need not be said."""
         fields: dict[str, Any] = without_defaults(self.document)
         fields["attributes"] = {name: without_defaults(spec) for name, spec in self.document.attributes.items()}
         order = ("version", "title", "epsilon", "promise", *fields)
@@ -367,12 +384,56 @@ def survey_text(fields: Mapping[str, Any]) -> str:
     return "\n\n".join(parts())
 
 
-def is_survey(path: str | Path) -> bool:
-    """Return true for the file of a survey as a whole; one of its questions is an ordinary plan."""
-    if _split(path)[1]:
-        return False
-    content: Any = read_document(path, dict)
-    return "attributes" in content or content.get("version") == 2
+def question_file(name: str) -> str:
+    """Return the name of a file of the reports on a question.
+
+    Example:
+        >>> question_file("sex,body mass/height")
+        'sex,body_mass_height.parquet'
+    """
+    return re.sub(r"[^\w,.-]", "_", name) + COLUMNS[0]
+
+
+def files_by_question(survey: Survey, sources: Sequence[str | File]) -> dict[str, list[File]]:
+    """Return the files of reports and tallies by the question that they say they answer; those in folders too.
+
+    Raises:
+        DataError: if a file cannot be read, or does not say its plan.
+        MismatchError: if one is of none of the questions; it names the file.
+    """
+    names = {question.mechanism.fingerprint: question.name for question in survey.questions}
+    files: dict[str, list[File]] = {name: [] for name in names.values()}
+    for file in report_files(sources):
+        plan = stamped_plan(file)
+        if plan not in names:
+            whose = f"of plan {plan[:12]}, which is" if plan else "without the mark of a plan, and so of"
+            raise MismatchError(f"{file} holds reports {whose} no question of survey {survey.fingerprint[:12]}.")
+        files[names[plan]].append(file)
+    return {name: some for name, some in files.items() if some}
+
+
+def load(path: str | Path, *, allow_outside: bool = False) -> Plan | Questionnaire:
+    """Read a plan, a survey, or a question of a survey as a plan (``survey.toml#age,income``).
+
+    Raises:
+        ParameterError: if it cannot be read or says what it may not; it names the place.
+    """
+    place, question = _split(path)
+    if question:
+        return Questionnaire.load(place, allow_outside=allow_outside).plan(question)
+    try:
+        return Plan.load(place, allow_outside=allow_outside)
+    except ParameterError:
+        if not _is_survey(place):
+            raise
+    return Questionnaire.load(place, allow_outside=allow_outside)
+
+
+def _is_survey(path: Path) -> bool:
+    with suppress(ParameterError):
+        content: Any = read_document(path, dict)
+        return "attributes" in content or content.get("version") == 2
+    return False
 
 
 def load_plan(path: str | Path, *, allow_outside: bool = False) -> Plan:
@@ -384,16 +445,14 @@ def load_plan(path: str | Path, *, allow_outside: bool = False) -> Plan:
     Example:
         >>> from importlib.resources import files
         >>> load_plan(f"{files('discreet')}/examples/health_survey.toml#age").fingerprint[:2]
-        '4d'
+        '92'
     """
-    place, question = _split(path)
-    if question:
-        return Questionnaire.load(place, allow_outside=allow_outside).plan(question)
-    if is_survey(place):
-        asked = Questionnaire.load(place, allow_outside=allow_outside).document.question
-        name = ",".join(asked[0].attributes) if asked else "QUESTION"
-        raise ParameterError(f"{place} is a survey, and one of its questions is needed here, as in {place}#{name}.")
-    return Plan.load(place, allow_outside=allow_outside)
+    document = load(path, allow_outside=allow_outside)
+    if isinstance(document, Plan):
+        return document
+    asked = document.document.question
+    name = question_name(asked[0].attributes) if asked else "QUESTION"
+    raise ParameterError(f"{path} is a survey, and one of its questions is needed here, as in {path}#{name}.")
 
 
 def _split(path: str | Path) -> tuple[Path, str]:

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
+from itertools import combinations as choices
 from math import inf, nextafter, prod
 from types import MappingProxyType
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, Literal, Self, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
@@ -33,6 +34,9 @@ from discreet.mechanisms.law import BlockMechanism
 
 Promise = Literal["record", "attribute"]
 """The unit that epsilon is promised to: whole records, or records that differ in one attribute."""
+
+Want: TypeAlias = Literal["singles", "pairs"] | Sequence[Any]
+"""Tables that will be estimated: of each attribute, of each two, or lists of names of attributes."""
 
 MOST_CELLS = 2_000_000
 """Combinations of labels that a question may be over."""
@@ -85,6 +89,30 @@ def in_order(attributes: Mapping[str, Any], names: object, wanted: str) -> tuple
     if not listed or len({*listed}) < len(listed):
         raise ParameterError(f"{wanted} must name attributes of the survey, each once, got {listed}.")
     return tuple(name for name in attributes if name in listed)
+
+
+def wanted_tables(attributes: Mapping[str, Domain], want: Want) -> tuple[tuple[str, ...], ...]:
+    """Return the tables that are wanted, as names of attributes in order.
+
+    Raises:
+        ParameterError: if there is none, one is wanted twice, or it names what is no attribute.
+
+    Example:
+        >>> wanted_tables({"a": Domain(range(2)), "b": Domain(range(2)), "c": Domain(range(2))}, "pairs")
+        (('a', 'b'), ('a', 'c'), ('b', 'c'))
+    """
+    if isinstance(want, str):
+        size = {"singles": 1, "pairs": 2}[checked_choice("want", want, ("singles", "pairs"))]
+        if len(attributes) < size:
+            raise ParameterError("want='pairs' needs at least two attributes, got one.")
+        return tuple(choices(attributes, size))
+    if not isinstance(want, Sequence) or not want:
+        raise ParameterError("want must be 'singles', 'pairs' or a list of lists of attributes, at least one.")
+    tables = tuple(in_order(attributes, table, "want") for table in want)
+    twice = next((table for table in tables if tables.count(table) > 1), None)
+    if twice is not None:
+        raise ParameterError(f"want must name each table once, got {question_name(twice)!r} again.")
+    return tables
 
 
 def question_domain(

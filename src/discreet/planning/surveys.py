@@ -8,9 +8,8 @@ them above 1. With t answers each of which has epsilon/t, noise grows and so do 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations as choices
 from math import sqrt
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -20,25 +19,21 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import rounded_up
 from discreet.core.random import WORD_RANGE
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, number_of, rows_of, text_column
-from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection
 from discreet.mechanisms.survey import (
     Promise,
     Question,
     Survey,
+    Want,
     checked_attributes,
-    in_order,
     question_domain,
-    question_name,
+    wanted_tables,
     whole_shares,
 )
 from discreet.planning.best import best
 from discreet.planning.candidates import Wishes
 from discreet.planning.losses import worst_variance
 from discreet.privacy.composition import split_epsilon
-
-Want: TypeAlias = Literal["singles", "pairs"] | Sequence[Any]
-"""Tables that will be estimated: of each attribute, of each two, or lists of names of attributes."""
 
 _DIGITS = 6
 # How much worse than the best a number of answers is, beyond which larger ones are not looked at.
@@ -181,30 +176,6 @@ def _standard_error(question: Question, n: int) -> float:
     domain = question.mechanism.domain
     # The share of a value that goes in clear always is counted.
     return sqrt((worst_variance(question.mechanism, n) if domain.sensitive_count else 0.25) / n)
-
-
-def wanted_tables(attributes: Mapping[str, Domain], want: Want) -> tuple[tuple[str, ...], ...]:
-    """Return the tables that are wanted, as names of attributes in order.
-
-    Raises:
-        ParameterError: if there is none, one is wanted twice, or it names what is no attribute.
-
-    Example:
-        >>> wanted_tables({"a": Domain(range(2)), "b": Domain(range(2)), "c": Domain(range(2))}, "pairs")
-        (('a', 'b'), ('a', 'c'), ('b', 'c'))
-    """
-    if isinstance(want, str):
-        size = {"singles": 1, "pairs": 2}[checked_choice("want", want, ("singles", "pairs"))]
-        if len(attributes) < size:
-            raise ParameterError("want='pairs' needs at least two attributes, got one.")
-        return tuple(choices(attributes, size))
-    if not isinstance(want, Sequence) or not want:
-        raise ParameterError("want must be 'singles', 'pairs' or a list of lists of attributes, at least one.")
-    tables = tuple(in_order(attributes, table, "want") for table in want)
-    twice = next((table for table in tables if tables.count(table) > 1), None)
-    if twice is not None:
-        raise ParameterError(f"want must name each table once, got {question_name(twice)!r} again.")
-    return tables
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,9 +34,11 @@ WEIGHTS = "weights differ between people, so that what is published is no functi
 REGRESSION = "a regression knows each report's covariates, so that it is no function of reports without order"
 """The reason for which a regression has no statement."""
 
-_HONEST = (
+HONEST = (
     "Devices follow the plan and draw from secure randomness, and nobody who sees names or order works with the reader."
 )
+"""The condition on devices and on those who hold reports."""
+
 _LARGEST_CHANCE = 1e-6
 _KNOWN = 1024
 
@@ -226,7 +228,7 @@ which of two protected values is a person's; the chance that they get further is
                 f"Of each batch {self.not_trusted:,} reports are taken to hide nobody: faked, known to the reader, or "
                 f"made elsewhere (not trusted: {self.not_trusted:,})."
             )
-        sentences += [self._of_batches(), trust, _HONEST]
+        sentences += [self._of_batches(), trust, HONEST]
         if self.chance * max(self.batches) >= 1:
             sentences.append(
                 f"Choose a smaller delta: at {self.chance:g} with {max(self.batches):,} reports, one of them may be "

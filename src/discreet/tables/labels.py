@@ -67,15 +67,17 @@ def cells_of_cuts(cuts: Sequence[Cut]) -> Cells:
     return Cells(Kind.TEXT) if isinstance(cuts[0], str) else NUMBERS
 
 
-def check_cuts(domain: Domain, cuts: Cuts) -> None:
-    """Refuse cuts that are not those of a domain's labels.
+def check_cuts(domain: Domain, cuts: Cuts, stand: Any = None) -> None:
+    """Refuse cuts that are not those of a domain's labels, the last of which may be one for missing values.
 
     Raises:
         ParameterError: if they are not ascending, not one less than the labels, or of an attribute that is not there.
     """
     for name, some in (cuts if isinstance(cuts, dict) else {"": cuts}).items():
         space = _space(domain, name)
-        if not isinstance(space, Texts) or space.size != len(some) + 1:
+        lacking = stand.get(name) if isinstance(stand, dict) else stand
+        last = isinstance(space, Texts) and lacking is not None and space.labels[-1] == lacking
+        if not isinstance(space, Texts) or space.size not in {len(some) + 1, len(some) + 1 + last}:
             where = f" of {name!r}" if name else ""
             raise ParameterError(
                 f"cuts must be one fewer than the labels{where}, which are texts, in the order of the ranges."

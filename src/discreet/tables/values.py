@@ -372,6 +372,7 @@ class CodedValues:
         """Return the error of the whole table, after reading all of it; its batches know their own rows only."""
         read, done, ownerless, missing, outside = 0, 0, Defect(), Defect(), Defect()
         defects, table = {name: Defect() for name in self.columns.keep}, self.scan.table
+        where = dict[str, None]()
         for batch in self.scan.batches(BATCH_ROWS):
             here = np.arange(read, read + len(absent_rows(batch[0])))
             rows, _ = self._whole(*batch, row=array_of(here))
@@ -384,17 +385,29 @@ class CodedValues:
             if not missing.count:
                 # What is no value of this kind at all is refused here.
                 outside.add(places[self.columns.domain.space.encode(without(rows["value"], gone)) == OUTSIDE])
+            where.update(_flawed(rows["value"], self.columns.domain.space, missing=bool(missing.count)))
             read, done = read + len(here), done + len(gone)
         if ownerless.count:
             return self._named(ownerless.as_missing(table, done, "users"))
         if missing.count:
-            return self._named(missing.as_missing(table, done, "values"))
+            return self._named(missing.as_missing(table, done, "values"), where)
         if not outside.count and (lacking := next((name for name in defects if defects[name].count), None)) is not None:
             return self._named(defects[lacking].as_missing(table, done, f"cells of {lacking!r}"))
-        return self._named(outside.as_outside(table, done))
+        return self._named(outside.as_outside(table, done), where)
 
-    def _named(self, message: str) -> DataError:
-        return DataError(f"{self.scan.source}: {message}")
+    def _named(self, message: str, where: Collection[str] = ()) -> DataError:
+        about = f", {', '.join(map(repr, where))}" if where else ""
+        return DataError(f"{self.scan.source}{about}: {message}")
+
+
+def _flawed(values: Any, space: LabelSpace, *, missing: bool) -> dict[str, None]:
+    """Return the names of the attributes of a product in which values are missing, or are in no row of a label."""
+    parts = space.attributes if isinstance(space, Product) else {}
+    flawed = {
+        name: absent_rows(values[name]) if missing else part.encode(values[name]) == OUTSIDE
+        for name, part in parts.items()
+    }
+    return dict.fromkeys(name for name, rows in flawed.items() if rows.any())
 
 
 @dataclass(slots=True, eq=False)

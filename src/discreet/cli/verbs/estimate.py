@@ -1,5 +1,6 @@
 """The verb ``estimate``: of all reports, or by group."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +21,7 @@ from discreet.cli.options import (
     Showing,
     Writing,
     allow_outside,
-    load_plan,
+    load_plan_or_survey,
     option,
     progress_bar,
     refuse_idle,
@@ -32,6 +33,7 @@ from discreet.cli.output import (
     Table,
     file_notes,
     left_out_sentences,
+    notes_of,
     reports_here,
     save_picture,
     save_table,
@@ -55,11 +57,15 @@ from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, file_of, is_tally
 from discreet.formats.plan import Plan
 from discreet.formats.public_columns import read_margins, read_public, read_shares
 from discreet.formats.sources import Sources
+from discreet.formats.survey import Questionnaire, files_by_question
 from discreet.formats.tallies import put_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.block_law import StoredBlocks
 from discreet.mechanisms.personalized import Personalized
+from discreet.mechanisms.survey import Survey
 from discreet.privacy.publication import batches_of, cells_of, two_digits
+from discreet.privacy.surveys import SurveyPublication
+from discreet.results.answers import Answers
 from discreet.results.estimate import Estimate, estimate_facts
 from discreet.results.groups import GroupedEstimate
 from discreet.results.groups import spelled as spelled_group
@@ -210,8 +216,13 @@ def estimate(
 
     REPORTS are files of reports or tallies, and folders of such files, here or at URLs (s3://bucket/reports/); - is
     JSON lines of reports on standard input.
+
+    Of a survey every question is estimated that its reports answer; --by and --plot are for one: SURVEY#QUESTION.
     """
-    document = load_plan(plan)
+    document = load_plan_or_survey(plan)
+    if isinstance(document, Questionnaire):
+        _estimate_survey(document.survey(), reports, how, read, shown, out)
+        return
     known = backgrounds(document, how.background)
     _check_sources(reports, read.engine)
     publishing = Publishing(document, reports, read.not_trusted, read.trust_plan, read.engine == "local")
@@ -240,12 +251,7 @@ def estimate(
         force=out.force,
     )
     reading = {"left_out": dict(left_out), "trust_plan": read.trust_plan, "notes": tuple(notes)}
-
-    def record() -> dict[str, Any]:
-        facts = _at(partial(estimate_facts, result), *limits)()
-        bots = {} if tagged is None else _bots(tagged)
-        return {**facts, **statement.record(), **bots, **{name: fact for name, fact in reading.items() if fact}}
-
+    record = partial(_record, _at(partial(estimate_facts, result), *limits), statement, tagged, reading)
     parts = chain(
         _parts(result, document, shown),
         statement.closing(notes, left_out_sentences(left_out)),
@@ -253,6 +259,14 @@ def estimate(
         written(out.output, out.plot, out.tally_file),
     )
     show(record, parts)
+
+
+def _record(
+    facts: Callable[[], Any], statement: Statement, tagged: TagEstimate | None, reading: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return an estimate ready for JSON, with its statement and what was read."""
+    more = {name: fact for name, fact in reading.items() if fact}
+    return {**facts(), **statement.record(), **({} if tagged is None else _bots(tagged)), **more}
 
 
 def _at(method: Callable[..., Any], level: float | None, simultaneous: bool) -> Callable[[], Any]:
@@ -300,12 +314,18 @@ def _tally_of(mechanism: BlockMechanism, data: Data) -> Tally:
 
 
 def _parts(result: Estimate, plan: Plan, shown: Showing) -> Iterator[str | Table]:
+    """Yield the table of the largest values, and what holds of all of them and of the plan."""
+    yield from _table(result, shown)
+    yield str(plan.maker.guarantee)
+
+
+def _table(result: Estimate, shown: Showing, about: str = "") -> Iterator[str | Table]:
     """Yield the table of the largest values, and what holds of all of them."""
     codes = result.chosen(max(shown.largest, 1))
     columns = result.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
     names = text_column("value", result.domain.names(codes))
     headings, *cells = rows_of([names, *(column.at(codes) for column in columns)], "page")
-    title = f"{len(codes)} largest of {result.domain.size} values; {result.n:,} reports, method {result.method}"
+    title = f"{about}{len(codes)} largest of {result.domain.size} values; {result.n:,} reports, method {result.method}"
     yield Table(title, headings, cells, left=2)
     yield from filter(
         None,
@@ -317,7 +337,6 @@ def _parts(result: Estimate, plan: Plan, shown: Showing) -> Iterator[str | Table
     )
     if result.gap is not None:
         yield f"Log-likelihood certified to {result.gap:.1e} nats per report."
-    yield str(plan.maker.guarantee)
 
 
 def backgrounds(plan: Plan, texts: tuple[str, ...]) -> Any:
@@ -366,6 +385,42 @@ def _bot_parts(tagged: TagEstimate, largest: int) -> Iterator[str | Table]:
         f"What is behind the bots is assumed, not measured: at worst that misplaces {tagged.worst_case / 2:.4%} "
         "of the people."
     )
+
+
+def _estimate_survey(
+    survey: Survey, reports: Sequence[Path], how: _How, read: _Reading, shown: Showing, out: _Outputs
+) -> None:
+    """Estimate every question of a survey, write the table of all, and print how many people answered each."""
+    refuse_idle(
+        ["by", "weights", "shares", "margins", "minimum", "small", "background", "plot", "tally_file", "trust_plan"],
+        "it is for one question of a survey, as SURVEY#QUESTION with its reports",
+    )
+    estimates, tallies, left_out = {}, {}, Counter[str]()
+    files = files_by_question(survey, reports)
+    with progress_bar("reading") as progress, read.running(read.memory) as engine, file_notes() as notes:
+        for name, some in files.items():
+            mechanism = survey.question(name).mechanism
+            data, left = _read(engine, mechanism, read.sources(some, partial(progress, f"reading {name}")), how)
+            tallies[name] = _tally_of(mechanism, data)
+            left_out.update(left)
+            if tallies[name].n:
+                estimates[name] = estimated(mechanism, data, **how.asked(progress))
+    answers = Answers(survey, estimates)
+    batches = {name: batches_of(tally) for name, tally in tallies.items()}
+    simulated = any(tally.simulated for tally in tallies.values())
+    publication = SurveyPublication(survey, batches, read.not_trusted, simulated, "these estimates")
+    limits = shown.level, shown.simultaneous
+
+    def record() -> dict[str, Any]:
+        facts = {name: _at(partial(estimate_facts, part), *limits)() for name, part in estimates.items()}
+        beside = {"left_out": dict(left_out), "notes": notes, "publication": publication.to_dict()}
+        return {"plan": survey.fingerprint, "questions": facts, "unanswered": answers.unanswered, **beside}
+
+    write_results(out.output, save_table(_at(answers.to_arrow, *limits), record), {}, force=out.force)
+    tables = (part for name, result in estimates.items() for part in _table(result, shown, f"{name}: "))
+    lacking = [f"Nobody answered {'; '.join(answers.unanswered)}."] if answers.unanswered else []
+    more = [*lacking, str(survey.guarantee), *publication.lines(), *left_out_sentences(left_out), *notes_of(notes)]
+    show(record, chain(tables, more, written(out.output)))
 
 
 def _estimate_groups(

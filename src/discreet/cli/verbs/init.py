@@ -19,9 +19,10 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.files.paths import PLANS, spelled
-from discreet.formats.plan import Plan, plan_text, without_defaults
-from discreet.mechanisms import BlockMechanism
+from discreet.formats.plan import DomainSpec, Plan, plan_text, without_defaults
+from discreet.formats.survey import AskSpec, Questionnaire, SurveyDocument
 from discreet.planning.best import best
+from discreet.planning.surveys import plan_survey
 from discreet.tables.labels import (
     DATES,
     INTEGERS,
@@ -37,6 +38,8 @@ from discreet.tables.labels import (
 )
 
 Answer = TypeVar("Answer")
+Marks = Sequence[tuple[str, list[str]]] | None
+"""The sensitive labels by column; None for all labels of all columns."""
 
 _PUBLIC = (
     "A plan is public: the labels of {columns} were read from the table, so the plan tells that each of them occurs in "
@@ -45,7 +48,7 @@ _PUBLIC = (
 _MOST_SHOWN = 30
 # Of rows with rare integers, before all are taken for numbers and not for codes.
 _MOST_OTHERS = 0.05
-_ALL, _NONE = "all", "-"
+_ALL, _NONE, _NO_ANSWER = "all", "-", "no answer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,13 @@ class _Columns(OptionGroup):
 
     columns: tuple[str, ...] = option(
         "--column", multiple=True, help="Column of values; several make a plan of all combinations."
+    )
+    questions: tuple[str, ...] = option(
+        "--question",
+        multiple=True,
+        metavar="COLUMN[,COLUMN]",
+        bars={"columns": "{} makes a survey and --column one plan; give one of them."},
+        help="Question of a survey: of a column, or of the combinations of some.",
     )
     labels: tuple[str, ...] = option(
         "--labels",
@@ -71,15 +81,25 @@ class _Columns(OptionGroup):
         "--least", type=Count(1), help="Leave out labels that fewer rows of the table hold. [20]"
     )
 
+    @property
+    def tables(self) -> list[list[str]]:
+        """The names of the columns of each question of a survey."""
+        return [[name.strip() for name in question.split(",")] for question in self.questions]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns that are asked for."""
+        return self.columns or tuple(dict.fromkeys(name for table in self.tables for name in table))
+
     def said(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
         """Return the labels and the cuts that are said, by column."""
         if len({*self.columns}) < len(self.columns):
             raise ParameterError("--column must name different columns, got one twice.")
-        listed = dict(_by_column("--labels", self.labels, self.columns))
-        cut = dict(_by_column("--cuts", self.cuts, self.columns))
+        listed = dict(_by_column("--labels", self.labels, self.names))
+        cut = dict(_by_column("--cuts", self.cuts, self.names))
         if twice := [name for name in cut if name in listed]:
             raise ParameterError(f"column {twice[0]!r} has --labels and --cuts; give one of them.")
-        if self.least is not None and self.columns and len(listed) + len(cut) == len(self.columns):
+        if self.least is not None and self.names and len(listed) + len(cut) == len(self.names):
             raise ParameterError("--least is for labels that are found in the table; all are said, so leave it out.")
         return listed, cut
 
@@ -122,7 +142,8 @@ def init(
     """Propose a plan for columns of TABLE: their labels, what you call sensitive, and the mechanism that errs least.
 
     Without --column the columns are listed. What is not said is asked for at a terminal. Numbers and dates are cut into
-    ranges. Without -o the plan is printed, and nothing else on standard output.
+    ranges. Without -o the plan is printed, and nothing else on standard output. --question makes a survey, of whose
+    questions each person answers some.
 
     A plan is public. Labels that are read from the table are those that many rows hold; columns with mostly different
     values, such as names, are refused. With --labels or --cuts nothing of the table gets into the plan.
@@ -130,26 +151,33 @@ def init(
     listed, cut = of.said()
     asking = not prints_json() and at_a_terminal()
     enough = LEAST if of.least is None else of.least
-    looks = look_at(tables, {name: listed.get(name) for name in of.columns} if of.columns else None)
-    if not of.columns:
+    looks = look_at(tables, {name: listed.get(name) for name in of.names} if of.names else None)
+    if not of.names:
         click.echo(_listing(looks, enough), err=True)
-    _refuse_unsaid(of.columns, promise, asking=asking)
-    names = of.columns or _asked("column of values (several, with commas, for all combinations)", _chooser(looks))
+    _refuse_unsaid(of.names, promise, asking=asking)
+    names = of.names or _asked("column of values (several, with commas, for all combinations)", _chooser(looks))
     way = _Way(enough, asking=asking)
     proposals = {name: _proposal(looks[name], listed.get(name), cut.get(name), way) for name in names}
     for name, proposal in proposals.items() if asking else ():
         click.echo(f"{name}: {_few(proposal.labels.labels)}", err=True)
-    plan = _with_cuts(Plan.of(_recommended(proposals, promise), title=title), proposals)
+    marked, epsilon = _promised(proposals, promise)
+    plan: Plan | Questionnaire
+    if of.questions:
+        plan, heading, missing = _planned(proposals, marked, epsilon, of.tables, title)
+    else:
+        plan = _with_cuts(Plan.of(best(_domain(proposals, marked), epsilon), title=title), proposals)
+        heading, missing = list(_heading(plan)), "obfuscate --missing drop leaves them out"
     if output is not None:
         plan.save(output, force=force)
-    sentences = list(_sentences(plan, proposals, enough, output))
+    where = f" written to {output}." if output else "."
+    sentences = [heading[0] + where, *heading[1:], *_sentences(proposals, enough, missing)]
     if output is None and not prints_json():
-        click.echo(plan_text(plan))
+        click.echo(plan.text if isinstance(plan, Questionnaire) else plan_text(plan))
         click.echo("\n".join(sentences), err=True)
         return
     show(_facts(plan, proposals, output), sentences)
     if not prints_json():
-        say(_next(tables, proposals, output), whole=True)
+        say(_next(tables, {} if of.questions else proposals, output), whole=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,14 +209,48 @@ def _asked(text: str, read: Callable[[str], Answer], default: str | None = None)
     return answer
 
 
-def _recommended(proposals: Mapping[str, _Found], promise: _Promise) -> BlockMechanism:
-    """Return the mechanism for the domain; what is sensitive and epsilon are asked for if they are not said."""
+def _promised(
+    proposals: Mapping[str, _Found], promise: _Promise
+) -> tuple[Sequence[tuple[str, list[str]]] | None, float]:
+    """Return the sensitive labels by column, None for all, and epsilon; they are asked for if they are not said."""
     marks = [*_by_column("--sensitive", promise.sensitive, [*proposals])]
     marked = None if promise.all_sensitive else marks or _asked_sensitive(proposals)
     epsilon = promise.epsilon
     if epsilon is None:
         epsilon = _asked("epsilon, the privacy promise in nats", float)
-    return best(_domain(proposals, marked), epsilon)
+    return marked, epsilon
+
+
+def _planned(
+    proposals: Mapping[str, _Found],
+    marked: Marks,
+    epsilon: float,
+    tables: list[list[str]],
+    title: str,
+) -> tuple[Questionnaire, list[str], str]:
+    """Return a survey, sentences on it, and one on rows without a value, which have a label of their own in it."""
+    specs = {}
+    for name, proposal in proposals.items():
+        labels, missing = [*proposal.labels.labels], None
+        if proposal.labels.missing and all(isinstance(label, str) for label in labels):
+            missing = _NO_ANSWER
+            labels = [*(label for label in labels if label != missing), missing]
+        marks = (
+            None
+            if marked is None
+            else [label for of, some in marked if of == name for label in _known(name, some, labels)]
+        )
+        about: dict[str, Any] = {"sensitive": marks, "allow_unprotected": marks == []}
+        specs[name] = DomainSpec(labels, missing=missing, cuts=proposal.cuts, **about)
+    questionnaire = Questionnaire(SurveyDocument(2, epsilon, specs, "record", title, AskSpec(tables)))
+    plan = plan_survey(questionnaire.attributes, **questionnaire.asked)
+    survey = plan.survey
+    head = (
+        f"{len(survey.questions)} questions, of which each person answers {survey.answers}, at epsilon {epsilon:g} for "
+        f"whole records; plan {survey.fingerprint[:12]}"
+    )
+    hint = f"they are {_NO_ANSWER!r} in the plan, or refused where labels are numbers"
+    return questionnaire.asking(survey), [head, plan.reason, str(survey.guarantee)], hint
 
 
 def _refuse_unsaid(columns: Sequence[str], promise: _Promise, *, asking: bool) -> None:
@@ -328,7 +390,7 @@ def _asked_sensitive(proposals: Mapping[str, _Found]) -> list[tuple[str, list[st
     return [(name, marks) for name, marks in asked if marks]
 
 
-def _domain(proposals: Mapping[str, _Found], marked: Sequence[tuple[str, list[str]]] | None) -> Domain:
+def _domain(proposals: Mapping[str, _Found], marked: Marks) -> Domain:
     """Return the domain; every value is sensitive if nothing is marked."""
     labels = {name: proposal.labels.labels for name, proposal in proposals.items()}
     if marked is not None and not marked:
@@ -367,39 +429,43 @@ def _with_cuts(plan: Plan, proposals: Mapping[str, _Found]) -> Plan:
     return replace(plan, document=structs.replace(document, domain=structs.replace(document.domain, cuts=cuts)))
 
 
-def _facts(plan: Plan, proposals: Mapping[str, _Found], output: Path | None) -> dict[str, Any]:
+def _facts(plan: Plan | Questionnaire, proposals: Mapping[str, _Found], output: Path | None) -> dict[str, Any]:
     columns = [
         {"column": name, **{key: value for key, value in asdict(proposal.labels).items() if key != "labels"}}
         for name, proposal in proposals.items()
     ]
+    if isinstance(plan, Plan):
+        sizes = {"values": plan.domain.size, "sensitive": plan.domain.sensitive_count}
+        document = without_defaults(plan.document)
+    else:
+        sizes, document = {"questions": len(plan.document.question)}, plan.fields()
     return {
         "plan": plan.fingerprint,
-        "document": without_defaults(plan.document),
-        "values": plan.domain.size,
-        "sensitive": plan.domain.sensitive_count,
+        "document": document,
+        **sizes,
         "columns": columns,
         "output": output,
     }
 
 
-def _sentences(plan: Plan, proposals: Mapping[str, _Found], least: int, output: Path | None) -> Iterator[str]:
+def _heading(plan: Plan) -> Iterator[str]:
     domain, document = plan.domain, plan.document
     yield (
         f"{domain.size:,} values, {domain.sensitive_count:,} of them sensitive, under {plan.mechanism().name} at "
-        f"epsilon {document.epsilon:g}; plan {plan.fingerprint[:12]}" + (f" written to {output}." if output else ".")
+        f"epsilon {document.epsilon:g}; plan {plan.fingerprint[:12]}"
     )
     if odds := in_odds(document.epsilon):
         yield odds
+
+
+def _sentences(proposals: Mapping[str, _Found], least: int, missing: str) -> Iterator[str]:
     for column, proposal in proposals.items():
         labels = proposal.labels
         if proposal.cuts is not None:
             cuts = ", ".join(str(cut) for cut in proposal.cuts)
             yield f"Cut into {len(labels.labels)} ranges: {column}, at {cuts}; --cuts says other ones."
         if labels.missing:
-            yield (
-                f"No value of {column}: {labels.missing:,} of {labels.rows:,} rows; obfuscate --missing drop leaves "
-                "them out."
-            )
+            yield f"No value of {column}: {labels.missing:,} of {labels.rows:,} rows; {missing}."
         if labels.other_rows:
             yield (
                 f"Not in the plan: {labels.others:,} different values of {column}, in {labels.other_rows:,} of "
@@ -416,9 +482,9 @@ def _next(tables: Sequence[str | Path], proposals: Mapping[str, _Found], output:
     missing = "--missing drop " if any(proposal.labels.missing for proposal in proposals.values()) else ""
     unknown = "--unknown drop " if any(proposal.labels.other_rows for proposal in proposals.values()) else ""
     table = shlex.quote(str(tables[0])) if len(tables) == 1 else "TABLE"
-    plan = shlex.quote(str(output))
+    plan, reports = shlex.quote(str(output)), "reports.parquet" if proposals else "reports"
     return [
         "Next:",
-        f"  discreet obfuscate {plan} {table} {column}{missing}{unknown}-o reports.parquet",
-        f"  discreet estimate {plan} reports.parquet",
+        f"  discreet obfuscate {plan} {table} {column}{missing}{unknown}-o {reports}",
+        f"  discreet estimate {plan} {reports}",
     ]

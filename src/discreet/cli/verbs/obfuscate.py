@@ -8,13 +8,24 @@ import click
 
 from discreet.cli import options
 from discreet.cli.commands import Verb
-from discreet.cli.options import PeopleColumns, allow_outside, load_plan, option, progress_bar
-from discreet.cli.output import SIMULATED_REPORTS, STANDARD, InputFile, OutputFile, left_out_sentences, sent, show
+from discreet.cli.options import PeopleColumns, allow_outside, load_plan_or_survey, option, progress_bar, refuse_idle
+from discreet.cli.output import (
+    SIMULATED_REPORTS,
+    STANDARD,
+    InputFile,
+    OutputFile,
+    Table,
+    left_out_sentences,
+    sent,
+    show,
+)
 from discreet.engines import LocalEngine
+from discreet.engines.obfuscation import obfuscate_survey, survey_columns
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import REPORTS, spelled
 from discreet.files.reading import Piped, piped_table
 from discreet.formats.plan import Plan
+from discreet.formats.survey import Questionnaire, question_file
 from discreet.mechanisms.personalized import SimulatedTags
 from discreet.tables.values import Bots, ValueColumns, read_owned
 
@@ -111,8 +122,8 @@ def value_source(values: str | Path) -> str | Path | Piped:
     "-o",
     "--output",
     required=True,
-    type=OutputFile("reports", REPORTS, piped=True),
-    help=f"Reports: {spelled(REPORTS)}; - for JSON lines on standard output.",
+    type=OutputFile("reports", REPORTS, piped=True, folders=True),
+    help=f"Reports: {spelled(REPORTS)}; - for JSON lines on standard output. Of a survey a folder.",
 )
 @_Columns.options
 @options.seed
@@ -121,6 +132,8 @@ def value_source(values: str | Path) -> str | Path | Piped:
 def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: int | None, force: bool) -> None:
     """Obfuscate a table of values under PLAN: one report per row, in order.
 
+    Under a survey each row is a person, who answers the questions that are drawn; there is a file for each question.
+
     VALUES is a table, here or at a URL, or - for CSV or JSON lines on standard input.
 
     Columns that are kept serve for --by and --weights of discreet estimate. They are public: nothing protects them, and
@@ -128,7 +141,15 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
 
     Under a personalized plan this is a simulation: on real devices nobody holds a table of everybody's secrets.
     """
-    document = load_plan(plan)
+    document = load_plan_or_survey(plan)
+    if isinstance(document, Questionnaire):
+        _obfuscate_survey(document, values, table, output, seed=seed, force=force)
+        return
+    if "#" in plan.name and not plan.exists():
+        raise ParameterError(
+            "each person's questions are drawn, and answering them one by one would cost more than epsilon; name the "
+            f"survey, {str(plan).rpartition('#')[0]}."
+        )
     mechanism = document.mechanism()
     columns = value_columns(document, table, missing=table.missing, keep=table.keep, unknown=table.unknown)
     with progress_bar("obfuscating") as progress, sent(output, ".jsonl") as target:
@@ -157,3 +178,38 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
         *([SIMULATED_REPORTS] if written.simulated else []),
     ]
     show(result | ({"left_out": written.left_out} if written.left_out else {}), sentences)
+
+
+def _obfuscate_survey(
+    document: Questionnaire, values: Path, table: _Columns, output: Path, *, seed: int | None, force: bool
+) -> None:
+    """Write a file of reports for each question, and print how many people answered it."""
+    refuse_idle(["column", "user", "tags"], "a survey names its columns itself")
+    refuse_idle(
+        ["missing", "unknown"],
+        "who is left out would depend on the answer; give the attribute a label for values without one (missing)",
+    )
+    survey = document.survey()
+    with progress_bar("obfuscating") as progress:
+        written = obfuscate_survey(
+            survey,
+            value_source(values),
+            output,
+            survey_columns(document, table.keep),
+            seed=seed,
+            force=force,
+            progress=partial(progress, "obfuscating"),
+        )
+    people = sum(written.values()) // survey.answers
+    result = {"people": people, "reports": written, "output": output, "plan": survey.fingerprint}
+    cells = [[name, question_file(name), f"{count:,}"] for name, count in written.items()]
+    title = f"{people:,} people, {survey.answers} of {len(written)} questions each"
+    sentences = [
+        f"Reports of survey {survey.fingerprint[:12]} written to {output}.",
+        str(survey.guarantee),
+        "This is for once: whoever obfuscates the same people again adds up epsilon.",
+        *([_KEPT.format(", ".join(map(repr, table.keep)))] if table.keep else []),
+        *([SIMULATED_REPORTS] if seed is not None else []),
+    ]
+    files = Table(title, ["question", "file", "reports"], cells, left=2)
+    show({**result, "simulated": seed is not None, "kept": list(table.keep)}, [files, *sentences])

@@ -1,7 +1,7 @@
 """The verbs ``plan``, ``plan-central`` and ``plan-identification``: mechanisms side by side, and which to use."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -10,18 +10,30 @@ import click
 
 from discreet.cli import options
 from discreet.cli.commands import Verb
-from discreet.cli.options import Count, OptionGroup, Writing, allow_outside, allows_outside, load_plan, option
-from discreet.cli.output import InputFile, OutputFile, save_picture, show, write_results, written
+from discreet.cli.options import (
+    Count,
+    OptionGroup,
+    Writing,
+    allow_outside,
+    allows_outside,
+    load_plan,
+    option,
+    refuse_idle,
+)
+from discreet.cli.output import InputFile, OutputFile, Table, save_picture, show, write_results, written
 from discreet.cli.views import planning as views
 from discreet.core.domain import Domain
+from discreet.core.result_table import objects, rows_of
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, PLANS, spelled
 from discreet.formats.plan import DomainDocument, read_document, write_plan
+from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BlockMechanism
 from discreet.planning import central, identification
 from discreet.planning.candidates import People, Requirements, Target
 from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_change
+from discreet.planning.surveys import plan_survey
 from discreet.risk.bounds.calibration import RiskTarget
 from discreet.tables.columns import read_distribution
 
@@ -181,8 +193,14 @@ def plan(
 ) -> None:
     """Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.
 
+    Of a survey it plans the questions, who answers how many of them, and their mechanisms.
+
     discreet plan-central and discreet plan-identification turn the question round: which epsilon may it be?
     """
+    survey = _survey_of(domain)
+    if survey is not None:
+        _plan_survey(survey, promise, limits, out)
+        return
     values, choice = people.known(domain)
     comparison = compare_mechanisms(
         values,
@@ -197,6 +215,47 @@ def plan(
     files = out.write_all(domain, comparison.best.mechanism, lambda: views.comparison_chart(comparison))
     parts = chain(views.comparison_parts(comparison, brief=not everything), sight.values(), files)
     show(views.comparison_record(comparison) | sight, parts)
+
+
+def _survey_of(path: Path) -> Questionnaire | None:
+    """Return a survey; None for plans and domains, which say nothing of attributes."""
+    return (
+        Questionnaire.load(path, allow_outside=allows_outside()) if "attributes" in read_document(path, dict) else None
+    )
+
+
+def _plan_survey(survey: Questionnaire, promise: _Promise, limits: _Limits, out: _Outputs) -> None:
+    """Plan the questions of a survey, write the plan if it is named, and print why it is as it is."""
+    refuse_idle(
+        [
+            "reports_per_user",
+            "sensitive_mass",
+            "distribution",
+            "target",
+            "standard_error",
+            "change",
+            "power",
+            "everything",
+            "plot",
+        ],
+        "it is about one question, and a survey has several",
+    )
+    asked = survey.asked if promise.epsilon is None else {**survey.asked, "epsilon": promise.epsilon}
+    planned = plan_survey(survey.attributes, users=promise.users, **asked, **limits.given())
+    if out.output is not None:
+        survey.asking(planned.survey).save(out.output, force=out.force)
+    guarantee = planned.survey.guarantee
+    record = {
+        "plan": planned.survey.fingerprint,
+        "answers": planned.survey.answers,
+        "record_epsilon": guarantee.record,
+        "attribute_epsilons": guarantee.attributes,
+        "questions": objects({name: column.tolist() for name, column in planned.columns().items()}),
+        "options": [asdict(option) for option in planned.options],
+    }
+    headings, *cells = rows_of(planned.stated(), "page")
+    table = Table(planned.heading, headings, cells, left=2)
+    show(record, [table, planned.reason, str(guarantee), *written(out.output)])
 
 
 @dataclass(frozen=True, slots=True)

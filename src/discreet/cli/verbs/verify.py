@@ -12,7 +12,7 @@ import numpy as np
 from discreet.arrays import IntArray
 from discreet.cli import options
 from discreet.cli.commands import Verb
-from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, option
+from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, load_plan_or_survey, option, refuse_idle
 from discreet.cli.output import (
     SIMULATED_REPORTS,
     Fact,
@@ -31,8 +31,12 @@ from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, spelled
 from discreet.formats.plan import Plan
+from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.survey import Survey
+from discreet.privacy.notions import logarithm
 from discreet.privacy.publication import Answers, Publication
+from discreet.privacy.surveys import verify_survey
 from discreet.privacy.verify import Verification, spelled_epsilon
 from discreet.privacy.verify import verify as verified
 
@@ -117,9 +121,14 @@ class _Batches(OptionGroup):
 def verify(plan: Path, batches: _Batches, *, sealed: str | Path | None) -> None:
     """Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is broken.
 
+    Of a survey, that of every question and what one person's answers add up to.
+
     With --shuffled, also the central guarantee of a batch of so many reports without names and order.
     """
-    document = load_plan(plan)
+    document = load_plan_or_survey(plan)
+    if isinstance(document, Questionnaire):
+        _verify_survey(document.survey())
+        return
     mechanism = document.mechanism()
     if sealed is not None:
         _verify_sealed(mechanism, sealed)
@@ -163,6 +172,36 @@ def audit(plan: Path, *, draws: int, confidence: float, seed: int | None) -> Non
     ]
     show(record, [str(mechanism), f"Tested: {event}.", *lines, str(result)])
     if not result.holds:
+        raise click.exceptions.Exit(1)
+
+
+def _verify_survey(survey: Survey) -> None:
+    """Verify every question of a survey and both promises; exit with 1 if one is broken."""
+    of_one = "it is for one question of a survey, as SURVEY#QUESTION"
+    refuse_idle(["sealed", "shuffled", "delta", "rounds", "not_trusted", "plot", "force"], of_one)
+    verification = verify_survey(survey)
+    facts = [
+        Fact("question", lambda row: row[0], "question"),
+        Fact("promised", lambda row: row[1].promised, "promised", ".17g"),
+        Fact("realised", lambda row: row[1].realised, "realised", ".17g"),
+        Fact("from_matrix", lambda row: row[1].from_matrix),
+        Fact("", lambda row: spelled_epsilon(row[1].from_matrix), "from the matrix"),
+        Fact("holds", lambda row: row[1].holds),
+    ]
+    rows = verification.questions.items()
+    record, each = logarithm(verification.record), {n: logarithm(r) for n, r in verification.attributes.items()}
+    names = {"promise": survey.promise, "promised": survey.epsilon, "record": record, "attributes": each}
+    result = {"plan": survey.fingerprint, **names, "questions": [record_of(row, facts) for row in rows]}
+    verdict = "holds" if verification.holds else "is broken"
+    sentences: list[str | Table] = [
+        table_of("The sampler's own integers, question by question", rows, facts),
+        *(f"Broken: {name}: {fault}" for name, row in rows for fault in row.faults),
+        f"Whole records, of all questions that a person is asked: epsilon {record:.17g}.",
+        f"Records that differ in one attribute: {', '.join(f'{name} {number:.12g}' for name, number in each.items())}.",
+        f"The promise per {survey.promise}, epsilon {survey.epsilon:g}, {verdict}.",
+    ]
+    show({**result, "holds": verification.holds}, sentences)
+    if not verification.holds:
         raise click.exceptions.Exit(1)
 
 

@@ -1,0 +1,186 @@
+"""Surveys: verification of both promises, and publications, where the answers of one person add up.
+
+Each question is verified and published as an ordinary plan. Which ones a person is asked is worked out here once more,
+from the shares alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from math import floor, inf, prod
+from typing import Any
+
+from discreet.core.guarantee import rounded_up, sureness
+from discreet.core.result_table import number_of
+from discreet.mechanisms.survey import Survey
+from discreet.privacy.notions import at_most
+from discreet.privacy.publication import HONEST, Publication, left_out
+from discreet.privacy.verify import Verification, verify
+
+_WORDS = 1 << 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SurveyVerification:
+    """The check of a survey's promise: of every question, and of all that a person can be asked together.
+
+    Attributes:
+        questions: the verification of each question's mechanism, by name.
+        record: e^epsilon of whole records, exactly.
+        attributes: e^epsilon of each attribute, exactly.
+        shares: whether shares add up, and no question is asked twice of a person.
+        holds: whether all questions keep their promises, and the answers of a person that of the survey.
+
+    Example:
+        >>> import discreet as dc
+        >>> survey = dc.plan_survey({"age": dc.Domain(range(5)), "sex": dc.Domain(["f", "m"])}, 2.0).survey
+        >>> verify_survey(survey).holds
+        True
+    """
+
+    questions: Mapping[str, Verification]
+    record: Fraction
+    attributes: Mapping[str, Fraction]
+    shares: bool
+    holds: bool
+
+
+def verify_survey(survey: Survey) -> SurveyVerification:
+    """Return the verification of a survey, from the integers of its samplers and shares."""
+    rows = {question.name: verify(question.mechanism) for question in survey.questions}
+    ratios = [Fraction(1) if row.ratio is None else row.ratio for row in rows.values()]
+    ends = list(accumulate((Fraction(question.share, _WORDS) for question in survey.questions), initial=Fraction(0)))
+    # Between two of these, the same questions are drawn.
+    words = {end % 1 for end in ends}
+    drawn = [
+        [place for place in range(len(ratios)) for turn in range(survey.answers) if _within(ends, place, word + turn)]
+        for word in words
+    ]
+    fit = ends[-1] == survey.answers and all(len(set(places)) == survey.answers == len(places) for places in drawn)
+    record = max(prod((ratios[place] for place in places), start=Fraction(1)) for places in drawn)
+    attributes = {
+        name: max(
+            prod((ratios[at] for at in places if name in survey.questions[at].attributes), start=Fraction(1))
+            for places in drawn
+        )
+        for name in survey.attributes
+    }
+    most = record if survey.promise == "record" else max(attributes.values())
+    promised = at_most(most, survey.epsilon) and all(row.holds for row in rows.values())
+    return SurveyVerification(rows, record, attributes, fit, fit and promised)
+
+
+def _within(ends: Sequence[Fraction], place: int, point: Fraction) -> bool:
+    return ends[place] <= point < ends[place + 1]
+
+
+@dataclass(frozen=True, eq=False)
+class SurveyPublication:
+    """A publication of answers to a survey, or of anything made of them, and what it tells of a person.
+
+    The reach of a reader is added up over the questions that a person can have answered, and so is the chance that it
+    is exceeded; of a question that few answered no more is promised than of each report.
+
+    Attributes:
+        survey: whose questions.
+        batches: number of reports of each batch, by question.
+        not_trusted: reports of each batch that hide nobody.
+        simulated: whether the reports are simulated or seeded.
+        shown: what the reader sees, in words.
+
+    Example:
+        >>> import discreet as dc
+        >>> survey = dc.plan_survey({"age": dc.Domain(range(5)), "sex": dc.Domain(["f", "m"])}, 2.0).survey
+        >>> publication = SurveyPublication(survey, {"age": (7000,), "sex": (3000,)})
+        >>> print(publication.person())
+        If these are 10,000 different people who answered once, whoever sees what is published, however much they know \
+of everybody else, can go from 50% to at most 58% sure which of two records is a person's; the chance that they get \
+further is at most 1 in 1,000,000.
+    """
+
+    survey: Survey
+    batches: Mapping[str, tuple[int, ...]]
+    not_trusted: int = 0
+    simulated: bool = False
+    shown: str = "what is published"
+
+    @property
+    def people(self) -> int:
+        """The number of people, if each of them answered once."""
+        return -(-sum(map(sum, self.batches.values())) // self.survey.answers)
+
+    @property
+    def chance(self) -> float:
+        """The chance that a reader gets further, and the delta of all questions of a person together."""
+        return left_out(max(self.people, 1))
+
+    @cached_property
+    def parts(self) -> dict[str, Publication]:
+        """The publication of each question that somebody answered."""
+        delta = self.chance / self.survey.answers
+        more: dict[str, Any] = {"not_trusted": self.not_trusted, "simulated": self.simulated, "delta": delta}
+        return {
+            name: Publication(self.survey.question(name).mechanism, sizes, **more)
+            for name, sizes in self.batches.items()
+            if sizes
+        }
+
+    @cached_property
+    def reach(self) -> float:
+        """The epsilon that a reader gets to with the answers of one person, in nats, but for the chance."""
+        each = {name: _reach(part) for name, part in self.parts.items()}
+        names = [question.name for question in self.survey.questions]
+        return max(sum(each.get(names[place], 0.0) for place in places) for places, _ in self.survey.draws)
+
+    def person(self) -> str:
+        """Return the sentence for people: how sure whoever sees what is published gets of one person's record."""
+        if self.simulated:
+            return f"Of {self.shown} nothing is promised: the reports are simulated, and protect nobody."
+        guarantee = self.survey.guarantee
+        which = "that a certain protected record is a person's, and not a certain other one"
+        which = which if guarantee.in_clear else "which of two records is a person's"
+        clear = " Values that are not protected may be told as they are." if guarantee.in_clear else ""
+        return (
+            f"If these are {number_of(self.people, 'different person', 'different people')} who answered once, whoever "
+            f"sees {self.shown}, however much they know of everybody else, can go from 50% to at most "
+            f"{rounded_up(100 * sureness(self.reach), 2)}% sure {which}; the chance that they get further is at most 1 "
+            f"in {floor((1 + 1e-9) / self.chance):,}.{clear}"
+        )
+
+    def conditions(self) -> Iterator[str]:
+        """Yield the conditions of the statement, a sentence each."""
+        least = {name: part.n for name, part in self.parts.items()}
+        if self.simulated or not least:
+            return
+        few = min(least, key=lambda name: least[name])
+        yield f"The smallest batch is of question {few!r}, with {number_of(least[few], 'report')}."
+        yield f"Reports of each batch that are taken to hide nobody: {self.not_trusted:,}."
+        yield HONEST
+
+    def lines(self) -> Iterator[str]:
+        """Yield the statement in two lines: what holds of a person, and under which conditions."""
+        yield self.person()
+        if conditions := " ".join(self.conditions()):
+            yield f"Conditions: {conditions}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the statement as built-ins, ready for JSON; epsilons in nats."""
+        return {
+            "people": self.people,
+            "chance": self.chance,
+            "epsilon": None if self.simulated else self.reach,
+            "questions": {name: part.figures() for name, part in self.parts.items()},
+            "sentences": {"person": [self.person()], "conditions": list(self.conditions())},
+        }
+
+
+def _reach(part: Publication) -> float:
+    """Return the epsilon that a reader gets to with one answer, in either direction; 0 if none is protected."""
+    local = part.local if part.local < inf else 0.0
+    figures = part.figures()
+    if figures["none"] is not None:
+        return local
+    reached = [figures[way]["epsilon"] for way in ("among", "towards") if figures[way] is not None]
+    return min(max(reached, default=0.0), local)

@@ -1,0 +1,174 @@
+"""Verbs on surveys: a table in, a folder of reports, an estimate of every question out, and nothing lost in between."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import discreet as dc
+from discreet.engines.obfuscation import obfuscate_survey, survey_columns
+from discreet.formats.survey import load_plan
+from running import done, refusal, told
+
+EXAMPLES = Path(dc.__file__).parent / "examples"
+SURVEY, PEOPLE = EXAMPLES / "health_survey.toml", EXAMPLES / "people.csv"
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("survey") / "reports"
+    done("obfuscate", SURVEY, PEOPLE, "-o", folder, "--seed", 1, "--keep", "zip")
+    return folder
+
+
+def test_each_person_is_in_one_file_and_every_question_is_estimated(reports, tmp_path):
+    files = sorted(file.name for file in reports.iterdir())
+    assert files == ["age.parquet", "diagnosis.parquet", "education.parquet", "sex,diagnosis.parquet"]
+    assert sum(pq.read_metadata(file).num_rows for file in reports.iterdir()) == 300
+    facts = told("estimate", SURVEY, reports, "-o", tmp_path / "all.csv")
+    assert list(facts["questions"]) == ["age", "education", "diagnosis", "sex,diagnosis"]
+    assert sum(part["n"] for part in facts["questions"].values()) == 300
+    assert facts["unanswered"] == []
+    assert (tmp_path / "all.csv").read_text(encoding="utf-8").startswith('"question","value","n","sensitive"')
+    # One question by itself, with a column kept beside its reports, is the same.
+    one = told("estimate", f"{SURVEY}#age", reports / "age.parquet")
+    assert one["values"] == facts["questions"]["age"]["values"]
+    by = told("estimate", f"{SURVEY}#age", reports / "age.parquet", "--by", "zip", "--minimum", 2)
+    assert by["overall"]["n"] == one["n"]
+
+
+def test_the_file_of_a_question_may_be_missing_and_that_is_said(reports, tmp_path):
+    some = tmp_path / "some"
+    some.mkdir()
+    (some / "renamed.parquet").write_bytes((reports / "sex,diagnosis.parquet").read_bytes())
+    text = done("estimate", SURVEY, some)
+    assert "sex,diagnosis: 12 largest of 12 values" in text
+    assert "Nobody answered age; education; diagnosis." in " ".join(text.split())
+
+
+def test_reports_of_another_survey_are_refused_by_the_file(reports, tmp_path):
+    other = tmp_path / "other.toml"
+    text = SURVEY.read_text(encoding="utf-8").replace("epsilon = 2.0", "epsilon = 1.0")
+    other.write_text(text, encoding="utf-8")
+    assert "age.parquet holds reports of plan" in refusal("estimate", other, reports)
+    assert "no question of survey" in refusal("estimate", other, reports)
+
+
+def test_rows_are_streamed_as_they_are_and_answers_follow_the_people(tmp_path):
+    questionnaire = dc.Questionnaire.load(SURVEY)
+    lines = ["age,sex,education,diagnosis,row"]
+    lines += [f"{20 + n % 50},{'fm'[n % 2]},trade,{'flu' if n % 2 else ''},{n}" for n in range(3000)]
+    (tmp_path / "people.csv").write_text("\n".join(lines), encoding="utf-8")
+    columns = survey_columns(questionnaire, ["row"])
+    written = obfuscate_survey(questionnaire.survey(), tmp_path / "people.csv", tmp_path / "r", columns, seed=4)
+    assert sum(written.values()) == 3000
+    rows = np.concatenate([pq.read_table(file)["row"].to_numpy() for file in (tmp_path / "r").iterdir()])
+    assert np.sort(rows).tolist() == list(range(3000))
+    # Who is in the file of diagnoses and says "no answer" in clear is one of those without one.
+    table = pq.read_table(tmp_path / "r" / "diagnosis.parquet")
+    clear = table["clear"].to_pandas().to_numpy()
+    assert set(table["row"].to_numpy()[clear == 5] % 2) == {0}
+    assert set(table["row"].to_numpy()[clear == 1] % 2) == {1}
+
+
+def test_wide_surveys_are_read_in_several_products(tmp_path):
+    names = [f"a{place}" for place in range(8)]
+    spec = "".join(f"[attributes.{name}]\nrange = [0, 50]\n" for name in names)
+    path = tmp_path / "wide.toml"
+    path.write_text(f'version = 2\nepsilon = 4.0\npromise = "record"\n{spec}', encoding="utf-8")
+    done("plan", path, "--users", 1000, "-o", tmp_path / "full.toml")
+    rows = np.random.default_rng(1).integers(0, 50, (400, 8))
+    header = ",".join(names)
+    np.savetxt(tmp_path / "t.csv", rows, fmt="%d", delimiter=",", header=header, comments="")
+    assert len(survey_columns(dc.Questionnaire.load(tmp_path / "full.toml"))) == 2
+    facts = told("obfuscate", tmp_path / "full.toml", tmp_path / "t.csv", "-o", tmp_path / "r")
+    assert facts["people"] == 400
+    assert facts["reports"].keys() == set(names)
+
+
+def test_plan_writes_what_is_asked_and_says_what_other_ways_cost(tmp_path):
+    facts = told("plan", SURVEY, "--users", 5000, "--epsilon", 1, "-o", tmp_path / "p.toml")
+    assert dc.Questionnaire.load(tmp_path / "p.toml").fingerprint == facts["plan"]
+    assert facts["record_epsilon"] == 1
+    assert facts["options"][0]["error"] == min(option["error"] for option in facts["options"])
+    assert [question["question"] for question in facts["questions"]] == [
+        "age",
+        "education",
+        "diagnosis",
+        "sex,diagnosis",
+    ]
+    assert "it is about one question" in refusal("plan", SURVEY, "--users", 10, "--standard-error", 0.1)
+
+
+def test_verify_adds_up_both_promises_and_fails_where_one_is_broken(tmp_path, monkeypatch):
+    facts = told("verify", SURVEY)
+    assert facts["holds"]
+    assert facts["record"] == pytest.approx(2)
+    assert facts["attributes"].keys() == {"age", "sex", "education", "diagnosis"}
+    assert "as SURVEY#QUESTION" in refusal("verify", SURVEY, "--shuffled", 100)
+    done("verify", f"{SURVEY}#age", "--shuffled", 10_000)
+    from discreet.privacy import surveys
+
+    survey = dc.Questionnaire.load(SURVEY).survey()
+    object.__setattr__(survey.questions[0], "share", survey.questions[0].share + 1)
+    assert not surveys.verify_survey(survey).holds
+
+
+def test_init_proposes_a_survey_and_a_label_for_those_without_an_answer(tmp_path):
+    plan = tmp_path / "s.toml"
+    asked = ("--question", "age", "--question", "sex,diagnosis", "--least", 5, "--epsilon", 2)
+    done(
+        "init",
+        PEOPLE,
+        *asked,
+        "--sensitive",
+        "age=60 to 69,70 and above",
+        "--sensitive",
+        "diagnosis=diabetes",
+        "-o",
+        plan,
+    )
+    survey = dc.Questionnaire.load(plan).survey()
+    assert [question.name for question in survey.questions] == ["age", "sex,diagnosis"]
+    assert survey.question("age").mechanism.domain.sensitive_count == 2
+    assert survey.attributes["sex"].sensitive_count == 0
+    assert load_plan(f"{plan}#sex,diagnosis").document.domain.missing == {"diagnosis": "no answer"}
+    text = done("obfuscate", plan, PEOPLE, "-o", tmp_path / "r")
+    assert "300 people, 1 of 2 questions each" in text
+    assert "give one of them" in refusal("init", PEOPLE, "--column", "age", *asked, "--all-sensitive")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--missing", "drop"), "who is left out would depend on the answer"),
+        (("--unknown", "drop"), "who is left out would depend on the answer"),
+        (("--column", "age"), "a survey names its columns itself"),
+        (("--keep", "age"), "must not be that of values"),
+    ],
+)
+def test_what_a_survey_has_no_use_for_is_refused(options, words, tmp_path):
+    assert words in refusal("obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", *options)
+    assert not (tmp_path / "r").exists()
+
+
+def test_nothing_is_written_where_something_is_wrong(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("age,sex,education,diagnosis\n30,f,trade,flu\n31,f,,flu\n", encoding="utf-8")
+    words = refusal("obfuscate", SURVEY, table, "-o", tmp_path / "r")
+    assert "'education': 1 of 2 values are missing (first at row 1" in words
+    assert not any((tmp_path / "r").glob("*"))
+    table.write_text("age,sex,education,diagnosis\n30,x,trade,flu\n31,f,college,flu\n", encoding="utf-8")
+    assert "'sex': 1 of 2 values are not in the domain" in refusal("obfuscate", SURVEY, table, "-o", tmp_path / "r")
+    table.write_text("age,sex,diagnosis\n30,f,flu\n", encoding="utf-8")
+    assert "education" in refusal("obfuscate", SURVEY, table, "-o", tmp_path / "r")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine", encoding="utf-8")
+    assert "holds 1 other files, such as notes.txt" in refusal("obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "full")
+    one = refusal("obfuscate", f"{SURVEY}#age", PEOPLE, "--column", "age", "-o", tmp_path / "age.parquet")
+    assert "would cost more than epsilon" in one
+    done("obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2)
+    assert "exists already" in refusal("obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2)
+    done("obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2, "--force")
+    assert "one of its questions is needed here" in refusal("audit", SURVEY)
