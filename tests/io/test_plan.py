@@ -230,7 +230,7 @@ def test_documents_that_name_the_place(changes: dict[str, Any], place: str, suff
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"domain": {}}, "exactly one of labels, range, product, grid, file, got none"),
+        ({"domain": {}}, "exactly one of labels, range, number, product, grid, file, got none"),
         ({"domain": {"sensitive": ["a"]}}, "got none"),
         ({"domain": {"labels": ["a"], "range": [0, 1]}}, "got labels, range"),
         ({"domain": {"grid": GRID, "file": {"path": "x.csv"}}}, "got grid, file"),
@@ -375,7 +375,7 @@ def test_words_that_an_option_has_not_list_those_it_has(tmp_path: Any, mechanism
     [
         ({"mechanism": {"name": "unry"}}, ", ".join(BLOCK_MECHANISMS), "unary"),
         ({"mechanism": {"name": "unary", "thta": 0.5}}, "theta, clear_bits, digits", "theta"),
-        ({"domain": {"label": ["a", "b"]}}, "labels, range, product, grid, file, sensitive", "labels"),
+        ({"domain": {"label": ["a", "b"]}}, "labels, range, number, product, grid, file, sensitive", "labels"),
         ({"domain": {"grid": {"lat": [0, 1], "lon": [0, 1], "row": 1, "cols": 2}}}, "lat, lon, rows, cols", "rows"),
         ({"vrsion": 1}, "epsilon, domain, mechanism, version", "version"),
         ({"cells": {"rws": 1}}, "rows, cols", "rows"),
