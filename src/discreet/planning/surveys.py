@@ -8,7 +8,7 @@ them above 1. With t answers each of which has epsilon/t, noise grows and so do 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import sqrt
+from math import prod, sqrt
 from typing import Any, Unpack
 
 import numpy as np
@@ -21,6 +21,7 @@ from discreet.core.random import WORD_RANGE
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, number_of, rows_of, text_column
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection
 from discreet.mechanisms.survey import (
+    MOST_CELLS,
     Promise,
     Question,
     Survey,
@@ -34,6 +35,7 @@ from discreet.planning.best import best
 from discreet.planning.candidates import Wishes
 from discreet.planning.losses import worst_variance
 from discreet.privacy.composition import split_epsilon
+from discreet.theory.surveys import fake_moment, joint_moment
 
 _DIGITS = 6
 # How much worse than the best a number of answers is, beyond which larger ones are not looked at.
@@ -168,7 +170,8 @@ class SurveyPlan(ResultTable):
             for option in others
         )
         beside = f" Times as much by other ways: {listed}." if listed else ""
-        return f"{chosen.name[:1].upper()}{chosen.name[1:]}: the least summed squared error over the tables.{beside}"
+        least = "the least summed squared error over the tables, with a question for each"
+        return f"{chosen.name[:1].upper()}{chosen.name[1:]}: {least}.{beside}"
 
 
 def _standard_error(question: Question, n: int) -> float:
@@ -182,6 +185,7 @@ def _standard_error(question: Question, n: int) -> float:
 class _Ways:
     """The ways to ask for some tables, with the errors of the best subset selection."""
 
+    attributes: Mapping[str, Domain]
     tables: tuple[tuple[str, ...], ...]
     domains: tuple[Domain, ...]
     epsilon: float
@@ -230,6 +234,31 @@ class _Ways:
             each = f"epsilon {rounded_up(self.each(other))} each"
             words = f"all {count} questions to everybody, {each}" if other == count else f"1 question to each, {each}"
             yield self.option(words, other)
+        names = [name for name in self.attributes if any(name in table for table in self.tables)]
+        # The errors of other ways are known where everything is sensitive.
+        if self.promise == "record" and len(names) > 1 and not any(domain.clear_count for domain in self.domains):
+            yield from self._unplanned({name: self.attributes[name].size for name in names})
+
+    def _unplanned(self, sizes: Mapping[str, int]) -> Iterator[SurveyOption]:
+        """Yield ways that are never planned: one question about everything, products, and fakes."""
+        whole, count = prod(sizes.values()), len(sizes)
+        if len(self.tables) > 1 and whole <= MOST_CELLS:
+            mechanism = SubsetSelection(Domain(range(whole)), self.epsilon)
+            inclusion, conditional = mechanism.law.inclusions[0], mechanism.law.conditional_inclusions[0]
+            triple = float((mechanism.law.joint_inclusion(3) or 0) / inclusion)
+            law = mechanism.numbers.truth, float(inclusion), float(conditional), triple
+            error = sum(joint_moment(whole, whole // domain.size, *law) for domain in self.domains)
+            yield SurveyOption(f"one question about all {count} attributes together", error, self.epsilon, 1)
+        if all(len(table) == 1 for table in self.tables):
+            fakes = sum(fake_moment(self.epsilon, size, count) for size in sizes.values())
+            yield SurveyOption("RS+FD, of which whole records have this epsilon", fakes, self.epsilon, 1)
+        else:
+            part = split_epsilon(self.epsilon, count)
+            each = {name: second_moment(SubsetSelection(Domain(range(size)), part)) for name, size in sizes.items()}
+            products = sum(prod(each[name] for name in table) for table in self.tables)
+            yield SurveyOption(
+                f"products of {count} answers, epsilon {rounded_up(part)} each", products, self.epsilon, count
+            )
 
 
 def _mechanisms(
@@ -286,7 +315,7 @@ def plan_survey(
     people = None if users is None else checked_n(users)
     tables = wanted_tables(named, want)
     domains = tuple(question_domain(named, table, combinations) for table in tables)
-    ways = _Ways(tables, domains, promised, promise)
+    ways = _Ways(named, tables, domains, promised, promise)
     t = ways.best_answers() if answers is None else checked_whole("answers", answers, most=len(tables))
     first = best_shares(ways.moments(t), t)
     crowds = [None if people is None else max(round(people * share), 1) for share in first.tolist()]
