@@ -43,7 +43,7 @@ NAMES = {
         "preserves_data_types repeated_epsilon sequential split_epsilon squared_l2_rate"
     ),
     "risk.attacks.reports": "match_reports",
-    "risk.attacks.traces": ("Attack Attempt Matcher level_of_each markov match match_rows strongest"),
+    "risk.attacks.traces": ("Attack Attempt Matcher level_of_each markov match strongest"),
     "risk.bounds.identification": "Bound Bounds at_most conditions identification_bounds least limit",
     "risk.generalisation": "Step proposed steps_of",
     "risk.people_table": "PeopleTable",

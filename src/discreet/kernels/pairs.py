@@ -15,11 +15,14 @@ from discreet.kernels.parallel import map_blocks
 _Ints = NDArray[np.int64]
 _Numbers = NDArray[np.int32]
 _Floats = NDArray[np.float32]
+_Doubles = NDArray[np.float64]
 Rows = tuple[_Ints, _Numbers, _Floats]
 """Offsets ``(rows + 1,)``, keys ``(m,)`` and weights, ``(m,)`` or ``(m, k)``."""
 
 NOBODY = -1
 """Fills a list that is shorter than others."""
+
+_TINY = 1e-300
 
 
 def nearest(index: Rows, probes: Rows, candidates: int, most: int, budget: int) -> _Numbers:
@@ -66,6 +69,56 @@ def shared_sums(probes: Rows, candidates: Rows, lists: _Numbers, keys: int) -> _
 
     map_blocks(add, len(lists), block=rows_per_task(len(lists)))
     return sums
+
+
+def balanced(
+    lists: _Numbers, weights: _Floats, columns: _Doubles, unlisted: tuple[_Floats, float]
+) -> tuple[_Doubles, _Doubles]:
+    """Return the factors that make the rows of weighted lists 1, and what the candidates then have of them.
+
+    Args:
+        lists: ``(m, l)`` candidates, or `NOBODY`.
+        weights: ``(m, l)`` of these.
+        columns: ``(n,)`` factors of the candidates.
+        unlisted: ``(m,)`` weights of everybody, and the sum of their factors.
+
+    Returns:
+        ``(m,)`` factors of the rows, and ``(n,)`` sums over the lists, each before the factor of the candidate.
+    """
+    rows = np.empty(len(lists))
+
+    def add(start: int, stop: int) -> _Doubles:
+        sums = np.zeros(columns.size)
+        _balanced((lists, weights), columns, unlisted, (start, stop), (rows, sums))
+        return sums
+
+    # Sums in double precision, as many as there are candidates, for each of few tasks.
+    return rows, sum(map_blocks(add, len(lists), block=max(-(-len(lists) // 4), 1)), np.zeros(columns.size))
+
+
+def _balanced_plain(pairs: Any, columns: _Doubles, unlisted: Any, part: Any, out: Any) -> None:
+    block, (everybody, total), (rows, sums) = slice(*part), unlisted, out
+    lists, weights = (side[block] for side in pairs)
+    weights = np.where(lists >= 0, weights, 0)
+    mass = (weights * columns[lists]).sum(axis=1) + everybody[block] * total
+    rows[block] = 1 / np.maximum(mass, _TINY)
+    weighted = (weights * rows[block, None]).ravel()
+    sums += np.bincount(np.maximum(lists, 0).ravel(), weighted, sums.size)
+
+
+@compiled(plain=_balanced_plain)
+def _balanced(pairs: Any, columns: _Doubles, unlisted: Any, part: Any, out: Any) -> None:
+    lists, weights = pairs
+    (everybody, total), (rows, sums) = unlisted, out
+    for row in range(part[0], part[1]):
+        mass = everybody[row] * total
+        for place in range(lists.shape[1]):
+            if lists[row, place] >= 0:
+                mass += weights[row, place] * columns[lists[row, place]]
+        rows[row] = 1 / max(mass, _TINY)
+        for place in range(lists.shape[1]):
+            if lists[row, place] >= 0:
+                sums[lists[row, place]] += weights[row, place] * rows[row]
 
 
 @compiled(steps=lambda _, probes, limits, *__: probes[0].size * min(limits))

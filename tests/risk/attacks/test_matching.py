@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from discreet.core.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.kernels.matching import Bins, locate
-from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, markov, match, match_rows
+from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, markov, match
 from discreet.risk.scores import Scores
 from refusals import refused
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, scored, table
@@ -86,7 +86,7 @@ def test_nothing_depends_on_the_threads(threads: int) -> None:
 def test_a_function_of_ones_own() -> None:
     whole = by_half(draw(19))
     users, matrix = table(whole, lambda known, trace: fixed(markov_factors(known, trace)))
-    found = match_rows(lambda start, stop: matrix[start:stop], users, matrix.shape[1])
+    found = Scores.from_rows(lambda start, stop: matrix[start:stop], users, matrix.shape[1])
     assert_agrees(found, users, matrix)
 
 
@@ -140,7 +140,6 @@ def test_ranks_of_a_crowd_and_of_a_few(places: int) -> None:
         (ParameterError, lambda m: markov(by_half(draw(1)), zero=0.0)),
         (ParameterError, lambda m: markov(by_half(draw(1)), zero=1.0)),
         (DataError, lambda m: markov(by_count(draw(1), 1000))),
-        (DataError, lambda m: match_rows(lambda a, b: np.zeros((b - a, 2)), np.array([0, 2]), 2)),
     ],
 )
 def test_refusals(kind: type[DiscreetError], attempt: Callable[[Matcher], Any]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, IntArray
 from discreet.core.traces import Traces
 from discreet.errors import DataError
 
@@ -40,15 +40,6 @@ class KeyCounts:
         from discreet.kernels.events import count_keys
 
         return cls(*count_keys(traces.offsets, keys(traces)))
-
-    def normalised(self, weights: FloatArray) -> IntArray:
-        """Return weights divided by the Euclidean norm of their row, in units."""
-        # The row of no entries is never asked for its length.
-        lengths = np.sqrt(np.add.reduceat(np.append(weights**2, 0.0), self.offsets[:-1]))
-        spread = np.repeat(lengths, np.diff(self.offsets))
-        shares = np.divide(weights, spread, out=np.zeros_like(weights), where=spread > 0)
-        rounded: IntArray = np.rint(shares / UNIT).astype(np.int64)
-        return rounded
 
 
 def events_of(traces: Traces) -> IntArray:
@@ -81,34 +72,8 @@ def parts(traces: Traces) -> Iterator[Traces]:
         start = stop
 
 
-class Visited:
-    """The visit counts of users, a part of the users at a time.
-
-    Traces of one part are counted once; more are counted anew whenever they are gone through, and never there at once.
-    """
-
-    def __init__(self, traces: Traces) -> None:
-        self.traces = traces
-        self._only: tuple[Traces, KeyCounts] | None = None
-
-    def __iter__(self) -> Iterator[tuple[Traces, KeyCounts]]:
-        """Yield each part, and the counts of its users' events."""
-        if self._only is not None:
-            yield self._only
-            return
-        for part in parts(self.traces):
-            rows = KeyCounts.of(part, events_of)
-            if part.users == self.traces.users:
-                self._only = part, rows
-            yield part, rows
-
-
-Weigh = Callable[[KeyCounts], Sequence[AnyArray]]
-"""The weights of the entries of some rows, as whole numbers: ``(k,)`` by each matching algorithm that is to count the
-same keys; those below 1 do not count."""
-
 Entries = tuple[IntArray, AnyArray, AnyArray]
-"""Offsets, features and ``(algorithms, m)`` weights of rows."""
+"""Offsets, features and ``(m,)`` weights of rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +84,7 @@ class Probes:
         users: ``(probes,)`` users with a probe.
         offsets: ``(probes + 1,)``; the features of probe i are offsets[i] .. offsets[i + 1] - 1.
         features: ``(m,)`` numbers of the keys.
-        counts: ``(algorithms, m)`` weights.
+        counts: ``(m,)`` weights.
         size: number of different keys.
     """
 
@@ -130,7 +95,7 @@ class Probes:
     size: int
 
     @classmethod
-    def of(cls, target: Traces, keys: Keys, weigh: Weigh) -> "tuple[Probes, KeyTable]":
+    def of(cls, target: Traces, keys: Keys) -> "tuple[Probes, KeyTable]":
         """Return the probes: one for every user with an event, features numbered.
 
         Returns:
@@ -147,24 +112,23 @@ class Probes:
         rows = _Gathered()
         for part in parts(target):
             counted = KeyCounts.of(part, keys)
-            rows.add(np.diff(counted.offsets), table.number(counted.keys), weigh(counted))
+            rows.add(np.diff(counted.offsets), table.number(counted.keys), counted.counts)
         offsets, features, counts = rows.joined()
         return cls(users, np.append(offsets[users], offsets[-1]), features, counts, table.size), table
 
-    def problem(self, candidates: int, constants: IntArray, known: Sequence[Entries], which: int = 0) -> "Problem":
-        """Return the integer problem of one algorithm, without features that no candidate has."""
+    def problem(self, candidates: int, constants: IntArray, known: Sequence[Entries]) -> "Problem":
+        """Return the integer problem, without features that no candidate has."""
         from discreet.kernels.events import invert
         from discreet.kernels.matching import Problem
 
-        had, counts = np.zeros(self.size, np.bool_), self.counts[which]
-        for _, features, weights in known:
-            had[features[weights[which] > 0]] = True
-        # Fewer than 2^31, as the features are; what nobody has by this algorithm has a weight of 0.
+        had = np.zeros(self.size, np.bool_)
+        for _, features, _ in known:
+            had[features] = True
+        # Fewer than 2^31, as the features are.
         ranks = np.cumsum(had, dtype=np.int32) - np.int32(1)
-        entries = [(rows, ranks[features], weights[which]) for rows, features, weights in known]
-        index = invert(int(np.count_nonzero(had)), entries)
-        places = np.flatnonzero((counts > 0) & had[self.features])
-        queries = np.searchsorted(places, self.offsets), ranks[self.features[places]], counts[places]
+        index = invert(int(np.count_nonzero(had)), [(rows, ranks[features], each) for rows, features, each in known])
+        places = np.flatnonzero(had[self.features])
+        queries = np.searchsorted(places, self.offsets), ranks[self.features[places]], self.counts[places]
         return Problem(self.users, candidates, constants, index, queries)
 
 
@@ -175,15 +139,12 @@ class Known:
         self._table: KeyTable | None = table
         self._rows = _Gathered()
 
-    def add(self, rows: KeyCounts, weights: Sequence[AnyArray]) -> None:
-        """Add the users who come next."""
+    def add(self, rows: KeyCounts, weights: AnyArray) -> None:
+        """Add the users who come next, with whole weights, of which those below 1 do not count."""
         assert self._table is not None
-        features, counting = self._table.find(rows.keys), weights[0] > 0
-        for others in weights[1:]:
-            counting |= others > 0
-        places = np.flatnonzero((features >= 0) & counting)
-        chosen = [column[places] for column in weights]
-        self._rows.add(np.diff(np.searchsorted(places, rows.offsets)), features[places], chosen)
+        features = self._table.find(rows.keys)
+        places = np.flatnonzero((features >= 0) & (weights > 0))
+        self._rows.add(np.diff(np.searchsorted(places, rows.offsets)), features[places], weights[places])
 
     def joined(self) -> Entries:
         """Return ``(users + 1,)`` offsets, features and weights of all candidates; this ends the adding."""
@@ -199,15 +160,15 @@ class _Gathered:
     features: list[AnyArray] = field(default_factory=list)
     weights: list[AnyArray] = field(default_factory=list)
 
-    def add(self, lengths: IntArray, features: AnyArray, weights: Sequence[AnyArray]) -> None:
+    def add(self, lengths: IntArray, features: AnyArray, weights: AnyArray) -> None:
         self.lengths.append(lengths)
         self.features.append(features)
-        self.weights.append(np.stack([column.astype(np.int32) for column in weights]))
+        self.weights.append(weights.astype(np.int32))
 
     def joined(self) -> Entries:
-        """Return ``(rows + 1,)`` offsets, features and ``(algorithms, m)`` weights, and forget them."""
+        """Return ``(rows + 1,)`` offsets, features and weights, and forget them."""
         lengths, features = np.concatenate(self.lengths), np.concatenate(self.features)
         self.features.clear()
-        weights = np.concatenate(self.weights, axis=1)
+        weights = np.concatenate(self.weights)
         self.weights.clear()
         return np.append(0, np.cumsum(lengths)), features, weights

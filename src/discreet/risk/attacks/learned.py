@@ -53,7 +53,7 @@ _UNITS = {9 + 3 * step + more: 10 ** (3 * step) for step in range(4) for more in
 _PROBES_PER_BLOCK = 1 << 11
 _PRECISION = 0.1
 _STEPS, _LEAST_STEP = 60, 1e-6
-_ROUNDS, _EVEN, _TINY = 200, 1e-6, 1e-300
+_ROUNDS, _EVEN, _TINY = 200, 5e-3, 1e-300
 _MOST = 1000.0
 
 
@@ -457,23 +457,25 @@ class Posterior:
 
         The traces that are missing are one row that may be anybody's.
         """
-        from scipy.sparse import csr_array
+        from discreet.kernels.pairs import balanced
 
         m, n, there = len(self.users), len(self.common), self.lists >= 0
-        rest, common = np.exp(self.rest), np.exp(self.common)
-        whose = np.repeat(np.arange(m), there.sum(axis=1))
-        above = np.exp(self.logs[there]) - rest[whose] * common[self.lists[there]]
-        listed = csr_array((above, (whose, self.lists[there])), shape=(m, n))
-        back, rows, columns, missing = listed.T.tocsr(), np.ones(m), np.ones(n), float(n > m)
+        common, columns = np.exp(self.common), np.ones(n)
+        # Factors of rows do not matter here: the largest weight of each is about 1, for single precision.
+        largest = np.maximum(self.logs.max(axis=1), self.rest)
+        rest = np.exp(self.rest - largest).astype(np.float32)
+        above = np.exp((self.logs - largest[:, None]).astype(np.float32))
+        above -= rest[:, None] * common.astype(np.float32)[self.lists]
         for _ in range(_ROUNDS):
-            filled = columns * (back @ rows + common * (rest @ rows) + missing)
-            columns = columns / np.maximum(filled, _TINY)
-            rows = 1 / np.maximum(listed @ columns + rest * (common @ columns), _TINY)
+            rows, sums = balanced(self.lists, above, columns, (rest, float(common @ columns)))
             missing = (n - m) / columns.sum()
-            if np.abs(filled - 1).max() < _EVEN:
+            filled = columns * (sums + common * (rest @ rows) + missing)
+            if np.abs(filled - 1).mean() < _EVEN:
                 break
-        logs = np.where(there, self.logs + np.log(rows)[:, None] + np.log(columns)[self.lists], -np.inf)
-        return replace(self, logs=logs, rest=self.rest + np.log(rows), common=self.common + np.log(columns))
+            columns = columns / np.maximum(filled, _TINY)
+        rows = np.log(rows) - largest
+        logs = np.where(there, self.logs + rows[:, None] + np.log(columns)[self.lists], -np.inf)
+        return replace(self, logs=logs, rest=self.rest + rows, common=self.common + np.log(columns))
 
 
 def _in_units(logs: FloatArray) -> IntArray:

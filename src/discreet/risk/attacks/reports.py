@@ -27,7 +27,7 @@ from discreet.core.traces import Split, Traces, by_lengths
 from discreet.errors import DataError
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
-from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, match, match_rows
+from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, match
 from discreet.risk.scores import Scores
 
 UNIT = 2.0**-40
@@ -69,7 +69,7 @@ def match_reports(
     if not mechanism.is_explicit:
         return match(reports_matcher(split, mechanism, events=events, random=random), threads=threads)
     rows, users = _channel_rows(split, mechanism.channel(), events, random)
-    return replace(match_rows(rows, users, split.training.users), unit=UNIT)
+    return replace(Scores.from_rows(rows, users, split.training.users), unit=UNIT)
 
 
 def reports_matcher(

@@ -29,11 +29,11 @@ from discreet.core.checks import checked_between, checked_level
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.traces import Split, Traces
 from discreet.errors import DataError, ParameterError
-from discreet.risk.attacks.features import UNIT, KeyCounts, Known, Probes, Visited, events_of, first_and_steps, steps
+from discreet.risk.attacks.features import UNIT, KeyCounts, Known, Probes, events_of, first_and_steps, parts, steps
 from discreet.risk.attacks.learned import DENSE_USERS, Logit, Pairs, Posterior
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.rates import Rate, rate
-from discreet.risk.scores.scores import FEWEST_GENUINE, Ranks, Rows, Scores, checked_owners, folded
+from discreet.risk.scores.scores import FEWEST_GENUINE, Ranks, Scores, folded
 
 if TYPE_CHECKING:
     from discreet.kernels.matching import Problem
@@ -45,7 +45,8 @@ LONGEST = 200.0
 """Seconds of a processor that comparing all pairs may take; beyond, a random sample of the traces is compared."""
 
 _SECONDS_PER_ADDITION, _SECONDS_PER_SCORE = 2.5e-9, 4e-9
-_SECONDS_PER_LIST, _SECONDS_PER_LONG_LIST = 4e-4, 3e-3
+_SECONDS_PER_LIST, _SECONDS_PER_LONG_LIST = 3.5e-4, 3e-3
+_MANY, _SLOWER = 100_000, 0.35
 _LOOKED_AT = 2_000
 
 
@@ -128,14 +129,14 @@ def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
         1.0
     """
     floor, size = _floor(zero), split.training.event_count
-    probes, table = Probes.of(split.target, first_and_steps, lambda rows: [rows.counts])
+    probes, table = Probes.of(split.target, first_and_steps)
     been, moved = Known(table), Known(table)
     # They let go of it when they have all that it is for.
     del table
-    for part, known in Visited(split.training):
-        been.add(known, [_visit_weights(part, known, floor)])
-        rows = KeyCounts.of(part, steps)
-        moved.add(rows, [_rounded_logs(rows.counts / _step_totals(rows, size)) - floor])
+    for part in parts(split.training):
+        visits, rows = counted_visits(part), KeyCounts.of(part, steps)
+        been.add(visits, _rounded_logs(visits.counts / np.repeat(part.lengths, np.diff(visits.offsets))) - floor)
+        moved.add(rows, _rounded_logs(rows.counts / _step_totals(rows, size)) - floor)
     constants = split.target.lengths[probes.users] * floor
     return Matcher(probes.problem(split.training.users, constants, [been.joined(), moved.joined()]), UNIT)
 
@@ -156,14 +157,6 @@ def _step_totals(rows: KeyCounts, size: int) -> IntArray:
 def counted_visits(training: Traces) -> KeyCounts:
     """Return the visits of each user, counted by event."""
     return KeyCounts.of(training, events_of)
-
-
-def _visit_weights(training: Traces, known: KeyCounts, floor: int) -> IntArray:
-    return np.maximum(_rounded_logs(_shares(training, known)) - floor, 0)
-
-
-def _shares(training: Traces, known: KeyCounts) -> FloatArray:
-    return known.counts / np.repeat(training.lengths, np.diff(known.offsets))
 
 
 def _floor(zero: float) -> int:
@@ -202,27 +195,6 @@ def match(matcher: Matcher, *, threads: int | None = None) -> Scores:
     greater, ties, counts = kernels.rank(problem, genuine, thresholds, threads=threads)
     ranks = Ranks(greater, ties, matcher.users, matcher.candidates)
     return Scores(genuine, thresholds, *folded(counts), places=ranks, unit=matcher.unit)
-
-
-def match_rows(rows: Rows, users: IntArray, candidates: int) -> Scores:
-    """Return the scores by a function of the caller's.
-
-    Args:
-        rows: returns the ``(stop - start, n)`` scores of probes start .. stop - 1; the larger, the more similar. It
-            is called twice for every block of probes and must say the same both times. nan leaves a pair out.
-        users: ``(m,)`` the own user of each probe, in 0..n - 1.
-        candidates: n.
-
-    Raises:
-        DataError: if users are no candidates, or scores have another shape.
-
-    Example:
-        >>> similarity = np.array([[9, 1, 2], [3, 7, 4], [8, 2, 6]])
-        >>> scores = match_rows(lambda start, stop: similarity[start:stop], np.arange(3), candidates=3)
-        >>> round(scores.success(), 2), scores.success(k=2)
-        (0.67, 1.0)
-    """
-    return Scores.from_rows(rows, checked_owners(users, len(users), candidates), candidates)
 
 
 ALL = "all"
@@ -435,7 +407,9 @@ def expected_seconds(split: Split, names: Sequence[str] = tuple(ATTACKS)) -> flo
         True
     """
     users = np.flatnonzero(split.target.lengths)
-    each = _SECONDS_PER_LIST if split.training.users > DENSE_USERS else _SECONDS_PER_LONG_LIST
+    # Arrays of very many users do not stay near the processor.
+    each = _SECONDS_PER_LIST * max(split.training.users / _MANY, 1.0) ** _SLOWER
+    each = each if split.training.users > DENSE_USERS else _SECONDS_PER_LONG_LIST
     seconds = each * len(users) * (list(names) != [MARKOV])
     if MARKOV not in names or not len(users):
         return seconds
