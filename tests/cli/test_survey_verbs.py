@@ -38,6 +38,19 @@ def test_each_person_is_in_one_file_and_every_question_is_estimated(reports, tmp
     assert by["overall"]["n"] == one["n"]
 
 
+@pytest.mark.parametrize("method", ["joint", "consistent"])
+def test_questions_are_estimated_together(method, reports):
+    facts = told("estimate", SURVEY, reports, "--method", method)
+    tables = {name: {row["value"] if "value" in row else (row["sex"], row["diagnosis"]): row["frequency"]
+                     for row in part["values"]} for name, part in facts["questions"].items()}  # fmt: skip
+    assert {part["method"] for part in facts["questions"].values()} == {method}
+    # What is said of diagnoses is the same in both tables, which it is not question by question.
+    for value, share in tables["diagnosis"].items():
+        summed = sum(each for (_, other), each in tables["sex,diagnosis"].items() if other == value)
+        assert summed == pytest.approx(share, abs=1e-9)
+    assert "is for a survey" in refusal("estimate", f"{SURVEY}#age", reports / "age.parquet", "--method", method)
+
+
 def test_the_file_of_a_question_may_be_missing_and_that_is_said(reports, tmp_path):
     some = tmp_path / "some"
     some.mkdir()

@@ -79,7 +79,7 @@ def estimate(
 @overload
 def estimate(
     mechanism: Survey,
-    data: SurveyReports | SurveyTally,
+    data: SurveyReports | SurveyTally | Mapping[str, Data],
     *,
     method: Method = "linear",
     groups: Any = None,
@@ -114,7 +114,7 @@ def estimate(
 
 def estimate(
     mechanism: Mechanism | Survey,
-    data: Data | GroupedTally | ArrowTable | SurveyReports | SurveyTally,
+    data: Data | GroupedTally | ArrowTable | SurveyReports | SurveyTally | Mapping[str, Data],
     *,
     method: Method = "linear",
     groups: Any = None,
@@ -178,6 +178,8 @@ def estimate(
             return TOGETHER[method](mechanism, data, **options)
         direct = partial(estimate, method=method, **options)
         return surveys.survey_answers(mechanism, data, direct, groups=groups, weights=weights)
+    if isinstance(method, str) and method in TOGETHER:
+        raise ParameterError(f"method {method!r} is for a survey, whose questions it estimates together; got a plan.")
     reports: Any = data if isinstance(data, Reports) else taken_reports(mechanism, data)
     grouped = groups is not None or isinstance(reports, GroupedTally)
     method_options: dict[str, Any] = {**options}

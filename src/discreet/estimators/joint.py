@@ -26,6 +26,7 @@ from math import inf, prod
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
+from discreet.errors import ParameterError
 from discreet.estimators.likelihood import RowLikelihood
 from discreet.estimators.likelihood_methods import MOST_VALUES
 from discreet.estimators.linear import LinearStart
@@ -166,8 +167,11 @@ class Answered:
             ParameterError: if the likelihood needs reports that are not at hand.
         """
         evidence = self.start.evidence
-        if evidence.covered.any() and (evidence.membership is None or not evidence.membership.is_here):
+        membership = evidence.membership
+        if evidence.covered.any() and membership is None:
             raise needs_reports("joint")
+        if membership is not None and not membership.is_here:
+            raise ParameterError("method 'joint' needs the blocks on this machine; read them with the local engine.")
         return AnswerRows(evidence)
 
     def deviations(self, frequencies: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -6,7 +6,7 @@ likelihood for all reports (`discreet.estimators.joint`). What is estimated is p
 determined. Of all tables with the marginals that were estimated, the *least committal* one has the greatest entropy.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from math import inf, prod
@@ -23,6 +23,7 @@ from discreet.estimators.consistency import Combination, Names, SurveyFacts, joi
 from discreet.estimators.joint import Answered, JointTable, joint_maximum, marginal_of
 from discreet.estimators.likelihood_methods import check_progress, checked_tolerance
 from discreet.estimators.linear import LinearStart, censored_deviation, linear
+from discreet.mechanisms.block_law import StoredBlocks
 from discreet.mechanisms.survey import MOST_CELLS, Survey, SurveyReports, SurveyTally
 from discreet.results.answers import Answers
 from discreet.results.estimate import Estimate
@@ -72,26 +73,26 @@ def survey_answers(
     return Answers(survey, estimates, data.people, derived)
 
 
-def consistent_answers(survey: Survey, data: SurveyReports | SurveyTally) -> Answers:
+def consistent_answers(survey: Survey, data: Mapping[str, Any]) -> Answers:
     """Return linear estimates of all tables that agree with each other, by weighted least squares.
 
     Args:
         survey: the survey.
-        data: its reports or their tally.
+        data: its reports or their tally; or what estimates of its questions are made of, by their names.
 
     Raises:
         DataError, MismatchError: as for `survey_answers`.
         ParameterError: if a question has too many values.
     """
     starts = _starts(survey, data)
-    combination = Combination(survey, {name: linear(start) for name, start in starts.items()}, data.people)
+    combination = Combination(survey, {name: linear(start) for name, start in starts.items()}, _people(data))
     tables = {name: combination.consistent(survey.question(name).attributes) for name in starts}
-    return Answers(survey, tables, data.people, combination.consistent)
+    return Answers(survey, tables, _people(data), combination.consistent)
 
 
 def joint_answers(
     survey: Survey,
-    data: SurveyReports | SurveyTally,
+    data: Mapping[str, Any],
     *,
     tolerance: float | None = None,
     progress: Callable[[float, float], None] | None = None,
@@ -101,7 +102,7 @@ def joint_answers(
 
     Args:
         survey: the survey.
-        data: its reports, or their tally where that suffices for the likelihood of each question.
+        data: its reports, or their tally where that suffices for the likelihood of each question; or by names.
         tolerance: the largest gap to accept, in nats per report; None as for `maximum_likelihood`.
         progress: called with the passes done and the present gap.
         least_committal: whether tables that the questions do not determine are answered too, without errors.
@@ -127,10 +128,10 @@ def joint_answers(
     ]
     missing = checked_tolerance(sum(start.n for start in starts.values()), tolerance)
     table = joint_maximum(answered, sizes, tolerance=missing, progress=progress)
-    linears = Combination(survey, {name: linear(start) for name, start in starts.items()}, data.people)
+    linears = Combination(survey, {name: linear(start) for name, start in starts.items()}, _people(data))
     tables = _JointTables(attributes, table, linears)
     estimates = {name: tables.estimate(survey.question(name).attributes) for name in starts}
-    return Answers(survey, estimates, data.people, tables.estimate, tables.least_committal if wide else None)
+    return Answers(survey, estimates, _people(data), tables.estimate, tables.least_committal if wide else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,10 +199,12 @@ class _JointTables:
 
 def _starts(survey: Survey, data: object) -> dict[str, LinearStart]:
     """Return the reports of each question that somebody answered, with their linear estimates; errors as above."""
-    if not isinstance(data, SurveyReports | SurveyTally):
+    if not isinstance(data, Mapping):
         raise DataError(f"reports of a survey or their tally are needed, got {type(data).__name__}.")
-    survey.check_same(data)
-    starts = {name: LinearStart.of(survey.question(name).mechanism, part) for name, part in data.items() if part.n}
+    if isinstance(data, SurveyReports | SurveyTally):
+        survey.check_same(data)
+    answered = {name: part for name, part in data.items() if isinstance(part, StoredBlocks) or part.n}
+    starts = {name: LinearStart.of(survey.question(name).mechanism, part) for name, part in answered.items()}
     if not starts:
         raise DataError("at least one report is needed to estimate anything, got none.")
     return starts
@@ -217,3 +220,8 @@ def _of_rows(columns: dict[str, Any], rows: Any) -> dict[str, Any]:
         else:
             chosen[name] = column[rows]
     return chosen
+
+
+def _people(data: Mapping[str, Any]) -> int | None:
+    """Return the number of people who were asked; None if it is not known."""
+    return data.people if isinstance(data, SurveyReports | SurveyTally) else None

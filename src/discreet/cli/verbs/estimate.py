@@ -50,7 +50,7 @@ from discreet.engines import LocalEngine
 from discreet.engines.engine import Engine
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
-from discreet.estimators import Method
+from discreet.estimators import TOGETHER, Method
 from discreet.estimators import estimate as estimated
 from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate, estimate_personalized
 from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, file_of, is_tally, spelled
@@ -73,8 +73,8 @@ from discreet.tables.columns import read_distribution
 
 Data = Reports | Tally | StoredBlocks
 
-METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em", "shrunk")
-_NEEDS_REPORTS = ("mle", "em")
+METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em", "shrunk", "joint", "consistent")
+_NEEDS_REPORTS = ("mle", "em", "joint")
 _OF_GROUPS = {"by": "{} says something of groups; name their columns with --by."}
 # Groups that are printed, those with most reports.
 _GROUPS_SHOWN = 40
@@ -91,7 +91,9 @@ class _How(OptionGroup):
         default="linear",
         help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}. [linear]",
     )
-    tolerance: float | None = option("--tolerance", type=float, help="For mle: certified gap, in nats per report.")
+    tolerance: float | None = option(
+        "--tolerance", type=float, help="For mle and joint: certified gap, in nats per report."
+    )
     significance: float | None = option(
         "--significance", type=float, help="For threshold and em: level of all tests together."
     )
@@ -395,7 +397,7 @@ def _estimate_survey(
         ["by", "weights", "shares", "margins", "minimum", "small", "background", "plot", "tally_file", "trust_plan"],
         "it is for one question of a survey, as SURVEY#QUESTION with its reports",
     )
-    estimates, tallies, left_out = {}, {}, Counter[str]()
+    parts, tallies, left_out, together = dict[str, Any](), {}, Counter[str](), how.method in TOGETHER
     files = files_by_question(survey, reports)
     with progress_bar("reading") as progress, read.running(read.memory) as engine, file_notes() as notes:
         for name, some in files.items():
@@ -404,20 +406,20 @@ def _estimate_survey(
             tallies[name] = _tally_of(mechanism, data)
             left_out.update(left)
             if tallies[name].n:
-                estimates[name] = estimated(mechanism, data, **how.asked(progress))
-    answers = Answers(survey, estimates)
+                parts[name] = data if together else estimated(mechanism, data, **how.asked(progress))
+        answers = estimated(survey, parts, **how.asked(progress)) if together else Answers(survey, parts)
     batches = {name: batches_of(tally) for name, tally in tallies.items()}
     simulated = any(tally.simulated for tally in tallies.values())
     publication = SurveyPublication(survey, batches, read.not_trusted, simulated, "these estimates")
     limits = shown.level, shown.simultaneous
 
     def record() -> dict[str, Any]:
-        facts = {name: _at(partial(estimate_facts, part), *limits)() for name, part in estimates.items()}
+        facts = {name: _at(partial(estimate_facts, part), *limits)() for name, part in answers.items()}
         beside = {"left_out": dict(left_out), "notes": notes, "publication": publication.to_dict()}
         return {"plan": survey.fingerprint, "questions": facts, "unanswered": answers.unanswered, **beside}
 
     write_results(out.output, save_table(_at(answers.to_arrow, *limits), record), {}, force=out.force)
-    tables = (part for name, result in estimates.items() for part in _table(result, shown, f"{name}: "))
+    tables = (part for name, result in answers.items() for part in _table(result, shown, f"{name}: "))
     lacking = [f"Nobody answered {'; '.join(answers.unanswered)}."] if answers.unanswered else []
     more = [*lacking, str(survey.guarantee), *publication.lines(), *left_out_sentences(left_out), *notes_of(notes)]
     show(record, chain(tables, more, written(out.output)))
