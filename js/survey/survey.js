@@ -381,11 +381,14 @@ export class Survey {
     return this.#asked.length > 1 ? make("p", { class: "small" }, this.#words.say("ask.question", parts)) : null;
   }
 
-  /** Buttons for whoever does not want to answer: a value that says so, which is as protected as any; or nothing is sent. @param {(value: any) => Promise<any>} send */
+  /** Buttons for whoever does not want to answer: a value that says so, protected or not as its plan has it; or nothing is sent. @param {(value: any) => Promise<any>} send */
   #skips(send) {
     const words = this.#words, { plan, space } = this.#collection, { missing } = plan.domain, { word } = this.#texts;
     const value = space.kind === "product" ? space.attributes.map((/** @type {[string, any]} */ [name]) => missing?.[name]) : missing, code = space.code(value);
-    if (code >= 0) return make("p", {}, button(words.say("ask.skip", { name: space.name(code, word) }), () => send(value)));
+    if (code >= 0) {
+      const name = space.name(code, word), marked = this.#collection.isSensitive(code) ? words.say("ask.marked", { name }) : name;
+      return make("p", {}, button(words.say("ask.skip", { name: marked }), () => send(value)));
+    }
     const leave = this.#next(words.say("ask.leave"));
     return leave && make("p", {}, leave);
   }

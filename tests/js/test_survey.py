@@ -124,7 +124,7 @@ def test_the_questions_of_a_survey_are_asked_one_after_the_other(browser: Any, s
         is_usable(page)
         assert "of which your device draws 2 for you by chance" in unfolded(page)
         # Whoever skips sends a report like all others.
-        press(page, "Skip this question: it counts as “no answer”")
+        press(page, "Skip this question: it counts as “no answer (protected)”")
         page.get_by_text("Your report was sent").wait_for()
         is_usable(page)
         press(page, "Next")
