@@ -112,10 +112,34 @@ def read_texts(path: Path) -> dict[str, Any]:
         ParameterError: if there is no such file, or anything else in it.
         FieldError: if a text is empty or no text.
     """
+    return _checked_texts(path, _read_toml(path))
+
+
+def read_survey_texts(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the texts that a TOML file states for questions of a survey, in tables such as ``[questions.age]``.
+
+    Raises:
+        ParameterError: if there is no such file, or anything else in it but the language of all texts.
+        FieldError: as for `read_texts`.
+    """
+    content = _read_toml(path)
+    tables = content.get("questions")
+    if set(content) - {"language", "questions"} or not isinstance(tables, dict):
+        raise ParameterError(f"{path} must have tables of texts by question, such as [questions.age], and a language.")
+    language = {"language": content["language"]} if "language" in content else {}
+    if not all(isinstance(table, dict) and "language" not in table for table in tables.values()):
+        raise ParameterError(f"{path} must have tables of texts by question, and one language for all of them.")
+    return {name: _checked_texts(path, {**language, **table}) for name, table in tables.items()}
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ParameterError(f"{path} must be a TOML file of texts, and cannot be read: {error}.") from None
+
+
+def _checked_texts(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
     if unknown := set(content) - {"language", "question", "languages"}:
         raise ParameterError(
             f"{path} must have language, question and tables such as [languages.de], and nothing else; "
@@ -247,7 +271,8 @@ def sign_survey(
     drawn = Assignment(terms.name, survey.answers, most, shares)
     envelopes = []
     for name, question in zip(names, survey.questions, strict=True):
-        asked = {"question": question.name, **texts.get(question.name, {})}
+        text = texts.get(question.name, {})
+        asked = {"question": text.get("question") or question.name, "languages": text.get("languages", {})}
         envelopes.append(
             sign(questionnaire.plan(question.name), replace(terms, name=name, **asked), keys, survey=drawn)
         )

@@ -21,6 +21,7 @@ from discreet.cli.options import (
     allow_outside,
     force,
     load_plan,
+    load_plan_or_survey,
     option,
     refuse_idle,
     spelled_key,
@@ -29,9 +30,10 @@ from discreet.cli.output import InputFile, OutputFile, write_results, written
 from discreet.cli.output import show as print_result
 from discreet.errors import ParameterError
 from discreet.files.paths import COLLECTIONS, PAGES
-from discreet.files.writing import replacing
+from discreet.files.writing import check_free, replacing
 from discreet.formats import signing
-from discreet.formats.signing import Terms, new_key, read_key, read_texts
+from discreet.formats.plan import Plan
+from discreet.formats.signing import Terms, new_key, read_key, read_survey_texts, read_texts
 from discreet.protocol.collection import Collection, Epochs, open_envelope, rebuild
 from discreet.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, public_key, signers
 from discreet.protocol.languages import BASE
@@ -169,14 +171,27 @@ class _Signing(Writing):
 
     def write(self, envelope: bytes) -> None:
         """Write what is signed, and print it; refused if nobody could answer."""
+        print_result(*self._written(envelope, self.output), whole=True)
+
+    def write_survey(self, envelopes: Sequence[bytes]) -> None:
+        """Write the collections of a survey, each to a file with its number in the name, and print them."""
+        names = [f"{self.output.stem}-{number}{self.output.suffix}" for number, _ in enumerate(envelopes, 1)]
+        places = [self.output.with_name(name) for name in names]
+        for place in places:
+            check_free(place, force=self.force)
+        shown = [self._written(*pair) for pair in zip(envelopes, places, strict=True)]
+        lines = [line for number, (_, lines) in enumerate(shown) for line in ([""] if number else []) + lines]
+        print_result({"collections": [facts for facts, _ in shown]}, lines, whole=True)
+
+    def _written(self, envelope: bytes, output: Path) -> tuple[dict[str, Any], list[str]]:
         collection = open_envelope(envelope, self.public)
         if collection.state == "open" and collection.epochs.end <= time.time():
             raise ParameterError(
                 "nobody could answer: the last epoch is over already; choose another --start, or more --epochs."
             )
-        with replacing(self.output, force=self.force) as target:
+        with replacing(output, force=self.force) as target:
             target.write_bytes(envelope)
-        _show_collection(collection, trusted=True, output=self.output)
+        return _shown(collection, trusted=True, output=output)
 
 
 def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:
@@ -213,14 +228,25 @@ def key(action: str, file: Path) -> None:
 @_Signing.options
 @allow_outside
 def sign(plan: Path, stated: _Said, by: _Signing, *, name: str, simulated: bool) -> None:
-    """Sign PLAN with its terms, and print what people will read.
+    """Sign PLAN with its terms, and print what people will read; of a survey, a collection for each question.
+
+    The collections of a survey are NAME-1, NAME-2 and so on, in files of such names; collectors take all of them, and
+    devices draw which of them a person answers. Their texts (--texts) are in tables by question: [questions.age].
 
     Refused: a plan that protects nobody or breaks its promise, a lifetime below epsilon, epochs of less than a minute,
     more than 8 nats in all unless --lifetime names them, and permanent answers that are as good as names.
     """
-    document = load_plan(plan)
-    first = stated.first(document.document.title, name, simulated=simulated)
-    by.write(signing.sign(document, first, by.private))
+    document = load_plan_or_survey(plan)
+    if isinstance(document, Plan):
+        first = stated.first(document.document.title, name, simulated=simulated)
+        by.write(signing.sign(document, first, by.private))
+        return
+    # Texts of a survey belong to its questions, and what language they are in to all of them.
+    texts = {} if stated.texts is None else read_survey_texts(stated.texts)
+    plain = replace(stated, texts=None).first(document.document.title, name, simulated=simulated)
+    asked = {question: {part: text[part] for part in text if part != "language"} for question, text in texts.items()}
+    language = next((text["language"] for text in texts.values()), BASE)
+    by.write_survey(signing.sign_survey(document, replace(plain, language=language), by.private, asked))
 
 
 @collection.command()
@@ -233,7 +259,7 @@ def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
     Without --trust the keys that the file itself names are taken, which proves nothing of who signed.
     """
     collection = opened_file(file, trust)
-    _show_collection(collection, trusted=bool(trust), language=language)
+    print_result(*_shown(collection, trusted=bool(trust), language=language), whole=True)
 
 
 @collection.command()
@@ -332,9 +358,10 @@ def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -
     return collection
 
 
-def _show_collection(
+def _shown(
     collection: Collection, *, trusted: bool, output: Path | None = None, language: str = BASE
-) -> None:
+) -> tuple[dict[str, Any], list[str]]:
+    """Return what is printed of a collection: the facts, and the lines for people."""
     read = notice(collection, language)
     keys = [spelled_key(key) for key in signers(collection.envelope)]
     names = ("name", "version", "state", "listed", "answers", "epsilon", "lifetime", "fingerprint")
@@ -356,4 +383,4 @@ def _show_collection(
     if output is not None:
         facts["output"] = str(output)
         lines.append(f"Wrote {output}.")
-    print_result(facts, lines, whole=True)
+    return facts, lines
