@@ -4,6 +4,7 @@ import base64
 import json
 import shutil
 import stat
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -288,3 +289,24 @@ def test_help_says_what_holds_where_nothing_is_said() -> None:
     assert "Number of epochs. [30]" in first
     assert "Number of epochs. [the same]" in next_one
     assert next_one.count("[the same]") == len(TERM_OPTIONS) + 1
+
+
+def test_a_survey_is_signed_as_a_collection_for_each_question(tmp_path: Path) -> None:
+    survey = str(resources.files("discreet") / "examples" / "health_survey.toml")
+    people = str(resources.files("discreet") / "examples" / "people.csv")
+    Path("by_question.toml").write_text('[questions.age]\nquestion = "How old are you?"\n')
+    sign = ["collection", "sign", survey, *TERMS, "--simulated", "--texts", "by_question.toml", "-o", "health.json"]
+    signed = told(*sign)["collections"]
+    assert [facts["output"] for facts in signed] == [f"health-{number}.json" for number in range(1, 5)]
+    assert "How old are you?" in signed[0]["notice"]
+    assert {document(facts["output"])["survey"]["answers"] for facts in signed} == {1}
+    assert not Path("health.json").exists()
+    assert "health-1.json exists already" in run(*sign).stderr
+    assert run(*sign, "--force").exit_code == 0
+    Path("texts.toml").write_text('question = "How?"\n')
+    assert "tables of texts by question" in run(*sign, "--texts", "texts.toml", "--force").stderr
+    Path("texts.toml").write_text('[questions.income]\nquestion = "How?"\n')
+    assert "income" in run(*sign, "--texts", "texts.toml", "--force").stderr
+    # A simulated crowd draws too: each person answers one question.
+    crowd = [["device", "simulate", facts["output"], people, "-o", str(tmp_path / facts["name"])] for facts in signed]
+    assert sum(told(*verb, "--seed", "1")["devices"] for verb in crowd) == 300

@@ -67,9 +67,14 @@ def test_a_device_draws_as_the_survey_does() -> None:
     words = np.concatenate([borders - np.uint64(1), borders, np.array([0, 2**64 - 1], np.uint64)])
     places = [[f"health-{place + 1}" for place in row] for row in survey.draw_questions(words).tolist()]
     assert [[*first.survey.drawn(int(word))] for word in words] == places
+    for place, collection in enumerate(_opened(ENVELOPES)):
+        asked = first.survey.asked(collection.name, words)
+        assert asked.tolist() == [f"health-{place + 1}" in row for row in places]
     two = Assignment("abc", 2, 2.0, {"abc-1": 2**63, "abc-2": 2**64, "abc-3": 2**63})
     assert two.drawn(0) == ("abc-1", "abc-2")
     assert two.drawn(2**63) == ("abc-2", "abc-3")
+    ends = np.array([0, 2**63 - 1, 2**63, 2**64 - 1], np.uint64)
+    assert [two.asked(name, ends).tolist() for name in two.questions] == [[1, 1, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1]]
 
 
 def test_each_collection_states_the_whole_survey_and_asks_one_question() -> None:

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
+
+from discreet.arrays import BoolArray, WordArray
 from discreet.core.random import WORD_RANGE
 from discreet.protocol.envelope import FieldError
 
@@ -56,6 +59,17 @@ class Assignment:
         ends, names = list(accumulate(self.questions.values())), list(self.questions)
         points = range(word, self.answers * WORD_RANGE, WORD_RANGE)
         return tuple(names[bisect_right(ends, point)] for point in points)
+
+    def asked(self, name: str, words: WordArray) -> BoolArray:
+        """Return ``(n,)`` booleans: which of the people with these words answer one of the collections."""
+        place = list(self.questions).index(name)
+        end = list(accumulate(self.questions.values()))[place]
+        answered = np.zeros(len(words), dtype=np.bool_)
+        for point in range(0, self.answers * WORD_RANGE, WORD_RANGE):
+            first, last = max(end - self.questions[name] - point, 0), min(end - point, WORD_RANGE) - 1
+            if first <= last:
+                answered |= (words >= np.uint64(first)) & (words <= np.uint64(last))
+        return answered
 
     def document(self) -> dict[str, Any]:
         """Return the field of a collection."""

@@ -573,7 +573,9 @@ class ValueScan:
 
 
 def _only(names: Sequence[str], besides: Sequence[str], domain: Domain, *, headed: bool) -> str:
-    """Return the one column that can hold the values; columns without a name hold numbers of rows.
+    """Return the one column that can hold the values: that of the domain's attribute, or else the only one.
+
+    Columns without a name hold numbers of rows.
 
     Args:
         names: the columns that there are.
@@ -583,6 +585,8 @@ def _only(names: Sequence[str], besides: Sequence[str], domain: Domain, *, heade
     """
     others = [name for name in names if name not in besides]
     named = [name for name in others if name] or others
+    if domain.attribute and domain.attribute in named:
+        return domain.attribute
     if len(named) != 1:
         raise DataError(f"say which column holds the values with --column; it has {shown(names)}.")
     if not headed and _is_value(named[0], domain.space):

@@ -333,7 +333,7 @@ def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, 
     # A person's device needs none of this.
     from discreet.cli.verbs.collection import opened_file
     from discreet.cli.verbs.obfuscate import secrets, value_columns, value_source
-    from discreet.core.random import SeededRandom
+    from discreet.core.random import SeededRandom, fresh_words
     from discreet.engines.obfuscation import codes_of
     from discreet.formats.signing import plan_of
     from discreet.simulation.devices import chosen, frames
@@ -346,6 +346,9 @@ def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, 
     with notes_on_errors():
         codes = codes_of(value_source(values), replace(columns, bots=secrets(plan, people.tags, columns)))
     drawn = codes if crowd.devices is None else chosen(codes, crowd.devices, random)
+    if collection.survey is not None:
+        # With the same seed, each person answers their own questions of all its collections.
+        drawn = drawn[collection.survey.asked(collection.name, fresh_words(random, len(drawn)))]
     packed = frames(collection, drawn, epoch, random)
     count = _post_frames(collection, packed) if output is None else _write_frames(output, packed)
     where = ", ".join(collection.collectors) if output is None else str(output)
