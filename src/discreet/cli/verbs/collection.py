@@ -361,7 +361,7 @@ def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -
 def _shown(
     collection: Collection, *, trusted: bool, output: Path | None = None, language: str = BASE
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return what is printed of a collection: the facts, and the lines for people."""
+    """Return the facts of a collection, and the lines that people read."""
     read = notice(collection, language)
     keys = [spelled_key(key) for key in signers(collection.envelope)]
     names = ("name", "version", "state", "listed", "answers", "epsilon", "lifetime", "fingerprint")
