@@ -143,6 +143,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--json": ["--json"],
     },
     "verify": {
+        "--memo": ["--memo 2"],
         "--sealed": ["--sealed sealed"],
         "--json": ["--json"],
         "--allow-outside": ["--allow-outside outside.toml"],
@@ -163,6 +164,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--within": ["--within 0", "--within 9"],
         "--largest-report": ["--largest-report 1.5", "--largest-report 0"],
         "--reports-per-user": ["--reports-per-user 2"],
+        "--rounds": ["--rounds 4"],
         "--standard-error": ["--standard-error 0.01", "--standard-error 0"],
         "--all": ["--all"],
         "--most-seconds": ["--most-seconds 5", "--most-seconds 0"],

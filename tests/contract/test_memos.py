@@ -13,6 +13,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.law import Memo
+from discreet.privacy.verify import verify_memo
 from discreet.theory.rounds import RareBlock, Rounds, ratio_after
 from laws import BUILDERS
 
@@ -216,3 +217,22 @@ def test_bad_memos_are_refused() -> None:
     for wrong in ({"number": 0}, {"number": 2, "how": "often"}, {"number": 2, "how": "fresh", "first": 1.0}):
         with pytest.raises(ParameterError):
             Rounds(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("builder", ["rr", "subset", "unary", "hadamard", "design", "rr-per-value", "hashing-pool"])
+def test_verification_comes_to_the_same_and_denies_coins_that_are_too_good(
+    builder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It sums over all memos, by another formula; a second coin or a memo with a little more truth breaks a promise."""
+    for sizes in ("5of5", "3of5"):
+        mechanism = built(sizes, builder)
+        assert mechanism is not None
+        memo = Memo(mechanism, 1.4)
+        found = verify_memo(memo, (1, 2, 12))
+        assert found.holds
+        assert found.ratios == {t: memo.ratio(t) for t in (1, 2, 12)}
+        assert (found.ratio, found.promised) == (memo.ratio(), 1.4)
+        for part, more in (("again", memo.again + (1 << 40)), ("truth", memo.truth + (1 << 40))):
+            with monkeypatch.context() as patched:
+                patched.setattr(Memo, part, more)
+                assert not verify_memo(memo).holds

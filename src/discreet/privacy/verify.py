@@ -7,6 +7,7 @@ from the blocks (`discreet.mechanisms.registry`), and where these are too many, 
 values.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf, isfinite
@@ -18,7 +19,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.law import is_small
+from discreet.mechanisms.law import Memo, is_small
 from discreet.mechanisms.registry import at_small_sizes, examined, is_countable
 from discreet.privacy.notions import at_most, logarithm, one_sided, smallest_epsilon
 
@@ -185,6 +186,80 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
     return Verification(
         notion, promised, ratio, integers, realised, spelled, holds and not faults, groups, counted, tuple(faults)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoVerification:
+    """The verification of a memo: what t rounds tell, recomputed from both coins' integers.
+
+    Attributes:
+        one: of the mechanism of one round.
+        promised: epsilon for any number of rounds, in nats.
+        integers: of both coins, by name.
+        ratio: e^epsilon exactly, for any number of rounds.
+        ratios: e^eps_t exactly, by t; where blocks are too many to be counted, of more than one round ``ratio``.
+        holds: whether both promises hold, and no number of rounds tells more than the memo itself.
+    """
+
+    one: Verification
+    promised: float
+    integers: dict[str, str]
+    ratio: Fraction
+    ratios: dict[int, Fraction]
+    holds: bool
+
+
+def verify_memo(memo: Memo, rounds: Sequence[int] = (1, 2, 3)) -> MemoVerification:
+    """Return the verification of a memo: what rounds of it tell, recomputed from its numbers.
+
+    The mixture over all memos is summed anew for every block, where blocks can be counted: nothing is believed of the
+    rarest one.
+
+    Args:
+        memo: any.
+        rounds: numbers of rounds.
+
+    Example:
+        >>> import discreet as dc
+        >>> result = verify_memo(dc.Memo(dc.RandomizedResponse(dc.Domain(range(10)), 1.0), 2.0))
+        >>> result.holds, [round(logarithm(ratio), 3) for ratio in result.ratios.values()]
+        (True, [1.0, 1.753, 1.96])
+    """
+    mechanism, law = memo.mechanism, memo.mechanism.law
+    alone, truth, again = verify(mechanism), Fraction(memo.truth, _WORDS), Fraction(memo.again, _WORDS)
+    blocks, pi = _counted_memos(mechanism, truth) if is_countable(law) else (set(), min(law.inclusions))
+    bound, first = (1 + s / ((1 - s) * pi) for s in (truth, truth * again))
+    unknown = {t: first if t == 1 else bound for t in rounds}
+    ratios = {t: _most_telling(blocks, again, t) for t in rounds} if blocks else unknown
+    promised = mechanism.epsilon if memo.infinity is None else memo.infinity
+    holds = alone.holds and at_most(bound, promised) and at_most(first, mechanism.epsilon)
+    integers = {"truth of the memo": f"{memo.truth} / 2^64", "second coin": f"{memo.again} / 2^64"}
+    holds = holds and max(first, *ratios.values()) <= bound
+    return MemoVerification(alone, promised, integers, bound, ratios, holds)
+
+
+def _counted_memos(
+    mechanism: BlockMechanism, truth: Fraction
+) -> tuple[set[tuple[Fraction, Fraction, Fraction]], Fraction]:
+    """Return of each block its noise, and the largest and the least chance of a memo of any value; and the least pi."""
+    listed, chances = mechanism.law.alphabet()
+    contained, blocks = mechanism.law.contains(listed), set()
+    pi = np.array([chances[column].sum() for column in contained.T], dtype=object)
+    # A value outside the block, or one that no block contains, makes noise alone.
+    outside = [Fraction(0)] if mechanism.domain.clear_count else []
+    for chance, inside in zip(chances, contained, strict=True):
+        truths = [*(inside * truth * chance / pi), *outside]
+        blocks.add((chance, (1 - truth) * chance + max(truths), (1 - truth) * chance + min(truths)))
+    return blocks, min(pi)
+
+
+def _most_telling(blocks: set[tuple[Fraction, Fraction, Fraction]], again: Fraction, rounds: int) -> Fraction:
+    """Return the largest ratio of chances that all rounds show one block, over blocks and values."""
+    most = Fraction(1)
+    for chance, likely, unlikely in blocks:
+        hit, miss = (again + (1 - again) * chance) ** rounds, ((1 - again) * chance) ** rounds
+        most = max(most, (likely * hit + (1 - likely) * miss) / (unlikely * hit + (1 - unlikely) * miss))
+    return most
 
 
 def _groups(

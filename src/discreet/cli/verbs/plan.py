@@ -33,6 +33,7 @@ from discreet.planning import central, identification
 from discreet.planning.candidates import People, Requirements, Target
 from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_change
+from discreet.planning.schedules import schedules
 from discreet.planning.surveys import plan_survey
 from discreet.risk.bounds.calibration import RiskTarget
 from discreet.tables.columns import read_distribution
@@ -48,6 +49,12 @@ class _Promise(OptionGroup):
     users: int = option("--users", required=True, type=Count(), help="Number of people.")
     reports_per_user: int = option(
         "--reports-per-user", type=Count(), default=1, help="Reports of each user, with equal parts of epsilon. [1]"
+    )
+    rounds: int | None = option(
+        "--rounds",
+        type=Count(2),
+        bars={"reports_per_user": "ways to ask in rounds have their own numbers of reports"},
+        help="Also compare ways to ask in so many rounds, with epsilon in all.",
     )
 
 
@@ -202,9 +209,10 @@ def plan(
         _plan_survey(survey, promise, limits, out)
         return
     values, choice = people.known(domain)
+    epsilon = _stated_epsilon(domain) if promise.epsilon is None else promise.epsilon
     comparison = compare_mechanisms(
         values,
-        _stated_epsilon(domain) if promise.epsilon is None else promise.epsilon,
+        epsilon,
         promise.users,
         reports_per_user=promise.reports_per_user,
         standard_error=precision.standard_error,
@@ -213,8 +221,11 @@ def plan(
     )
     sight = precision.sight(comparison.best.mechanism, choice.get("p"))
     files = out.write_all(domain, comparison.best.mechanism, lambda: views.comparison_chart(comparison))
-    parts = chain(views.comparison_parts(comparison, brief=not everything), sight.values(), files)
-    show(views.comparison_record(comparison) | sight, parts)
+    again = promise.rounds and schedules(values, epsilon, promise.rounds, promise.users, **choice, **limits.given())
+    rounds = views.schedule_parts(again, epsilon) if again else ()
+    parts = chain(views.comparison_parts(comparison, brief=not everything), sight.values(), rounds, files)
+    record = views.comparison_record(comparison) | sight
+    show(record | ({"rounds": views.schedule_record(again)} if again else {}), parts)
 
 
 def _survey_of(path: Path) -> Questionnaire | None:
@@ -229,6 +240,7 @@ def _plan_survey(survey: Questionnaire, promise: _Promise, limits: _Limits, out:
     refuse_idle(
         [
             "reports_per_user",
+            "rounds",
             "sensitive_mass",
             "distribution",
             "target",

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.arrays import IntArray
 from discreet.cli import options
-from discreet.cli.commands import Verb
+from discreet.cli.commands import RuledOption, Verb
 from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, load_plan_or_survey, option, refuse_idle
 from discreet.cli.output import (
     SIMULATED_REPORTS,
@@ -33,12 +33,14 @@ from discreet.files.paths import PICTURES, spelled
 from discreet.formats.plan import Plan
 from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.law import Memo
 from discreet.mechanisms.survey import Survey
 from discreet.privacy.notions import logarithm
 from discreet.privacy.publication import Answers, Publication
 from discreet.privacy.surveys import verify_survey
-from discreet.privacy.verify import Verification, spelled_epsilon
+from discreet.privacy.verify import MemoVerification, Verification, spelled_epsilon, verify_memo
 from discreet.privacy.verify import verify as verified
+from discreet.theory.rounds import NOT_HIDDEN
 
 if TYPE_CHECKING:
     from discreet.cli.publications import Statement
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 
 _MOST_NAMES = 3
 _MOST_LEVELS = 8
+_ROUNDS = (1, 2, 3, 12)
+"""For which it is verified what permanent reports tell."""
 _NOT_SEALED = {"sealed": "{} does not go with --sealed."}
 _OF_BATCHES: dict[str, Any] = {
     "needs": {"shuffled": "{} goes with --shuffled; name a number of reports."},
@@ -115,15 +119,24 @@ class _Batches(OptionGroup):
 @click.argument("plan", type=InputFile())
 @_Batches.options
 @click.option(
+    "--memo",
+    type=float,
+    cls=RuledOption,
+    bars=_NOT_SEALED,
+    metavar="EPSILON",
+    help="Also verify permanent reports with a second coin, with so much for all rounds.",
+)
+@click.option(
     "--sealed", type=InputFile(urls=True), help="Check a sealed file of reports, or a folder of them, instead."
 )
 @allow_outside
-def verify(plan: Path, batches: _Batches, *, sealed: str | Path | None) -> None:
+def verify(plan: Path, batches: _Batches, *, memo: float | None, sealed: str | Path | None) -> None:
     """Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is broken.
 
     Of a survey, that of every question and what one person's answers add up to.
 
-    With --shuffled, also the central guarantee of a batch of so many reports without names and order.
+    With --shuffled, also the central guarantee of a batch of so many reports without names and order; with --memo, what
+    rounds of permanent reports tell.
     """
     document = load_plan_or_survey(plan)
     if isinstance(document, Questionnaire):
@@ -134,16 +147,37 @@ def verify(plan: Path, batches: _Batches, *, sealed: str | Path | None) -> None:
         _verify_sealed(mechanism, sealed)
         return
     verification = verified(mechanism)
+    again = None if memo is None else verify_memo(Memo(mechanism, memo), _ROUNDS)
     # A broken plan promises nothing of its batches either.
     publication = batches.publication(document) if verification.holds else None
     picture = None
     if publication is not None and publication.central is not None:
         picture = batches.plot
         write_results(None, None, {picture: save_picture(publication.central.plot)}, force=batches.force)
-    parts = chain(_verification_parts(verification, mechanism, publication), written(picture))
-    show(_verification_record(verification, mechanism, publication), parts)
-    if not verification.holds:
+    rounds = () if again is None else _memo_parts(again)
+    parts = chain(_verification_parts(verification, mechanism, publication), rounds, written(picture))
+    record = _verification_record(verification, mechanism, publication)
+    show(record | ({} if again is None else {"memo": _memo_record(again)}), parts)
+    if not verification.holds or not (again is None or again.holds):
         raise click.exceptions.Exit(1)
+
+
+def _memo_record(memo: MemoVerification) -> dict[str, Any]:
+    """Return the verification of a memo, ready for JSON."""
+    ratios = [{"rounds": t, "e_to_epsilon": ratio, "epsilon": logarithm(ratio)} for t, ratio in memo.ratios.items()]
+    every = {"e_to_epsilon": memo.ratio, "epsilon": logarithm(memo.ratio), "promised": memo.promised}
+    return {"integers": memo.integers, "rounds": ratios, "any_number": every, "holds": memo.holds}
+
+
+def _memo_parts(memo: MemoVerification) -> Iterator[str | Table]:
+    """Yield the table of what rounds of a memo tell, the verdict, and the sentence on changes."""
+    rows = [[f"epsilon of {t} round{'s' if t > 1 else ''}", f"{logarithm(r):.17g}"] for t, r in memo.ratios.items()]
+    rows += [["epsilon of any number", f"{logarithm(memo.ratio):.17g}"], ["promised", f"{memo.promised:.17g}"]]
+    coins = [[name, number] for name, number in memo.integers.items()]
+    exact = ["e^epsilon of one round, exactly", f"{memo.ratios[1].numerator} / {memo.ratios[1].denominator}"]
+    yield Table("Permanent reports with a second coin", ["what", "value"], [*coins, exact, *rows])
+    yield memo.one.verdict if memo.holds else "THE PROMISE OF THE MEMO IS BROKEN: do not use it."
+    yield NOT_HIDDEN
 
 
 @click.command(cls=Verb)
@@ -178,7 +212,7 @@ def audit(plan: Path, *, draws: int, confidence: float, seed: int | None) -> Non
 def _verify_survey(survey: Survey) -> None:
     """Verify every question of a survey and both promises; exit with 1 if one is broken."""
     of_one = "it is for one question of a survey, as SURVEY#QUESTION"
-    refuse_idle(["sealed", "shuffled", "delta", "rounds", "not_trusted", "plot", "force"], of_one)
+    refuse_idle(["memo", "sealed", "shuffled", "delta", "rounds", "not_trusted", "plot", "force"], of_one)
     verification = verify_survey(survey)
     facts = [
         Fact("question", lambda row: row[0], "question"),
