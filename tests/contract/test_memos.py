@@ -6,16 +6,18 @@ from math import lcm, log
 import numpy as np
 import pytest
 
-from discreet.arrays import AnyArray
+from discreet.arrays import AnyArray, FloatArray
 from discreet.core.domain import Domain
 from discreet.core.random import BATCH, WORD_RANGE, SeededRandom
 from discreet.errors import DataError, ParameterError
+from discreet.estimators.differences import trend
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.decoders import PlaceDecoder
 from discreet.mechanisms.law import Memo
 from discreet.privacy.verify import verify_memo
 from discreet.theory.rounds import RareBlock, Rounds, ratio_after
-from laws import BUILDERS
+from laws import BUILDERS, POOLS
 
 SIZES = {"5of5": (5, None), "2of2": (2, None), "3of5": (5, [0, 2, 4])}
 MOST = {3: 12, 2: 40}
@@ -236,3 +238,74 @@ def test_verification_comes_to_the_same_and_denies_coins_that_are_too_good(
             with monkeypatch.context() as patched:
                 patched.setattr(Memo, part, more)
                 assert not verify_memo(memo).holds
+
+
+def all_rounds(memo: Memo) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """By value the chances of memos, by memo those of a round, and what each output is worth to each value."""
+    mechanism, domain = memo.mechanism, memo.mechanism.domain
+    told, sent = of_blocks(memo)
+    blocks = sent.shape[1]
+    rounds = np.zeros((told.shape[1], told.shape[1]))
+    rounds[:, :blocks] = sent / max(sent[0].sum(), 1)
+    again = memo.again / WORD_RANGE
+    rounds[blocks:, :blocks] *= (1 - again) / rounds[blocks:, :blocks].sum(axis=1, keepdims=True)
+    rounds[blocks:, blocks:] = again * np.eye(domain.size)
+    worth = np.zeros((told.shape[1], domain.size))
+    decoder = mechanism.decoder
+    if isinstance(decoder, PlaceDecoder):
+        worth[[*range(blocks), *(blocks + domain.clear_codes)]] = decoder.inverse
+    else:
+        numbers = decoder.numbers
+        inside, beside = numbers.block_worths(mechanism.law.contains(mechanism.law.alphabet()[0]))
+        worth[np.ix_(range(blocks), domain.sensitive_codes)] = inside
+        worth[np.ix_(range(blocks), domain.clear_codes)] = beside
+        for code in domain.clear_codes.tolist():
+            silent, other, own = numbers.clear_worth
+            worth[blocks + code, domain.sensitive_codes], worth[blocks + code, domain.clear_codes] = silent, other
+            worth[blocks + code, code] = own
+    chances = (told / told.sum(axis=1, keepdims=True)).astype(np.float64)
+    return chances, rounds / rounds.sum(axis=1, keepdims=True), worth
+
+
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_the_covariance_of_two_rounds_is_that_of_enumeration(builder: str) -> None:
+    """Of people whose answer stays: s_2^2 times the variance of what the memo is worth, for every value."""
+    for sizes in ("5of5", "3of5"):
+        mechanism = built(sizes, builder)
+        if mechanism is None or mechanism.clear_blocks or builder in POOLS:
+            continue
+        memo, p = Memo(mechanism, 1.4), np.array([0.4, 0.1, 0.2, 0.25, 0.05])
+        told, rounds, worth = all_rounds(memo)
+        again, memos = memo.again / WORD_RANGE, p @ told
+        each = rounds @ worth
+        # Not of the unbiased mean: a sum over memos, and a sum over outputs given each.
+        covariance = memos @ each**2 - (memos @ each) ** 2
+        assert memos @ each == pytest.approx(p, abs=1e-9)
+        assert covariance == pytest.approx(again**2 * (memos @ worth**2 - (memos @ worth) ** 2), abs=1e-9)
+        squares = memos @ rounds @ worth**2
+        noise, noise_squared = ((1 - again) * mechanism.decoder.noise_moment(power) for power in (1, 2))
+        assert again * (squares - noise_squared) - (p - noise) ** 2 == pytest.approx(covariance, rel=1e-9, abs=1e-9)
+
+
+def test_a_trend_states_both_errors() -> None:
+    """They are the spreads of changes of people of whom nobody, or everybody, changed, over 400 simulated panels."""
+    memo, n, panels = Memo(RandomizedResponse(Domain(range(4), sensitive=range(3)), 1.0), 2.0), 200, 400
+    people, when = np.tile(np.arange(panels * n), 2), np.repeat([1, 2], panels * n)
+    for is_changed in (False, True):
+        after = (1, 0) if is_changed else (0, 3)
+        codes = np.concatenate([np.tile(np.repeat(values, n // 2), panels) for values in ((0, 3), after)])
+        drawn = memo.obfuscate_rounds(codes, people, when, random=SeededRandom(int(is_changed)))
+        changes, errors = [], []
+        for start in range(0, panels * n, n):
+            tallies = {month: memo.mechanism.tally(each.part(start, start + n)) for month, each in drawn.items()}
+            found = trend(memo, tallies)
+            changes.append(found.changes[0])
+            errors.append([found.least_errors[0], found.largest_errors[0]])
+        least, largest = np.mean(errors, axis=0)
+        spread = np.std(changes, axis=0)
+        assert (least < largest).all()
+        assert spread == pytest.approx(least, rel=0.12) if not is_changed else (spread < 1.12 * largest).all()
+    assert found.to_arrow().column_names[-2:] == ["error_if_nobody_changed", "error_if_everybody_changed"]
+    assert "Trend(2 rounds, 4 values, simulated)" in repr(found)
+    with pytest.raises(ParameterError, match="two rounds"):
+        trend(memo, {1: next(iter(tallies.values()))})

@@ -1,6 +1,6 @@
 """Comparisons of two estimates of different people, and of an estimate with given shares."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -8,11 +8,13 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.core.checks import checked_level
-from discreet.core.tally import WeightedTally
+from discreet.core.random import WORD_RANGE
+from discreet.core.tally import Tally, WeightedTally
 from discreet.errors import MismatchError, ParameterError
 from discreet.estimators.linear import project_onto_simplex
 from discreet.estimators.strata import Strata, Stratum
-from discreet.results.comparison import ChiSquare, Comparison
+from discreet.mechanisms.law import Memo
+from discreet.results.comparison import ChiSquare, Comparison, Trend
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
 from discreet.theory.binomial import DEFAULT_LEVEL, Ends, miss_probability
@@ -123,6 +125,54 @@ def _p_values(sides: Sequence[Estimate | FloatArray]) -> FloatArray:
     scores = np.where(excluded == len(_SCORES), _SCORES[-1], start + gone * (_SCORES[after] - start))
     p_values: FloatArray = np.minimum(2 * ndtr(-scores), 1.0)
     return p_values
+
+
+def trend(memo: Memo, rounds: Mapping[Any, Tally]) -> Trend:
+    """Return the changes from round to round of the same people, who keep a report for each answer.
+
+    Two errors are stated for each change, as nobody knows how many people changed: that if nobody did, whose reports of
+    both rounds have one memo, and that if everybody did, whose memos are independent. With a share c of changed people
+    the variance lies at c between the two. The errors are of the linear estimates, and the smaller round's people are
+    taken to be in the larger one. (The mean over rounds is never more exact than one memo: more rounds do not help.)
+
+    Args:
+        memo: by which all reports were made.
+        rounds: the tally of each round, in order; two or more.
+
+    Raises:
+        ParameterError: if there are fewer.
+        MismatchError: if a tally belongs to another plan.
+
+    Example:
+        >>> import discreet as dc
+        >>> memo = dc.Memo(dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), 1.0), infinity=2.0)
+        >>> people = [*range(1000)] * 2
+        >>> reports = memo.obfuscate_rounds([0] * 2000, people, [1] * 1000 + [2] * 1000, random=dc.SeededRandom(1))
+        >>> found = trend(memo, {month: memo.mechanism.tally(each) for month, each in reports.items()})
+        >>> bool(abs(found.changes[0, 0]) < 3 * found.least_errors[0, 0] < 3 * found.largest_errors[0, 0])
+        True
+    """
+    decoder, again = memo.mechanism.decoder, memo.again / WORD_RANGE
+    if len(rounds) < _PAIR:
+        raise ParameterError(f"a trend needs the tallies of two rounds or more, got {len(rounds)}.")
+    tallies = [memo.mechanism.checked_tally(tally) for tally in rounds.values()]
+    means = np.array([decoder.decode(tally) for tally in tallies])
+    squares = np.array([decoder.mean_squares(tally, mean) for tally, mean in zip(tallies, means, strict=True)])
+    sizes = np.array([[float(tally.n)] for tally in tallies])
+    variances = np.maximum(squares - means**2, 0) / sizes
+    independent = variances[1:] + variances[:-1]
+    # Of nobody that changed both rounds have the same moments.
+    square, mean = (
+        (sizes[1:] * each[1:] + sizes[:-1] * each[:-1]) / (sizes[1:] + sizes[:-1]) for each in (squares, means)
+    )
+    # A report of a round is the memo with probability s_2, and else noise; so their moments are a mixture, and the
+    # covariance of two rounds of one memo is s_2^2 times the variance of what the memo is worth.
+    noise, noise_squared = ((1 - again) * decoder.noise_moment(power) for power in (1, 2))
+    shared = np.maximum(again * (square - noise_squared) - (mean - noise) ** 2, 0)
+    least = independent - 2 * shared / np.maximum(sizes[1:], sizes[:-1])
+    labels = tuple(rounds)
+    errors = np.sqrt(np.maximum(least, 0)), np.sqrt(independent)
+    return Trend(memo.mechanism.domain, labels, means, *errors, any(tally.simulated for tally in tallies))
 
 
 def homogeneity(estimates: Any) -> ChiSquare | None:

@@ -122,6 +122,12 @@ class BlockDecoder(Decoder):
         constant, slope = self.variance_of(mass if self.domain.sensitive_count else 0.0)
         return constant + slope * linear
 
+    def noise_moment(self, power: int) -> FloatArray:
+        """Return ``(|X|,)`` E w^k of the worth of noise; see `Decoder`."""
+        sizes = self.domain.sensitive_count, self.domain.clear_count
+        each = zip(self.numbers.noise_moment(power), sizes, strict=True)
+        return self.domain.arrange(*(np.broadcast_to(part, size) for part, size in each))
+
     @property
     def is_one_number(self) -> bool:
         """True if there are two values, of which every report tells one."""
@@ -286,6 +292,11 @@ class PlaceDecoder(MatrixDecoder):
     def counted(self, tally: Tally) -> IntArray:
         """Return the counts of blocks, and of values in clear."""
         return np.concatenate([tally.support, tally.clear])
+
+    def noise_moment(self, power: int) -> FloatArray:
+        """Return ``(|X|,)`` E w^k of the worth of noise, of which all blocks are equally likely; see `Decoder`."""
+        moments: FloatArray = (self.inverse[: self.law.alphabet_size] ** power).mean(axis=0)
+        return moments
 
     def outputs(self, reports: Reports) -> IntArray:
         """Return the ``(n,)`` place of each block in the alphabet, or of each value in clear after it."""

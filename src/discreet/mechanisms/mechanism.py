@@ -76,6 +76,14 @@ class Decoder(ABC):
         del tally, linear
         return np.zeros(self.domain.size)
 
+    def noise_moment(self, power: int) -> FloatArray:
+        """Return ``(|X|,)`` E w^k of the worth of noise, which does not depend on the value.
+
+        Raises:
+            ParameterError: if no report is noise, as of an explicit channel.
+        """
+        raise ParameterError(f"{type(self.maker).__name__} has no noise that is the same for every value.")
+
     @property
     def is_one_number(self) -> bool:
         """True if there are two values, and the count of one always follows from that of the other."""

@@ -229,3 +229,54 @@ class Comparison(ResultTable):
         kind = "simultaneous " if self.simultaneous else ""
         legend = f"dot: difference; bar: {self.level * 100:g}% {kind}interval; filled: interval excludes 0"
         return forest_chart(Differences(f"{sizes[0]} less {sizes[1]}", legend, [row._asdict() for row in rows]))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Trend(ResultTable):
+    """The changes of the same people's frequencies from round to round, where each keeps a report for each answer.
+
+    Attributes:
+        domain: the values.
+        rounds: T labels, in order.
+        frequencies: ``(T, |X|)`` linear estimates.
+        least_errors: ``(T - 1, |X|)`` standard errors of the changes, if nobody changed.
+        largest_errors: ``(T - 1, |X|)`` standard errors of the changes, if everybody did.
+        simulated: whether any report was simulated.
+    """
+
+    domain: Domain
+    rounds: tuple[Any, ...]
+    frequencies: FloatArray
+    least_errors: FloatArray
+    largest_errors: FloatArray
+    simulated: bool = False
+
+    @property
+    def changes(self) -> FloatArray:
+        """``(T - 1, |X|)`` frequencies of a round less those of the one before."""
+        return np.diff(self.frequencies, axis=0)
+
+    @property
+    def heading(self) -> str:
+        """Rounds and values, in a line."""
+        return f"Trend({len(self.rounds)} rounds, {self.domain.size} values{', simulated' * self.simulated})"
+
+    def _shown(self) -> tuple[Cells, str]:
+        size, most = self.changes.size, max(_SHOWN // self.domain.size, 1) * self.domain.size
+        below = f"and {size - most:,} rows more; to_pandas, to_polars and to_arrow return all" if size > most else ""
+        return rows_of(column.at(slice(0, most)) for column in self.stated()), below
+
+    def stated(self) -> list[ResultColumn]:
+        """Return the columns, a row for each round but the first and each value."""
+        names = np.array(self.domain.names(np.arange(self.domain.size)))
+        steps = len(self.rounds) - 1
+        numbers = {
+            "change": self.changes,
+            "error_if_nobody_changed": self.least_errors,
+            "error_if_everybody_changed": self.largest_errors,
+        }
+        return [
+            text_column("round", np.repeat([str(label) for label in self.rounds[1:]], len(names))),
+            text_column("value", np.tile(names, steps)),
+            *(ResultColumn(name, each.reshape(-1), unit="share") for name, each in numbers.items()),
+        ]

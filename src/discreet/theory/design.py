@@ -390,6 +390,16 @@ class Design:
             return constant, slope
         return constant + self.truth * (1 - sensitive_mass) * self.clear_worth[0] ** power, slope
 
+    def noise_moment(self, power: int) -> tuple[PerValue, PerValue]:
+        """Return E w^k of the worth w of noise, to a sensitive value and to another one."""
+        sensitive = clear = 0.0
+        for k, share in self.weights.items():
+            inside, outside, beside = self.block_worth(k)
+            chance, pi = share * self.noise(k) / (1 - self.truth), k / self.size
+            sensitive += chance * (pi * inside**power + (1 - pi) * outside**power)
+            clear += chance * beside**power
+        return sensitive, clear
+
     @property
     def count_law(self) -> tuple[float, float] | None:
         """Return b and d such that the support of x is binomial with probability b + d p_x; None where it is not."""

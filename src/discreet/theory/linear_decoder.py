@@ -449,6 +449,11 @@ class LinearDecoder:
         constant = inside**power * base + outside**power * (self.block_count(1.0, clear) - base) + silent
         return constant, slope * (inside**power - outside**power)
 
+    def noise_moment(self, power: int) -> tuple[PerValue, PerValue]:
+        """Return E w^k of the worth w of noise, to a sensitive value and to another one."""
+        inside, outside, _ = self.worth
+        return self.inclusion * inside**power + (1 - self.inclusion) * outside**power, 0.0
+
     def cross_moments(self, triple: float, mass: float) -> FloatArray:
         """Return the cross moments of one report, where pi is one number.
 
