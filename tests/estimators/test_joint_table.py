@@ -147,6 +147,21 @@ def test_consistent_tables_are_the_weighted_least_squares_solution(answers: int)
     assert answers == 1 or max(pairs) / WORD_RANGE <= overlap * data.people <= 4
 
 
+def test_consistent_tables_too_large_for_covariances_have_the_limits_of_one_question(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    survey = asked()
+    data = reports(survey, 3000)
+    small, linears = dc.estimate(survey, data, method="consistent"), dc.estimate(survey, data)
+    monkeypatch.setattr("discreet.estimators.consistency._MOST_CELLS", 6)
+    large = dc.estimate(survey, data, method="consistent")
+    for name in ("a,b", "b,c", "a,c"):
+        np.testing.assert_allclose(large[name].frequencies, small[name].frequencies, atol=1e-12)
+    np.testing.assert_allclose(large["b,c"].standard_errors, linears["b,c"].standard_errors)
+    np.testing.assert_allclose(large["b,c"].interval(), linears["b,c"].interval())
+    assert large["b,c"].n == small["b,c"].n
+
+
 def test_a_marginal_of_several_questions_is_combined_by_weights_that_depend_on_no_answer() -> None:
     survey = asked(questions=("a,b", "b,c", "a,c"))
     first, second = (dc.estimate(survey, reports(survey, 4000, seed)) for seed in (1, 2))

@@ -15,7 +15,7 @@ covariance is that of the values themselves, for the share of people who answer 
 the two questions with the most people in common.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -31,7 +31,7 @@ from discreet.results.estimate import Estimate
 from discreet.results.functionals import marginal
 from discreet.results.limits import ConfidenceLimits, SumLimits
 from discreet.theory.covariance import Covariance, LowRankCovariance
-from discreet.theory.marginals import Axes, mixing
+from discreet.theory.marginals import Axes, mixed
 
 Names = tuple[str, ...]
 # Their number enters in the second power, and some steps in the third.
@@ -112,35 +112,49 @@ class Combination:
         Raises:
             ParameterError: as for `marginal`.
         """
-        size, tables, maps = self._checked_size(names), {}, {}
+        size, tables, shares = self._size(names), dict[str, Estimate](), dict[str, Names]()
         for name in self.estimates:
             shared = tuple(each for each in names if each in self.survey.question(name).attributes)
             if shared:
-                tables[name] = self.part(name, shared)
-                maps[name] = self._lift(name, shared, names)
+                shares[name], tables[name] = shared, self.part(name, shared)
+        if size > _MOST_CELLS:
+            # The limits and errors of one question, which knows less.
+            columns = (self._lift(name, shares[name], names, part.frequencies) for name, part in tables.items())
+            known = self.part(self.holders(names)[0], names)
+            facts = self._facts(tables.values(), "consistent")
+            frequencies = sum(columns, np.full(size, 1 / size))
+            return facts.estimate(names, frequencies, known.intervals, known.joint_errors, known.errors)
+        maps = {name: self._lift(name, shares[name], names, np.eye(part.domain.size)) for name, part in tables.items()}
         return self._combined(names, tables, maps, None, np.full(size, 1 / size), "consistent")
 
-    def _lift(self, name: str, shared: Names, names: Names) -> FloatArray:
-        """Return the matrix from a question's marginal to its part of a table: its share of the effects in both."""
+    def _lift(self, name: str, shared: Names, names: Names, marginals: FloatArray) -> FloatArray:
+        """Return the parts of a table that come from marginals of a question: its share of the effects in both."""
         sizes = [self.survey.attributes[each].size for each in shared]
 
         def weight(axes: Axes) -> float:
             return self.weight(name, tuple(shared[axis] for axis in axes)) if axes else 0.0
 
-        mixed = mixing(sizes, weight)
+        parts = mixed(sizes, weight, marginals)
         if shared == names:
-            return mixed
+            return parts
         _, cells = marginal(question_domain(self.survey.attributes, names, self.survey.combinations), shared)
-        places = cells.lifted(np.arange(len(mixed), dtype=np.float64)).astype(np.int64)
-        return mixed[places] * (len(mixed) / len(places))
+        places = cells.lifted(np.arange(len(parts), dtype=np.float64)).astype(np.int64)
+        return np.asarray(parts[places] * (len(parts) / len(places)), np.float64)
 
     def part(self, name: str, names: Names) -> Estimate:
         """Return the table of some attributes from one question that has them."""
         part = self.estimates[name]
         return part if self.survey.question(name).attributes == names else part.marginal(*names)
 
+    def _size(self, names: Names) -> int:
+        return prod(self.survey.attributes[name].size for name in names)
+
+    def _facts(self, tables: Collection[Estimate], method: str) -> "SurveyFacts":
+        simulated = any(part.simulated for part in tables)
+        return SurveyFacts(self.survey, sum(part.n for part in tables), method, simulated)
+
     def _checked_size(self, names: Names) -> int:
-        size = prod(self.survey.attributes[name].size for name in names)
+        size = self._size(names)
         if size > _MOST_CELLS:
             raise ParameterError(
                 f"{question_name(names)!r} has {size:,} cells, more than the {_MOST_CELLS:,} for which "
@@ -167,10 +181,9 @@ class Combination:
             apart += lift @ matrix @ lift.T
             repeated += lift @ spread_of(centre) @ lift.T
         apart += self.overlap * (spread_of(unbiased) - repeated)
-        n, simulated = sum(part.n for part in tables.values()), any(part.simulated for part in tables.values())
-        limits = joint_limits(unbiased, apart, n)
-        facts = SurveyFacts(self.survey, n, method, simulated)
-        errors = limits.floored_errors(np.diagonal(apart), n)
+        facts = self._facts(tables.values(), method)
+        limits = joint_limits(unbiased, apart, facts.n)
+        errors = limits.floored_errors(np.diagonal(apart), facts.n)
         return facts.estimate(names, unbiased if frequencies is None else frequencies, limits, limits.base, errors)
 
 

@@ -9,6 +9,7 @@ marginals if they agree on their effects, and what questions determine is the ef
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -65,21 +66,23 @@ class EffectSpace:
         return np.asarray(np.array(strides) @ places, np.int64)[1:]
 
 
-def mixing(sizes: Sequence[int], weight: Callable[[Axes], float]) -> FloatArray:
-    """Return the ``(cells, cells)`` matrix that multiplies effects of a table, each by the weight of its attributes.
+def mixed(sizes: Sequence[int], weight: Callable[[Axes], float], tables: FloatArray) -> FloatArray:
+    """Return tables with their effects multiplied, each by the weight of its attributes.
 
     Args:
-        sizes: number of labels of each attribute of the table.
+        sizes: number of labels of each attribute.
         weight: of the effects of some attributes, by their places in ``sizes``.
+        tables: ``(cells, m)`` of them.
     """
-    columns = basis(sizes)
-    used = np.indices(sizes).reshape(len(sizes), -1).T > 0
-    known: dict[Axes, float] = {}
-    weights = np.empty(len(columns))
-    for place, row in enumerate(used):
-        axes = tuple(np.flatnonzero(row).tolist())
-        weights[place] = known[axes] if axes in known else known.setdefault(axes, weight(axes))
-    return np.asarray((columns * weights) @ columns.T, np.float64)
+    whole = tables.reshape(*sizes, -1)
+    for axis, size in enumerate(sizes):
+        whole = np.moveaxis(np.tensordot(contrasts(size).T, whole, (1, axis)), 0, axis)
+    for used in product((False, True), repeat=len(sizes)):
+        axes = tuple(axis for axis, is_used in enumerate(used) if is_used)
+        whole[tuple(slice(1, None) if is_used else slice(1) for is_used in used)] *= weight(axes)
+    for axis, size in enumerate(sizes):
+        whole = np.moveaxis(np.tensordot(contrasts(size), whole, (1, axis)), 0, axis)
+    return np.asarray(whole.reshape(tables.shape), np.float64)
 
 
 def maximum_entropy(
