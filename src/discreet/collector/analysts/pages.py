@@ -215,6 +215,7 @@ class AnalystPages:
                 "collection.html",
                 who=who,
                 collection=entry.collection,
+                questions=self._questions(entry),
                 state=entry.row.state,
                 panels=panels,
                 first=[panel for panel in panels if panel.name in _FIRST],
@@ -224,6 +225,12 @@ class AnalystPages:
                 kept=[pair for pair in request.query_params.multi_items() if pair[0] != "points"],
                 state_mark=self._state(entry),
             )
+
+    def _questions(self, entry: Entry) -> list[tuple[str, str]]:
+        """Return the names and questions of the collections of a survey that are here; empty for one that asks alone."""
+        survey, newest = entry.collection.survey, self._keeper.catalogue.newest
+        names = [] if survey is None else [name for name in survey.questions if name in newest]
+        return [(name, newest[name].collection.question or name) for name in names]
 
     def _entry(self, request: Request) -> Entry:
         version = request.query_params.get("version")
