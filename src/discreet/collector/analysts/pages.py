@@ -227,7 +227,7 @@ class AnalystPages:
             )
 
     def _questions(self, entry: Entry) -> list[tuple[str, str]]:
-        """Return the names and questions of the collections of a survey that are here; empty for one that asks alone."""
+        """Return names and questions of the collections of a survey that are here; none of one that asks alone."""
         survey, newest = entry.collection.survey, self._keeper.catalogue.newest
         names = [] if survey is None else [name for name in survey.questions if name in newest]
         return [(name, newest[name].collection.question or name) for name in names]
