@@ -1,7 +1,7 @@
 # Sets everything up by itself; needs only make and Python 3.11 or newer, with venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-system test lint bench chaos coverage faults schema tutorials docs vectors lock clean
+.PHONY: help demo demo-system test lint bench chaos coverage faults schema tutorials docs vectors lock lowest release clean
 
 # Modules are compiled once, and not by each of the many processes that tests start, whatever the machine says.
 unexport PYTHONDONTWRITEBYTECODE
@@ -29,6 +29,8 @@ help:
 	@echo "make docs      build the site of the documents (out/site/index.html); nothing in it is loaded from the net"
 	@echo "make vectors   write what devices in every language must reproduce (js/vectors)"
 	@echo "make lock      resolve the locked requirements anew (needs uv)"
+	@echo "make lowest    run some tests with the lowest versions that pyproject.toml names, on Python 3.11 (needs uv)"
+	@echo "make release   make archives, checksums, SBOM and provenance twice (in dist), and print what people do"
 	@echo "make clean     remove what these commands made"
 
 $(VENV)/python:
@@ -128,5 +130,20 @@ lock:
 	for peer in $(PEERS); do uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet \
 		bench/peers/$$peer.in -o bench/peers/$$peer.txt || exit 1; done
 
+# Tests that read, draw, count and estimate, write frames and pages of collectors, and need no other program.
+LOWEST := tests/core tests/frames tests/contract/test_tallies.py tests/kernels/test_plain.py tests/io/test_plan.py tests/io/test_round_trips.py
+lowest:
+	rm -rf .venv-lowest && uv venv --quiet --python 3.11 .venv-lowest
+	uv pip compile --resolution lowest-direct --python-version 3.11 --no-header --no-annotate --quiet \
+		--extra fast --extra plot --extra pandas --extra polars --extra url --extra serve --extra postgres pyproject.toml -o .venv-lowest/lowest.txt
+	uv pip install --quiet --python .venv-lowest/bin/python -r .venv-lowest/lowest.txt hypothesis mpmath pytest pytest-randomly pytest-xdist
+	# Before 25, pyarrow itself could not write lists of a fixed size of which some are null, as the test left out asks.
+	PYTHONPATH=src:. .venv-lowest/bin/python -m pytest -n 2 $(LOWEST) -k "not table_of_arrow_is_a_table_of_a_file"
+
+# With what builds from the locked requirements, and nothing else.
+release: $(VENV)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/build.txt
+	$(BIN)/python tools/release.py
+
 clean:
-	rm -rf $(VENV) .venv-peers out bench/out
+	rm -rf $(VENV) .venv-peers .venv-lowest out bench/out dist

@@ -146,6 +146,15 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     assert "Author: The discreet developers" in metadata
 
 
+def test_archives_made_in_two_folders_are_the_same_to_the_last_byte(wheel: Path, unpacked: Path, archive: Path) -> None:
+    again = wheel.parent / "again"
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", again, folder=unpacked)
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", again, folder=ROOT)
+    (other,), (second,) = again.glob("*.whl"), again.glob("*.tar.gz")
+    assert (other.name, other.read_bytes()) == (wheel.name, wheel.read_bytes())
+    assert (second.name, second.read_bytes()) == (archive.name, archive.read_bytes())
+
+
 def test_the_papers_are_beside_the_package(installed: Path, unpacked: Path, tmp_path: Path) -> None:
     """Without them the verb says where they are; installed from the sdist they add it, and nothing else."""
     discreet = (sys.executable, "-P", installed / "bin" / "discreet", "reproduce", "--list")

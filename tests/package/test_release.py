@@ -1,0 +1,113 @@
+"""A release: one version everywhere, parts and origins of what was built, workflows for what pyproject.toml says."""
+
+import re
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+release: Any = __import__("release")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PROJECT_VERSION = release.version()
+
+
+def workflow(name: str) -> Any:
+    return yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8"))
+
+
+def test_the_version_is_that_of_one_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert release.states(write=False) == []
+    for name in (*release.STATED, "src/discreet/__init__.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        text = (ROOT / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text.replace('__version__ = "', '__version__ = "9.'), encoding="utf-8")
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    assert release.states(write=True) == [*release.STATED]
+    assert all(f"9.{PROJECT_VERSION}" in (tmp_path / name).read_text(encoding="utf-8") for name in release.STATED)
+    assert release.states(write=False) == []
+
+
+def test_the_parts_are_all_locked_requirements_and_the_same_each_time() -> None:
+    locked = ROOT / "requirements" / "run.txt"
+    parts = release.parts(locked, "2026-01-01T00:00:00Z")
+    text = locked.read_text(encoding="utf-8")
+    assert len(parts["components"]) == len(re.findall(r"(?m)^[\w.\[\]-]+==", text))
+    assert {"numba", "numpy", "cryptography"} <= {part["name"] for part in parts["components"]}
+    hashes = [each["hashes"][0]["content"] for part in parts["components"] for each in part["externalReferences"]]
+    assert sorted(hashes) == sorted(re.findall(r"sha256:(\w+)", text))
+    assert parts == release.parts(locked, "2026-01-01T00:00:00Z")
+
+
+def test_the_origin_names_every_archive_by_its_digest(tmp_path: Path) -> None:
+    archive = tmp_path / "discreet.whl"
+    archive.write_bytes(b"abc")
+    statement = release.provenance("c" * 40, [archive], "2026-01-01T00:00:00Z")
+    digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert statement["subject"] == [{"name": "discreet.whl", "digest": {"sha256": digest}}]
+    sources = statement["predicate"]["buildDefinition"]["resolvedDependencies"]
+    assert sources[0] == {"name": "discreet", "digest": {"gitCommit": "c" * 40}}
+    assert {path.name for path in (ROOT / "requirements").glob("*.txt")} == {
+        source["name"].partition("/")[2] for source in sources[1:]
+    }
+
+
+def test_what_is_left_says_where_the_version_is_not_dated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release, "run", lambda *_, **__: "")
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    dated = re.search(rf"(?m)^## {re.escape(PROJECT_VERSION)} \(\d", text) is not None
+    assert any("the date of" in line for line in release.left()) != dated
+    assert any(f"v{PROJECT_VERSION}" in line for line in release.left())
+
+
+def test_other_recipes_need_what_the_project_needs() -> None:
+    device = tomllib.loads((ROOT / "packaging" / "device" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(device["dependencies"]) < set(PROJECT["dependencies"])
+    assert device["requires-python"] == PROJECT["requires-python"]
+    recipe = yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["fast"]]
+    assert recipe["requirements"]["run"] == [
+        f"python {PROJECT['requires-python']}",
+        *(re.sub(r"(?=[<>])", " ", need, count=1) for need in wanted),
+    ]
+
+
+def test_workflows_try_every_python_and_system_and_targets_that_are_there() -> None:
+    jobs = workflow("ci")["jobs"]
+    matrix = jobs["pythons"]["strategy"]["matrix"]
+    assert matrix["python"] == [n.rpartition(" ")[2] for n in PROJECT["classifiers"] if "Python :: 3." in n]
+    assert {system.partition("-")[0] for system in matrix["system"]} == {"ubuntu", "macos", "windows"}
+    targets = set(re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8")))
+    steps = [step for name in ("ci", "release") for job in workflow(name)["jobs"].values() for step in job["steps"]]
+    commands = [step["run"] for step in steps if "run" in step]
+    assert {"make lowest", "make release", ".ci/run"} <= set(commands)
+    assert {word[5:] for word in commands if word.startswith("make ")} <= targets
+    for path in " ".join(commands).split():
+        assert not path.startswith(("tests/", "requirements/", "deploy/")) or (ROOT / path).exists(), path
+    # Whoever may publish is said job by job, and only there.
+    assert workflow("release")["permissions"] == {}
+    assert workflow("ci")["permissions"] == {"contents": "read"}
+
+
+def test_a_device_wheel_is_a_part_of_the_other_and_needs_nothing_else(tmp_path: Path) -> None:
+    for folder in (ROOT, ROOT / "packaging" / "device"):
+        release.run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, folder=folder)
+    (small,), (whole,) = tmp_path.glob("discreet_device-*.whl"), tmp_path.glob("discreet-*.whl")
+    with zipfile.ZipFile(small) as device, zipfile.ZipFile(whole) as other:
+        names = [name for name in device.namelist() if ".dist-info/" not in name and name != "discreet/LICENSE"]
+        assert all(device.read(name) == other.read(name) for name in names)
+        place = tmp_path / "device"
+        device.extractall(place)
+    code = (
+        "import sys\n"
+        "for name in ('click', 'msgspec', 'numba', 'pyarrow', 'rich', 'scipy'): sys.modules[name] = None\n"
+        "from discreet.device import Device\nfrom discreet.protocol.wording import *\nimport discreet\n"
+        "print(discreet.__file__, Device.__name__)\n"
+    )
+    printed = release.run(sys.executable, "-P", "-c", code, folder=tmp_path, PYTHONPATH=str(place))
+    assert printed == f"{place / 'discreet' / '__init__.py'} Device\n"
