@@ -51,7 +51,7 @@ class PairSurvey:
         return dc.plan_survey(attributes, self.epsilon, "pairs", self.n, answers=1).survey
 
 
-CELLS = [PairSurvey(*each) for each in product(("LDP", "ULDP"), (1.0, 3.0), (1000, 10_000))]
+CELLS = [PairSurvey(*each) for each in product(("LDP", "ULDP"), (1.0, 3.0), (200, 1000, 10_000))]
 TRUTH = np.random.default_rng(1).dirichlet(np.full(24, 0.7)).reshape(tuple(SIZES.values()))
 
 

@@ -97,10 +97,12 @@ def test_one_step_has_the_covariance_of_the_whole_table_spelled_out() -> None:
     table = solved(survey, data, 1e-3)
     even = JointTable(table.answered, P, table.solution)
     information, n = np.zeros((P.size, P.size)), sum(part.n for part in data.values())
+    channels = []
     for name, part in data.items():
         channel = spell_out(survey.question(name).mechanism).matrix.T @ summing(name)
         q = channel @ P.reshape(-1)
         information += part.n / n * (channel.T / q) @ channel
+        channels.append(part.n / n * channel)
     inverse = np.linalg.pinv(information, rcond=1e-10, hermitian=True)
     for name in ("a,b", "b,c", "a,c", "b"):
         lift = summing(name)
@@ -108,6 +110,19 @@ def test_one_step_has_the_covariance_of_the_whole_table_spelled_out() -> None:
         stepped = even.stepped(axes_of(name))
         assert stepped is not None
         np.testing.assert_allclose(stepped[1], wanted, atol=2e-3 * wanted.max())
+    # The moments of worths w of all reports y, of everybody and of the people of each cell.
+    lift, chances = summing("a,b"), np.vstack(channels)
+    worths = lift @ inverse @ (chances / (chances @ P.reshape(-1))[:, None]).T
+    of_cell = chances @ (lift * P.reshape(-1) / (lift @ P.reshape(-1))[:, None]).T
+    law = even.worths((0, 1), 0.0)
+    for power, moment in ((2, law.second), (3, law.third)):
+        assert moment is not None
+        np.testing.assert_allclose(
+            moment.constant + moment.slope * (lift @ P.reshape(-1)), worths**power @ chances @ P.reshape(-1), rtol=0.01
+        )
+        np.testing.assert_allclose(
+            moment.constant + moment.slope, np.einsum("ky,yk->k", worths**power, of_cell), rtol=0.01
+        )
     # Where every cell is used, nothing is gained by staying within them.
     np.testing.assert_allclose(even.errors_within((0, 1)) ** 2, np.diagonal(even.stepped((0, 1))[1]), rtol=1e-4)
 

@@ -13,14 +13,15 @@ tables of the effects of J, their information per report is
 
     I = sum(q_J A_J' E[d d'] A_J),  and n Cov = I^-1,
 
-q_J the share of J among the reports. Limits and covariances are those. Standard errors are of the estimate itself,
-which cannot leave the simplex: those of one step within the cells that it uses, and where a marginal is 0, of the
-positive part of the unbiased estimate.
+q_J the share of J among the reports. Covariances are those, and limits are of the mean worths of reports to that step.
+Standard errors are of the estimate itself, which cannot leave the simplex: those of one step within the cells that it
+uses, and where a marginal is 0, of the positive part of the unbiased estimate.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, pairwise
 from math import inf, prod
 
 import numpy as np
@@ -32,6 +33,7 @@ from discreet.estimators.likelihood_methods import MOST_VALUES
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.maximum import Solution, Start, maximize
 from discreet.mechanisms.block_law import Evidence, Membership, needs_reports
+from discreet.theory.binomial import MeanWorths, WorthMoment
 from discreet.theory.marginals import Axes, EffectSpace
 
 # More effects, or used cells, would take too long to invert: their number enters in the third power.
@@ -39,6 +41,8 @@ _MOST_EFFECTS = 4000
 _MOST_USED = 2000
 # Of a report: a cell with less is not used.
 _USED = 1e-3
+# Frequencies that are nearer to 0 or 1 are so but for rounding.
+_NOTHING = 1e-6
 # Of the largest eigenvalue of the information of the used cells.
 _SINGULAR = 1e-9
 
@@ -175,27 +179,35 @@ class Answered:
         return AnswerRows(evidence)
 
     def deviations(self, frequencies: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the mean of d over the reports, ``(cells,)``, and E d d', ``(cells, cells)``, both at a distribution.
-
-        A value in clear that is taken for impossible counts as that of one report.
-        """
-        evidence, n = self.start.evidence, self.start.n
-        covered = evidence.covered
-        f = np.where(covered, frequencies, np.maximum(frequencies, 1 / n))
-        f /= f.sum()
-        rows = self.rows
-        mean = rows.transpose_dot(rows.multiplicity / rows.dot(f)) / n - 1
-        rest, moments = float(f[~covered].sum()), np.zeros((len(f), len(f)))
-        places = np.where(covered, np.cumsum(covered) - 1, np.count_nonzero(covered))
-        if covered.any():
-            for weights, d in self.start.decoder.likelihood_ratios(evidence, f[covered], rest).stretches():
-                root = np.asarray(d * np.sqrt(weights)[:, None], np.float64)
-                moments += (root.T @ root)[np.ix_(places, places)]
-        # Of values in clear each one has ratios of its own, where the rest has one in common.
-        clear = np.flatnonzero(~covered)
-        moments[np.ix_(clear, clear)] -= evidence.truth / rest if len(clear) else 0.0
-        moments[clear, clear] += evidence.truth / f[clear]
+        """Return the ``(cells,)`` mean of d over the reports, and ``(cells, cells)`` E d d', both at a distribution."""
+        f, rows = self._likely(frequencies), self.rows
+        mean = rows.transpose_dot(rows.multiplicity / rows.dot(f)) / self.start.n - 1
+        moments = np.zeros((len(f), len(f)))
+        for weights, d in self.ratios(frequencies):
+            root = d * np.sqrt(weights)[:, None]
+            moments += root.T @ root
         return mean, moments
+
+    def ratios(self, frequencies: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield stretches of possible reports at a distribution: ``(m,)`` probabilities, and d, ``(m, cells)``."""
+        evidence, f = self.start.evidence, self._likely(frequencies)
+        covered = evidence.covered
+        clear = np.flatnonzero(~covered)
+        if covered.any():
+            places = np.where(covered, np.cumsum(covered) - 1, np.count_nonzero(covered))
+            blocks = self.start.decoder.likelihood_ratios(evidence, f[covered], float(f[clear].sum())).stretches()
+            # The last stretch is of all values in clear as one; here each one has ratios of its own.
+            for (weights, d), _ in pairwise(chain(blocks, [] if len(clear) else [(f, f)])):
+                yield np.asarray(weights, np.float64), np.asarray(d, np.float64)[:, places]
+        if len(clear):
+            alone = np.full((len(clear), len(f)), -1.0)
+            alone[np.arange(len(clear)), clear] += 1 / f[clear]
+            yield evidence.truth * f[clear], alone
+
+    def _likely(self, frequencies: FloatArray) -> FloatArray:
+        """Return a distribution in which a value in clear that is taken for impossible counts as that of one report."""
+        f = np.where(self.start.evidence.covered, frequencies, np.maximum(frequencies, 1 / self.start.n))
+        return np.asarray(f / f.sum(), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +263,44 @@ class JointTable:
         (step, covariance), places, design = self.step, self.space.places(axes), self.space.design(axes)
         moved = marginal_of(self.whole, axes) + design @ step[places]
         return moved, design @ covariance[np.ix_(places, places)] @ design.T
+
+    def worths(self, axes: Axes, lasting: float) -> MeanWorths:
+        """Return the mean worths of reports to a table, if the table of all is small, from which limits follow.
+
+        Args:
+            axes: of a table that is part of a question.
+            lasting: the covariance that answers of the same people add, in units of that of the values.
+        """
+        (_, inverse), f = self.step, np.minimum(marginal_of(self.whole, axes), 1 - _NOTHING)
+        here, design, moments = self.space.places(axes), self.space.design(axes), np.zeros((2, 2, len(f)))
+        for question in self.answered:
+            there = inverse[np.ix_(self.space.places(question.axes), here)]
+            gain = self.n * (self.space.design(question.axes) @ there @ design.T)
+            conditional, share = self._conditional(question.axes, axes), question.start.n / self.n
+            for weights, d in question.ratios(marginal_of(self.whole, question.axes)):
+                w, among = f + d @ gain, 1 + d @ conditional
+                power = w * (share * weights)[:, None]
+                for moment in moments:
+                    power *= w
+                    moment += [power.sum(axis=0), (power * among).sum(axis=0)]
+        second, third = (
+            WorthMoment((whole - f * same) / (1 - f), same - (whole - f * same) / (1 - f)) for whole, same in moments
+        )
+        left = max(self.n - len(self.space.effects), self.n // 2, 1)
+        return MeanWorths(self.stepped(axes)[0], left, second, third, lasting=lasting * f * (1 - f))
+
+    def _conditional(self, axes: Axes, others: Axes) -> FloatArray:
+        """Return the ``(cells, others)`` distributions of a table among the people of each cell of another one."""
+        places, sizes = np.indices(self.whole.shape).reshape(self.whole.ndim, -1), self.whole.shape
+        rows, columns = (
+            np.ravel_multi_index([places[axis] for axis in each], [sizes[axis] for axis in each])
+            for each in (axes, others)
+        )
+        shape = int(rows.max()) + 1, int(columns.max()) + 1
+        # A little of everything, so that there is a distribution where nobody is.
+        chances = self.whole.reshape(-1) + _NOTHING / self.whole.size
+        both = np.bincount(rows * shape[1] + columns, chances, shape[0] * shape[1]).reshape(shape)
+        return np.asarray(both / both.sum(axis=0), np.float64)
 
     @cached_property
     def used(self) -> IntArray:

@@ -8,7 +8,7 @@ determined. Of all tables with the marginals that were estimated, the *least com
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from math import inf, prod
 from typing import Any
 
@@ -156,8 +156,8 @@ class _JointTables:
             # Those of the linear estimate of one question, which knows less.
             known = self.linears.part(self.linears.holders(names)[0], names)
             return facts.estimate(names, frequencies, known.intervals, known.joint_errors, known.errors)
-        limits = cache(partial(self._limits, axes))
-        return facts.estimate(names, frequencies, limits, lambda: limits().base, partial(self._errors, axes, limits))
+        errors, limits = partial(self._errors, axes), partial(self._limits, axes)
+        return facts.estimate(names, frequencies, limits, lambda: self._normal(axes).base, errors)
 
     def _axes(self, names: Names) -> Axes:
         return tuple(map(self.attributes.index, names))
@@ -167,18 +167,21 @@ class _JointTables:
         solution = self.table.solution
         return SurveyFacts(self.linears.survey, self.table.n, method, simulated, solution.gap, solution.passes)
 
-    def _limits(self, axes: Axes) -> SumLimits:
+    def _limits(self, axes: Axes) -> CountLimits:
+        return CountLimits.of(self.table.worths(axes, self.linears.overlap))
+
+    def _normal(self, axes: Axes) -> SumLimits:
         centre, matrix = self.table.stepped(axes)
         matrix = matrix + self.linears.overlap * spread_of(marginal_of(self.table.whole, axes))
         return joint_limits(centre, matrix, self.table.n)
 
-    def _errors(self, axes: Axes, limits: Callable[[], SumLimits]) -> FloatArray:
-        stepped = limits().floored_errors(limits().base.variances(), self.table.n)
+    def _errors(self, axes: Axes) -> FloatArray:
+        normal = self._normal(axes)
+        stepped = normal.floored_errors(normal.base.variances(), self.table.n)
         within = self.table.errors_within(axes)
         if within is None:
             return stepped
-        nothing = np.zeros(1)
-        cut = censored_deviation(limits().centre, stepped, nothing, nothing)
+        cut = censored_deviation(normal.centre, stepped, np.zeros(1), np.zeros(1))
         within = np.where(all_agree(within, self.table.n), cut, within)
         return larger_of_few(within, stepped, all_agree(within, self.table.n))
 
