@@ -153,8 +153,8 @@ FAULTS = [
     Fault(
         "an answer that a budget allows by rounding is not counted",
         "formats/publications.py",
-        "collection.epsilon * _MARGIN)",
-        "collection.epsilon)",
+        "collection.cost * _MARGIN)",
+        "collection.cost)",
         ("tests/collector/test_publications.py",),
     ),
     Fault(

@@ -28,7 +28,7 @@ _PLACES = [
     ("device.js", "id === seen.id", "true"),
     ("device.js", "now < latest - found.epochs.seconds ? null :", ""),
     ("device.js", 'found.answers === "once" ||', ""),
-    ("device.js", "startOf(other, one.epoch + 1) > start", "false"),
+    ("device.js", "startOf(other, one.epoch + 1) > from", "false"),
     ("device.js", "fits(answersOf(versionsOf(versions, name)), lifetime)", "true"),
     ("device.js", "fits(answersOf(versions), inAll)", "true"),
     ("device.js", "charge: isKnown ? 0 : charge", "charge"),
@@ -60,6 +60,7 @@ _PLACES = [
         "if (await this.#kept(this.write(kept, revision))) return done;",
         "this.write(kept, revision); return done;",
     ),
+    ("sampler.js", "return coin ? memo : noise;", "return coin ? noise : memo;"),
     ("sending.js", 'redirect: "error"', 'redirect: "follow"'),
 ]
 

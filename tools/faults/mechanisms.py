@@ -404,4 +404,11 @@ FAULTS = [
         "16: 1 << 53, 32: 1 << 53",
         ("tests/io/test_rewritten.py",),
     ),
+    Fault(
+        "a value in clear is kept where a second coin says noise",
+        "mechanisms/obfuscation.py",
+        "is_clear = np.zeros(memos.n, np.bool_) if memos.in_clear is None else memos.in_clear & again",
+        "is_clear = np.zeros(memos.n, np.bool_) if memos.in_clear is None else memos.in_clear.copy()",
+        ("tests/contract/test_memos.py",),
+    ),
 ]

@@ -132,8 +132,8 @@ FAULTS = [
     Fault(
         "a rebuilt mechanism may have another fingerprint",
         "protocol/collection.py",
-        "if sampler != collection.sampler or mechanism.fingerprint != collection.fingerprint:",
-        "if sampler != collection.sampler:",
+        "if other or sampler != collection.sampler or mechanism.fingerprint != collection.fingerprint:",
+        "if other or sampler != collection.sampler:",
         ("tests/io/test_collections.py",),
     ),
     Fault(

@@ -122,4 +122,11 @@ FAULTS = [
         "lambda count: rate",
         ("tests/core/test_significance.py",),
     ),
+    Fault(
+        "a second coin is rounded up",
+        "theory/rounds.py",
+        "return truth * WORD_RANGE // memo",
+        "return -(-truth * WORD_RANGE // memo)",
+        ("tests/contract/test_memos.py",),
+    ),
 ]
