@@ -48,10 +48,12 @@ html_title = "discreet"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+# Pages without neighbours.
+html_sidebars = {name: [] for name in ("browser", "faq", "gallery", "glossary", "index")}
 html_theme_options = {
     "logo": {"text": "discreet"},
     "show_toc_level": 2,
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -68,6 +70,13 @@ _RESOURCE = re.compile(
     r"""|(?:@import\s*|url\(\s*)["']?(?:https?:)?//""",
     re.IGNORECASE,
 )
+
+
+def with_sampler(app: Any, failure: Exception | None) -> None:
+    """Write the devices' sampler as a script that pages opened as files can load, as they cannot load modules."""
+    text = re.sub(r"^export ", "", (ROOT / "js" / "sampler.js").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    script = f"const discreetSampler = (() => {{\n{text}\nreturn {{ draw }};\n}})();\n"
+    (Path(app.outdir) / "_static" / "sampler.js").write_text(script, encoding="utf-8")
 
 
 def without_files(app: Any, name: str, source: list[str]) -> None:
@@ -106,4 +115,5 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", with_sizes, priority=400)
     app.connect("sphinx-click-process-description", with_stars)
     app.connect("sphinx-click-process-options", with_stars)
+    app.connect("build-finished", with_sampler)
     app.connect("build-finished", loads_nothing)

@@ -1,6 +1,6 @@
 // From random words to a record: one report, byte for byte as the Python library draws it.
 //
-// draw() trusts its sampler; promise.js checks one. Words are taken in the order of docs/reference/device.md: an order that
+// draw() trusts its sampler; promise.js checks one. Words are taken in the order of docs/reference/protocol.md: an order that
 // changes is another format. Words are thrown away for what they are, never for what the value is.
 
 const RANGE = 1n << 64n;

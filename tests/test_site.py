@@ -23,6 +23,7 @@ def prose(page: Path) -> str:
     if page.suffix == ".ipynb":
         cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "markdown"]
         text = "\n\n".join("".join(cell["source"]) for cell in cells)
+    text = re.sub(r"\A---\n.*?^---\n", "", text, flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"^(`{3,}|:{3,}).*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
 
 
@@ -54,7 +55,7 @@ def test_the_documents_are_short() -> None:
         )
         for page in shown()
     }
-    assert sum(count for name, count in words.items() if name not in MEASURED) <= 34_500, words
+    assert sum(count for name, count in words.items() if name not in MEASURED) <= 37_000, words
 
 
 def test_links_lead_to_headlines_that_are_there() -> None:

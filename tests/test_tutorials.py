@@ -16,9 +16,12 @@ def shown(notebook: Any) -> list[list[tuple[str, str]]]:
     found = []
     for cell in notebook.cells:
         parts = []
-        for output in cell.get("outputs", []):
-            data = output.get("data", {"text/plain": output.get("text", "")})
+        for output in (one for one in cell.get("outputs", []) if one.output_type != "stream"):
+            data = output.get("data", {})
             parts += [(kind, "" if kind.startswith("image/") else text) for kind, text in sorted(data.items())]
+        # What is printed comes in as many pieces as the machine is slow.
+        printed = "".join(output["text"] for output in cell.get("outputs", []) if output.output_type == "stream")
+        parts = [*([("text/plain", printed)] if printed else []), *parts]
         found.append(parts)
     return found
 
