@@ -110,6 +110,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--small": ["--small leave-out"],
         "--tolerance": ["--tolerance 0.5"],
         "--significance": ["--significance 0.9999", "--significance 1e-9"],
+        "--smoothing": ["--smoothing 0.01"],
         "--remainder": ["--remainder zero"],
         "--level": ["--level 0.5"],
         "--simultaneous": ["--simultaneous"],

@@ -163,7 +163,9 @@ def test_every_method_of_a_tally_has_its_intervals() -> None:
     mechanism = RandomizedResponse(Domain(range(30)), 1.0)
     counts = np.full(30, 1000) + 40 * np.arange(30)
     tally = Tally(mechanism.fingerprint, int(counts.sum()), counts, np.zeros(0, int))
-    whole = [estimate(mechanism, tally, method=method) for method in METHODS]
+    # All but smooth, whose limits are those of its own errors.
+    methods = [method for method in METHODS if method != "smooth"]
+    whole = [estimate(mechanism, tally, method=method) for method in methods]
     for found in whole:
         np.testing.assert_array_equal(found.limits(0.9), whole[0].limits(0.9))
         np.testing.assert_array_equal(found.centre, whole[0].frequencies)

@@ -223,6 +223,7 @@ TAKES = {
     "projected": [],
     "mle": ["tolerance", "progress"],
     "em": ["significance", "progress"],
+    "smooth": ["tolerance", "progress"],
 }
 
 
@@ -299,7 +300,7 @@ def test_estimates_say_what_they_are_of(method: str) -> None:
             assert (found.n, found.fingerprint, found.domain) == (60, RR.fingerprint, RR.domain)
             assert found.simulated == simulated
             assert found.method.startswith(method)
-            assert (found.gap is not None) == (method in ("mle", "em"))
+            assert (found.gap is not None) == (method in ("mle", "em", "smooth"))
 
 
 @pytest.mark.parametrize("rounding", [-1e-17, 1e-17])

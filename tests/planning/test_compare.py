@@ -87,11 +87,11 @@ def test_numbers_are_those_of_the_mechanisms(domain: Domain, epsilon: float) -> 
 @every
 def test_every_mechanism_is_there_once(domain: Domain) -> None:
     found = compare_mechanisms(domain, 1.0, 1000)
-    enough = [name for name, cls in BLOCK_MECHANISMS.items() if not cls.needs_options()]
+    enough = [name for name, cls in BLOCK_MECHANISMS.items() if not (cls.needs_options() or cls.of_neighbours)]
     planes = ["translates, best plane"] if domain.sensitive_count > 7 else []
     names = [*enough, "unary, theta=1/2", "unary, best theta", *planes]
     assert [one.name for one in found.candidates] == names
-    assert set(BLOCK_MECHANISMS) - set(enough) == {"rr-per-value", "unary-per-value", "translates"}
+    assert set(BLOCK_MECHANISMS) - set(enough) == {"rr-per-value", "unary-per-value", "translates", "windows"}
     for one in found.candidates[: len(enough)]:
         cls = BLOCK_MECHANISMS[one.name]
         wanted = cls(domain, 1.0, **cls.proposed)  # type: ignore[call-arg]

@@ -130,7 +130,7 @@ def asked_entry(catalogue: Catalogue, name: str, version: str | None) -> Entry:
     return entry
 
 
-FROM_REPORTS = ("mle", "em")
+FROM_REPORTS = ("mle", "em", "smooth")
 MOST_WAITING = 64
 """Requests for estimates at once, those that wait for their turn among them."""
 _AT_ONCE = 2

@@ -12,6 +12,7 @@ from discreet.errors import ParameterError
 from discreet.estimators import groups as by_group
 from discreet.estimators import likelihood_methods, linear, surveys
 from discreet.estimators.linear import LinearStart
+from discreet.estimators.smooth import smooth
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import Data
 from discreet.mechanisms.report_tables import taken_reports
@@ -22,7 +23,7 @@ from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
 
 Method: TypeAlias = Literal[
-    "linear", "threshold", "norm-sub", "projected", "mle", "em", "shrunk", "joint", "consistent"
+    "linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth", "shrunk", "joint", "consistent"
 ]
 """The names of estimators; ``shrunk`` is for groups, ``joint`` and ``consistent`` are for surveys."""
 
@@ -33,6 +34,7 @@ class Options(TypedDict, total=False):
     significance: float
     remainder: Literal["uniform", "zero"]
     tolerance: float
+    smoothing: float
     progress: Callable[[int, float], Any]
     shares: Any
     margins: Any
@@ -48,6 +50,7 @@ METHODS: dict[str, Callable[..., Estimate]] = {
     "projected": linear.projected,
     "mle": likelihood_methods.maximum_likelihood,
     "em": likelihood_methods.expectation_maximization,
+    "smooth": smooth,
 }
 """Every estimator by name."""
 
@@ -139,6 +142,8 @@ def estimate(
             - ``mle``: maximum likelihood, certified; the best where noise is small. Option ``tolerance``, in nats
               per report (a tenth of a nat in all, and at most 1e-4 per report).
             - ``em``: the paper's procedure, which stops early; often the best where noise is large.
+            - ``smooth``: likelihood less roughness, certified; for the distribution of numbers and other values in
+              order. Options ``smoothing`` (1; 1/256 for heaped values) and ``tolerance``.
             - ``shrunk``, with groups: small groups are moved towards what all have in common.
             - ``joint``, of a survey: maximum likelihood from the reports of all questions together, certified; all
               tables agree, and each is better than from its own question. Options as for ``mle``, and
@@ -147,7 +152,7 @@ def estimate(
         groups: ``(n,)`` a public column, the group of each report, or a table of several such columns; the result is
             then a `GroupedEstimate`. So it is if the data is a `GroupedTally`.
         weights: ``(n,)`` a public column of numbers above 0, for method ``linear`` and, with groups, ``shrunk``.
-        options: of the method, by name; ``mle`` and ``em`` also take ``progress``, called with passes and gap. With
+        options: of the method, by name; the likelihood methods also take ``progress``, called with passes and gap. With
             groups there are ``shares``, of each group in the population, which make ``overall`` post-stratified;
             ``margins``, shares of the labels of each column of groups, by column, to which ``overall`` is raked;
             ``minimum``, people in the smallest group that is estimated (20), and ``small``, whether smaller ones are

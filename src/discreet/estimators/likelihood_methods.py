@@ -65,7 +65,7 @@ def maximum_likelihood(
         return _with_errors(start, start.linear, start.safe_variance, "mle", 0.0, None)
     if evidence.noise is not None:
         return _of_single_values(start, evidence.noise)
-    solution = maximize(_likelihood(start, "mle"), _first_values(start), tolerance=missing, progress=progress)
+    solution = maximize(likelihood_of(start, "mle"), _first_values(start), tolerance=missing, progress=progress)
     # The rest is shared among the values that may go in clear, in proportion to their counts.
     counts, total = start.tally.clear, start.tally.clear_total
     others = solution.rest * counts / total if total else np.zeros(len(counts))
@@ -108,7 +108,12 @@ def _of_single_values(start: LinearStart, noise: FloatArray) -> Estimate:
     return _with_errors(start, frequencies, start.safe_variance, "mle", gap, None)
 
 
-def _likelihood(start: LinearStart, method: str) -> RowLikelihood:
+def likelihood_of(start: LinearStart, method: str) -> RowLikelihood:
+    """Return the likelihood of reports.
+
+    Raises:
+        ParameterError: if a method needs more than the tally that there is.
+    """
     evidence = start.evidence
     if evidence.membership is None:
         raise needs_reports(method)
@@ -164,7 +169,7 @@ def expectation_maximization(
     first, _ = thresholded(start, checked_significance(significance), uniform=True)
     if not evidence.covered.any():
         return _with_errors(start, start.linear, start.safe_variance, "em", 0.0, None)
-    likelihood = _likelihood(start, "em")
+    likelihood = likelihood_of(start, "em")
     first = first / first.sum()
     membership = likelihood.membership
     if not np.isfinite(likelihood.contrast) and membership.is_here and not (membership.dot(first) > 0).all():

@@ -26,7 +26,7 @@ from discreet.mechanisms.covariances import (
     pool_covariance,
 )
 from discreet.mechanisms.mechanism import Decoder, Mechanism
-from discreet.theory.binomial import BinomialCounts, MeanWorths
+from discreet.theory.binomial import BinomialCounts, MeanWorths, WorthMoment
 from discreet.theory.covariance import Covariance
 from discreet.theory.design import Design
 from discreet.theory.linear_decoder import LinearDecoder, PerValue
@@ -288,6 +288,25 @@ class PlaceDecoder(MatrixDecoder):
     def truth(self) -> float:
         """s, the probability that a report tells a value that is not sensitive in clear."""
         return float(self.matrix[self.domain.clear_codes, -self.domain.clear_count :].max(initial=0.0))
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """``(|Y|, |X|)`` right inverse of Q, in which values in clear are those that are told, over s."""
+        inverse: FloatArray = MatrixDecoder.inverse.func(self)  # type: ignore[attr-defined]
+        clear = self.domain.clear_codes
+        inverse[:, clear] = 0
+        inverse[self.law.alphabet_size + np.arange(len(clear)), clear] = 1 / (self.truth or 1.0)
+        return inverse
+
+    def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
+        """Return the counts of values in clear, and the means of the worths of outputs to the others."""
+        codes, clear = self.domain.sensitive_codes, self.domain.clear_codes
+        laws: list[CodedLaw] = [(clear, BinomialCounts(tally.clear, tally.n, 0.0, self.truth))] if len(clear) else []
+        if len(codes):
+            moments = (self._moment(power, tally, linear) for power in (2, 3))
+            second, third = (WorthMoment(constant[codes], slope[codes]) for constant, slope in moments)
+            laws.append((codes, MeanWorths(linear[codes], tally.n, second, third)))
+        return laws
 
     def counted(self, tally: Tally) -> IntArray:
         """Return the counts of blocks, and of values in clear."""

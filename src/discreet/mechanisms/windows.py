@@ -165,6 +165,7 @@ class Windows(BlockMechanism):
 
     name = "windows"
     laws = (WindowBlocks,)
+    of_neighbours = True
     width: int | None = None
 
     def __post_init__(self) -> None:

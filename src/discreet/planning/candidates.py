@@ -33,7 +33,6 @@ from discreet.mechanisms import (
     PooledHashing,
     TranslateResponse,
     UnaryEncoding,
-    Windows,
 )
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.planning.losses import exact_l1, normal_l1, reports_for_standard_error, worst_normal_l1, worst_variance
@@ -373,8 +372,7 @@ def eligible_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
     # What parameters are tuned for; None for the worst case.
     mass = None if requirements.target == "worst-case" else requirements.people.mass
     for name, cls in BLOCK_MECHANISMS.items():
-        # Under windows single values are the noisiest, and it is their errors that are compared.
-        if not cls.needs_options() and cls is not Windows:
+        if not (cls.needs_options() or cls.of_neighbours):
             # Those of other packages need not be there for every domain.
             with suppress(ParameterError) if name not in BLOCK_MECHANISMS.built_in else nullcontext():
                 mechanism = cls(domain, epsilon, **cls.proposed)

@@ -166,7 +166,11 @@ def builders(domain: Domain) -> dict[str, Callable[[float], BlockMechanism]]:
         >>> make(1.0).epsilon
         1.0
     """
-    plain = {name: partial(cls, domain) for name, cls in BLOCK_MECHANISMS.items() if not cls.needs_options()}
+    plain = {
+        name: partial(cls, domain)
+        for name, cls in BLOCK_MECHANISMS.items()
+        if not (cls.needs_options() or cls.of_neighbours)
+    }
     return {**plain, "unary, theta=1/2": partial(UnaryEncoding, domain, theta=0.5)}
 
 

@@ -246,7 +246,6 @@ class Quantile:
         deviations: the standard errors of these.
         facts: method and number of reports, in words.
         borders: ``(|X| + 1,)`` of bins of numbers, in which people are taken to lie evenly; None for other labels.
-        biases: ``(|X|,)`` by which the unbiased estimates may be off besides; 0 where they are unbiased.
     """
 
     name: str
@@ -257,7 +256,6 @@ class Quantile:
     deviations: FloatArray
     facts: str
     borders: FloatArray | None = None
-    biases: FloatArray | float = 0.0
 
     @property
     def estimate(self) -> Any:
@@ -284,7 +282,7 @@ class Quantile:
             ParameterError: if the level is not in (0, 1).
         """
         z = sigmas((1 - checked_level(level)) / 2)
-        away = z * self.deviations + self.biases
+        away = z * self.deviations
         most, least = self.unbiased + away, self.unbiased - away
         # All people are at or below the last label.
         above = np.append(most[:-1] >= self.share, True)

@@ -262,7 +262,7 @@ def _outcome(
     estimates, seconds = {}, {}
     for method in methods:
         tell(f"{name}: estimating ({method})")
-        data = reports if method in ("mle", "em") else tally
+        data = reports if method in ("mle", "em", "smooth") else tally
         estimates[method], seconds[method] = _timed(lambda: estimate(mechanism, data, method=cast("Method", method)))  # noqa: B023
     mask = 0 if reports.in_clear is None else reports.in_clear.nbytes
     size = (reports.nbytes - mask) / reports.n

@@ -73,8 +73,8 @@ from discreet.tables.columns import read_distribution
 
 Data = Reports | Tally | StoredBlocks
 
-METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em", "shrunk", "joint", "consistent")
-_NEEDS_REPORTS = ("mle", "em", "joint")
+METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth", "shrunk", "joint", "consistent")
+_NEEDS_REPORTS = ("mle", "em", "smooth", "joint")
 _OF_GROUPS = {"by": "{} says something of groups; name their columns with --by."}
 # Groups that are printed, those with most reports.
 _GROUPS_SHOWN = 40
@@ -92,8 +92,9 @@ class _How(OptionGroup):
         help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}. [linear]",
     )
     tolerance: float | None = option(
-        "--tolerance", type=float, help="For mle and joint: certified gap, in nats per report."
+        "--tolerance", type=float, help="For mle, smooth and joint: certified gap, in nats per report."
     )
+    smoothing: float | None = option("--smoothing", type=float, help="For smooth: weight of roughness. [1]")
     significance: float | None = option(
         "--significance", type=float, help="For threshold and em: level of all tests together."
     )
@@ -111,7 +112,7 @@ class _How(OptionGroup):
     def asked(self, progress: Callable[..., None] | None = None) -> dict[str, Any]:
         """Return the method and the options that are given; it refuses those that it does not use."""
         named: dict[str, Any] = {"method": self.method, "tolerance": self.tolerance}
-        named |= {"significance": self.significance, "remainder": self.remainder}
+        named |= {"smoothing": self.smoothing, "significance": self.significance, "remainder": self.remainder}
         if progress is not None and self.method in _NEEDS_REPORTS:
             named["progress"] = lambda passes, gap: progress(f"pass {passes:g}, gap {gap:.1e}", 0, None)
         return {name: value for name, value in named.items() if value is not None}

@@ -1,0 +1,327 @@
+"""The method ``smooth``: penalised maximum likelihood, with a certificate, for values in order.
+
+Neighbouring numbers are about as frequent. So the likelihood is lessened by how rough a distribution is,
+
+    F(p) = (1/n) sum_i m_i ln(a_i + B_i p) - L sum_j (sqrt(p_(j+1)) - sqrt(p_j))^2,
+
+summed over neighbours: Good and Gaskins' roughness [Biometrika 1971], which is jointly convex, so that F is concave and
+its maximum certified. EM with a smoothing step (EMS, as Square Wave is decoded by) is about the same estimate [Nychka,
+JASA 1990], but has to be stopped. L = smoothing (d/256)^2, d the number of values, is one density's for any bins.
+
+The maximum lies inside the simplex and is found by Newton's method; to first order it is linear in the reports, which
+gives its covariance. To it comes the square of what the penalty moves the estimate by, to first order too.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.core.checks import checked_positive
+from discreet.core.domain import Domain, WithBots
+from discreet.core.labels import Grid, Product
+from discreet.errors import ParameterError
+from discreet.estimators.likelihood_methods import Progress, check_progress, checked_tolerance, likelihood_of
+from discreet.estimators.linear import LinearStart, make_estimate
+from discreet.estimators.maximum import Start, maximize
+from discreet.results.estimate import Estimate
+from discreet.results.limits import CountLimits
+from discreet.theory.binomial import MeanWorths
+from discreet.theory.covariance import Contributions, LowRankCovariance, SampleCovariance
+
+MOST_VALUES = 1024
+"""More values than this would take too long: their number enters in the third power."""
+_MOST_NUMBERS = 1 << 25
+_REFERENCE_BINS = 256
+_MOST_STEPS = 200
+# A step goes this part of the way to where a frequency would be 0.
+_INSIDE = 0.9
+_MOST_HALVINGS = 40
+_ROUNDING = 1e-14
+# A gap that has not improved in this many steps will not.
+_PATIENCE = 5
+# Of noise: the likelihood ratio of two estimates of d values exceeds d by a few times sqrt(2 d) at most.
+_NOISE = 3.0
+
+
+def smooth(
+    start: LinearStart, *, smoothing: float = 1.0, tolerance: float | None = None, progress: Progress | None = None
+) -> Estimate:
+    """Maximise the likelihood less the roughness of the distribution, with a certificate of the gap.
+
+    Args:
+        start: the reports of values in order: numbers, integers, or labels as they are listed.
+        smoothing: how much roughness counts, above 0: about as much as in EMS; 1/256 where values are heaped.
+        tolerance: the largest gap to accept, in nats per report; as for ``mle``.
+        progress: called with the steps done and the present gap.
+
+    Raises:
+        ParameterError: if the values have no order, or there are more than 1,024 of them.
+
+    Warns:
+        UserWarning: if the reports are likelier under ``mle`` by more than noise explains.
+    """
+    check_progress(progress)
+    missing = checked_tolerance(start.n, tolerance)
+    evidence, strength = start.evidence, checked_positive("smoothing", smoothing)
+    if not evidence.covered.any():
+        return make_estimate(start, start.linear, start.linear_errors, "smooth", gap=0.0)
+    problem = _Problem.of(start, strength * (start.domain.size / _REFERENCE_BINS) ** 2)
+    solution = problem.maximum(missing, progress)
+    _warn_of_spikes(start, problem, solution.point)
+    frequencies = problem.spread(solution.point, start)
+    covariance = _covariance(start, problem, solution.point, frequencies) if start.n > 1 else None
+
+    def errors() -> FloatArray:
+        return start.linear_errors if covariance is None else np.sqrt(covariance.variances())
+
+    facts = {"gap": solution.gap, "passes": float(solution.steps)}
+    estimate = make_estimate(start, frequencies, errors, "smooth", **facts)
+    limits = _limits(start, estimate)
+    return replace(estimate, intervals=limits, joint_errors=lambda: covariance or start.covariances)
+
+
+def _limits(start: LinearStart, estimate: Estimate) -> CountLimits:
+    """Return the limits that follow from the errors; those of values in clear are of their counts."""
+    laws = start.decoder.count_laws(start.tally, start.linear)
+    in_clear = [law for law in laws if not start.evidence.covered[law[0]].any()]
+    others = np.ones(start.domain.size, dtype=np.bool_)
+    for codes, _ in in_clear:
+        others[codes] = False
+    codes = np.flatnonzero(others)
+    worths = MeanWorths(estimate.frequencies[codes], 1, lasting=estimate.standard_errors[codes] ** 2)
+    return CountLimits(estimate.frequencies, (*in_clear, (codes, worths)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Solution:
+    """A maximum: the point, the gap in nats per report, and the steps taken."""
+
+    point: FloatArray
+    gap: float
+    steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The penalised likelihood as a function of a point: the covered values' frequencies, and the rest if any is seen.
+
+    Attributes:
+        rows: ``(m, k)`` the likelihoods of distinct reports, a factor apart.
+        counts: ``(m,)`` their numbers.
+        first: ``(l,)`` places of values that have a neighbour above them.
+        strength: L.
+        size: v, the number of covered values.
+    """
+
+    rows: FloatArray
+    counts: FloatArray
+    first: IntArray
+    strength: float
+    size: int
+
+    @classmethod
+    def of(cls, start: LinearStart, strength: float) -> "_Problem":
+        """Return the problem of some reports."""
+        likelihood, codes = likelihood_of(start, "smooth"), np.flatnonzero(start.evidence.covered)
+        _check_order(start.domain)
+        blocks, size = likelihood.membership, len(codes)
+        if size > MOST_VALUES or blocks.rows * size > _MOST_NUMBERS or not blocks.is_here:
+            raise ParameterError(
+                f"method smooth takes at most {MOST_VALUES} values in order and {_MOST_NUMBERS} numbers of distinct "
+                f"reports, got {size} values and {blocks.rows} reports; choose fewer bins, or windows as the mechanism."
+            )
+        shares = np.ones(size) if likelihood.shares is None else likelihood.shares
+        rows = np.column_stack([np.asarray(blocks.dot(unit), np.float64) for unit in np.diag(shares)])
+        rows += 1 / likelihood.contrast
+        counts = np.ones(len(rows)) if blocks.multiplicity is None else blocks.multiplicity
+        if likelihood.clear:
+            # Values that are not covered act as one, which blocks do not tell from noise.
+            rows = np.pad(rows, ((0, 1), (0, 1)), constant_values=1 / likelihood.contrast)
+            rows[-1] = np.append(np.zeros(size), 1.0)
+            counts = np.append(counts, likelihood.clear)
+        came = counts > 0
+        return cls(rows[came], counts[came] / start.n, np.flatnonzero(np.diff(codes) == 1), strength, size)
+
+    def log_likelihood(self, point: FloatArray) -> float:
+        """Return the log-likelihood per report, a constant apart."""
+        return float(self.counts @ np.log(self.rows @ point))
+
+    def value(self, point: FloatArray) -> float:
+        """Return F."""
+        root = np.sqrt(point)
+        steps = root[self.first + 1] - root[self.first]
+        return self.log_likelihood(point) - self.strength * float(steps @ steps)
+
+    def pull(self, point: FloatArray) -> FloatArray:
+        """Return the gradient of the penalty."""
+        ratio = np.sqrt(point[self.first + 1] / point[self.first])
+        pull = np.zeros(len(point))
+        np.add.at(pull, self.first, 1 - ratio)
+        np.add.at(pull, self.first + 1, 1 - 1 / ratio)
+        return self.strength * pull
+
+    def gradient(self, point: FloatArray) -> FloatArray:
+        """Return the gradient of F."""
+        gradient: FloatArray = (self.counts / (self.rows @ point)) @ self.rows - self.pull(point)
+        return gradient
+
+    def bend(self, point: FloatArray) -> FloatArray:
+        """Return minus the Hessian of F: positive definite, but for what neither reports nor penalty tell apart."""
+        relative = self.rows / (self.rows @ point)[:, None]
+        bend = (relative.T * self.counts) @ relative
+        low, high = self.first, self.first + 1
+        both = np.sqrt(point[low] * point[high])
+        np.add.at(bend, (low, low), self.strength * both / (2 * point[low] ** 2))
+        np.add.at(bend, (high, high), self.strength * both / (2 * point[high] ** 2))
+        bend[low, high] -= self.strength / (2 * both)
+        bend[high, low] -= self.strength / (2 * both)
+        return bend
+
+    def solved(self, point: FloatArray, sides: FloatArray) -> FloatArray:
+        """Return the steps that gradients call for, which sum to 0 each: ``(k, r)`` from ``(k, r)``."""
+        bend = self.bend(point)
+        # A touch on the diagonal where the bend is flat but for rounding.
+        bend[np.diag_indices_from(bend)] *= 1 + 1e-12
+        solved = np.linalg.solve(bend, np.column_stack([sides, np.ones(len(point))]))
+        even = solved[:, -1:]
+        steps: FloatArray = solved[:, :-1] - even * (solved[:, :-1].sum(axis=0) / even.sum())
+        return steps
+
+    def maximum(self, tolerance: float, progress: Callable[[float, float], None] | None) -> _Solution:
+        """Return the maximum, to a gap of ``tolerance`` nats per report, or the best that rounding lets through."""
+        rest = self.rows.shape[1] - self.size
+        in_clear = float(self.counts[-1]) if rest else 0.0
+        # The rest at its least, which leaves every value a share.
+        point = np.append(np.full(self.size, (1 - in_clear) / self.size), np.full(rest, in_clear))
+        point = (point + 1e-3 / len(point)) / (1 + 1e-3)
+        best = _Solution(point, np.inf, 0)
+        for steps in range(_MOST_STEPS):
+            gradient = self.gradient(point)
+            gap = max(float(gradient.max() - gradient @ point), 0.0)
+            if progress is not None:
+                progress(float(steps), gap)
+            if gap < best.gap:
+                best = _Solution(point, gap, steps)
+            if gap <= tolerance or steps > best.steps + _PATIENCE:
+                break
+            point = self._climbed(point, gradient)
+        return best
+
+    def _climbed(self, point: FloatArray, gradient: FloatArray) -> FloatArray:
+        """Return the point after a step that loses nothing but rounding."""
+        step = self.solved(point, gradient[:, None])[:, 0]
+        longest = float((-step / point).max())
+        length, here = min(1.0, _INSIDE / longest) if longest > 0 else 1.0, self.value(point)
+        for _ in range(_MOST_HALVINGS):
+            if self.value(point + length * step) >= here - _ROUNDING * (1 + abs(here)):
+                break
+            length /= 2
+        after = point + length * step
+        return np.asarray(after / after.sum(), np.float64)
+
+    def spread(self, point: FloatArray, start: LinearStart) -> FloatArray:
+        """Return ``(|X|,)`` numbers in the domain's order; the rest is shared by the counts of values in clear."""
+        covered, counts = start.evidence.covered, start.tally.clear
+        whole = np.zeros(len(covered))
+        whole[covered] = point[: self.size]
+        if len(point) > self.size:
+            whole[~covered] = point[-1] * counts / counts.sum()
+        return whole
+
+
+def _check_order(domain: Domain) -> None:
+    if isinstance(domain.space, Product | Grid | WithBots):
+        raise ParameterError(
+            "method smooth needs values in one order: numbers, integers, or labels listed in order; choose mle."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Influence:
+    """The contributions of reports to weighted sums of the estimate, to first order.
+
+    Attributes:
+        problem: the penalised likelihood.
+        point: its maximum.
+        covered: ``(|X|,)`` booleans: true for a value that blocks cover.
+        clear: ``(N,)`` counts of values in clear.
+    """
+
+    problem: _Problem
+    point: FloatArray
+    covered: BoolArray
+    clear: FloatArray
+
+    @cached_property
+    def of_rows(self) -> FloatArray:
+        """``(m, k)`` contributions of each distinct report to the point."""
+        relative = self.problem.rows / (self.problem.rows @ self.point)[:, None]
+        return self.problem.solved(self.point, relative.T).T
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """``(N,)`` shares of the rest, by what came in clear."""
+        return self.clear / max(float(self.clear.sum()), 1.0)
+
+    def to_blocks(self, weights: FloatArray) -> FloatArray:
+        """Return the contributions of blocks to a weighted sum."""
+        rows = self.of_rows if len(self.point) == self.problem.size else self.of_rows[:-1]
+        contributions: FloatArray = rows @ self._weights(weights)
+        return contributions
+
+    def to_clear(self, weights: FloatArray) -> FloatArray:
+        """Return the contributions of reports in clear, value by value."""
+        others = weights[~self.covered]
+        beside = others - self.shares @ others
+        rest = float(self.of_rows[-1] @ self._weights(weights))
+        contributions: FloatArray = rest + beside * (self.point[-1] / self.problem.counts[-1])
+        return contributions
+
+    def _weights(self, weights: FloatArray) -> FloatArray:
+        inside = weights[self.covered]
+        if len(self.point) == self.problem.size:
+            return inside
+        return np.append(inside, self.shares @ weights[~self.covered])
+
+
+def _covariance(start: LinearStart, problem: _Problem, point: FloatArray, frequencies: FloatArray) -> LowRankCovariance:
+    """Return the covariance of the estimate, with the square of what the penalty moves it by."""
+    influence = _Influence(problem, point, start.evidence.covered, start.tally.clear.astype(np.float64))
+    in_clear = len(point) > problem.size
+    counts = np.rint(problem.counts * start.n)
+    reports = [Contributions(counts[:-1] if in_clear else counts, influence.to_blocks)]
+    if in_clear:
+        reports.append(Contributions(influence.clear, influence.to_clear))
+    sample = SampleCovariance(frequencies, start.n, reports)
+    moved = problem.spread(problem.solved(point, problem.pull(point)[:, None])[:, 0], start)
+    size = start.domain.size
+    return LowRankCovariance(frequencies, np.zeros(size), moved[None], np.ones((1, 1)), ((1.0, sample),))
+
+
+def _warn_of_spikes(start: LinearStart, problem: _Problem, point: FloatArray) -> None:
+    """Warn where the maximum likelihood estimate fits better than noise explains.
+
+    Warns:
+        UserWarning: if it does.
+    """
+    allowed = _NOISE * sqrt(2 * problem.size)
+    likelihood, rest = likelihood_of(start, "mle"), problem.rows.shape[1] - problem.size
+    first = np.append(point[: problem.size], np.zeros(likelihood.length - problem.size))
+    if rest:
+        first[-1] = point[-1]
+    # Beyond this gap nothing changes what is said.
+    sharp = maximize(likelihood, Start(first), tolerance=0.1 * allowed / start.n, most_passes=300)
+    best = np.append(sharp.frequencies, np.full(rest, sharp.rest))
+    ratio = 2 * start.n * (problem.log_likelihood(best) - problem.log_likelihood(point))
+    if ratio > allowed:
+        warnings.warn(
+            f"the likelihood ratio of mle and smooth is {ratio:.0f}, above {allowed:.0f}: smoothing hides more than "
+            "noise explains, such as values that are heaped; choose a smaller one (1/256), or method mle.",
+            UserWarning,
+            stacklevel=5,
+        )

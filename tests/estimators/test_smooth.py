@@ -1,0 +1,132 @@
+"""Penalised likelihood of values in order: its maximum, certificate, covariance, limits, and what it refuses."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dc
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.estimators.linear import LinearStart
+from discreet.estimators.smooth import _Influence, _Problem
+from discreet.mechanisms import Mechanism
+from refusals import refused
+
+CLEAR = dc.Windows(dc.Domain.number(0, 10, bins=24, sensitive=[[0, 2.5], [5, 10]]), 1.0)
+WHOLE = dc.Windows(dc.Domain.number(0, 10, bins=24), 2.0)
+BITS = dc.UnaryEncoding(dc.Domain(range(9)), 1.0)
+P = np.bincount(np.random.default_rng(2).binomial(23, 0.4, 4000), minlength=24) / 4000
+
+
+def tally_of(mechanism: Mechanism, n: int, seed: int) -> Tally:
+    """Return a tally drawn from its law."""
+    counts = np.random.default_rng(seed).multinomial(n, P @ mechanism.decoder.matrix)  # type: ignore[attr-defined]
+    size = mechanism.tally_sizes[0]
+    return Tally(mechanism.fingerprint, n, counts[:size], counts[size:])
+
+
+@pytest.mark.parametrize("mechanism", [WHOLE, CLEAR], ids=["whole", "ranges"])
+def test_nothing_is_better_than_the_certified_maximum(mechanism: Mechanism) -> None:
+    tally, random = tally_of(mechanism, 5000, 3), np.random.default_rng(4)
+    found = dc.estimate(mechanism, tally, method="smooth", tolerance=1e-11)
+    assert found.gap is not None
+    assert found.gap <= 1e-11
+    assert found.frequencies.min() > 0
+    assert found.frequencies.sum() == pytest.approx(1)
+    problem = _Problem.of(LinearStart.of(mechanism, tally), (24 / 256) ** 2)
+    covered = mechanism.domain.sensitive
+    point = found.frequencies[covered]
+    if not covered.all():
+        point = np.append(point, found.frequencies[~covered].sum())
+    best = problem.value(point)
+    for size in (1.0, 1e-2, 1e-4):
+        others = (1 - size) * point + size * random.dirichlet(np.ones(len(point)), 50)
+        assert max(problem.value(other) for other in others) < best
+    # The gradient is that of the value, by differences.
+    step = 1e-6 * random.normal(size=len(point)) * point
+    slope = (problem.value(point + step) - problem.value(point - step)) / 2
+    assert slope == pytest.approx(problem.gradient(point) @ step, rel=1e-3, abs=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore:the likelihood ratio")
+@pytest.mark.parametrize("mechanism", [WHOLE, CLEAR], ids=["whole", "ranges"])
+def test_contributions_are_those_of_reports_to_first_order(mechanism: Mechanism) -> None:
+    """A million reports, and then a few hundred more of one kind: the estimate moves as their contributions say."""
+    tally, weights = tally_of(mechanism, 10**6, 5), np.arange(24.0) ** 2
+    start = LinearStart.of(mechanism, tally)
+    before = dc.estimate(mechanism, tally, method="smooth", tolerance=1e-12).frequencies
+    problem, covered = _Problem.of(start, (24 / 256) ** 2), mechanism.domain.sensitive
+    point = before[covered] if covered.all() else np.append(before[covered], before[~covered].sum())
+    influence = _Influence(problem, point, covered, tally.clear.astype(float))
+    kinds = [(influence.to_blocks(weights)[3], tally.support, 3)]
+    if not covered.all():
+        kinds.append((influence.to_clear(weights)[2], tally.clear, 2))
+    for worth, counts, place in kinds:
+        moved = {}
+        for sign in (1, -1):
+            changed = [part.copy() for part in (tally.support, tally.clear)]
+            changed[0 if counts is tally.support else 1][place] += sign * 500
+            again = Tally(mechanism.fingerprint, 10**6 + sign * 500, *changed)
+            moved[sign] = dc.estimate(mechanism, again, method="smooth", tolerance=1e-12).frequencies @ weights
+        mean = float(tally.support @ influence.to_blocks(weights))
+        mean += 0 if covered.all() else float(tally.clear @ influence.to_clear(weights))
+        assert (moved[1] - moved[-1]) / 2 == pytest.approx((worth - mean / 10**6) * 5e-4, rel=1e-2)
+
+
+@pytest.mark.parametrize("mechanism", [WHOLE, CLEAR], ids=["whole", "ranges"])
+def test_intervals_of_deciles_and_of_the_mean_cover(mechanism: Mechanism) -> None:
+    borders = mechanism.domain.space.borders  # type: ignore[attr-defined]
+    deciles, centres = np.arange(1, 10) / 10, (borders[:-1] + borders[1:]) / 2
+    true = np.interp(deciles, np.append(0, np.cumsum(P)), borders)
+    runs, inside, means = 60, np.zeros(9), 0
+    for seed in range(runs):
+        found = dc.estimate(mechanism, tally_of(mechanism, 20_000, 100 + seed), method="smooth")
+        ends = [found.quantile(share).interval() for share in deciles]
+        inside += [low <= value <= high for (low, high), value in zip(ends, true, strict=True)]
+        low, high = found.mean().interval()
+        means += low <= P @ centres <= high
+    assert 0.92 <= inside.mean() / runs <= 0.985
+    assert inside.min() / runs >= 0.85
+    assert 0.88 <= means / runs <= 1
+
+
+def test_heaped_values_are_named_unless_roughness_hardly_counts() -> None:
+    values = np.repeat([1.0, 5.0, 9.0], 4000)
+    mechanism = dc.Windows(dc.Domain.number(0, 10, bins=40), 3.0)
+    reports = mechanism.obfuscate(values, random=dc.SeededRandom(1))
+    with pytest.warns(UserWarning, match="heaped"):
+        smoothed = dc.estimate(mechanism, reports, method="smooth")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sharp = dc.estimate(mechanism, reports, method="smooth", smoothing=1 / 256)
+        dc.estimate(WHOLE, tally_of(WHOLE, 5000, 3), method="smooth")
+    away = [abs(np.cumsum(found.frequencies)[[3, 20, 30]] - [0, 2 / 3, 2 / 3]).sum() for found in (smoothed, sharp)]
+    assert away[1] < away[0] / 2
+
+
+def test_any_mechanism_of_values_in_order_will_do() -> None:
+    reports = BITS.obfuscate(np.random.default_rng(1).binomial(8, 0.5, 3000), random=dc.SeededRandom(1))
+    found = dc.estimate(BITS, reports, method="smooth")
+    assert abs(float(found.mean()) - 4) < 4 * found.mean().standard_error
+    response = dc.RandomizedResponse(dc.Domain(["low", "middle", "high"], sensitive=["low", "high"]), 1.0)
+    some = dc.estimate(response, response.obfuscate(["low"] * 50 + ["middle"] * 50), method="smooth")
+    assert some.frequencies.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("domain", "options", "word"),
+    [
+        (dc.Domain.product({"a": [1, 2], "b": [1, 2]}), {}, "order"),
+        (dc.Domain(range(1025)), {}, "1024"),
+        (dc.Domain(range(4)), {"smoothing": 0}, "smoothing"),
+        (dc.Domain(range(4)), {"smoothing": float("nan")}, "smoothing"),
+        (dc.Domain(range(4)), {"tolerance": 0}, "tolerance"),
+        (dc.Domain(range(4)), {"significance": 0.1}, "significance"),
+    ],
+)
+def test_what_it_does_not_take_is_refused(domain: dc.Domain, options: Any, word: str) -> None:
+    mechanism = dc.RandomizedResponse(domain, 1.0)
+    reports = mechanism.obfuscate_codes(np.zeros(50, int), random=dc.SeededRandom(1))
+    assert word in refused(ParameterError, lambda: dc.estimate(mechanism, reports, method="smooth", **options))

@@ -1,0 +1,151 @@
+"""The section of docs/evidence/coverage.md on numbers: intervals of means and deciles, and Wasserstein distances.
+
+    DISCREET_DATA=DIR python tools/measure_numbers.py [--runs N]
+
+Tallies are drawn from the exact law of windows, of people who are drawn anew from a distribution of bins. Beside the
+method ``smooth`` stands Square Wave with EMS [Li et al., SIGMOD 2020], written out here from the paper: windows of its
+own width, and EM with the smoothing step (1, 2, 1)/4 until the log-likelihood grows by less than 1e-3 e^epsilon.
+"""
+
+import argparse
+import os
+import sys
+import warnings
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+import discreet as dc
+
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "coverage.md"
+HEADING, NEXT = "## Numbers: means, deciles and distributions\n", "## "
+EPSILONS, DECILES = (1.0, 3.0), np.arange(1, 10) / 10
+SPIKES = (0.2, 0.5, 0.52, 0.9)
+# The smoothing of heaped values.
+SHARP = 1 / 256
+
+
+def people() -> dict[str, tuple[dc.Domain, Any, int]]:
+    """Return a domain, values and the number of people for each data set."""
+    random = np.random.default_rng(5)
+    heaped = np.where(random.random(10**5) < 0.5, random.random(10**5), random.choice(SPIKES, 10**5))
+    skewed = (10 + random.gamma(9, 2, 10**6)).clip(10, 60)
+    found: dict[str, tuple[dc.Domain, Any, int]] = {
+        "beta(5, 2)": (dc.Domain.number(0, 1), random.beta(5, 2, 10**6), 100_000),
+        "heaped": (dc.Domain.number(0, 1), heaped, 100_000),
+        "10 + gamma(9, 2)": (dc.Domain.number(10, 60), skewed, 50_000),
+        "the same, ranges": (dc.Domain.number(10, 60, sensitive=[[10, 18.5], [40, 60]]), skewed, 50_000),
+    }
+    if folder := os.environ.get("DISCREET_DATA"):
+        ages = pq.read_table(Path(folder) / "census_income_kdd.parquet", columns=["age"])["age"].to_numpy()[:50_000]
+        found = {"ages": (dc.Domain.number(0, 91, bins=91), ages, 50_000)} | found
+    return found
+
+
+def square_wave(bins: int, epsilon: float) -> int:
+    """Return k of Square Wave's width b, whose mutual information is largest."""
+    odds = exp(epsilon)
+    half = (epsilon * odds - odds + 1) / (2 * odds * (odds - 1 - epsilon))
+    return max(round(2 * half * bins), 1)
+
+
+def ems(matrix: Any, counts: Any, epsilon: float) -> Any:
+    """Return the frequencies that EM with a smoothing step reaches from even ones."""
+    p, before = np.full(len(matrix), 1 / len(matrix)), -np.inf
+    for _ in range(10_000):
+        p = p * (matrix @ (counts / (p @ matrix)))
+        padded = np.pad(p, 1, mode="edge")
+        p = (padded[:-2] + 2 * p + padded[2:]) / 4
+        p /= p.sum()
+        after = counts @ np.log(p @ matrix)
+        if abs(after - before) < 1e-3 * exp(epsilon):
+            break
+        before = after
+    return p
+
+
+def drawn(mechanism: dc.Windows, outputs: Any, n: int, random: Any) -> dc.Tally:
+    """Return a tally of people drawn anew."""
+    counts, size = random.multinomial(n, outputs), mechanism.tally_sizes[0]
+    return dc.Tally(mechanism.fingerprint, n, counts[:size], counts[size:], simulated=True)
+
+
+def measure(domain: dc.Domain, values: Any, n: int, epsilon: float, runs: int) -> list[str]:
+    """Return the entries of a row."""
+    p = np.bincount(domain.encode(values), minlength=domain.size) / len(values)
+    table, random, cumulative = domain.table(), np.random.default_rng(1), np.cumsum(p)
+    borders = np.append(table["low"], table["high"][-1])
+    truth = np.interp(DECILES, np.append(0, cumulative), borders)
+    centres = (np.array(borders[1:]) + borders[:-1]) / 2
+    mechanism, other = (
+        dc.Windows(domain, epsilon),
+        dc.Windows(dc.Domain.number(0, 1, bins=domain.size), epsilon, width=square_wave(domain.size, epsilon)),
+    )
+    outputs, wave = p @ mechanism.decoder.matrix, p @ other.decoder.matrix
+    inside, means, linear = np.zeros(len(DECILES)), 0, 0
+    away: dict[str, list[float]] = {"smooth": [], "sharp": [], "ems": [], "mean": [], "mean ems": []}
+
+    def distance(frequencies: Any) -> float:
+        return float(abs(np.cumsum(frequencies) - cumulative).mean())
+
+    for _ in range(runs):
+        tally = drawn(mechanism, outputs, n, random)
+        found = dc.estimate(mechanism, tally, method="smooth")
+        ends = [found.quantile(share).interval() for share in DECILES]
+        inside += [low <= value <= high for (low, high), value in zip(ends, truth, strict=True)]
+        for method, count in (("smooth", 0), ("linear", 1)):
+            low, high = (found if method == "smooth" else dc.estimate(mechanism, tally)).mean().interval()
+            means, linear = (
+                means + (low <= p @ centres <= high) * (1 - count),
+                linear + (low <= p @ centres <= high) * count,
+            )
+        by_ems = ems(other.decoder.matrix, random.multinomial(n, wave), epsilon)
+        away["smooth"].append(distance(found.frequencies))
+        away["sharp"].append(distance(dc.estimate(mechanism, tally, method="smooth", smoothing=SHARP).frequencies))
+        away["ems"].append(distance(by_ems))
+        away["mean"].append(abs(found.frequencies @ centres - p @ centres))
+        away["mean ems"].append(abs(by_ems @ centres - p @ centres))
+    mean = {name: float(np.mean(each)) for name, each in away.items()}
+    return [
+        f"{linear / runs:.0%}, {means / runs:.0%}",
+        f"{inside.mean() / runs:.1%}, {inside.min() / runs:.0%}",
+        f"{1e3 * mean['smooth']:.1f}",
+        f"{mean['smooth'] / mean['ems']:.2f}, {mean['sharp'] / mean['ems']:.2f}",
+        f"{mean['mean'] / mean['mean ems']:.2f}",
+    ]
+
+
+def main() -> int:
+    """Measure everything and write the section."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    runs = parser.parse_args().runs
+    # That values are heaped is known here.
+    warnings.simplefilter("ignore", UserWarning)
+    rows = []
+    for name, (domain, values, n) in people().items():
+        for epsilon in EPSILONS:
+            rows.append([f"{name}, {epsilon:g}", *measure(domain, values, n, epsilon, runs)])
+            print(rows[-1], flush=True)
+    head = ["data, epsilon", "mean: linear, smooth", "deciles: all, worst", "W1", "W1 / EMS: 1, 1/256", "mean / EMS"]
+    lines = [
+        HEADING,
+        f"{runs} runs of windows over 256 bins, of ages over 91: how often 95% intervals held, of the mean by `linear` and",
+        "`smooth`, and of the nine deciles by `smooth`; its Wasserstein distance in thousandths of the range; that over Square",
+        "Wave's with EMS, for `smoothing` 1 and 1/256; its mean absolute error of the mean over that of EMS.",
+        "",
+        "| " + " | ".join(head) + " |",
+        "|" + " --- |" + " ---: |" * (len(head) - 1),
+        *("| " + " | ".join(row) + " |" for row in rows),
+        "",
+    ]
+    before, _, _ = PAGE.read_text(encoding="utf-8").partition(HEADING)
+    PAGE.write_text(before.rstrip() + "\n\n" + "\n".join(lines), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
