@@ -15,6 +15,7 @@ from math import ceil, exp
 from typing import NamedTuple
 
 from discreet.core.domain import Domain
+from discreet.core.labels import Numbers
 from discreet.core.result_table import facts_as_html
 
 DIGITS = 4
@@ -161,7 +162,10 @@ class Guarantee:
     @property
     def sensitive_names(self) -> str:
         """Names of X_S; of many, the first ones and the number of the others."""
-        shown = self.domain.names(self.domain.sensitive_codes[:_MOST_NAMES])
+        space, codes = self.domain.space, self.domain.sensitive_codes
+        if isinstance(space, Numbers):
+            return "; ".join(space.spelled_ranges(codes))
+        shown = self.domain.names(codes[:_MOST_NAMES])
         more = self.sensitive_count - len(shown)
         return "; ".join(shown) + (f"; and {more} more" if more else "")
 

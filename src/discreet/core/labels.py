@@ -522,6 +522,16 @@ class Numbers:
         spelled = [f"{border:.{digits}g}" for border in self.borders.tolist()]
         return [f"{spelled[code]} to {spelled[code + 1]}" for code in np.asarray(codes).tolist()]
 
+    def runs(self, codes: IntArray) -> FloatArray:
+        """Return ``(r, 2)`` the ends of the ranges that some bins make up, given ascending."""
+        starts = np.flatnonzero(np.diff(codes, prepend=-2) > 1)
+        last = np.append(starts[1:], len(codes)) - 1
+        return np.column_stack([self.borders[codes[starts]], self.borders[codes[last] + 1]])
+
+    def spelled_ranges(self, codes: IntArray) -> list[str]:
+        """Return the ranges that some bins make up, in words."""
+        return [f"{low:.9g} to {high:.9g}" for low, high in self.runs(codes).tolist()]
+
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
         """Return the borders of each bin."""
         codes = np.asarray(codes)

@@ -385,7 +385,7 @@ def spelled_values(domain: Domain, codes: IntArray) -> list[str]:
     if isinstance(space, IntegerRange):
         return [_run(space.start + first, space.start + last) for first, last in _runs(codes)]
     if isinstance(space, Numbers):
-        return [f"{space.borders[first]:.9g} to {space.borders[last + 1]:.9g}" for first, last in _runs(codes)]
+        return space.spelled_ranges(codes)
     if isinstance(space, Grid):
         rows = np.split(codes, np.flatnonzero(np.diff(codes // space.cols)) + 1) if len(codes) else []
         return [

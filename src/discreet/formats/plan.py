@@ -82,8 +82,8 @@ def described_values(domain: Domain, chosen: BoolArray) -> list[Any]:
     if isinstance(domain.space, Product):
         return list(_patterns(domain.space, chosen))
     if isinstance(domain.space, Numbers):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(np.int8)))
-        return domain.space.borders[edges].reshape(-1, 2).tolist()
+        ranges: list[Any] = domain.space.runs(np.flatnonzero(chosen)).tolist()
+        return ranges
     return _points(domain.space, chosen) if isinstance(domain.space, Grid) else _spelled(domain.space, chosen)
 
 

@@ -362,6 +362,68 @@ _SIDE = 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Density:
+    """The contents of a density chart: shares of neighbouring bins of numbers, with their intervals.
+
+    Attributes:
+        title: of the chart.
+        borders: ``(m + 1,)`` of the bins, ascending.
+        shares: ``(m,)`` estimated shares.
+        low: ``(m,)`` lower ends of intervals.
+        high: ``(m,)`` upper ends.
+        sensitive: ``(m,)`` booleans; None if all bins are.
+        level: confidence of each interval.
+        logarithmic: whether bins have one width of ln(1 + x).
+    """
+
+    title: str
+    borders: FloatArray
+    shares: FloatArray
+    low: FloatArray
+    high: FloatArray
+    sensitive: BoolArray | None
+    level: float
+    logarithmic: bool
+
+
+@self_contained
+def density_chart(density: Density) -> Any:
+    """Return a chart of a density over an axis of numbers, with a band of intervals; sensitive ranges lie below it.
+
+    Returns:
+        an Altair chart.
+    """
+    alt, borders = optional("altair"), density.borders
+    ends = [float(borders[0]), float(borders[-1])]
+    # ln(1 + x) on both sides of 0, which is the scale of such bins.
+    scale = alt.Scale(type="symlog", constant=1, domain=ends) if density.logarithmic else alt.Scale(domain=ends)
+    wide = "bin" if density.logarithmic else f"bin of {float(borders[1] - borders[0]):.4g}"
+    columns = {
+        "from": borders[:-1],
+        "to": borders[1:],
+        "share": density.shares,
+        "low": density.low,
+        "high": density.high,
+    }
+    rows = [dict(zip(columns, map(float, row), strict=True)) for row in zip(*columns.values(), strict=True)]
+    # A step ends where the next one begins, and the last one at the last border.
+    data = records_of([*rows, {**rows[-1], "from": ends[1]}])
+    x = alt.X("from:Q", title="value", scale=scale, axis=alt.Axis(tickCount=8, grid=False))
+    base = alt.Chart(data)
+    y = alt.Y("low:Q", title=f"share of people per {wide}", axis=alt.Axis(format="%"), stack=None)
+    band = base.mark_area(opacity=0.3, interpolate="step-after", color="#4c78a8").encode(x=x, y=y, y2="high:Q")
+    line = base.mark_line(interpolate="step-after", color="#1f3b5c", strokeWidth=2).encode(x=x, y="share:Q")
+    layers, words = [band, line], f"line: estimate; band: {density.level * 100:g}% interval of each bin"
+    if density.sensitive is not None:
+        marked = [row for row, chosen in zip(rows, density.sensitive.tolist(), strict=True) if chosen]
+        rule = alt.Chart(records_of(marked)).mark_rule(color="#ff5a1f", strokeWidth=6)
+        layers.append(rule.encode(x=x, x2="to:Q", y=alt.value(300)))
+        words += "; orange: sensitive"
+    title = alt.TitleParams(density.title, subtitle=words, anchor="start")
+    return alt.layer(*layers).properties(title=title, width=640, height=300)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Map:
     """The content of one map.
 

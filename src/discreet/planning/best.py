@@ -3,8 +3,10 @@
 import warnings
 from typing import Unpack
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import BlockMechanism
+from discreet.core.domain import Domain, checked_domain
+from discreet.core.labels import Numbers
+from discreet.errors import ParameterError
+from discreet.mechanisms import BlockMechanism, Windows
 from discreet.planning.candidates import Requirements, Wishes
 from discreet.planning.central import CentralPlan, CentralTarget, plan_central
 from discreet.planning.compare import LONG, comparison_of
@@ -20,7 +22,8 @@ def best(
 ) -> BlockMechanism:
     """Return the mechanism with the smallest reports among those with nearly the least error.
 
-    It is that of ``compare_mechanisms(...).best`` in `discreet.planning.compare`, with the same arguments.
+    It is that of ``compare_mechanisms(...).best`` in `discreet.planning.compare`, with the same arguments; for numbers
+    in bins it is `Windows` (see `discreet.planning.numbers`).
 
     Args:
         domain: the values and which of them are sensitive.
@@ -64,6 +67,10 @@ def best(
     """
     if "standard_error" in wishes:
         raise TypeError("best() has no argument 'standard_error'; discreet.planning.compare.compare_mechanisms has.")
+    if isinstance(checked_domain(domain).space, Numbers):
+        if wishes or central is not None:
+            raise ParameterError("for numbers in bins best() takes no wishes: windows are what they need.")
+        return Windows(domain, epsilon)
     asked = Requirements.of(domain, epsilon, users, **wishes)
     comparison = comparison_of(asked) if central is None else plan_central(asked, central)
     chosen = comparison.best.candidate if isinstance(comparison, CentralPlan) else comparison.best

@@ -13,7 +13,7 @@ from discreet.core.domain import Domain
 from discreet.core.labels import Grid, IntegerRange, Integers, Numbers
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, label_columns, objects, rows_of, text_column
 from discreet.errors import ParameterError
-from discreet.pictures.charts import Map, Panel, frequency_chart, region_chart
+from discreet.pictures.charts import Density, Map, Panel, density_chart, frequency_chart, region_chart
 from discreet.results.functionals import Functionals, Quantity
 from discreet.results.limits import ConfidenceLimits, CountLimits
 from discreet.theory.binomial import DEFAULT_LEVEL, Control, Ends, MeanWorths, rejections
@@ -23,6 +23,8 @@ from discreet.theory.covariance import Covariance
 _NAMED = 5
 # Of an interval's width: a frequency at its end is not outside.
 _ROUNDING = 1e-9
+# Reports of which a covariance is known.
+_LEAST_REPORTS = 2
 
 
 # Rows that are shown of an estimate: all of so many, or the most frequent.
@@ -225,8 +227,10 @@ class Estimate(Functionals, ResultTable):
 
     @property
     def remark(self) -> str:
-        """A sentence on where the intervals come from, if not from where the method says; empty otherwise."""
-        return self._limits.remark
+        """Sentences on where the intervals come from, if not from where the method says, and on noisy bins."""
+        noisy = isinstance(self.domain.space, Numbers) and self.method.startswith("linear")
+        bins = "Single bins of numbers are noisy; the mean is not, and method smooth is for the distribution."
+        return " ".join(filter(None, [self._limits.remark, bins if noisy else ""]))
 
     def variances(self, at: float) -> FloatArray:
         """Return the ``(|X|,)`` variances of `centre` where all of the true frequencies are ``at``, 0 or 1."""
@@ -401,13 +405,22 @@ class Estimate(Functionals, ResultTable):
     ) -> Any:
         """Return an Altair chart of frequencies with their intervals; sensitive values are marked.
 
+        Of numbers in bins it is their density, all of it, over an axis of numbers.
+
         Args:
             level: confidence of the intervals; None for 0.95.
             simultaneous: as for `interval`.
             truth: ``(|X|,)`` true frequencies to be drawn too, where they are known.
             largest: how many values to draw, those with the largest frequencies; intervals hold for this selection.
         """
-        title = f"Estimated shares: {self.n:,} reports, method {self.method}"
+        title, space = f"Estimated shares: {self.n:,} reports, method {self.method}", self.domain.space
+        if isinstance(space, Numbers) and truth is None:
+            low, high = self.interval(DEFAULT_LEVEL if level is None else level, simultaneous)
+            sensitive = self.domain.sensitive if self.domain.clear_count else None
+            confidence, curved = DEFAULT_LEVEL if level is None else level, space.scale == "log1p"
+            return density_chart(
+                Density(title, space.borders, self.frequencies, low, high, sensitive, confidence, curved)
+            )
         codes = self.chosen(largest) if truth is None else self.largest(largest, truth)
         return frequency_chart(self.panel(title, codes, level=level, simultaneous=simultaneous, truth=truth))
 
@@ -475,8 +488,18 @@ def estimate_facts(
         "contradicted": list(estimate.domain.names(outside)),
         "simulated": estimate.simulated,
         **({} if estimate.publication is None else {"publication": estimate.publication.to_dict()}),
+        **_number_facts(estimate, DEFAULT_LEVEL if level is None else level),
         "values": objects({name: column.tolist() for name, column in columns.items()} | dict(more or {})),
     }
+
+
+def _number_facts(estimate: Estimate, level: float) -> dict[str, Any]:
+    """Return the mean and the deciles of numbers in bins, with intervals; nothing of other values."""
+    if not isinstance(estimate.domain.space, Numbers) or estimate.n < _LEAST_REPORTS:
+        return {}
+    named = estimate.mean_and_deciles()
+    facts = [[each.name, each.estimate, *each.interval(level)] for each in named]
+    return {"quantities": [dict(zip(("name", "estimate", "lower", "upper"), row, strict=True)) for row in facts]}
 
 
 def _left_of(bounds: Callable[[float], tuple[float, float]], alpha: float) -> tuple[float, float]:

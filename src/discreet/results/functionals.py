@@ -490,6 +490,10 @@ class Functionals:
         borders = self.domain.space.borders if isinstance(self.domain.space, Numbers) and order is None else None
         return Quantile(name, share, labels, *cumulative, np.sqrt(covariances.prefixes()), self._facts, borders)
 
+    def mean_and_deciles(self) -> "list[Quantity | Quantile]":
+        """Return the mean and the nine deciles of labels that are numbers."""
+        return [self.mean(), *(self.quantile(share / 10) for share in range(1, 10))]
+
     def median(self, order: Any = None) -> Quantile:
         """Return the median of labels that have an order; see `quantile`.
 

@@ -43,6 +43,7 @@ from discreet.cli.output import (
 )
 from discreet.cli.publications import Publishing, Statement, weighed_cells
 from discreet.core.grouping import Grouping
+from discreet.core.labels import Numbers
 from discreet.core.reports import Reports
 from discreet.core.result_table import number_of, objects, rows_of, text_column
 from discreet.core.tally import Tally
@@ -70,6 +71,7 @@ from discreet.results.estimate import Estimate, estimate_facts
 from discreet.results.groups import GroupedEstimate
 from discreet.results.groups import spelled as spelled_group
 from discreet.tables.columns import read_distribution
+from discreet.theory.binomial import DEFAULT_LEVEL
 
 Data = Reports | Tally | StoredBlocks
 
@@ -338,8 +340,18 @@ def _table(result: Estimate, shown: Showing, about: str = "") -> Iterator[str | 
             result.remark,
         ),
     )
+    if isinstance(result.domain.space, Numbers) and result.n > 1:
+        yield _of_numbers(result, shown.level)
     if result.gap is not None:
         yield f"Log-likelihood certified to {result.gap:.1e} nats per report."
+
+
+def _of_numbers(result: Estimate, level: float | None) -> Table:
+    """Return the table of the mean and the deciles of numbers."""
+    named = result.mean_and_deciles()
+    confidence = DEFAULT_LEVEL if level is None else level
+    rows = [[each.name, *(f"{number:.5g}" for number in (each.estimate, *each.interval(confidence)))] for each in named]
+    return Table("Mean and deciles", ["quantity", "estimate", f"{confidence * 100:g}% from", "to"], rows, left=1)
 
 
 def backgrounds(plan: Plan, texts: tuple[str, ...]) -> Any:

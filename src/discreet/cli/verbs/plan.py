@@ -23,6 +23,7 @@ from discreet.cli.options import (
 from discreet.cli.output import InputFile, OutputFile, Table, save_picture, show, write_results, written
 from discreet.cli.views import planning as views
 from discreet.core.domain import Domain
+from discreet.core.labels import Numbers
 from discreet.core.result_table import objects, rows_of
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, PLANS, spelled
@@ -33,11 +34,16 @@ from discreet.planning import central, identification
 from discreet.planning.candidates import People, Requirements, Target
 from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_change
+from discreet.planning.numbers import NumberPlan
 from discreet.planning.schedules import schedules
 from discreet.planning.surveys import plan_survey
 from discreet.risk.bounds.calibration import RiskTarget
 from discreet.tables.columns import read_distribution
 
+_NOT_OF_NUMBERS = (
+    "sensitive_mass", "target", "largest_report", "most_seconds", "within", "standard_error", "change", "power",
+    "everything", "reports_per_user",
+)  # fmt: skip
 _USERS = click.option("--users", required=True, type=Count(), help="Number of people.")
 
 
@@ -210,6 +216,12 @@ def plan(
         return
     values, choice = people.known(domain)
     epsilon = _stated_epsilon(domain) if promise.epsilon is None else promise.epsilon
+    if isinstance(values.space, Numbers):
+        refuse_idle(_NOT_OF_NUMBERS, "numbers are planned by the errors of their mean and quantiles")
+        planned = NumberPlan.of(values, epsilon, promise.users, choice.get("p"))
+        files = out.write_all(domain, planned.mechanism, planned.expected.plot)
+        show(views.number_record(planned), chain(views.number_parts(planned), files))
+        return
     comparison = compare_mechanisms(
         values,
         epsilon,

@@ -13,6 +13,7 @@ from discreet.planning.candidates import COUNTED, Candidate, Losses, in_seconds
 from discreet.planning.central import CentralOption, CentralPlan
 from discreet.planning.compare import LOWER_BOUND, Curve, MechanismComparison, against_epsilon, against_users
 from discreet.planning.identification import SIDE_BY_SIDE, IdentificationPlan
+from discreet.planning.numbers import NumberPlan
 from discreet.planning.schedules import SHOWN_ROUNDS, Schedule
 from discreet.risk.bounds.calibration import LARGEST_EPSILON
 from discreet.risk.bounds.identification import Bounds, conditions
@@ -465,3 +466,30 @@ def _odds(bounds: list[Bounds]) -> str:
     """Return a sentence on the odds behind the largest epsilon, if it is large."""
     odds = in_odds(max((bound.total_epsilon for bound in bounds), default=0.0))
     return f"At the largest epsilon: {odds}" if odds else ""
+
+
+_NUMBER_FACTS = [
+    Fact("name", "name", "quantity"),
+    Fact("value", "value", "if so", ".4g"),
+    Fact("standard_error", "error", "std. error", ".3g"),
+]
+
+
+def number_record(plan: NumberPlan) -> dict[str, Any]:
+    """Return a plan of numbers as JSON holds it."""
+    return {
+        "law": plan.mechanism.law.describe(),
+        "epsilon": plan.mechanism.epsilon,
+        "users": plan.users,
+        "distribution": "given" if plan.known else "even",
+        "expected": [record_of(row, _NUMBER_FACTS) for row in plan.errors],
+        "recommendation": plan.recommendation,
+    }
+
+
+def number_parts(plan: NumberPlan) -> Iterator[str | Table]:
+    """Yield the table of expected errors, and the recommendation."""
+    assumed = "for this distribution" if plan.known else "if numbers are spread evenly over the bins"
+    yield table_of(f"Expected of {plan.users:,} people, {assumed}", plan.errors, _NUMBER_FACTS)
+    yield plan.recommendation
+    yield str(plan.mechanism.guarantee)
