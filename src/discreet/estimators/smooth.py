@@ -42,8 +42,8 @@ _MOST_STEPS = 200
 _INSIDE = 0.9
 _MOST_HALVINGS = 40
 _ROUNDING = 1e-14
-# A gap that has not improved in this many steps will not.
-_PATIENCE = 5
+# The gap may grow while the value climbs; one that has not improved in so many steps will not.
+_PATIENCE = 30
 # Of noise: the likelihood ratio of two estimates of d values exceeds d by a few times sqrt(2 d) at most.
 _NOISE = 3.0
 
