@@ -1,7 +1,9 @@
-"""Surveys: tables of pairs of one likelihood beside those of each question by itself."""
+"""Surveys: tables of pairs of one likelihood beside those of each question by itself; asking again and again."""
 
 import os
+from dataclasses import replace
 from itertools import combinations
+from math import exp, expm1
 from pathlib import Path
 from time import process_time
 
@@ -18,11 +20,65 @@ COLUMNS = (*METHODS, "joint / projected", "CPU seconds")
 # By epsilon: the largest error of `joint` in units of that of `projected`.
 GOALS = {1.0: 0.6, 3.0: 0.55, 5.0: 0.5}
 _MOST_SECONDS = 1.0
+CHAINS, CHAIN_VALUES = ((2.0, 1.0), (4.0, 2.0)), (2, 10, 100)
+CHAIN_COLUMNS = ("ours", "L-OSUE", "RAPPOR", "L-OSUE / ours", "CPU seconds")
+ROUNDS_PEOPLE, ROUNDS, MOST_ROUNDS_SECONDS = 1_000_000, 12, 5.0
 
 
 def run(*, quick: bool = False) -> Group:
     """Measure every table."""
-    return pairs(quick=quick)
+    first = pairs(quick=quick)
+    return replace(first, also=(*first.also, rounds(quick=quick)))
+
+
+def rounds(*, quick: bool) -> Group:
+    """Work out variances of a round beside those of bitwise chains, and measure the simulation of people in rounds."""
+    rows = [_chain_row(size, *epsilons) for epsilons in CHAINS for size in CHAIN_VALUES]
+    people = QUICK_PEOPLE if quick else ROUNDS_PEOPLE
+    rows += [_rounds_row(law, people) for law in ("rr", "hadamard")]
+    notes = [
+        "n Var of a value that nobody has, exactly. L-OSUE (multi-freq-ldpy): by its formula, which is that of OUE "
+        "with the epsilon of one round; RAPPOR: permanent and instantaneous bits of basic RAPPOR, by their coins.",
+        f"People in rounds: {ROUNDS_PEOPLE:,} people answer {ROUNDS} times about ten values, one in ten changes at "
+        "random in each round; a memo for each person and value, and a second coin for every report.",
+    ]
+    return Group("Surveys: again and again", CHAIN_COLUMNS, rows, notes)
+
+
+def _chain_row(size: int, whole: float, first: float) -> Row:
+    domain = dc.Domain(range(size))
+    nobody = np.eye(size)[0]
+    laws = [dc.SubsetSelection(domain, first, k=k) for k in {*range(1, min(size, 12)), max(size // 4, 1)}]
+    memo = dc.Memo(min(laws, key=lambda law: law.decoder.variances(1, nobody)[1]), infinity=whole)
+    ours = float(memo.mechanism.decoder.variances(1, nobody)[1])
+    chain = 4 * exp(first) / expm1(first) ** 2
+    cells = {"ours": ours, "L-OSUE": chain, "RAPPOR": _rappor(whole, first), "L-OSUE / ours": chain / ours}
+    task = f"{size} values, epsilon = {whole:g} in all, {first:g} of one round"
+    return Row(task, cells, *judged(("no more than L-OSUE", ours <= chain * (1 + 1e-12))))
+
+
+def _rappor(whole: float, first: float) -> float:
+    """Return n Var of a value that nobody has, where both coins of a bit are symmetric."""
+    told, once = (exp(epsilon / 2) / (exp(epsilon / 2) + 1) for epsilon in (whole, first))
+    again = (once - 1 + told) / (2 * told - 1)
+    return once * (1 - once) / ((2 * told - 1) * (2 * again - 1)) ** 2
+
+
+def _rounds_row(law: str, people: int) -> Row:
+    builder = {"rr": dc.RandomizedResponse, "hadamard": dc.HadamardResponse}[law]
+    draws = np.random.default_rng(1)
+    first = draws.integers(0, 10, people)
+    codes = np.where(draws.random((ROUNDS, people)) < 0.9, first, draws.integers(0, 10, (ROUNDS, people))).reshape(-1)
+    who, when = np.tile(np.arange(people), ROUNDS), np.repeat(np.arange(ROUNDS), people)
+    memo = dc.Memo(builder(dc.Domain(range(10)), 1.0), infinity=2.0)
+    progress(f"{law} in rounds")
+    start = process_time()
+    memo.obfuscate_rounds(codes, who, when, random=dc.SeededRandom(1))
+    spent = process_time() - start
+    goal = f"<= {MOST_ROUNDS_SECONDS:g} CPU s"
+    return Row(
+        f"{people:,} people in {ROUNDS} rounds, {law}", {"CPU seconds": spent}, goal, spent <= MOST_ROUNDS_SECONDS
+    )
 
 
 def pairs(*, quick: bool) -> Group:

@@ -85,6 +85,19 @@ def test_the_mechanisms_of_the_page_are_all_there_are_and_at_hand() -> None:
     assert {made.__name__ for made in BLOCK_MECHANISMS.values()} <= set(discreet.__all__)
 
 
+def test_twelve_months_of_the_same_people_have_the_errors_of_the_page() -> None:
+    page = ROOT / "docs" / "explanation" / "surveys.md"
+    example = next(block for block in blocks(page, "python") if "trend" in block)
+    names: dict[str, Any] = {}
+    exec(compile(example, "surveys.md", "exec"), names)
+    changes, decoder, poor = names["changes"], names["memo"].mechanism.decoder, names["domain"].sensitive_codes
+    one = np.sqrt(decoder.variances(names["people"], names["counts"] / names["counts"].sum()))[poor]
+    found = [f"{100 * errors[poor].mean():.2f}%" for errors in (changes.least_errors[0], changes.largest_errors[0])]
+    assert f"| ε = 1.8 of one round, 2 of all | {100 * one.mean():.2f}% | {' | '.join(found)} |" in page.read_text()
+    # The share of people who changed is small, so that changes are within four of the smaller errors.
+    assert (abs(changes.changes[:, poor]) < 4 * changes.largest_errors[:, poor]).all()
+
+
 def test_the_example_of_the_personalized_mechanism_runs(capsys: pytest.CaptureFixture[str]) -> None:
     (example,) = blocks(ROOT / "docs" / "explanation" / "personalized.md", "python")
     names: dict[str, Any] = {}
