@@ -130,8 +130,8 @@ lock:
 	for peer in $(PEERS); do uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet \
 		bench/peers/$$peer.in -o bench/peers/$$peer.txt || exit 1; done
 
-# Tests that read, draw, count and estimate, write frames and pages of collectors, and need no other program.
-LOWEST := tests/core tests/frames tests/contract/test_tallies.py tests/kernels/test_plain.py tests/io/test_plan.py tests/io/test_round_trips.py
+# Tests that read, draw, count, estimate and write, and need no other program.
+LOWEST := tests/core tests/frames tests/kernels/test_plain.py tests/io/test_plan.py
 lowest:
 	rm -rf .venv-lowest && uv venv --quiet --python 3.11 .venv-lowest
 	uv pip compile --resolution lowest-direct --python-version 3.11 --no-header --no-annotate --quiet \
