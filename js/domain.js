@@ -88,8 +88,34 @@ function grid(strict, loose) {
   };
 }
 
+/** @param {any} strict integers, as written @param {any} loose borders @returns {Space} */
+function number(strict, loose) {
+  const { bins = 256, scale = "linear", clip = false } = strict, { low, high } = loose;
+  must(isPair([low, high], Number.isFinite) && isInteger(bins) && bins >= 2 && bins <= 4096 && typeof clip === "boolean");
+  must(scale === "linear" || (scale === "log1p" && low > -1));
+  must(Object.keys(strict).every((name) => ["low", "high", "bins", "scale", "clip"].includes(name)));
+  const [first, last] = scale === "linear" ? [low, high] : [Math.log1p(low), Math.log1p(high)], step = (last - first) / bins;
+  /** Where a bin begins. @param {number} code */
+  const border = (code) => (code === 0 ? low : code === bins ? high : scale === "linear" ? first + code * step : Math.expm1(first + code * step));
+  return {
+    kind: "number", size: bins, low, high,
+    code(value) {
+      if (typeof value !== "number" || isNaN(value) || (!clip && (value < low || value > high))) return -1;
+      let [below, above] = [0, bins];
+      // A border belongs to the bin above it, the last one to the last bin.
+      while (above - below > 1) {
+        const middle = (below + above) >> 1;
+        if (border(middle) <= value) below = middle;
+        else above = middle;
+      }
+      return below;
+    },
+    name: (code) => `${Number(border(code).toPrecision(6))} – ${Number(border(code + 1).toPrecision(6))}`,
+  };
+}
+
 /** @type {Record<string, (strict: any, loose: any) => Space>} */
-const KINDS = { labels: flat, range, product, grid };
+const KINDS = { labels: flat, range, product, grid, number };
 
 /**
  * The values of a plan, without bots.

@@ -14,6 +14,7 @@ export type Space = {
   | { kind: "labels"; labels: (string | number)[] }
   | { kind: "range"; start: number }
   | { kind: "product"; attributes: [string, Space][] }
+  | { kind: "number"; low: number; high: number }
   | { kind: "grid"; rows: number; cols: number; lat: [number, number]; lon: [number, number] }
 );
 

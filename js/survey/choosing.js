@@ -26,6 +26,12 @@ function list(legend, labels, chosen, isSensitive, { words, language, word }) {
   return make("label", { class: "field" }, make("span", { lang: language, dir: "auto" }, legend), select);
 }
 
+/** @param {string} legend @param {any} space of numbers in bins @param {(value: any) => void} chosen */
+function measure(legend, { low, high }, chosen) {
+  const input = make("input", { type: "number", inputmode: "decimal", min: low, max: high, step: "any", input: () => chosen(input.value === "" ? undefined : Number(input.value)) });
+  return make("label", { class: "field" }, make("span", { dir: "auto" }, `${legend} (${low} – ${high})`), input);
+}
+
 /** @param {string} legend @param {any} space of a range @param {(value: any) => void} chosen @param {Read} read */
 function number(legend, space, chosen, { words }) {
   const first = space.start, last = first + space.size - 1;
@@ -35,6 +41,7 @@ function number(legend, space, chosen, { words }) {
 
 /** @param {string} legend @param {any} space @param {(value: any) => void} chosen @param {Sensitive} isSensitive @param {Read} read @returns {HTMLElement} */
 function flat(legend, space, chosen, isSensitive, read) {
+  if (space.kind === "number") return measure(legend, space, chosen);
   if (space.kind === "range" && space.size > MOST_BUTTONS) return number(legend, space, chosen, read);
   const values = space.labels ?? Array.from({ length: space.size }, (_, code) => space.start + code);
   const picked = (/** @type {number} */ place) => chosen(values[place]);

@@ -12,9 +12,10 @@ where the plan has cells or tags the ranges of ``sensitive`` codes, the number o
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.errors import DataError
@@ -342,6 +343,18 @@ def _borders() -> list[Any]:
     return [*points, {"lat": 40.7, "lon": -74.0}, [40.7], [91, 0], ["40.7", -74.0], {"lat": 40.7}, None, 3]
 
 
+def _numbers() -> Iterator[dict[str, Any]]:
+    """Yield encoders of numbers: on borders, beside them and outside; of logarithms only away from borders."""
+    strange: list[Any] = [-1, 101, 1e300, "5", None, True, [5]]
+    linear = {"low": -0.5, "high": 100, "bins": 7}
+    borders = np.linspace(-0.5, 100, 8)
+    beside = [float(each) for each in (*borders, *np.nextafter(borders, -np.inf), *np.nextafter(borders, np.inf))]
+    yield _encoder({"number": linear}, [*beside, 3, *strange])
+    yield _encoder({"number": {**linear, "clip": True}}, [*beside, *strange])
+    apart = [0, 5.5, 1234, 77_000.25, 999_999, 1_000_000]
+    yield _encoder({"number": {"low": 0, "high": 1_000_000, "bins": 256, "scale": "log1p"}}, [*apart, *strange])
+
+
 def _bots(domain: dict[str, Any], ranges: list[list[int]], **plan: Any) -> dict[str, Any]:
     said = {"epsilon": 1.0, "domain": domain, "mechanism": {"name": "rr"}, **plan}
     mask = domain_of(said).sensitive.copy()
@@ -377,6 +390,7 @@ def _encoders() -> list[dict[str, Any]]:
             ],
         ),
         _encoder(grid, _borders()),
+        *_numbers(),
         _bots(grid, [[0, 1], [5, 20], [62, 63]], cells={"rows": 3, "cols": 2}),
         _bots(grid, [[0, 32]], cells={"rows": 7, "cols": 9}),
         _bots(grid, [[9, 27]], cells={"rows": 1, "cols": 1}),
