@@ -9,6 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from discreet.core.domain import Domain
+from discreet.core.labels import CLIPPED
 from discreet.errors import DataError, ParameterError
 from discreet.formats.plan import Plan
 from discreet.mechanisms import Windows
@@ -106,3 +107,4 @@ def test_tables_of_text_and_of_numbers_give_the_same_codes(tmp_path: Any) -> Non
     for name in ("text.csv", "typed.parquet"):
         values = ValueColumns(domain).of(tmp_path / name)
         assert [codes.tolist() for codes, _, _ in values.batches()] == [[0, 4, 4, 4]]
+        assert values.left_out == {CLIPPED: 1}

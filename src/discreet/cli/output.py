@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TextIO
 import click
 from click.core import ParameterSource
 
+from discreet.core.labels import CLIPPED
 from discreet.errors import DiscreetError, ParameterError, SourceWarning
 from discreet.files.paths import PAGES, PICTURES, checked_output, ending, matched, output_of
 from discreet.files.writing import check_folder, check_free, json_text, replacing_all
@@ -421,7 +422,8 @@ def _built_in(value: Any) -> Any:
 
 def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
     """Return a sentence for each reason for which rows were left out."""
-    return [f"Rows left out that {reason}: {count:,}." for reason, count in left_out.items()]
+    words = {reason: "Numbers" if reason == CLIPPED else "Rows left out" for reason in left_out}
+    return [f"{words[reason]} that {reason}: {count:,}." for reason, count in left_out.items()]
 
 
 def written(*files: Path | None) -> list[str]:

@@ -414,6 +414,8 @@ def _cell(coordinate: FloatArray, border: tuple[float, float], count: int) -> In
 
 SCALES = ("linear", "log1p")
 MOST_BINS = 4096
+CLIPPED = "lie outside the range, and count as its nearest end"
+"""What is said of numbers that are clipped."""
 # Of a bin: a number so near to a border is that border.
 _ON_BORDER = 1e-9
 

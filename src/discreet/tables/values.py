@@ -22,7 +22,7 @@ from discreet.core import columns
 from discreet.core.arrow import array_of, arrow_numbers, flags_of
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
-from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts
+from discreet.core.labels import CLIPPED, Grid, LabelSpace, Numbers, Product, Texts
 from discreet.core.reports import RESERVED
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import COLUMNS, File, file_of, spelled
@@ -105,8 +105,8 @@ def without(values: Any, rows: BoolArray) -> Any:
 
 
 UNKNOWN = "have a value that is not in the plan"
-REASONS = ("have no value", "have no user", UNKNOWN)
-"""Reasons for which rows of values and their users are left out."""
+REASONS = ("have no value", "have no user", UNKNOWN, CLIPPED)
+"""Reasons for which rows of values and their users are left out; and numbers that are clipped, which stay."""
 
 
 def left_out(values: Mapping[str, Any], nouns: Collection[str]) -> tuple[dict[str, Any], dict[str, int]]:
@@ -358,6 +358,10 @@ class CodedValues:
             if outside.any():
                 rows = {name: without(column, outside) for name, column in rows.items()}
                 counts[UNKNOWN] = int(np.count_nonzero(outside))
+        space = asked.domain.space
+        if isinstance(space, Numbers) and space.clip:
+            beyond = int(np.count_nonzero(space.outside(columns.numbers(without(read, absent_rows(read))))))
+            counts |= {CLIPPED: beyond} if beyond else {}
         return rows, counts
 
     def _codes(self, rows: dict[str, Any]) -> IntArray | None:
