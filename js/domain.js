@@ -95,7 +95,7 @@ function number(strict, loose) {
   must(scale === "linear" || (scale === "log1p" && low > -1));
   must(Object.keys(strict).every((name) => ["low", "high", "bins", "scale", "clip"].includes(name)));
   const [first, last] = scale === "linear" ? [low, high] : [Math.log1p(low), Math.log1p(high)], step = (last - first) / bins;
-  /** Where a bin begins. @param {number} code */
+  /** The border below a bin. @param {number} code */
   const border = (code) => (code === 0 ? low : code === bins ? high : scale === "linear" ? first + code * step : Math.expm1(first + code * step));
   return {
     kind: "number", size: bins, low, high,

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -335,3 +336,22 @@ def test_epsilon_is_asked_at_a_terminal(tmp_path: Path, monkeypatch: pytest.Monk
     assert result.exit_code == 0
     assert Plan.load(tmp_path / "plan.toml").document.epsilon == 0.7
     assert run(*asked, "--json").exit_code == 2
+
+
+def test_numbers_are_put_into_bins_between_round_ends_that_many_rows_reach(tmp_path: Path) -> None:
+    values = np.random.default_rng(1).gamma(4, 9000, 3000).tolist()
+    (tmp_path / "incomes.csv").write_text("income\n" + "\n".join(f"{value:.2f}" for value in [*values, 9_876_543.21]))
+    words = ("init", tmp_path / "incomes.csv", "--column", "income", "--bins", "64", "--epsilon", "1")
+    result = run(*words, "--sensitive", "0:10000", "-o", tmp_path / "plan.toml")
+    assert result.exit_code == 0, result.output
+    plan = Plan.load(tmp_path / "plan.toml")
+    space: Any = plan.domain.space
+    assert plan.mechanism().name == "windows"
+    assert (space.size, space.clip) == (64, True)
+    ranked = sorted(values)
+    assert space.low == 0
+    assert ranked[-40] < space.high < ranked[-1] + 5000
+    assert "9876543" not in result.output + (tmp_path / "plan.toml").read_text()
+    assert plan.domain.sensitive[plan.domain.encode([9000.0, 30_000.0])].tolist() == [True, False]
+    for more in (["--sensitive", "low"], ["--sensitive", "5:1"], []):
+        assert run(*words, *more).exit_code == 2

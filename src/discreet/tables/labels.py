@@ -155,6 +155,8 @@ _CUT = (INTEGERS, NUMBER_LABELS, DATES)
 KINDS = (*_CUT, TEXT)
 # Ranges of a proposal: about as many of numbers, and at least and at most of dates.
 _RANGES, _FEW_DATES, _MOST_DATES = 8, 3, 12
+# Of a range of numbers: ends are multiples of about so many of it.
+_STEPS = 40
 # So many integers, each of them once, are numbers of people.
 _IDS = 200
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?", re.ASCII)
@@ -419,9 +421,26 @@ def proposed_cuts(look: ColumnLook, *, least: int = LEAST) -> list[Cut]:
     return cuts
 
 
-def _round(low: float, high: float, *, whole: bool) -> list[float]:
+def proposed_ends(look: ColumnLook, *, least: int = LEAST) -> tuple[float, float]:
+    """Return two round numbers for a range of numbers: beyond the last ones that ``least`` rows reach, at both ends.
+
+    Raises:
+        DataError: if the column holds no numbers, or too few that differ.
+    """
+    values = sorted(look.counts) if look.kind in (INTEGERS, NUMBER_LABELS) else []
+    upto = np.cumsum([look.counts[value] for value in values])
+    if len(values) > 1 and upto[-1] >= 2 * least:
+        places = np.searchsorted(upto, least), np.searchsorted(upto, upto[-1] - least, side="right")
+        low, high = (values[min(int(place), len(values) - 1)] for place in places)
+        if steps := _round(low, high, whole=False, parts=_STEPS):
+            size = steps[1] - steps[0] if len(steps) > 1 else abs(steps[0]) or 1.0
+            return float(f"{floor(low / size) * size:.12g}"), float(f"{ceil(high / size) * size:.12g}")
+    raise DataError(f"column {look.name!r} must hold numbers of {2 * least} rows at least, which differ.")
+
+
+def _round(low: float, high: float, *, whole: bool, parts: int = _RANGES) -> list[float]:
     """Return the multiples of a round step between two numbers."""
-    span = (high - low) / _RANGES
+    span = (high - low) / parts
     if not 0 < span < inf:
         return []
     size = 10.0 ** floor(log10(span))

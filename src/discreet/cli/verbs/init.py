@@ -35,6 +35,7 @@ from discreet.tables.labels import (
     labels_in,
     look_at,
     proposed_cuts,
+    proposed_ends,
 )
 
 Answer = TypeVar("Answer")
@@ -76,6 +77,16 @@ class _Columns(OptionGroup):
         multiple=True,
         metavar="[COLUMN=]18,40,...",
         help="Where ranges of a column of numbers or dates begin; else round ones are proposed.",
+    )
+    bins: int | None = option(
+        "--bins",
+        type=Count(2),
+        bars={
+            "questions": "--bins is for one column of numbers.",
+            "labels": "--bins and --labels: say one of the two.",
+            "cuts": "--bins and --cuts: say one of the two.",
+        },
+        help="A column of numbers in so many bins, between round ends; --sensitive LOW:HIGH,...",
     )
     least: int | None = option(
         "--least", type=Count(1), help="Leave out labels that fewer rows of the table hold. [20]"
@@ -157,6 +168,9 @@ def init(
     _refuse_unsaid(of.names, promise, asking=asking)
     names = of.names or _asked("column of values (several, with commas, for all combinations)", _chooser(looks))
     way = _Way(enough, asking=asking)
+    if of.bins is not None:
+        _init_numbers(tables, _of_numbers(looks, names, promise, of.bins, enough, title), output, force=force)
+        return
     proposals = {name: _proposal(looks[name], listed.get(name), cut.get(name), way) for name in names}
     for name, proposal in proposals.items() if asking else ():
         click.echo(f"{name}: {_few(proposal.labels.labels)}", err=True)
@@ -178,6 +192,51 @@ def init(
     show(_facts(plan, proposals, output), sentences)
     if not prints_json():
         say(_next(tables, {} if of.questions else proposals, output), whole=True)
+
+
+def _of_numbers(
+    looks: Mapping[str, ColumnLook], names: Sequence[str], promise: _Promise, bins: int, least: int, title: str
+) -> tuple[Plan, list[str]]:
+    """Return a plan of numbers in bins, and sentences on it."""
+    if len(names) != 1 or promise.epsilon is None or not (promise.sensitive or promise.all_sensitive):
+        raise ParameterError("--bins needs one --column, --epsilon, and --sensitive LOW:HIGH or --all-sensitive.")
+    look = looks[names[0]]
+    low, high = proposed_ends(look, least=least)
+    ranges = [text.split(":") for part in promise.sensitive for text in part.split(",")]
+    try:
+        pairs = [[float(first), float(last)] for first, last in ranges]
+    except ValueError:
+        raise ParameterError("--sensitive must name ranges of numbers as LOW:HIGH,... for --bins.") from None
+    # What is said to be sensitive is in the range, whoever holds it.
+    low, high = min([low, *(pair[0] for pair in pairs)]), max([high, *(pair[1] for pair in pairs)])
+    domain = Domain.number(low, high, bins=bins, clip=True, sensitive=pairs if promise.sensitive else None)
+    plan = Plan.of(best(domain, promise.epsilon), title=title)
+    beyond = sum(count for value, count in look.counts.items() if not low <= value <= high)
+    sentences = [
+        *_heading(plan),
+        f"Numbers from {low:g} to {high:g}; beyond: {beyond:,} of {look.rows:,} rows, which count as the nearest end.",
+        f"A plan is public: it tells that {least} rows or more of {look.name} reach about {low:g}, and about {high:g}.",
+    ]
+    if look.missing:
+        sentences.append(f"No value of {look.name}: {look.missing:,} rows; obfuscate --missing drop leaves them out.")
+    return plan, sentences
+
+
+def _init_numbers(
+    tables: Sequence[str | Path], proposed: tuple[Plan, list[str]], output: Path | None, *, force: bool
+) -> None:
+    """Write or print a plan of numbers."""
+    plan, (first, *others) = proposed
+    if output is not None:
+        plan.save(output, force=force)
+    sentences = [first + (f" written to {output}." if output else "."), *others]
+    if output is None and not prints_json():
+        click.echo(plan_text(plan))
+        click.echo("\n".join(sentences), err=True)
+        return
+    show(_facts(plan, {}, output), sentences)
+    if not prints_json():
+        say([*_next(tables, {}, output)[:-1], f"  discreet estimate {output} reports --method smooth"], whole=True)
 
 
 @dataclass(frozen=True, slots=True)
