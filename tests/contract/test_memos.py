@@ -15,6 +15,7 @@ from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelect
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.decoders import PlaceDecoder
 from discreet.mechanisms.law import Memo
+from discreet.privacy.audit import audit_rounds
 from discreet.privacy.verify import verify_memo
 from discreet.theory.rounds import RareBlock, Rounds, ratio_after
 from laws import BUILDERS, POOLS
@@ -309,3 +310,22 @@ def test_a_trend_states_both_errors() -> None:
     assert "Trend(2 rounds, 4 values, simulated)" in repr(found)
     with pytest.raises(ParameterError, match="two rounds"):
         trend(memo, {1: next(iter(tallies.values()))})
+
+
+@pytest.mark.parametrize("builder", ["rr", "subset", "hadamard", "hashing-pool"])
+def test_an_audit_of_histories_comes_near_and_denies_a_second_coin_that_is_too_good(
+    builder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two rounds of people whose answer stays: at least two thirds of epsilon are shown, and never more than all."""
+    for sizes in ("5of5", "3of5"):
+        mechanism = built(sizes, builder)
+        assert mechanism is not None
+        memo = Memo(mechanism, 1.4)
+        found = audit_rounds(memo, 2, draws=60_000, random=SeededRandom(1))
+        assert found.holds
+        assert 2 / 3 * memo.epsilon(2) < found.lower_bound <= found.promised == memo.epsilon(2)
+        with monkeypatch.context() as patched:
+            patched.setattr("discreet.mechanisms.law.sent_again", lambda sampling, memos, *_: memos)
+            assert not audit_rounds(memo, 1, draws=60_000, random=SeededRandom(1)).holds
+    with pytest.raises(ParameterError, match="confidence"):
+        audit_rounds(memo, 2, confidence=2)

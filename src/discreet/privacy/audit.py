@@ -31,6 +31,7 @@ from discreet.core.random import BATCH, RandomSource, checked_source
 from discreet.core.reports import Reports
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Mechanism
+from discreet.mechanisms.law import Memo
 from discreet.privacy.events import Event, Sample, ScoredEvent, Values, best_candidate, suspicious
 from discreet.privacy.notions import required, smallest_epsilon
 from discreet.theory.binomial import lower_bound, upper_bound
@@ -166,6 +167,84 @@ def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: fl
     least = lower_bound(counts[0], trials[0], error / 2)
     most = upper_bound(counts[1], trials[1], error / 2)
     return max(log(least / most), 0.0) if least > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsAudit:
+    """The result of an audit of a memo: a lower bound on what several rounds tell.
+
+    Attributes:
+        promised: epsilon of so many rounds, in nats.
+        lower_bound: lower bound on it, at the confidence.
+        counts: how often all rounds showed one block that contains the first value and not the second, of either.
+        trials: histories drawn of each value.
+        holds: whether the bound is within the promise.
+        simulated: whether the draws are from a seeded source.
+    """
+
+    promised: float
+    lower_bound: float
+    counts: tuple[int, int]
+    trials: int
+    holds: bool
+    simulated: bool
+
+
+def audit_rounds(
+    memo: Memo, rounds: int, *, draws: int = 1_000_000, confidence: float = 0.999, random: RandomSource | None = None
+) -> RoundsAudit:
+    """Draw histories of people whose answer stays, and bound epsilon of all their rounds from below.
+
+    The event is fixed beforehand: all rounds show one block, which tells most where all blocks are equally likely.
+
+    Args:
+        memo: any.
+        rounds: t, the number of reports of each person.
+        draws: reports in all.
+        confidence: of the lower bound, in (1/2, 1).
+        random: the words; None for fresh ones from the operating system's key.
+
+    Raises:
+        ParameterError: if a number is out of range, or there is one value.
+
+    Example:
+        >>> import discreet as dc
+        >>> memo = dc.Memo(dc.RandomizedResponse(dc.Domain(["yes", "no"]), 0.5), infinity=1.0)
+        >>> result = audit_rounds(memo, 2, draws=40_000, random=dc.SeededRandom(1))
+        >>> result.holds, round(result.promised, 2), round(result.lower_bound, 2)
+        (True, 0.81, 0.69)
+    """
+    domain, source = memo.mechanism.domain, checked_source(random)
+    confidence = checked_between("confidence", confidence, 0.5, 1)
+    trials = checked_whole("draws", draws, _FEWEST) // (2 * checked_whole("rounds", rounds))
+    if domain.size < 2:
+        raise ParameterError(f"an audit must compare at least 2 values, got {domain.size}.")
+    first = int(domain.sensitive_codes[0])
+    second = int(domain.clear_codes[0]) if domain.clear_count else int(domain.sensitive_codes[1])
+    who, when = np.tile(np.arange(trials), rounds), np.repeat(np.arange(rounds), trials)
+    counts = []
+    for code in (first, second):
+        histories = memo.obfuscate_rounds(np.full(trials * rounds, code), who, when, random=source)
+        counts.append(_of_one_block(memo.mechanism, list(histories.values()), (first, second)))
+    bound = epsilon_at_least((counts[0], counts[1]), (trials, trials), 1 - confidence)
+    promised = memo.epsilon(rounds)
+    return RoundsAudit(promised, bound, (counts[0], counts[1]), trials, bound <= promised, not source.secure)
+
+
+def _of_one_block(mechanism: BlockMechanism, rounds: list[Reports], codes: tuple[int, int]) -> int:
+    """Return the number of people whose reports all show one block, with the first value and without the second."""
+    clear = [each.in_clear for each in rounds if each.in_clear is not None]
+    in_clear = np.logical_or.reduce(clear) if clear else np.zeros(rounds[0].n, np.bool_)
+    blocks = [each.take(np.flatnonzero(~in_clear)).blocks for each in rounds]
+    alike = np.ones(np.count_nonzero(~in_clear), np.bool_)
+    for later in blocks[1:]:
+        for name, column in later.items():
+            same = column == blocks[0][name]
+            alike &= same if same.ndim == 1 else same.all(axis=1)
+    inside = mechanism.law.contains({name: column[alike] for name, column in blocks[0].items()})
+    ranks = [int(np.searchsorted(mechanism.domain.sensitive_codes, code)) for code in codes]
+    others = inside[:, ranks[1]] if mechanism.domain.sensitive[codes[1]] else False
+    return int(np.count_nonzero(inside[:, ranks[0]] & ~np.asarray(others)))
 
 
 @dataclass(frozen=True, slots=True)
