@@ -131,14 +131,14 @@ lock:
 		bench/peers/$$peer.in -o bench/peers/$$peer.txt || exit 1; done
 
 # Tests that read, draw, count, estimate and write, and need no other program.
-LOWEST := tests/core tests/frames tests/kernels/test_plain.py tests/io/test_plan.py
+LOWEST := tests/core tests/frames tests/kernels/test_plain.py tests/io/test_plan.py tests/io/test_round_trips.py
 lowest:
 	rm -rf .venv-lowest && uv venv --quiet --python 3.11 .venv-lowest
 	uv pip compile --resolution lowest-direct --python-version 3.11 --no-header --no-annotate --quiet \
 		--extra fast --extra plot --extra pandas --extra polars --extra url --extra serve --extra postgres pyproject.toml -o .venv-lowest/lowest.txt
 	uv pip install --quiet --python .venv-lowest/bin/python -r .venv-lowest/lowest.txt hypothesis mpmath pytest pytest-randomly pytest-xdist
-	# Before 25, pyarrow itself could not write lists of a fixed size of which some are null, as the test left out asks.
-	PYTHONPATH=src:. .venv-lowest/bin/python -m pytest -n 2 $(LOWEST) -k "not table_of_arrow_is_a_table_of_a_file"
+	# Left out: msgspec before 0.22 writes the alternatives of a schema in another order.
+	PYTHONPATH=src:. .venv-lowest/bin/python -m pytest -n 2 $(LOWEST) -k "not published_schema"
 
 # With what builds from the locked requirements, and nothing else.
 release: $(VENV)/python

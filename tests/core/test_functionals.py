@@ -185,7 +185,7 @@ def test_quantiles_by_inversion() -> None:
 def test_quantiles_of_texts_need_their_order() -> None:
     domain = Domain(["low", "high", "mid"])
     found = collected(domain=domain, p=[0.2, 0.2, 0.6])
-    with pytest.raises(ParameterError, match="a quantile needs labels that are integers, or their order"):
+    with pytest.raises(ParameterError, match="a quantile needs labels that are numbers, or their order"):
         found.median()
     assert found.median(order=["low", "mid", "high"]).estimate == "mid"
     with pytest.raises(ParameterError, match="order must list each of the 3 values once, got 2, of which 2 differ"):
@@ -269,7 +269,7 @@ def test_unknown_labels_are_told_some_that_are_known() -> None:
         (lambda found: found.covariance([]), "values must be 1 to 4096 of the domain, got 0"),
         (lambda found: found.marginal("age"), "a marginal needs a product domain"),
         (lambda found: found.where(age="x"), "a condition needs a product domain"),
-        (lambda found: found.mean(), "the mean of labels needs labels that are integers, or scores"),
+        (lambda found: found.mean(), "the mean of labels needs labels that are numbers, or scores"),
         (lambda found: found.mean([1, 2]), "scores must be a finite number for each of the 3 values, got shape .2,."),
         (lambda found: found.mean({"a": 1, "b": 2}), "with 2 finite numbers"),
         (lambda found: found.mean([1, 2, np.nan]), "scores must be a finite number for each of the 3 values"),
