@@ -68,7 +68,7 @@ class IntegerRange:
             return codes
         low, high, stop = int(codes.min()), int(codes.max()), self.start + self.size
         if self.start <= low and high < stop:
-            return codes - self.start
+            return codes - self.start if self.start else codes
         return np.where((codes < self.start) | (codes >= stop), OUTSIDE, codes - self.start)
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:

@@ -455,7 +455,7 @@ class Survey:
         places = (tuple(first + bisect_right(inside, word) for first, inside in self._borders) for word in starts)
         return tuple((row, end - start) for row, start, end in zip(places, starts, ends, strict=True))
 
-    def draw_questions(self, words: AnyArray) -> IntArray:
+    def draw_questions(self, words: AnyArray) -> AnyArray:
         """Return the ``(n, t)`` places of the questions that people answer, by ``(n,)`` words of 64 bits.
 
         Example:
@@ -466,16 +466,15 @@ class Survey:
             >>> survey.draw_questions(np.array([0, 2**63 - 1, 2**63], np.uint64)).tolist()
             [[0], [0], [1]]
         """
-        rows = np.empty((len(words), self.answers), dtype=np.int64)
+        rows = np.empty((self.answers, len(words)), dtype=np.min_scalar_type(len(self.questions)))
         for point, (first, inside) in enumerate(self._borders):
             if len(inside) > _FEW_BORDERS:
-                rows[:, point] = first + np.searchsorted(np.array(inside, np.uint64), words, side="right")
+                rows[point] = first + np.searchsorted(np.array(inside, np.uint64), words, side="right")
                 continue
-            place = np.full(len(words), first, dtype=np.int64)
+            rows[point] = first
             for border in inside:
-                place += words >= np.uint64(border)
-            rows[:, point] = place
-        return rows
+                rows[point] += words >= np.uint64(border)
+        return rows.T
 
     # The device
 
