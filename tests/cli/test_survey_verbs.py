@@ -166,6 +166,21 @@ def test_what_a_survey_has_no_use_for_is_refused(options, words, tmp_path):
     assert not (tmp_path / "r").exists()
 
 
+def test_reports_of_a_survey_are_no_single_file(tmp_path):
+    for output in (tmp_path / "r.parquet", "-"):
+        assert "a folder with a file for each question" in refusal("obfuscate", SURVEY, PEOPLE, "-o", output)
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "verb", [("plan-central", "--central", 1), ("plan-identification", "--identification-error", 0.5)]
+)
+def test_a_limit_is_planned_for_one_question_of_a_survey(verb, tmp_path):
+    name, *limit = verb
+    assert "one of its questions is needed here" in refusal(name, SURVEY, *limit, "--users", 1000)
+    done(name, f"{SURVEY}#sex,diagnosis", *limit, "--users", 1000)
+
+
 def test_nothing_is_written_where_something_is_wrong(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("age,sex,education,diagnosis\n30,f,trade,flu\n31,f,,flu\n", encoding="utf-8")

@@ -188,6 +188,20 @@ def test_attributes_with_the_same_labels_are_never_taken_for_each_other():
     assert plain.fingerprint == dc.Domain(["no", "yes"]).fingerprint
 
 
+def test_codes_of_small_integers_are_combined_without_overflow():
+    attributes = {"a": dc.Domain(range(3)), "b": dc.Domain(range(200))}
+    made = dc.plan_survey(attributes, 20.0, [["a", "b"]]).survey
+    codes = {"a": np.full(50, 2, np.uint8), "b": np.full(50, 199, np.uint8)}
+    estimate = dc.estimate(made, made.obfuscate_codes(codes, random=dc.SeededRandom(1)))["a,b"]
+    assert np.argmax(estimate.frequencies) == 599
+
+
+def test_attributes_that_nobody_is_asked_about_are_not_called_unprotected():
+    guarantee = dc.plan_survey(domains(b=[]), 1.0, [["a"], ["b"]]).survey.guarantee
+    assert guarantee.unasked == ("c",)
+    assert "Not protected at all: b. Never asked: c." in str(guarantee)
+
+
 def test_reports_of_another_survey_are_refused():
     first, second = (survey(domains(), {"a": epsilon, "b": 1.0}) for epsilon in (1.0, 0.5))
     reports = first.obfuscate({name: [0, 1] for name in SIZES}, random=dc.SeededRandom(1))
@@ -259,6 +273,13 @@ def test_what_cannot_be_answered_is_refused_and_quotes_nobody():
     assert "7" not in str(caught.value)
     with pytest.raises(DataError, match="attribute 'c': 1 of 3 values"):
         made.obfuscate({**table, "c": [0, None, 1]})
+    codes = {name: np.array([0, 1, 0]) for name in SIZES}
+    with pytest.raises(DataError, match="codes must lie in 0"):
+        made.obfuscate_codes({**codes, "b": np.array([0, 7, 1])})
+    with pytest.raises(DataError, match="one length"):
+        made.obfuscate_codes({**codes, "c": np.array([0, 1])})
+    with pytest.raises(DataError, match="'c' is not there"):
+        made.obfuscate_codes({"a": codes["a"], "b": codes["b"]})
     with pytest.raises(ParameterError, match="at most 2,000,000 combinations, got 4,000,000"):
         question_domain({name: dc.Domain(range(2000)) for name in "ab"}, ["a", "b"])
     with pytest.raises(ParameterError, match="without ',' and '#'"):

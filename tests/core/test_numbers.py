@@ -1,5 +1,6 @@
 """Domains of numbers: bins, their borders, ranges, and every kind of column that holds them."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,23 @@ def test_numbers_outside_are_refused_unless_they_are_clipped() -> None:
     refused(DataError, lambda: strict.encode(["1.0"]))
     assert loose.encode([1.0, -0.1, np.inf, 3.0]).tolist() == [0, 0, 4, 1]
     assert strict.fingerprint != loose.fingerprint
+
+
+@pytest.mark.parametrize(("low", "high", "bins"), [(0, 1, 10), (-1, 1, 20), (0.1, 1.1, 10), (18, 50, 320)])
+def test_the_least_number_of_a_range_is_sensitive(low: float, high: float, bins: int) -> None:
+    for place in range(bins):
+        start = float(Fraction(str(low)) + (Fraction(str(high)) - Fraction(str(low))) * place / bins)
+        domain = Domain.number(low, high, bins=bins, sensitive=[[start, high]])
+        assert domain.encode([start]).tolist() == [place]
+        assert domain.sensitive_codes.tolist() == list(range(place, bins))
+    for start in (999.0, np.nextafter(999, 0), 998.9999999999):
+        domain = Domain.number(0, 1e6, bins=4, scale="log1p", sensitive=[[start, 1e6]])
+        assert domain.sensitive[domain.encode([start])].all()
+
+
+def test_a_width_may_be_an_integer_of_numpy() -> None:
+    domain = Domain.number(0, 10, bins=5)
+    assert Windows(domain, 1.0, width=np.int64(2)) == Windows(domain, 1.0, width=2)
 
 
 def test_ranges_are_rounded_outward_to_whole_bins() -> None:

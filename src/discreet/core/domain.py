@@ -406,8 +406,8 @@ class Domain:
             bins: how many bins, 2 to 4,096.
             scale: ``"linear"``, or ``"log1p"`` for bins in which ln(1 + x) grows by as much.
             clip: whether numbers outside are taken for the nearest one inside; otherwise they are refused.
-            sensitive: ranges ``[low, high]`` of numbers, rounded outward to whole bins; or as for `Domain`, single
-                numbers standing for their bins.
+            sensitive: ranges ``[low, high]`` of numbers, rounded outward to whole bins; high itself, where it is a
+                border, belongs to the bin above. Or as for `Domain`, single numbers standing for their bins.
             allow_unprotected: as for `Domain`.
 
         Example:

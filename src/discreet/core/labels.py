@@ -18,6 +18,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import repeat
 from math import ceil, log10, prod
@@ -466,8 +467,11 @@ class Numbers:
     def borders(self) -> FloatArray:
         """``(bins + 1,)`` borders, ascending."""
         if self.scale == "linear":
-            return np.linspace(self.low, self.high, self.bins + 1)
-        borders: FloatArray = np.expm1(np.linspace(np.log1p(self.low), np.log1p(self.high), self.bins + 1))
+            # Each as it is written: 0.3 must not lie below the border 0.1 + 0.1 + 0.1.
+            first, last = Fraction(repr(self.low)), Fraction(repr(self.high))
+            return np.array([float(first + (last - first) * place / self.bins) for place in range(self.bins + 1)])
+        scaled = np.expm1(np.linspace(np.log1p(self.low), np.log1p(self.high), self.bins + 1))
+        borders: FloatArray = np.array([float(f"{border:.15g}") for border in scaled])
         borders[0], borders[-1] = self.low, self.high
         return borders
 
@@ -512,9 +516,10 @@ class Numbers:
         if (np.diff(places) < 1 - 2 * _ON_BORDER * self.bins).any():
             raise ParameterError(f"{name} must be ranges that are each as wide as a bin at least, and one is thinner.")
         mask = np.zeros(self.bins, dtype=np.bool_)
-        room = _ON_BORDER * self.bins
-        for first, last in zip(np.floor(places[:, 0] + room), np.ceil(places[:, 1] - room), strict=True):
-            mask[int(first) : int(last)] = True
+        # The least number of a range belongs to it, however near to a border.
+        firsts = np.searchsorted(self.borders, pairs[:, 0], side="right") - 1
+        for first, last in zip(firsts, np.ceil(places[:, 1] - _ON_BORDER * self.bins), strict=True):
+            mask[first : int(last)] = True
         return mask
 
     def names(self, codes: IntArray) -> list[str]:

@@ -69,6 +69,7 @@ from discreet.mechanisms.survey import (
 _PART = "#"
 # Digits of a share as it is written, where these are all of it.
 _DIGITS = 9
+_DIGITS_ONLY = re.compile(r"[0-9]{1,20}")
 
 
 class AskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -352,8 +353,11 @@ def _spec(domain: Domain) -> DomainSpec:
 def _whole(shares: list[Any]) -> list[int]:
     """Return shares over 2^64: texts as they are, numbers by their decimal places."""
     texts = [share for share in shares if isinstance(share, str)]
-    if texts and not (len(texts) == len(shares) and all(text.isascii() and text.isdecimal() for text in texts)):
+    if texts and not (len(texts) == len(shares) and all(_DIGITS_ONLY.fullmatch(text) for text in texts)):
         raise ParameterError("shares must all be numbers, or all be texts of digits: shares times 2^64.")
+    wrong = next((share for share in shares if not texts and not 0 < share <= 1), None)
+    if wrong is not None:
+        raise ParameterError(f"the share of a question must be a number above 0 and at most 1, got share={wrong!r}.")
     return [int(text) for text in texts] if texts else whole_shares([Fraction(repr(share)) for share in shares])
 
 

@@ -237,6 +237,7 @@ class SurveyGuarantee:
         answers: number of questions that a person answers.
         questions: number of questions.
         in_clear: whether some values may be reported in clear.
+        unasked: attributes that no question is about.
 
     Example:
         >>> import discreet as dc
@@ -254,6 +255,7 @@ class SurveyGuarantee:
     answers: int
     questions: int
     in_clear: bool
+    unasked: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         levels = sorted({*self.attributes.values()})
@@ -271,8 +273,9 @@ class SurveyGuarantee:
                 "A report in clear says that no attribute of its question is sensitive; it is not protected, and may "
                 "hint at other attributes that go with these."
             )
-        bare = [name for name, epsilon in self.attributes.items() if not epsilon]
+        bare = [name for name, epsilon in self.attributes.items() if not epsilon and name not in self.unasked]
         sentences += [f"Not protected at all: {', '.join(bare)}."] if bare else []
+        sentences += [f"Never asked: {', '.join(self.unasked)}."] if self.unasked else []
         sentences += [odds] if (odds := in_odds(self.record)) else []
         return " ".join(sentences)
 
@@ -433,7 +436,9 @@ class Survey:
         in_clear = any(question.mechanism.domain.clear_count for question in self.questions)
         each = {name: _rounded_up(epsilon) for name, epsilon in attributes.items()}
         counts = self.answers, len(self.questions)
-        return SurveyGuarantee(self.promise, self.epsilon, _rounded_up(record), each, *counts, in_clear)
+        asked = {name for question in self.questions for name in question.attributes}
+        unasked = tuple(name for name in self.attributes if name not in asked)
+        return SurveyGuarantee(self.promise, self.epsilon, _rounded_up(record), each, *counts, in_clear, unasked)
 
     # The draw
 
@@ -498,8 +503,14 @@ class Survey:
         return self.obfuscate_codes(codes, random=random)
 
     def obfuscate_codes(self, codes: Mapping[str, IntArray], *, random: RandomSource | None = None) -> "SurveyReports":
-        """Obfuscate answers that are given by their codes, ``(n,)`` integers for each attribute."""
-        source = checked_source(random)
+        """Obfuscate answers that are given by their codes, ``(n,)`` integers for each attribute.
+
+        Raises:
+            DataError: if a column is missing, columns differ in length, or a code is none of its attribute's.
+        """
+        source, columns = checked_source(random), named_columns(codes, list(self.attributes))
+        # Small integers would overflow where answers are combined.
+        codes = {name: self.attributes[name].check_codes(part).astype(np.int64) for name, part in columns.items()}
         people = len(next(iter(codes.values())))
         drawn = self.draw_questions(fresh_words(source, people))
         parts, who = {}, {}

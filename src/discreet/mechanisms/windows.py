@@ -189,7 +189,9 @@ class Windows(BlockMechanism):
         size, codes = sensitive_size(self.domain), self.domain.sensitive_codes
         starts = (0, *(np.flatnonzero(np.diff(codes) > 1) + 1).tolist())
         longest = max(np.diff([*starts, size]).tolist())
-        width = default_width(longest, self.epsilon) if self.width is None else self.width
+        if self.width is None:
+            return WindowBlocks(size, default_width(longest, self.epsilon), starts)
+        width = checked_whole("width", self.width, 1, max(size - 1, 1))
         return WindowBlocks(size, width, starts)
 
     @cached_property

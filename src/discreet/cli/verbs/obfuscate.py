@@ -189,6 +189,8 @@ def _obfuscate_survey(
         ["missing", "unknown"],
         "who is left out would depend on the answer; give the attribute a label for values without one (missing)",
     )
+    if output == STANDARD or output.name.endswith(REPORTS):
+        raise ParameterError(f"reports of a survey are a folder with a file for each question; name one, got {output}.")
     survey = document.survey()
     with progress_bar("obfuscating") as progress:
         written = obfuscate_survey(

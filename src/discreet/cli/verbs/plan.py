@@ -242,9 +242,9 @@ def plan(
 
 def _survey_of(path: Path) -> Questionnaire | None:
     """Return a survey; None for plans and domains, which say nothing of attributes."""
-    return (
-        Questionnaire.load(path, allow_outside=allows_outside()) if "attributes" in read_document(path, dict) else None
-    )
+    if "#" in path.name or "attributes" not in read_document(path, dict):
+        return None
+    return Questionnaire.load(path, allow_outside=allows_outside())
 
 
 def _plan_survey(survey: Questionnaire, promise: _Promise, limits: _Limits, out: _Outputs) -> None:
@@ -362,14 +362,14 @@ def plan_identification(
 
 def _stated_epsilon(path: Path, name: str = "--epsilon") -> float:
     """Return the epsilon of a plan; refuse a domain, which has none."""
-    if "mechanism" not in read_document(path, dict):
+    if "#" not in path.name and "mechanism" not in read_document(path, dict):
         raise ParameterError(f"{name} must be given, because {path} is a domain without one; or give a plan.")
     return load_plan(path).document.epsilon
 
 
 def _domain_of(path: Path) -> tuple[Domain, float | None]:
-    # A document that names a mechanism is a plan, and its mistakes are those of a plan.
-    if "mechanism" in read_document(path, dict):
+    # A document that names a mechanism or attributes is a plan, and its mistakes are those of a plan.
+    if "#" in path.name or {"mechanism", "attributes"} & {*read_document(path, dict)}:
         plan = load_plan(path)
         return plan.mechanism().domain if plan.is_personalized else plan.domain, None
     document = read_document(path, DomainDocument)
