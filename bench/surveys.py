@@ -15,6 +15,7 @@ import numpy as np
 import discreet as dc
 from bench.companions import Peers, peers
 from bench.measure import Cell, Group, Row, judged, progress
+from bench.windows import numbers
 
 FOLDER, CENSUS = "DISCREET_DATA", "census_income_kdd.parquet"
 ATTRIBUTES = ("marital_status", "household_summary", "sex", "race", "income")
@@ -42,7 +43,7 @@ SINGLE_RUNS = 10
 
 def run(*, quick: bool = False) -> Group:
     """Measure every table."""
-    first, also = singles(quick=quick), (pairs(quick=quick), rounds(quick=quick))
+    first, also = singles(quick=quick), (pairs(quick=quick), rounds(quick=quick), numbers(quick=quick))
     return replace(first, also=also)
 
 

@@ -4,6 +4,20 @@ from faults.fault import Fault
 
 FAULTS = [
     Fault(
+        "a smooth estimate's error leaves out what the penalty moves it by",
+        "estimators/smooth.py",
+        "moved[None], np.ones((1, 1)), ((1.0, sample),))",
+        "0 * moved[None], np.ones((1, 1)), ((1.0, sample),))",
+        ("tests/estimators/test_smooth.py",),
+    ),
+    Fault(
+        "the search for the smooth maximum ends when its gap once grows",
+        "estimators/smooth.py",
+        "_PATIENCE = 30",
+        "_PATIENCE = 1",
+        ("tests/estimators/test_smooth.py",),
+    ),
+    Fault(
         "intervals of what is behind bots leave the bots' errors out",
         "estimators/tags.py",
         "            squares[share.codes] += (deviation * share.weights) ** 2",

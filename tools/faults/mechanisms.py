@@ -81,6 +81,27 @@ FAULTS = [
         ("tests/contract/test_translates.py",),
     ),
     Fault(
+        "windows of one range reach into the next",
+        "mechanisms/windows.py",
+        "ranks + (self.width - 1) * (np.searchsorted",
+        "ranks + 0 * (np.searchsorted",
+        ("tests/contract/test_windows.py",),
+    ),
+    Fault(
+        "values in clear are read as if everybody told the truth",
+        "mechanisms/decoders.py",
+        "clear] = 1 / (self.truth or 1.0)",
+        "clear] = 1",
+        ("tests/contract/test_windows.py", "tests/contract/test_promises.py"),
+    ),
+    Fault(
+        "a number on a border belongs to the bin below it",
+        "core/labels.py",
+        'numbers, side="right").astype(np.int64)',
+        'numbers, side="left").astype(np.int64)',
+        ("tests/core/test_numbers.py",),
+    ),
+    Fault(
         "the second half of a transform is not folded back",
         "mechanisms/translates.py",
         "summed[1:] += beyond",

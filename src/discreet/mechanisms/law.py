@@ -120,14 +120,12 @@ class BlockMechanism(Mechanism):
 
     Attributes:
         laws: the classes of its block laws, so that a device can make one again from its description.
-        of_neighbours: whether it tells neighbours together, so that plans do not compare it by errors of single values.
         proposed: options of plans that are proposed now, where they are not the defaults, which old plans rely on.
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
     """
 
     laws: ClassVar[tuple[type[BlockLaw], ...]] = ()
-    of_neighbours: ClassVar[bool] = False
     proposed: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     domain: Domain
     epsilon: float
