@@ -92,6 +92,19 @@ def test_intervals_of_deciles_and_of_the_mean_cover(mechanism: Mechanism) -> Non
     assert 0.88 <= means / runs <= 1
 
 
+@pytest.mark.filterwarnings("ignore:the likelihood ratio")
+def test_errors_hold_what_the_penalty_hides() -> None:
+    """From so many reports that only the penalty moves the estimate: stated errors are as large as it does."""
+    n, squares = 10**9, np.arange(24.0) ** 2
+    counts = np.rint(n * (P @ WHOLE.decoder.matrix)).astype(np.int64)
+    tally = Tally(WHOLE.fingerprint, int(counts.sum()), counts, np.zeros(0, np.int64))
+    found = dc.estimate(WHOLE, tally, method="smooth")
+    away, stated = abs(found.frequencies @ squares - P @ squares), found.weighted(squares).standard_error
+    by_chance = dc.estimate(WHOLE, tally).weighted(squares).standard_error
+    assert away > 5 * by_chance
+    assert 0.5 * away < stated < 2 * away
+
+
 def test_every_tally_is_solved_to_its_certificate() -> None:
     """The gap may grow for some steps while the value climbs: of a tenth of such tallies it did."""
     mechanism = dc.Windows(dc.Domain.number(0, 1, bins=128), 1.0)
