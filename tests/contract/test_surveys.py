@@ -254,6 +254,9 @@ def test_answers_say_how_many_answered_each_question_and_are_right():
         ({"answers": 2, "epsilon": 1.0}, "together must have at most epsilon=1 in all, got 2"),
         ({"promise": "attribute", "epsilon": 0.5}, "about one attribute together"),
         ({"combinations": COMBINATIONS, "sensitive": {"a": [0]}}, "said once"),
+        ({"combinations": [{"a": 0, "ab": 0}]}, "combinations must name attributes of the survey, and 'ab' is none"),
+        ({"combinations": {"a": 0}}, "combinations must be a list of patterns"),
+        ({"combinations": [{}]}, "combinations must be a list of patterns"),
     ],
 )
 def test_parts_that_make_no_survey_are_refused_in_a_sentence(change, words):

@@ -115,6 +115,20 @@ def wanted_tables(attributes: Mapping[str, Domain], want: Want) -> tuple[tuple[s
     return tables
 
 
+def checked_patterns(attributes: Mapping[str, Any], combinations: object) -> tuple[Mapping[str, Any], ...]:
+    """Return the patterns of combinations that are sensitive.
+
+    Raises:
+        ParameterError: if they are no list of patterns, or one names what is no attribute.
+    """
+    listed = combinations if isinstance(combinations, list | tuple) else (None,)
+    for pattern in listed:
+        if not isinstance(pattern, Mapping) or not pattern:
+            raise ParameterError("combinations must be a list of patterns, each of them labels by attribute.")
+        in_order(attributes, [*pattern], "combinations")
+    return tuple(listed)
+
+
 def question_domain(
     attributes: Mapping[str, Domain], names: Sequence[str], combinations: Sequence[Mapping[str, Any]] = ()
 ) -> Domain:
@@ -136,7 +150,7 @@ def question_domain(
         >>> question_domain({"sex": sexes, "age": ages}, ["sex", "age"])
         Domain(6 values, 2 sensitive)
     """
-    names = in_order(attributes, names, "a question")
+    names, combinations = in_order(attributes, names, "a question"), checked_patterns(attributes, combinations)
     parts = {name: attributes[name] for name in names}
     shape = tuple(part.size for part in parts.values())
     if prod(shape) > MOST_CELLS:
@@ -320,10 +334,10 @@ class Survey:
         """Refuse parts that make no survey; see the class."""
         object.__setattr__(self, "attributes", checked_attributes(self.attributes))
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        object.__setattr__(self, "questions", tuple(self.questions))
-        object.__setattr__(self, "combinations", tuple(self.combinations))
+        object.__setattr__(self, "questions", tuple(self.questions) if isinstance(self.questions, Sequence) else ())
+        object.__setattr__(self, "combinations", checked_patterns(self.attributes, self.combinations))
         checked_choice("promise", self.promise, get_args(Promise))
-        checked_whole("answers", self.answers)
+        object.__setattr__(self, "answers", checked_whole("answers", self.answers))
         if not self.questions or not all(isinstance(question, Question) for question in self.questions):
             raise ParameterError("a survey must have at least one question.")
         if self.combinations and any(domain.clear_count for domain in self.attributes.values()):
