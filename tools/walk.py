@@ -18,8 +18,8 @@ that go back, or a room that is left before its work is done. Not counted are
 - other threads, and modules outside the rooms.
 
 Before risk stood in rooms, and traces were read in the room of files, this counted 57 moves and 28 climbs. It fails
-above 55 and 26: files and tables are rooms of their own now, the strongest of three attacks is looked for, and what
-equal traces allow is counted beside it, and how it was made is said. ``--list`` prints the walk.
+above 57 and 27: files and tables are rooms of their own now, the strongest of three attacks is looked for, and what
+equal traces allow is counted beside it, matching all at once has a kernel, and how it was made is said. ``--list`` prints the walk.
 """
 
 import faulthandler
@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "discreet"
 FILE = ROOT / "src" / "discreet" / "examples" / "checkins.csv"
 ARGUMENTS = ("risk", str(FILE), "--event", "place", "--time", "day", "--json")
-MOST_MOVES, MOST_CLIMBS = 55, 26
+MOST_MOVES, MOST_CLIMBS = 57, 27
 # Kernels that are compiled anew take a minute on a busy machine; who waits longer waits for a lock.
 LONGEST = 300
 

@@ -218,7 +218,7 @@ class Trust(OptionGroup):
     """
 
     trust_plan: bool = option(
-        "--trust-plan", is_flag=True, help="Take files that do not say their plan: you vouch that they are of PLAN."
+        "--trust-plan", is_flag=True, help="Take files that do not say their plan: you vouch for them."
     )
     not_trusted: int = option(
         "--not-trusted",
@@ -256,7 +256,7 @@ class Reading(Trust):
         default=0.0,
         metavar="SHARE",
         bars={GROUPS: NOT_WITH_GROUPS},
-        help="Share of rows that no device can have sent and that may be left out. [0]",
+        help="Share of rows to leave out that no device can have sent. [0]",
     )
 
     def sources(self, reports: "Sequence[str | File]", progress: "Progress | None" = None) -> "Sources":

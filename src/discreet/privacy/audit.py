@@ -180,6 +180,13 @@ class RoundsAudit:
         trials: histories drawn of each value.
         holds: whether the bound is within the promise.
         simulated: whether the draws are from a seeded source.
+
+    Example:
+        >>> import discreet as dc
+        >>> memo = dc.Memo(dc.RandomizedResponse(dc.Domain(range(3)), epsilon=1.0), infinity=2.0)
+        >>> audited = audit_rounds(memo, 2, draws=2000, random=dc.SeededRandom(1))
+        >>> audited.holds, audited.lower_bound < audited.promised
+        (True, True)
     """
 
     promised: float

@@ -199,6 +199,12 @@ class MemoVerification:
         ratio: e^epsilon exactly, for any number of rounds.
         ratios: e^eps_t exactly, by t; where blocks are too many to be counted, of more than one round ``ratio``.
         holds: whether both promises hold, and no number of rounds tells more than the memo itself.
+
+    Example:
+        >>> import discreet as dc
+        >>> checked = verify_memo(dc.Memo(dc.RandomizedResponse(dc.Domain(range(3)), epsilon=1.0), infinity=2.0))
+        >>> checked.holds, [round(float(ratio), 3) for ratio in checked.ratios.values()]
+        (True, [2.718, 5.264, 6.769])
     """
 
     one: Verification

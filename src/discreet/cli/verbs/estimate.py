@@ -176,7 +176,7 @@ class _Reading(Reading):
         metavar="MB",
         needs={"engine=local": "it goes with --engine local"},
         bars={GROUPS: NOT_WITH_GROUPS},
-        help="For mle and em: reports that need more go into temporary files. [half of what there is]",
+        help="For mle, em: reports beyond it go into files. [half of what there is]",
     )
 
 
@@ -219,10 +219,9 @@ def estimate(
 ) -> None:
     """Estimate the distribution behind REPORTS made under PLAN.
 
-    REPORTS are files of reports or tallies, and folders of such files, here or at URLs (s3://bucket/reports/); - is
-    JSON lines of reports on standard input.
+    REPORTS are files of reports or tallies, and folders of them, here or at URLs; - is JSON lines.
 
-    Of a survey every question is estimated that its reports answer; --by and --plot are for one: SURVEY#QUESTION.
+    Of a survey all questions are estimated; --by and --plot are for one, SURVEY#QUESTION.
     """
     document = load_plan_or_survey(plan)
     if isinstance(document, Questionnaire):
