@@ -19,7 +19,8 @@ that go back, or a room that is left before its work is done. Not counted are
 
 Before risk stood in rooms, and traces were read in the room of files, this counted 57 moves and 28 climbs. It fails
 above 57 and 27: files and tables are rooms of their own now, the strongest of three attacks is looked for, and what
-equal traces allow is counted beside it, matching all at once has a kernel, and how it was made is said. ``--list`` prints the walk.
+equal traces allow is counted beside it, matching all at once has a kernel, and how it was made is said.
+``--list`` prints the walk.
 """
 
 import faulthandler

@@ -176,7 +176,7 @@ class _Reading(Reading):
         metavar="MB",
         needs={"engine=local": "it goes with --engine local"},
         bars={GROUPS: NOT_WITH_GROUPS},
-        help="For mle, em: reports beyond it go into files. [half of what there is]",
+        help="For mle, em: reports beyond it go into files. [half of all]",
     )
 
 
@@ -188,7 +188,7 @@ class _Outputs(Writing):
         "-o",
         "--output",
         type=OutputFile("estimates", ESTIMATES, piped=True),
-        help=f"Estimate: {spelled(ESTIMATES)}; - for CSV.",
+        help=f"To write: {spelled(ESTIMATES)}; - is CSV.",
     )
     plot: Path | None = option("--plot", type=options.PICTURE, help=f"Picture: {spelled(PICTURES)}.")
     tally_file: Path | None = option(
