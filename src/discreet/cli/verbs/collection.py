@@ -73,7 +73,7 @@ class _Said(OptionGroup):
     epoch: int | None = option("--epoch", type=Length(), help="Length of an epoch, such as 12h or 1d. [1d]")
     epochs: int | None = option("--epochs", type=Count(1), help=f"Number of epochs. [{_EPOCHS}]")
     lifetime: float | None = option(
-        "--lifetime", type=float, help="Nats that a person spends at most under this name. [all epochs' sum]"
+        "--lifetime", type=float, help="Most nats of a person under this name. [all epochs' sum]"
     )
     late: int | None = option(
         "--late", type=Length(), help="How long after an epoch its reports are taken. [one epoch]"
@@ -88,7 +88,7 @@ class _Said(OptionGroup):
         "--memo",
         type=float,
         metavar="EPSILON",
-        help="For permanent answers: epsilon of all reports on one; the plan's is that of one report alone. [none]",
+        help="For permanent answers: epsilon of all reports on one. [none]",
     )
     people: int | None = option("--people", type=Count(1), help="For permanent answers: devices expected.")
     linkable: bool = option(
@@ -97,9 +97,7 @@ class _Said(OptionGroup):
     listed: bool | None = option(
         "--listed/--unlisted", default=None, help="Collectors list it for everybody, or not. [not]"
     )
-    page: bool = option(
-        "--page", is_flag=True, help="People answer on a page, which sends while it is open: no --spread."
-    )
+    page: bool = option("--page", is_flag=True, help="People answer on a page that sends while open: no --spread.")
 
     texts: Path | None = option(
         "--texts", type=InputFile(), help="TOML: a question, and tables such as [languages.de]. [none]"
@@ -228,12 +226,10 @@ def key(action: str, file: Path) -> None:
 @_Signing.options
 @allow_outside
 def sign(plan: Path, stated: _Said, by: _Signing, *, name: str, simulated: bool) -> None:
-    """Sign PLAN with its terms, and print what people will read; of a survey, a collection for each question.
+    """Sign PLAN with its terms, and print what people will read.
 
-    The collections of a survey are NAME-1, NAME-2 and so on, in files of such names; collectors take all of them, and
-    devices draw which of them a person answers. Their texts (--texts) are in tables by question: [questions.age].
-
-    Refused: a plan that protects nobody or breaks its promise, a lifetime below epsilon, epochs of less than a minute,
+    Of a survey: a collection for each question, NAME-1 and so on, in files of such names; --texts has tables such
+    as [questions.age]. Refused: a plan that protects nobody or breaks its promise, epochs of less than a minute,
     more than 8 nats in all unless --lifetime names them, and permanent answers that are as good as names.
     """
     document = load_plan_or_survey(plan)
