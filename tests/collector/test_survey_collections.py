@@ -10,7 +10,7 @@ import discreet as dc
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.sealing import sealed_folder
 from discreet.formats.signing import sign_survey
-from discreet.formats.survey import files_by_question
+from discreet.formats.sources import files_by_question
 from running import run
 from signed import key, terms
 

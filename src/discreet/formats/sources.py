@@ -20,7 +20,7 @@ import pyarrow as pa
 from discreet.core.checks import checked_share
 from discreet.core.reports import DIGEST, PLAN, SEALED, STAMP, Reports, SealedBatch, batch_name, read_digest, spelled
 from discreet.core.tally import GROUPS, MODULUS, Tally, digesting, equal_by_chance
-from discreet.errors import DataError, EqualReportsWarning, ParameterError
+from discreet.errors import DataError, EqualReportsWarning, MismatchError, ParameterError
 from discreet.files.paths import (
     LINES,
     REPORTS,
@@ -49,6 +49,7 @@ from discreet.mechanisms.report_tables import (
     warn_of,
 )
 from discreet.mechanisms.row_checks import Checked
+from discreet.mechanisms.survey import Survey
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -349,6 +350,24 @@ def stamped_plan(file: File) -> str:
     with suppress(KeyError, TypeError, ValueError, RecursionError):
         return str(json.loads(stamp)[PLAN])
     return ""
+
+
+def files_by_question(survey: Survey, sources: Sequence[str | File]) -> dict[str, list[File]]:
+    """Return the files of reports and tallies by the question that they say they answer; those in folders too.
+
+    Raises:
+        DataError: if a file cannot be read, or does not say its plan.
+        MismatchError: if one is of none of the questions; it names the file.
+    """
+    names = {question.mechanism.fingerprint: question.name for question in survey.questions}
+    files: dict[str, list[File]] = {name: [] for name in names.values()}
+    for file in report_files(sources):
+        plan = stamped_plan(file)
+        if plan not in names:
+            whose = f"of plan {plan[:12]}, which is" if plan else "without the mark of a plan, and so of"
+            raise MismatchError(f"{file} holds reports {whose} no question of survey {survey.fingerprint[:12]}.")
+        files[names[plan]].append(file)
+    return {name: some for name, some in files.items() if some}
 
 
 def partitions_of(

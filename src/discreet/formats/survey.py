@@ -20,7 +20,7 @@ question is an ordinary plan, named as in ``survey.toml#age``.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -33,8 +33,8 @@ from msgspec import structs
 
 from discreet.core.domain import Domain
 from discreet.core.random import WORD_RANGE
-from discreet.errors import MismatchError, ParameterError
-from discreet.files.paths import COLUMNS, PLANS, File, checked_output, output_of
+from discreet.errors import ParameterError
+from discreet.files.paths import COLUMNS, PLANS, checked_output, output_of
 from discreet.files.writing import replacing
 from discreet.formats.plan import (
     DomainSpec,
@@ -54,7 +54,6 @@ from discreet.formats.plan import (
     toml_text,
     without_defaults,
 )
-from discreet.formats.sources import report_files, stamped_plan
 from discreet.mechanisms.survey import (
     Promise,
     Question,
@@ -396,24 +395,6 @@ def question_file(name: str) -> str:
         'sex,body_mass_height.parquet'
     """
     return re.sub(r"[^\w,.-]", "_", name) + COLUMNS[0]
-
-
-def files_by_question(survey: Survey, sources: Sequence[str | File]) -> dict[str, list[File]]:
-    """Return the files of reports and tallies by the question that they say they answer; those in folders too.
-
-    Raises:
-        DataError: if a file cannot be read, or does not say its plan.
-        MismatchError: if one is of none of the questions; it names the file.
-    """
-    names = {question.mechanism.fingerprint: question.name for question in survey.questions}
-    files: dict[str, list[File]] = {name: [] for name in names.values()}
-    for file in report_files(sources):
-        plan = stamped_plan(file)
-        if plan not in names:
-            whose = f"of plan {plan[:12]}, which is" if plan else "without the mark of a plan, and so of"
-            raise MismatchError(f"{file} holds reports {whose} no question of survey {survey.fingerprint[:12]}.")
-        files[names[plan]].append(file)
-    return {name: some for name, some in files.items() if some}
 
 
 def load(path: str | Path, *, allow_outside: bool = False) -> Plan | Questionnaire:

@@ -57,8 +57,8 @@ from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate, estimate_perso
 from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, file_of, is_tally, spelled
 from discreet.formats.plan import Plan
 from discreet.formats.public_columns import read_margins, read_public, read_shares
-from discreet.formats.sources import Sources
-from discreet.formats.survey import Questionnaire, files_by_question
+from discreet.formats.sources import Sources, files_by_question
+from discreet.formats.survey import Questionnaire
 from discreet.formats.tallies import put_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.block_law import StoredBlocks
