@@ -74,7 +74,7 @@ function show() {
       <td>${percent(real)}</td><td>${percent(estimate)}</td><td>${percent(lower)} to ${percent(upper)}</td></tr>`;
   });
   at("try-rows").innerHTML = n ? rows.join("") : "";
-  at("try-caption").textContent = n ? `${n.toLocaleString("en")} people, one report each. Line: 95% interval, from 0 to 50%; dot: estimate; tick: people.` : "Nobody yet: add people.";
+  at("try-caption").textContent = n ? `${n.toLocaleString("en")} people, one report each` : "Nobody yet: add people.";
   const epsilon = epsilonOf(sampler);
   const sure = (prior) => percent((prior * Math.exp(epsilon)) / (1 - prior + prior * Math.exp(epsilon)));
   at("try-said").textContent = Number(at("try-epsilon").value).toFixed(1);
