@@ -20,7 +20,7 @@ from discreet.files.paths import COLUMNS, File
 from discreet.files.reading import Progress, prefetched
 from discreet.files.writing import check_own_folder
 from discreet.formats.reports import report_file, reports_ending, write_beside, write_reports
-from discreet.formats.survey import Questionnaire, question_file
+from discreet.formats.survey import Questionnaire, question_files
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.obfuscation import CHUNK
 from discreet.mechanisms.report_tables import schema_beside
@@ -173,7 +173,8 @@ def obfuscate_survey(
     Raises:
         DataError, OutputExistsError, ParameterError: as for `obfuscate`; nothing is written then.
     """
-    files = {question.name: Path(folder) / question_file(question.name) for question in survey.questions}
+    names = question_files(question.name for question in survey.questions)
+    files = {name: Path(folder) / file for name, file in names.items()}
     for question in survey.questions:
         check_writable(columns[0].keep, question.mechanism, COLUMNS[0])
     scans = [[part.of(source) for source in table_files(values)] for part in columns]

@@ -20,7 +20,7 @@ question is an ordinary plan, named as in ``survey.toml#age``.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -68,6 +68,8 @@ from discreet.mechanisms.survey import (
 _PART = "#"
 # Digits of a share as it is written, where these are all of it.
 _DIGITS = 9
+# Characters of a file's name before its ending.
+_LONGEST = 50
 _DIGITS_ONLY = re.compile(r"[0-9]{1,20}")
 
 
@@ -387,14 +389,23 @@ def survey_text(fields: Mapping[str, Any]) -> str:
     return "\n\n".join(parts())
 
 
-def question_file(name: str) -> str:
-    """Return the name of a file of the reports on a question.
+def question_files(names: Iterable[str]) -> dict[str, str]:
+    """Return the names of the files of reports on questions, none of them hidden and no two alike.
 
     Example:
-        >>> question_file("sex,body mass/height")
-        'sex,body_mass_height.parquet'
+        >>> [*question_files(["sex,body mass/height", "a b", "A_b", "_id"]).values()]
+        ['sex,body_mass_height.parquet', 'a_b.parquet', '3-A_b.parquet', '4-_id.parquet']
     """
-    return re.sub(r"[^\w,.-]", "_", name) + COLUMNS[0]
+    files: dict[str, str] = {}
+    alike: set[str] = set()
+    for place, name in enumerate(names, 1):
+        file = re.sub(r"[^\w,.-]", "_", name)[:_LONGEST]
+        # Some file systems do not tell cases apart; folders are read without hidden files.
+        while file[0] in "._" or file.casefold() in alike:
+            file = f"{place}-{file}"
+        alike.add(file.casefold())
+        files[name] = file + COLUMNS[0]
+    return files
 
 
 def load(path: str | Path, *, allow_outside: bool = False) -> Plan | Questionnaire:

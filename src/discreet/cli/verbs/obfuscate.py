@@ -25,7 +25,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.files.paths import REPORTS, spelled
 from discreet.files.reading import Piped, piped_table
 from discreet.formats.plan import Plan
-from discreet.formats.survey import Questionnaire, question_file
+from discreet.formats.survey import Questionnaire, question_files
 from discreet.mechanisms.personalized import SimulatedTags
 from discreet.tables.values import Bots, ValueColumns, read_owned
 
@@ -204,7 +204,8 @@ def _obfuscate_survey(
         )
     people = sum(written.values()) // survey.answers
     result = {"people": people, "reports": written, "output": output, "plan": survey.fingerprint}
-    cells = [[name, question_file(name), f"{count:,}"] for name, count in written.items()]
+    files = question_files(written)
+    cells = [[name, files[name], f"{count:,}"] for name, count in written.items()]
     title = f"{people:,} people, {survey.answers} of {len(written)} questions each"
     sentences = [
         f"Reports of survey {survey.fingerprint[:12]} written to {output}.",
@@ -213,5 +214,5 @@ def _obfuscate_survey(
         *([_KEPT.format(", ".join(map(repr, table.keep)))] if table.keep else []),
         *([SIMULATED_REPORTS] if seed is not None else []),
     ]
-    files = Table(title, ["question", "file", "reports"], cells, left=2)
-    show({**result, "simulated": seed is not None, "kept": list(table.keep)}, [files, *sentences])
+    listed = Table(title, ["question", "file", "reports"], cells, left=2)
+    show({**result, "simulated": seed is not None, "kept": list(table.keep)}, [listed, *sentences])
