@@ -30,7 +30,7 @@ from discreet.core.random import WORD_RANGE, RandomSource, checked_source, fresh
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.law import BlockMechanism, Memo
 
 Promise = Literal["record", "attribute"]
 """The unit that epsilon is promised to: whole records, or records that differ in one attribute."""
@@ -508,13 +508,71 @@ class Survey:
             DataError: if a column is missing, or a value is missing or not in its domain; whoever answers every
                 question but one needs a value for that one too, such as "no answer".
         """
+        return self.obfuscate_codes(self._encoded(named_columns(table, list(self.attributes))), random=random)
+
+    def _encoded(self, columns: Mapping[str, Any]) -> dict[str, IntArray]:
         codes = {}
-        for name, column in named_columns(table, list(self.attributes)).items():
+        for name, domain in self.attributes.items():
             try:
-                codes[name] = self.attributes[name].encode(column)
+                codes[name] = domain.encode(columns[name])
             except DataError as error:
                 raise DataError(f"attribute {name!r}: {error}") from None
-        return self.obfuscate_codes(codes, random=random)
+        return codes
+
+    def obfuscate_rounds(
+        self, table: Any, *, people: str, rounds: str, infinity: float | None = None, random: RandomSource | None = None
+    ) -> "dict[Any, SurveyReports]":
+        """Obfuscate the answers of people in rounds: each answers the same questions in all of them, by a memo.
+
+        Args:
+            table: as for `obfuscate`, with a row for each person and round.
+            people: the column that says whose row it is.
+            rounds: the column that says of which round.
+            infinity: the promise of all reports on one answer, above that of one round; see `Memo`. None for permanent
+                reports, which are sent in every round. A question without anything sensitive is asked anew each time.
+            random: as for `obfuscate`.
+
+        Returns:
+            The reports of every round, ascending.
+
+        Raises:
+            DataError: as for `obfuscate`; if a person is in one round twice.
+
+        Example:
+            >>> import discreet as dc
+            >>> domains = {"age": dc.Domain(["<18", "18+"]), "sex": dc.Domain(["f", "m"])}
+            >>> asked = [Question((n,), dc.RandomizedResponse(d.about(n), 1.0), 1 << 63) for n, d in domains.items()]
+            >>> survey = Survey(domains, asked, 1.0, promise="record")
+            >>> table = {"age": ["<18", "18+"] * 2, "sex": ["f", "m"] * 2, "who": ["a", "b"] * 2, "month": [1, 1, 2, 2]}
+            >>> months = survey.obfuscate_rounds(table, people="who", rounds="month", infinity=2.0)
+            >>> {month: reports.people for month, reports in months.items()}
+            {1: 2, 2: 2}
+        """
+        source, columns = checked_source(random), named_columns(table, [*self.attributes, people, rounds])
+        codes = self._encoded(columns)
+        (times, when), (persons, whose) = (
+            np.unique(np.asarray(columns[name]), return_inverse=True) for name in (rounds, people)
+        )
+        if len(np.unique(whose * len(times) + when)) < len(when):
+            raise DataError("a person answers once in a round, and some rows are of the same person and round.")
+        drawn = self.draw_questions(fresh_words(source, len(persons)))
+        parts: list[dict[str, Reports]] = [{} for _ in times]
+        for place, question in enumerate(self.questions):
+            rows = np.flatnonzero((drawn == place).any(axis=1)[whose])
+            asked = self._cells(question, codes, rows), whose[rows], when[rows]
+            for time, reports in _in_rounds(question, infinity, *asked, source).items():
+                parts[time][question.name] = reports
+        counts = np.bincount(when, minlength=len(times)).tolist()
+        months = zip(times.tolist(), counts, parts, strict=True)
+        return {time: SurveyReports(self, count, answers) for time, count, answers in months}
+
+    def _cells(self, question: Question, codes: Mapping[str, IntArray], rows: IntArray) -> IntArray:
+        """Return the codes of some people's answers to a question."""
+        first, *others = question.attributes
+        cells = codes[first].take(rows)
+        for name in others:
+            cells = cells * self.attributes[name].size + codes[name].take(rows)
+        return cells
 
     def obfuscate_codes(self, codes: Mapping[str, IntArray], *, random: RandomSource | None = None) -> "SurveyReports":
         """Obfuscate answers that are given by their codes, ``(n,)`` integers for each attribute.
@@ -532,10 +590,7 @@ class Survey:
             rows = who[question.name] = np.flatnonzero(
                 (drawn == place).any(axis=1) if self.answers > 1 else drawn[:, 0] == place
             )
-            first, *others = question.attributes
-            cells = codes[first].take(rows)
-            for name in others:
-                cells = cells * self.attributes[name].size + codes[name].take(rows)
+            cells = self._cells(question, codes, rows)
             parts[question.name] = question.mechanism.obfuscate_codes(cells, random=source)
         return SurveyReports(self, people, parts, who)
 
@@ -563,6 +618,23 @@ class Survey:
             raise MismatchError(
                 f"reports of survey {parts.survey.fingerprint[:12]} do not go with survey {self.fingerprint[:12]}."
             )
+
+
+def _in_rounds(
+    question: Question,
+    infinity: float | None,
+    cells: IntArray,
+    people: IntArray,
+    rounds: IntArray,
+    random: RandomSource,
+) -> dict[int, Reports]:
+    """Return the reports of a question by round, each from a person's memo where something is sensitive."""
+    if question.epsilon:
+        return Memo(question.mechanism, infinity).obfuscate_rounds(cells, people, rounds, random=random)
+    return {
+        int(time): question.mechanism.obfuscate_codes(cells[rounds == time], random=random)
+        for time in np.unique(rounds)
+    }
 
 
 def _rounded_up(number: Fraction) -> float:
