@@ -141,3 +141,18 @@ def test_wishes_that_nothing_meets_are_refused(change, words):
     epsilon = change.pop("epsilon", 1.0)
     with pytest.raises(ParameterError, match=words):
         dc.plan_survey(attributes(sizes), epsilon, **change)
+
+
+def test_numbers_are_asked_for_by_windows_beside_labels_and_products():
+    numbers = dc.Domain.number(0, 100, bins=8, sensitive=[[0, 12.5]])
+    attributes = {"income": numbers, "age": dc.Domain(range(8), sensitive=[0]), "sex": dc.Domain(["f", "m"])}
+    plan = dc.plan_survey(attributes, 2.0, [["income"], ["age"], ["income", "sex"]], users=500, largest_report=100)
+    first, *others = plan.survey.questions
+    assert first.mechanism.name == "windows"
+    assert all(question.mechanism.name != "windows" for question in others)
+    # Its share is that of the question about as many labels.
+    assert abs(first.share - others[0].share) < 1e-5 * 2**64
+    assert "windows" in repr(plan)
+    table = {"income": np.linspace(0, 100, 500), "age": np.arange(500) % 8, "sex": ["f", "m"] * 250}
+    mean = dc.estimate(plan.survey, plan.survey.obfuscate(table, random=dc.SeededRandom(1)))["income"].mean()
+    assert abs(float(mean) - 50) < 5 * mean.standard_error

@@ -478,7 +478,8 @@ class Memo:
         Args:
             rounds: t; None for any number.
         """
-        blocks = None if rounds is None else self._telling(checked_whole("rounds", rounds))
+        rounds = None if rounds is None else checked_whole("rounds", rounds)
+        blocks = None if rounds is None else self._telling(rounds)
         if rounds is None or blocks is None:
             return max(likelihood_ratio(self.truth, pi) for pi in self.mechanism.law.inclusions)
         coins = Fraction(self.truth, WORD_RANGE), Fraction(self.again, WORD_RANGE)

@@ -8,7 +8,7 @@ them above 1. With t answers each of which has epsilon/t, noise grows and so do 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import prod, sqrt
+from math import nan, prod, sqrt
 from typing import Any, Unpack
 
 import numpy as np
@@ -17,6 +17,7 @@ from discreet.arrays import FloatArray
 from discreet.core.checks import checked_choice, checked_epsilon, checked_n, checked_whole
 from discreet.core.domain import Domain
 from discreet.core.guarantee import rounded_up
+from discreet.core.labels import Numbers
 from discreet.core.random import WORD_RANGE
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, number_of, rows_of, text_column
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection
@@ -175,8 +176,10 @@ class SurveyPlan(ResultTable):
 
 
 def _standard_error(question: Question, n: int) -> float:
-    """Return the largest standard error of a value of a question that n people answer."""
+    """Return the largest standard error of a value of a question that n people answer; NaN where it is not known."""
     domain = question.mechanism.domain
+    if question.mechanism.of_neighbours:
+        return nan
     # The share of a value that goes in clear always is counted.
     return sqrt((worst_variance(question.mechanism, n) if domain.sensitive_count else 0.25) / n)
 
@@ -267,12 +270,14 @@ def _mechanisms(
     """Yield the best mechanism of each domain; domains of as many values have the same."""
     known: dict[Any, BlockMechanism] = {}
     for domain, people in zip(domains, users, strict=True):
-        kind = domain.size, domain.sensitive_count, people
+        # Numbers are asked for by windows, which a product of as many values cannot be.
+        numbers = isinstance(domain.space, Numbers)
+        kind = domain.size, domain.sensitive_count, people, numbers
         if not domain.sensitive_count:
             yield RandomizedResponse(domain, epsilon)
             continue
         if kind not in known:
-            known[kind] = best(domain, epsilon, people, **wishes)
+            known[kind] = best(domain, epsilon, people, **({} if numbers else wishes))
         yield replace(known[kind], domain=domain)
 
 
@@ -320,7 +325,12 @@ def plan_survey(
     first = best_shares(ways.moments(t), t)
     crowds = [None if people is None else max(round(people * share), 1) for share in first.tolist()]
     mechanisms = list(_mechanisms(domains, ways.each(t), crowds, wishes))
-    shares = _as_integers(best_shares([second_moment(mechanism) for mechanism in mechanisms], t), t)
+    # Single values under windows are noisy, and not what they are for: their share is that of the best subsets.
+    moments = [
+        subsets if mechanism.of_neighbours else second_moment(mechanism)
+        for mechanism, subsets in zip(mechanisms, ways.moments(t).tolist(), strict=True)
+    ]
+    shares = _as_integers(best_shares(moments, t), t)
     questions = tuple(map(Question, tables, mechanisms, shares))
     survey = Survey(
         named, questions, promised, promise=promise, answers=t, want=tables, combinations=tuple(combinations)
