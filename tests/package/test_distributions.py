@@ -295,6 +295,7 @@ def test_who_installed_from_an_index_can_run_the_readme(installed: Path, tmp_pat
         "examples",
         "out",
         "plan.toml",
+        "reports",
         "reports.parquet",
         "sealed.parquet",
     ]
