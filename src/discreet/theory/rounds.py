@@ -15,13 +15,10 @@ Rounds that show several blocks tell less: the sum over blocks of lambda (r^t - 
 is largest for the rarest one. It is e^eps_1 = 1 + s/((1 - s) pi) for t = 1, and rises to that of the memo.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
-from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
 from discreet.core.random import WORD_RANGE
-from discreet.errors import ParameterError
 
 How = Literal["memo", "rotate", "fresh"]
 """Ways to ask in several rounds: a permanent report, each person in one round alone, or a new report every time."""
@@ -32,37 +29,6 @@ NOT_HIDDEN = (
     "changes are hidden only where each person answers in rounds of her own (rotate)."
 )
 """The sentence on what permanent reports do not hide."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rounds:
-    """The rounds of a survey that asks again.
-
-    Attributes:
-        number: T, how many rounds there are, at least 1.
-        how: ``"memo"``, ``"rotate"`` or ``"fresh"``.
-        first: eps_1 of a memo with a second coin, which one round alone tells, in nats; None for a memo without one.
-
-    Raises:
-        ParameterError: if there is no such schedule.
-
-    Example:
-        >>> Rounds(12, "memo", first=0.5)
-        Rounds(number=12, how='memo', first=0.5)
-    """
-
-    number: int
-    how: How = "memo"
-    first: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what is no schedule."""
-        object.__setattr__(self, "number", checked_whole("rounds", self.number))
-        checked_choice("how", self.how, get_args(How))
-        if self.first is not None:
-            if self.how != "memo":
-                raise ParameterError(f"first is the epsilon of one round of a memo; {self.how} has none.")
-            object.__setattr__(self, "first", checked_epsilon(self.first))
 
 
 def second_threshold(truth: int, memo: int) -> int:
