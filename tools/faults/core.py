@@ -278,4 +278,11 @@ FAULTS = [
         "return _rounded(number, digits, ROUND_FLOOR)",
         ("tests/privacy/test_rounding.py",),
     ),
+    Fault(
+        "a number on a border belongs to the bin below it",
+        "core/labels.py",
+        'numbers, side="right").astype(np.int64)',
+        'numbers, side="left").astype(np.int64)',
+        ("tests/core/test_numbers.py",),
+    ),
 ]

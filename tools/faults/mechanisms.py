@@ -95,13 +95,6 @@ FAULTS = [
         ("tests/contract/test_windows.py", "tests/contract/test_promises.py"),
     ),
     Fault(
-        "a number on a border belongs to the bin below it",
-        "core/labels.py",
-        'numbers, side="right").astype(np.int64)',
-        'numbers, side="left").astype(np.int64)',
-        ("tests/core/test_numbers.py",),
-    ),
-    Fault(
         "the second half of a transform is not folded back",
         "mechanisms/translates.py",
         "summed[1:] += beyond",
