@@ -123,7 +123,7 @@ const KINDS = { labels: flat, range, product, grid, number };
  */
 export function spaceOf(strict, loose) {
   const [kind, ...more] = Object.keys(KINDS).filter((kind) => (strict[kind] ?? null) !== null);
-  must(!more.length);
+  must(!more.length && typeof (strict.attribute ?? "") === "string");
   const space = KINDS[kind](strict[kind], loose[kind]);
   must(space.size < LARGEST);
   return space;

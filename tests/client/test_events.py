@@ -32,7 +32,7 @@ def test_every_event_is_in_a_script() -> None:
     done = {event["do"] for script in SCRIPTS for event in script["events"]}
     assert done == {name for name in vars(Scripted) if not name.startswith("_")} - {"step", "collection"}
     expected = {event["expect"] for script in SCRIPTS for event in script["events"] if isinstance(event["expect"], str)}
-    outcomes = {"recorded", "already", "exhausted", "closed", "declined", "refused", "done"}
+    outcomes = {"recorded", "unasked", "already", "exhausted", "closed", "declined", "refused", "done"}
     assert expected == outcomes | {"rollback", "equivocation", "cap", "lifetime", "simulated"}
 
 

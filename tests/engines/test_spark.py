@@ -37,7 +37,7 @@ from discreet.errors import (
 )
 from discreet.estimators import estimate, likelihood_methods
 from discreet.estimators.likelihood import LocalRows, RowSums
-from discreet.estimators.likelihood_methods import _likelihood
+from discreet.estimators.likelihood_methods import likelihood_of
 from discreet.estimators.linear import LinearStart
 from discreet.formats.reports import write_beside, write_reports
 from discreet.formats.sealed_files import check_sealed
@@ -503,7 +503,7 @@ def test_sums_over_rows_are_those_of_one_machine(spark: Any, tmp_path: Path, bui
     data, left_out = SparkEngine(spark).evidence(mechanism, spread(tmp_path / "reports", mechanism, reports))
     assert isinstance(data, StoredBlocks)
     assert (data.tally.n, left_out) == (3001, {})
-    here, there = (_likelihood(LinearStart.of(mechanism, some), "mle") for some in (reports, data))
+    here, there = (likelihood_of(LinearStart.of(mechanism, some), "mle") for some in (reports, data))
     assert here.reports == there.reports
     ours, theirs = here.rows_of(here), there.rows_of(there)
     rng = np.random.default_rng(3)
@@ -600,7 +600,7 @@ def test_where_a_tally_says_all_nobody_is_asked_again(spark: Any) -> None:
     start = LinearStart.of(mechanism, data)
     assert start.evidence.rows_of is None
     # Blocks that came more than once are counted as often, wherever they are summed.
-    likelihood, point = _likelihood(start, "mle"), np.random.default_rng(1).dirichlet(np.ones(60))
+    likelihood, point = likelihood_of(start, "mle"), np.random.default_rng(1).dirichlet(np.ones(60))
     close(LocalRows(likelihood).evaluate(point), data.rows_of(likelihood).evaluate(point))
 
 

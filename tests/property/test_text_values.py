@@ -35,7 +35,7 @@ for name, build in BLOCK_MECHANISMS.items():
     for values in (["65+"], ("<18", "18-39"), np.array(["65+"]), np.array(["65+"], dtype=object)):
         assert len(mechanism.obfuscate(values, random=SeededRandom(1))) == len(values)
     assert len(mechanism.obfuscate(["40-64"])) == 1
-    if not options:
+    if not options and not build.of_neighbours:
         build(product, 1.0).obfuscate([("a", 1), {"who": "b", "age": 2}])
 plan = Personalized(domain, 1.0, ["home"])
 plan.obfuscate(["18-39"], SecretTags(plan, {"home": ["18-39"]}))

@@ -34,13 +34,14 @@ from discreet.mechanisms.block_law import (
     Counting,
     Data,
     Evidence,
+    ListedLaw,
     Membership,
     StoredBlocks,
     by_group,
     group_counts,
 )
 from discreet.mechanisms.channel import Channel
-from discreet.mechanisms.decoders import BlockDecoder
+from discreet.mechanisms.decoders import BlockDecoder, PlaceDecoder
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.mechanisms.obfuscation import Sampling, obfuscated, sent_again
 from discreet.theory.linear_decoder import NO_POOL_BIAS, DecoderBesideClear, LinearDecoder, PerValue, PoolBias
@@ -209,8 +210,16 @@ class BlockMechanism(Mechanism):
 
     @cached_property
     def decoder(self) -> Decoder:
-        """The linear decoder of its tallies."""
-        return BlockDecoder(self, self.law, self.numbers)
+        """The linear decoder of its tallies; of a law that states no rho, a right inverse of its channel.
+
+        Raises:
+            ParameterError: if such a law does not list its blocks.
+        """
+        if self.law.conditional_inclusions:
+            return BlockDecoder(self, self.law, self.numbers)
+        if not isinstance(self.law, ListedLaw):
+            raise ParameterError(f"a law without rho must list its blocks, and {self.law.kind!r} does not.")
+        return PlaceDecoder(self, spelled(self.domain, self.law, self.numbers), law=self.law)
 
     @cached_property
     def counts(self) -> Counting:

@@ -79,7 +79,7 @@ def schedules(
         >>> import discreet as dc
         >>> options = schedules(dc.Domain(range(10)), epsilon=2.0, rounds=12, within=0.0)
         >>> [(option.how, option.answers, round(option.error, 2)) for option in options]
-        [('fresh', 12, 194.61), ('rotate', 1, 12.0), ('memo', 12, 5.0), ('memo', 12, 1.34), ('memo', 12, 1.0)]
+        [('fresh', 12, 194.6), ('rotate', 1, 12.0), ('memo', 12, 5.0), ('memo', 12, 1.34), ('memo', 12, 1.0)]
     """
     epsilon, rounds = checked_epsilon(epsilon), checked_whole("rounds", rounds, 2)
     whole = best(domain, epsilon, users, **wishes)

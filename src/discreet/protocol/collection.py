@@ -278,7 +278,7 @@ OPTIONAL: dict[str, Callable[[str, Any], Any]] = {
 """Fields that a document may have beside them: a mark, a second coin, a survey, and languages and texts."""
 
 
-_KINDS = ("labels", "range", "product", "grid")
+_KINDS = ("labels", "range", "number", "product", "grid")
 _FIELDS = {"domain", "epsilon", "mechanism"}
 _OPTIONAL = {"version", "title", "tags", "others", "cells"}
 _UNFIT = "the plan in the collection must be one that `discreet collection sign` writes, and it is not."
@@ -328,6 +328,8 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
             return Domain.product(_attributes(table["product"]), **protection)
         if kinds == ["grid"]:
             return Domain.grid(**table["grid"], **protection)
+        if kinds == ["number"]:
+            return Domain.number(**table["number"], **protection).about(_attribute(table))
         labels = range(*_two(table["range"])) if kinds == ["range"] else _listed(table["labels"])
         return Domain(labels, **protection).about(_attribute(table))
     except (ParameterError, DataError, TypeError, ValueError, OverflowError):
