@@ -103,6 +103,7 @@ WAYS = {
     "paley",
     "translates",
     "design",
+    "windows",
 } | PER_VALUE
 # Reports that are columns of another type.
 TYPES = ("rr", "unary", "subset", "hashing", "hadamard")

@@ -134,6 +134,7 @@ def test_the_questions_of_a_survey_are_asked_one_after_the_other(browser: Any, s
         page.get_by_label("by bus").check()
         press(page, "Answer")
         page.get_by_text("left: 18").wait_for()
+        page.get_by_text("Your report was sent").wait_for()
         is_usable(page)
         assert page.get_by_role("button", name="Next").count() == 0
     asked = [survey.collection(name) for name in ("survey-1", "survey-2")]
