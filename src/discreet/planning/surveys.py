@@ -8,7 +8,7 @@ them above 1. With t answers each of which has epsilon/t, noise grows and so do 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import nan, prod, sqrt
+from math import isnan, nan, prod, sqrt
 from typing import Any, Unpack
 
 import numpy as np
@@ -155,7 +155,7 @@ class SurveyPlan(ResultTable):
             people = [max(round(self.users * share), 1) for share in shares.tolist()]
             errors = [_standard_error(question, n) for question, n in zip(questions, people, strict=True)]
             columns.append(ResultColumn("people", np.array(people), format=","))
-            columns.append(ResultColumn("standard_error", np.array(errors), "s.e. at most", format=".3g"))
+            columns.append(ResultColumn("standard_error", np.array(errors), "s.e. at most", format=_spelled))
         return columns
 
     def _shown(self) -> tuple[Cells, str]:
@@ -173,6 +173,11 @@ class SurveyPlan(ResultTable):
         beside = f" Times as much by other ways: {listed}." if listed else ""
         least = "the least summed squared error over the tables, with a question for each"
         return f"{chosen.name[:1].upper()}{chosen.name[1:]}: {least}.{beside}"
+
+
+def _spelled(error: float) -> str:
+    """Return a standard error in digits, and a dash for one that is not known."""
+    return "-" if isnan(error) else f"{error:.3g}"
 
 
 def _standard_error(question: Question, n: int) -> float:

@@ -203,7 +203,8 @@ def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
 
     VALUE is a label, or a label of each attribute as age=30s marital=single, or a latitude and a longitude, or - to
     read it from standard input, so that it stands in no list of commands. The exit code is 2 if there is no answer
-    afterwards: nobody agreed, the budget is spent, or the collection is closed.
+    afterwards: nobody agreed, the budget is spent, or the collection is closed; a question of a survey that was not
+    drawn for this person wants none.
     """
     with opened_device(store) as opened:
         collection = opened.collection(name)
