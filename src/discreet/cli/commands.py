@@ -275,7 +275,7 @@ class Verb(click.Command):
         _leave_asleep()
         try:
             with notes_on_errors():
-                return super().invoke(ctx)
+                return self.run(ctx)
         except DiscreetError as error:
             sentence, options = str(error), [option for option in self.params if isinstance(option, click.Option)]
             named = [
@@ -286,6 +286,10 @@ class Verb(click.Command):
             if not named:
                 raise
             raise type(error)(f"{sentence.removesuffix('.')}; {named[0]} names another.") from None
+
+    def run(self, ctx: click.Context) -> Any:
+        """Run the verb."""
+        return super().invoke(ctx)
 
 
 def _leave_asleep() -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli.commands import RuledOption, idle_sentence
-from discreet.cli.output import InputFile, OutputFile, given_options
+from discreet.cli.output import InputFile, OutputFile, asked_question, given_options
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES
 
@@ -339,10 +339,14 @@ def load_plan(path: Path) -> "Plan":
     """Read a plan, or a question of a survey as one, with files outside its folder if the running verb allows them.
 
     Raises:
-        ParameterError: if it cannot be read, says what it may not, or is a survey as a whole; it names the place.
+        ParameterError: if it cannot be read or says what it may not; it names the place.
+        WholeSurveyError: if it is a survey as a whole, through which `SurveyVerb` goes by question.
     """
     from discreet.formats.survey import load_plan as loaded
 
+    if (question := asked_question()) is not None:
+        plan: Plan = question.plan
+        return plan
     return loaded(path, allow_outside=allows_outside())
 
 

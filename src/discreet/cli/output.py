@@ -49,11 +49,12 @@ class OutputPlace(click.Path):
 
     Args:
         what: its content, in the plural.
+        endings: how the name of a file may end.
     """
 
-    def __init__(self, what: str, **kind: bool) -> None:
+    def __init__(self, what: str, endings: tuple[str, ...] = (), **kind: bool) -> None:
         super().__init__(path_type=Path, **kind)
-        self.what = what
+        self.what, self.endings = what, endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a path; a URL is refused."""
@@ -73,8 +74,8 @@ class OutputFile(OutputPlace):
     """
 
     def __init__(self, what: str, endings: tuple[str, ...], *, piped: bool = False, folders: bool = False) -> None:
-        super().__init__(what, dir_okay=folders, allow_dash=piped)
-        self.endings, self.piped, self.folders = endings, piped, folders
+        super().__init__(what, endings, dir_okay=folders, allow_dash=piped)
+        self.piped, self.folders = piped, folders
 
 
 class OutputFolder(OutputPlace):
@@ -366,6 +367,51 @@ def prints_json() -> bool:
     return "as_json" in given_options()
 
 
+@dataclass(slots=True)
+class QuestionResult:
+    """The result of a verb on one question of a survey, kept until all of them are printed together.
+
+    Attributes:
+        plan: of the question.
+        survey: that it is of.
+        result: as `show` takes it.
+        parts: sentences and tables, for people.
+        table: the table of the result, if one is to be written.
+        statement: what it says on publications, if it says something.
+        code: with which the verb ends.
+    """
+
+    plan: Any
+    survey: Any
+    result: Any = None
+    parts: Sequence[str | Table] = ()
+    table: "SavedTable | None" = None
+    statement: Any = None
+    code: int = 0
+
+
+_QUESTION = "discreet.question"
+
+
+def asked_question() -> QuestionResult | None:
+    """Return the result of the question of a survey that the running verb is at; None of any other plan."""
+    ctx = click.get_current_context(silent=True)
+    return None if ctx is None else ctx.meta.get(_QUESTION)
+
+
+@contextmanager
+def asking(question: QuestionResult) -> Iterator[None]:
+    """Keep what a verb shows in the body as the result of a question."""
+    meta = click.get_current_context().meta
+    meta[_QUESTION] = question
+    try:
+        yield
+    except click.exceptions.Exit as ended:
+        question.code = ended.exit_code
+    finally:
+        del meta[_QUESTION]
+
+
 def show(result: Any, parts: Iterable[str | Table], *, whole: bool = False) -> None:
     """Print the result of a verb: its built-ins as JSON, or its sentences and tables in order.
 
@@ -374,7 +420,11 @@ def show(result: Any, parts: Iterable[str | Table], *, whole: bool = False) -> N
         parts: sentences and tables; read only if they are printed.
         whole: whether sentences longer than the terminal are left to it, so that they can be copied.
     """
-    if prints_json():
+    if (question := asked_question()) is not None:
+        if prints_json() or str(click.get_current_context().params.get("output")).endswith(".json"):
+            result = built_ins(result() if callable(result) else result)
+        question.result, question.parts = result, () if prints_json() else list(parts)
+    elif prints_json():
         click.echo(json_text(built_ins(result() if callable(result) else result), indent=2))
     else:
         say(parts, whole=whole)
@@ -449,6 +499,9 @@ def write_results(output: Path | None, write: Any, writers: Mapping[Path | None,
     Raises:
         OutputExistsError: if a file exists and is not to be replaced.
     """
+    if (question := asked_question()) is not None and isinstance(write, SavedTable):
+        # One table of all questions is written at the end.
+        question.table, output = write, None
     with ExitStack() as stack:
         target = None if output is None else stack.enter_context(sent(output, ".csv"))
         named = [(path, writer) for path, writer in {target: write, **writers}.items() if path is not None]
@@ -468,19 +521,27 @@ def save_picture(draw: Callable[[], Any]) -> Callable[[Path], None]:
     return save
 
 
-def save_table(table: Callable[[], Any], facts: Callable[[], Any]) -> Callable[[Path], None]:
-    """Return a function of a path that writes a table as CSV, Parquet or Arrow, or facts as JSON, by its name."""
+@dataclass(frozen=True, slots=True)
+class SavedTable:
+    """A table that is written as CSV, Parquet or Arrow, or facts as JSON, by the name of the file.
 
-    def save(path: Path) -> None:
+    Attributes:
+        table: a function that returns it.
+        facts: a function that returns what is written as JSON.
+    """
+
+    table: Callable[[], Any]
+    facts: Callable[[], Any]
+
+    def __call__(self, path: Path) -> None:
+        """Write the file."""
         from pyarrow import csv
 
         from discreet.formats.tallies import write_columns
 
         if ending(path) == ".csv":
-            csv.write_csv(table(), str(path))
+            csv.write_csv(self.table(), str(path))
         elif ending(path) == ".json":
-            path.write_text(json_text(facts()) + "\n", encoding="utf-8")
+            path.write_text(json_text(self.facts()) + "\n", encoding="utf-8")
         else:
-            write_columns(path, table())
-
-    return save
+            write_columns(path, self.table())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.cli.output import SIMULATED_REPORTS, notes_of
+from discreet.cli.output import SIMULATED_REPORTS, asked_question, notes_of
 from discreet.formats.plan import Plan
 from discreet.formats.public_columns import cells_beside
 from discreet.privacy.publication import WEIGHTS, Publication
@@ -31,13 +31,16 @@ class Statement:
     wider: Publication | None = None
 
     def record(self) -> dict[str, Any]:
-        """Return the statement ready for JSON."""
+        """Return the statement ready for JSON; of a question of a survey none, as those of all questions add up."""
+        if (question := asked_question()) is not None:
+            question.statement = self
+            return {}
         wider = {} if self.wider is None else {"publication_with_columns": self.wider.to_dict()}
         return {"publication": self.alone.to_dict(), **wider}
 
     def parts(self) -> Iterator[str]:
         """Yield a line on a person, another one where there are columns beside the reports, and the conditions."""
-        if self.alone.simulated:
+        if self.alone.simulated or asked_question() is not None:
             return
         person, conditions = self.alone.lines()
         yield person
@@ -48,7 +51,7 @@ class Statement:
     def closing(self, notes: Sequence[str], left_out: Sequence[str] = ()) -> Iterator[str]:
         """Yield the statement, the mark of simulated reports, and sentences on rows and files."""
         yield from self.parts()
-        if self.alone.simulated:
+        if self.alone.simulated and asked_question() is None:
             yield SIMULATED_REPORTS
         yield from left_out
         yield from notes_of(notes)

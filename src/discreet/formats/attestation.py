@@ -24,9 +24,11 @@ from discreet.formats.publications import collection_publication, most_answers
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
 from discreet.mechanisms.personalized import Personalized
+from discreet.mechanisms.survey import Survey
 from discreet.pictures.pages import PageTable, render
 from discreet.privacy.audit import Audit
 from discreet.privacy.publication import Publication
+from discreet.privacy.surveys import verify_survey
 from discreet.privacy.verify import GroupVerification, Verification, verify
 from discreet.protocol.collection import PERMANENT, Collection
 from discreet.protocol.notice import notice
@@ -44,6 +46,7 @@ _NOT_PUBLISHED = (
     "A plan does not say of how many reports anything is published. What a batch of N reports without names and order "
     "tells of a person is stated by `discreet verify --shuffled N`, and by the attestation of a signed collection."
 )
+_OF_SURVEY = "The survey that this is one question of"
 _ANSWERS_ADD_UP = "A plan does not say how often a person answers: epsilons of several answers add up."
 _NOT_HIDDEN = (
     "That somebody takes part, when, and from which address is seen by whoever carries or collects reports.",
@@ -87,6 +90,7 @@ class Attestation:
         trust: the reason for which these keys are trusted, in words.
         users: users among whom one is identified; None for the least number that the collection publishes of.
         audit: the result of an audit; None if there was none.
+        survey: that the plan is a question of; None of a plan by itself.
 
     Raises:
         ParameterError: if the plan protects nobody.
@@ -107,6 +111,7 @@ class Attestation:
     trust: str = ""
     users: int | None = None
     audit: Audit | None = None
+    survey: Survey | None = None
 
     def __post_init__(self) -> None:
         """Refuse a plan of which nothing can be attested."""
@@ -144,7 +149,8 @@ class Attestation:
     @property
     def holds(self) -> bool:
         """True if neither the numbers nor the reports that were drawn speak against the promise."""
-        return self.verification.holds and (self.audit is None or self.audit.holds)
+        together = self.survey is None or verify_survey(self.survey).holds
+        return together and self.verification.holds and (self.audit is None or self.audit.holds)
 
     @property
     def title(self) -> str:
@@ -190,6 +196,7 @@ class Attestation:
         return [
             self._data(),
             promise,
+            *([AttestationPart(_OF_SURVEY, [str(self.survey.guarantee)])] if self.survey is not None else []),
             self._odds(),
             *self._notices(),
             self._published(),

@@ -389,8 +389,8 @@ def survey_text(fields: Mapping[str, Any]) -> str:
     return "\n\n".join(parts())
 
 
-def question_files(names: Iterable[str]) -> dict[str, str]:
-    """Return the names of the files of reports on questions, none of them hidden and no two alike.
+def question_files(names: Iterable[str], ending: str = COLUMNS[0]) -> dict[str, str]:
+    """Return the names of files of questions, none of them hidden and no two alike.
 
     Example:
         >>> [*question_files(["sex,body mass/height", "a b", "A_b", "_id"]).values()]
@@ -404,7 +404,7 @@ def question_files(names: Iterable[str]) -> dict[str, str]:
         while file[0] in "._" or file.casefold() in alike:
             file = f"{place}-{file}"
         alike.add(file.casefold())
-        files[name] = file + COLUMNS[0]
+        files[name] = file + ending
     return files
 
 
@@ -432,11 +432,27 @@ def _is_survey(path: Path) -> bool:
     return False
 
 
+class WholeSurveyError(ParameterError):
+    """A survey where a plan is needed, as one of its questions is.
+
+    Args:
+        path: of its document.
+        questionnaire: the survey.
+    """
+
+    def __init__(self, path: str | Path, questionnaire: Questionnaire) -> None:
+        asked = questionnaire.document.question
+        name = question_name(asked[0].attributes) if asked else "QUESTION"
+        super().__init__(f"{path} is a survey, and one of its questions is needed here, as in {path}#{name}.")
+        self.questionnaire = questionnaire
+
+
 def load_plan(path: str | Path, *, allow_outside: bool = False) -> Plan:
     """Read a plan, or a question of a survey as a plan: ``survey.toml#age,income``.
 
     Raises:
-        ParameterError: if it cannot be read, says what it may not, or is a survey as a whole; it names the place.
+        ParameterError: if it cannot be read or says what it may not; it names the place.
+        WholeSurveyError: if it is a survey as a whole.
 
     Example:
         >>> from importlib.resources import files
@@ -446,9 +462,7 @@ def load_plan(path: str | Path, *, allow_outside: bool = False) -> Plan:
     document = load(path, allow_outside=allow_outside)
     if isinstance(document, Plan):
         return document
-    asked = document.document.question
-    name = question_name(asked[0].attributes) if asked else "QUESTION"
-    raise ParameterError(f"{path} is a survey, and one of its questions is needed here, as in {path}#{name}.")
+    raise WholeSurveyError(path, document)
 
 
 def _split(path: str | Path) -> tuple[Path, str]:

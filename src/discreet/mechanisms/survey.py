@@ -370,7 +370,7 @@ class Survey:
             raise ParameterError(f"the wanted table {question_name(lacking[0])!r} must be part of a question.")
 
     def _check_promise(self) -> None:
-        units = self._largest([question.epsilon for question in self.questions])
+        units = self.largest([question.epsilon for question in self.questions])
         most = units[0] if self.promise == "record" else max(units[1].values())
         if most > Fraction(self.epsilon):
             together = "together" if self.promise == "record" else "about one attribute together"
@@ -379,8 +379,8 @@ class Survey:
                 f"{float(most):g}."
             )
 
-    def _largest(self, epsilons: Sequence[float]) -> tuple[Fraction, dict[str, Fraction]]:
-        """Return the largest sums of epsilons over questions that can be answered together: all, by attribute."""
+    def largest(self, epsilons: Sequence[float]) -> tuple[Fraction, dict[str, Fraction]]:
+        """Return the largest sums of questions' epsilons over those that a person can be asked: all, by attribute."""
         exact = [Fraction(epsilon) for epsilon in epsilons]
         record, attributes = Fraction(0), dict.fromkeys(self.attributes, Fraction(0))
         for places, _ in self.draws:
@@ -446,7 +446,7 @@ class Survey:
     @cached_property
     def guarantee(self) -> SurveyGuarantee:
         """Both promises, realised, from the integers of the samplers and the draw."""
-        record, attributes = self._largest([question.realised for question in self.questions])
+        record, attributes = self.largest([question.realised for question in self.questions])
         in_clear = any(question.mechanism.domain.clear_count for question in self.questions)
         each = {name: _rounded_up(epsilon) for name, epsilon in attributes.items()}
         counts = self.answers, len(self.questions)

@@ -5,7 +5,7 @@ from the shares alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -89,6 +89,7 @@ class SurveyPublication:
         not_trusted: reports of each batch that hide nobody.
         simulated: whether the reports are simulated or seeded.
         shown: what the reader sees, in words.
+        stated: the publications of questions, where more is known of them than their batches.
 
     Example:
         >>> import discreet as dc
@@ -105,6 +106,16 @@ further is at most 1 in 1,000,000.
     not_trusted: int = 0
     simulated: bool = False
     shown: str = "what is published"
+    stated: Mapping[str, Publication] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, survey: Survey, stated: Mapping[str, Publication]) -> "SurveyPublication":
+        """Return the publication of questions whose publications are stated alike."""
+        batches = {name: part.batches for name, part in stated.items()}
+        trust = max(part.not_trusted for part in stated.values())
+        simulated = any(part.simulated for part in stated.values())
+        shown = next(iter(stated.values())).shown
+        return cls(survey, batches, trust, simulated, shown, stated)
 
     @property
     def people(self) -> int:
@@ -122,7 +133,9 @@ further is at most 1 in 1,000,000.
         delta = self.chance / self.survey.answers
         more: dict[str, Any] = {"not_trusted": self.not_trusted, "simulated": self.simulated, "delta": delta}
         return {
-            name: Publication(self.survey.question(name).mechanism, sizes, **more)
+            name: replace(self.stated[name], **more)
+            if name in self.stated
+            else Publication(self.survey.question(name).mechanism, sizes, **more)
             for name, sizes in self.batches.items()
             if sizes
         }
@@ -131,8 +144,7 @@ further is at most 1 in 1,000,000.
     def reach(self) -> float:
         """The epsilon that a reader gets to with the answers of one person, in nats, but for the chance."""
         each = {name: _reach(part) for name, part in self.parts.items()}
-        names = [question.name for question in self.survey.questions]
-        return max(sum(each.get(names[place], 0.0) for place in places) for places, _ in self.survey.draws)
+        return float(self.survey.largest([each.get(question.name, 0.0) for question in self.survey.questions])[0])
 
     def person(self) -> str:
         """Return the sentence for people: how sure whoever sees what is published gets of one person's record."""
@@ -155,6 +167,10 @@ further is at most 1 in 1,000,000.
         if self.simulated or not least:
             return
         few = min(least, key=lambda name: least[name])
+        yield from dict.fromkeys(remark for part in self.parts.values() for remark in part.remarks)
+        yield from dict.fromkeys(
+            f"No more is promised than of each report: {part.beside}." for part in self.parts.values() if part.beside
+        )
         yield f"The smallest batch is of question {few!r}, with {number_of(least[few], 'report')}."
         yield f"Reports of each batch that are taken to hide nobody: {self.not_trusted:,}."
         yield HONEST

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from discreet.cli.commands import Verb, VerbGroup
+from discreet.cli.commands import VerbGroup
 from discreet.cli.options import (
     Count,
     Length,
@@ -26,8 +26,9 @@ from discreet.cli.options import (
     refuse_idle,
     spelled_key,
 )
-from discreet.cli.output import InputFile, OutputFile, write_results, written
+from discreet.cli.output import InputFile, OutputFile, asked_question, write_results, written
 from discreet.cli.output import show as print_result
+from discreet.cli.surveys import SurveyVerb
 from discreet.errors import ParameterError
 from discreet.files.paths import COLLECTIONS, PAGES
 from discreet.files.writing import check_free, replacing
@@ -286,10 +287,14 @@ def withdraw(file: Path, by: _Signing, *, trust: tuple[bytes, ...]) -> None:
     by.write(signing.withdraw(before.envelope, by.private, trust=trust))
 
 
-@click.command(cls=Verb)
+@click.command(cls=SurveyVerb, reads="")
 @click.argument("plan", metavar="PLAN|COLLECTION", type=InputFile())
 @click.option(
-    "-o", "--output", required=True, type=OutputFile("attestations", PAGES), help="The page: .html, of two sheets A4."
+    "-o",
+    "--output",
+    required=True,
+    type=OutputFile("attestations", PAGES, folders=True),
+    help="The page: .html, of two sheets A4. Of a survey a folder.",
 )
 @click.option("--users", type=Count(1), help="Among so many one is identified. [a collection's least, or 1000]")
 @click.option(
@@ -320,7 +325,9 @@ def attest(
         attested = Attestation(signing.plan_of(collection), collection, tuple(keys), known, users=users)
     else:
         refuse_idle(["trust"], "a plan is not signed")
-        attested = Attestation(load_plan(plan), users=users)
+        question = asked_question()
+        survey = None if question is None else question.survey
+        attested = Attestation(load_plan(plan), users=users, survey=survey)
     if draws is None:
         draws = _DRAWS if attested.mechanism.domain.size <= _MOST_DRAWN else 0
     if draws and attested.holds:

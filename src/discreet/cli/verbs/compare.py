@@ -9,7 +9,6 @@ import click
 import numpy as np
 
 from discreet.cli import options
-from discreet.cli.commands import Verb
 from discreet.cli.options import (
     Count,
     OptionGroup,
@@ -21,8 +20,9 @@ from discreet.cli.options import (
     option,
     refuse_idle,
 )
-from discreet.cli.output import InputFile, OutputFile, Table, file_notes, save_picture, save_table, show, write_results
+from discreet.cli.output import InputFile, OutputFile, SavedTable, Table, file_notes, save_picture, show, write_results
 from discreet.cli.publications import Publishing, Statement, weighed_cells
+from discreet.cli.surveys import SurveyVerb, files_of
 from discreet.core.grouping import MINIMUM, Grouping
 from discreet.core.result_table import ResultColumn, objects, rows_of, spelled_p_value, text_column
 from discreet.engines import LocalEngine
@@ -98,7 +98,7 @@ class _Outputs(Writing):
     plot: Path | None = option("--plot", type=options.PICTURE, help=f"Forest plot: {spelled(PICTURES)}.")
 
 
-@click.command(cls=Verb)
+@click.command(cls=SurveyVerb, sides=True, of_one=["given", "plot"])
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @_Sides.options
@@ -134,14 +134,14 @@ def compare(
     )
     cells, beside = [n for side in sides for n in side.cells], max(side.beside for side in sides)
     known = [name for name in (asked.by, asked.weights) if name is not None]
-    publishing = Publishing(document, reports, trust.not_trusted, trust.trust_plan)
+    publishing = Publishing(document, [file for side in reports for file in files_of(side)], trust.not_trusted, trust.trust_plan)
     statement = publishing.of(cells, "this comparison", simulated=comparison.simulated, beside=beside, known=known)
 
     def record() -> dict[str, Any]:
         return _record(comparison, tests, statement, notes)
 
     picture = save_picture(lambda: comparison.plot(shown.largest))
-    write_results(out.output, save_table(comparison.to_arrow, record), {out.plot: picture}, force=out.force)
+    write_results(out.output, SavedTable(comparison.to_arrow, record), {out.plot: picture}, force=out.force)
     parts = [*_parts(comparison, tests, shown.largest), *statement.closing(notes)]
     show(record, parts)
 
@@ -191,7 +191,11 @@ def _parts(comparison: Comparison, tests: _Tests, largest: int) -> Iterator[str 
 
 def _check(reports: Sequence[Path], asked: _Sides) -> None:
     """Refuse sides that are not two, or hold one file, and options that would do nothing."""
-    if asked.by is None and asked.weights is None and all(is_tally(file_of(source)) for source in reports):
+    if (
+        asked.by is None
+        and asked.weights is None
+        and all(is_tally(file_of(file)) for source in reports for file in files_of(source))
+    ):
         refuse_idle(["trust_plan"], "tallies have no rows of their own")
     wanted = 1 if asked.by is not None or asked.given is not None else _PAIR
     if len(reports) != wanted:
@@ -200,7 +204,7 @@ def _check(reports: Sequence[Path], asked: _Sides) -> None:
             f"{which} of REPORTS must be named, got {len(reports)}; put files of one side into a folder."
         )
     if wanted == _PAIR:
-        files, others = ({str(file.resolve()) for file in report_files([side])} for side in reports)
+        files, others = ({str(file.resolve()) for file in report_files(files_of(side))} for side in reports)
         if both := sorted(files & others):
             raise ParameterError(f"the sides must be of different people, and {both[0]} is on both.")
 
@@ -215,7 +219,7 @@ class _Side(NamedTuple):
 
 
 def _side(mechanism: BlockMechanism, source: Path, weights: str | None, trust: Trust) -> _Side:
-    title, read = source.name or str(source), Sources(source, trust_plan=trust.trust_plan)
+    title, read = source.name or str(source), Sources(files_of(source), trust_plan=trust.trust_plan)
     if weights is None:
         estimated = estimate(mechanism, LocalEngine().tally(mechanism, read).tally)
         return _Side(estimated, title, (estimated.n,), "")
@@ -226,7 +230,7 @@ def _side(mechanism: BlockMechanism, source: Path, weights: str | None, trust: T
 def _groups(mechanism: BlockMechanism, source: Path, by: str, asked: _Sides, trust: Trust) -> list[_Side]:
     """Return the sides of two groups."""
     weights, least = asked.weights, MINIMUM if asked.minimum is None else asked.minimum
-    read = Sources(source, trust_plan=trust.trust_plan)
+    read = Sources(files_of(source), trust_plan=trust.trust_plan)
     data: Any
     if weights is None:
         data, about = LocalEngine().tally_by(mechanism, read, by), {}

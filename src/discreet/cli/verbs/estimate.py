@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from discreet.cli import options
-from discreet.cli.commands import Verb
 from discreet.cli.options import (
     GROUPS,
     NOT_WITH_GROUPS,
@@ -21,6 +20,7 @@ from discreet.cli.options import (
     Showing,
     Writing,
     allow_outside,
+    load_plan,
     load_plan_or_survey,
     option,
     progress_bar,
@@ -30,18 +30,20 @@ from discreet.cli.output import (
     STANDARD,
     InputFile,
     OutputFile,
+    OutputPlace,
+    SavedTable,
     Table,
     file_notes,
     left_out_sentences,
     notes_of,
     reports_here,
     save_picture,
-    save_table,
     show,
     write_results,
     written,
 )
 from discreet.cli.publications import Publishing, Statement, weighed_cells
+from discreet.cli.surveys import OF_ONE, SurveyVerb, files_in_folder
 from discreet.core.grouping import Grouping
 from discreet.core.labels import Numbers
 from discreet.core.reports import Reports
@@ -78,6 +80,7 @@ Data = Reports | Tally | StoredBlocks
 METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth", "shrunk", "joint", "consistent")
 _NEEDS_REPORTS = ("mle", "em", "smooth", "joint")
 _OF_GROUPS = {"by": "{} says something of groups; name their columns with --by."}
+_OF_ONE = ["shares", "margins", "background", "plot", "trust_plan"]
 # Groups that are printed, those with most reports.
 _GROUPS_SHOWN = 40
 
@@ -151,6 +154,11 @@ class _Grouping(OptionGroup):
         help="What becomes of smaller ones: refuse or leave-out. [refuse]",
     )
 
+    @property
+    def wanted(self) -> bool:
+        """True if there are some."""
+        return bool(self.by) or self.weights is not None
+
     def about(self, data: Any, groups: Any) -> dict[str, Any]:
         """Return the options of groups, with the shares that files say."""
         if not self.by:
@@ -193,13 +201,13 @@ class _Outputs(Writing):
     plot: Path | None = option("--plot", type=options.PICTURE, help=f"Picture: {spelled(PICTURES)}.")
     tally_file: Path | None = option(
         "--tally",
-        type=OutputFile("tallies", TALLIES),
+        type=OutputFile("tallies", TALLIES, folders=True),
         bars={GROUPS: NOT_WITH_GROUPS},
-        help=f"Tally: {spelled(TALLIES)}.",
+        help=f"Tally: {spelled(TALLIES)}. Of a survey a folder.",
     )
 
 
-@click.command(cls=Verb)
+@click.command(cls=SurveyVerb, of_one=_OF_ONE)
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @_How.options
@@ -221,16 +229,16 @@ def estimate(
 
     REPORTS are files of reports or tallies, and folders of them, here or at URLs; - is JSON lines.
 
-    Of a survey all questions are estimated; --by and --plot are for one, SURVEY#QUESTION.
+    Of a survey all questions are estimated; --plot and known shares are for one, SURVEY#QUESTION.
     """
-    document = load_plan_or_survey(plan)
+    document = load_plan(plan) if grouping.wanted else load_plan_or_survey(plan)
     if isinstance(document, Questionnaire):
         _estimate_survey(document.survey(), reports, how, read, shown, out)
         return
     known = backgrounds(document, how.background)
     _check_sources(reports, read.engine)
     publishing = Publishing(document, reports, read.not_trusted, read.trust_plan, read.engine == "local")
-    if grouping.by or grouping.weights is not None:
+    if grouping.wanted:
         _estimate_groups(publishing, how, grouping, read, shown, out)
         return
     mechanism = document.mechanism()
@@ -247,7 +255,7 @@ def estimate(
     limits = shown.level, shown.simultaneous
     write_results(
         out.output,
-        save_table(_at(result.to_arrow, *limits), _at(partial(estimate_facts, result), *limits)),
+        SavedTable(_at(result.to_arrow, *limits), _at(partial(estimate_facts, result), *limits)),
         {
             out.plot: save_picture(_at(result.plot, *limits)),
             out.tally_file: lambda path: put_tally(path, _tally_of(mechanism, data)),
@@ -405,10 +413,7 @@ def _estimate_survey(
     survey: Survey, reports: Sequence[Path], how: _How, read: _Reading, shown: Showing, out: _Outputs
 ) -> None:
     """Estimate every question of a survey, write the table of all, and print how many people answered each."""
-    refuse_idle(
-        ["by", "weights", "shares", "margins", "minimum", "small", "background", "plot", "tally_file", "trust_plan"],
-        "it is for one question of a survey, as SURVEY#QUESTION with its reports",
-    )
+    refuse_idle(_OF_ONE, OF_ONE)
     parts, tallies, left_out, together = dict[str, Any](), {}, Counter[str](), how.method in TOGETHER
     files = files_by_question(survey, reports)
     with progress_bar("reading") as progress, read.running(read.memory) as engine, file_notes() as notes:
@@ -430,11 +435,15 @@ def _estimate_survey(
         beside = {"left_out": dict(left_out), "notes": notes, "publication": publication.to_dict()}
         return {"plan": survey.fingerprint, "questions": facts, "unanswered": answers.unanswered, **beside}
 
-    write_results(out.output, save_table(_at(answers.to_arrow, *limits), record), {}, force=out.force)
+    writers = dict[Path | None, Any]()
+    if out.tally_file is not None:
+        places = files_in_folder(survey, out.tally_file, OutputPlace("tallies", TALLIES), tallies)
+        writers = {place: partial(put_tally, tally=tallies[name]) for name, place in places.items()}
+    write_results(out.output, SavedTable(_at(answers.to_arrow, *limits), record), writers, force=out.force)
     tables = (part for name, result in answers.items() for part in _table(result, shown, f"{name}: "))
     lacking = [f"Nobody answered {'; '.join(answers.unanswered)}."] if answers.unanswered else []
     more = [*lacking, str(survey.guarantee), *publication.lines(), *left_out_sentences(left_out), *notes_of(notes)]
-    show(record, chain(tables, more, written(out.output)))
+    show(record, chain(tables, more, written(out.output, out.tally_file)))
 
 
 def _estimate_groups(
@@ -456,7 +465,7 @@ def _estimate_groups(
     record = partial(_groups_record, result, shown, statement, notes)
     table = partial(result.to_arrow, shown.level, simultaneous=shown.simultaneous)
     picture = save_picture(partial(result.plot, shown.level))
-    write_results(out.output, save_table(table, record), {out.plot: picture}, force=out.force)
+    write_results(out.output, SavedTable(table, record), {out.plot: picture}, force=out.force)
     parts = chain(_groups_parts(result, shown), statement.closing(notes), written(out.output, out.plot))
     show(record, parts)
 

@@ -14,11 +14,13 @@ from discreet.cli.output import (
     STANDARD,
     InputFile,
     OutputFile,
+    OutputPlace,
     Table,
     left_out_sentences,
     sent,
     show,
 )
+from discreet.cli.surveys import check_folder_name
 from discreet.engines import LocalEngine
 from discreet.engines.obfuscation import obfuscate_survey, survey_columns
 from discreet.errors import DataError, ParameterError
@@ -189,8 +191,7 @@ def _obfuscate_survey(
         ["missing", "unknown"],
         "who is left out would depend on the answer; give the attribute a label for values without one (missing)",
     )
-    if output == STANDARD or output.name.endswith(REPORTS):
-        raise ParameterError(f"reports of a survey are a folder with a file for each question; name one, got {output}.")
+    check_folder_name(output, OutputPlace("reports", REPORTS))
     survey = document.survey()
     with progress_bar("obfuscating") as progress:
         written = obfuscate_survey(

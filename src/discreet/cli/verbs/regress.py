@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from discreet.cli.commands import Verb
 from discreet.cli.options import OptionGroup, Trust, Writing, allow_outside, load_plan, option
-from discreet.cli.output import InputFile, OutputFile, Table, file_notes, save_table, show, write_results
+from discreet.cli.output import InputFile, OutputFile, SavedTable, Table, file_notes, show, write_results
 from discreet.cli.publications import Statement
+from discreet.cli.surveys import SurveyVerb
 from discreet.core.result_table import objects, rows_of
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
@@ -81,7 +81,7 @@ class _Outputs(Writing):
     )
 
 
-@click.command(cls=Verb)
+@click.command(cls=SurveyVerb, of_one=["value", "baseline"])
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @_Model.options
@@ -113,7 +113,7 @@ def regress(
     facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
     columns = {name: column.tolist() for name, column in fit.columns(level).items()}
     record = {**facts, **statement.record(), "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
-    write_results(out.output, save_table(lambda: fit.to_arrow(level), lambda: record), {}, force=out.force)
+    write_results(out.output, SavedTable(lambda: fit.to_arrow(level), lambda: record), {}, force=out.force)
     against = "" if fit.baseline is None else f"; odds against {fit.baseline}"
     headings, *cells = rows_of(fit.stated(level), "page")
     table = Table(f"{fit.method} regression, {fit.n:,} reports{against}", headings, cells, left=2)

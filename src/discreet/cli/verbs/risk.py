@@ -17,11 +17,11 @@ from discreet.cli.output import (
     InputFile,
     OutputFile,
     OutputFolder,
+    SavedTable,
     Table,
     built_ins,
     prints_json,
     record_of,
-    save_table,
     show,
     written,
 )
@@ -187,7 +187,7 @@ class _Pages(Writing):
         table = assessment.per_user()
         named = table.set_column(0, "user", names.take(table["user"]))
         with replacing(self.per_user, force=self.force, private=True) as beside:
-            save_table(lambda: named, dict)(beside)
+            SavedTable(lambda: named, dict)(beside)
             yield [self.per_user]
 
 

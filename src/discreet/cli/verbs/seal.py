@@ -19,6 +19,7 @@ from discreet.cli.output import (
     show,
 )
 from discreet.cli.publications import Publishing
+from discreet.cli.surveys import SurveyVerb
 from discreet.engines.sealing import refuse_replacing
 from discreet.engines.stamping import stamp as stamped
 from discreet.files.paths import REPORTS, TALLIES, checked_output, spelled
@@ -29,15 +30,15 @@ from discreet.formats.tallies import read_tally, write_tally
 from discreet.privacy.publication import batches_of
 
 
-@click.command(cls=Verb)
+@click.command(cls=SurveyVerb)
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=OutputFile("sealed reports", (".parquet",)),
-    help="The sealed file: .parquet.",
+    type=OutputFile("sealed reports", (".parquet",), folders=True),
+    help="The sealed file: .parquet. Of a survey a folder.",
 )
 @click.option("--least", type=Count(1), default=2, show_default=True, help="Refuse to seal fewer reports.")
 @Reading.options
@@ -125,15 +126,15 @@ def stamp(plan: Path, reports: tuple[str | Path, ...], *, output: Path, bad_rows
     show({**result, "left_out": written.left_out, "notes": notes}, sentences)
 
 
-@click.command(cls=Verb)
+@click.command(cls=SurveyVerb, reads="sealed")
 @click.argument("plan", type=InputFile())
 @click.argument("sealed", nargs=-1, required=True, type=InputFile(urls=True))
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=OutputPlace("tallies", dir_okay=False),
-    help=f"The tally, made where there is none: {spelled(TALLIES)}.",
+    type=OutputPlace("tallies", TALLIES),
+    help=f"The tally, made where there is none: {spelled(TALLIES)}. Of a survey a folder.",
 )
 @click.option("--retract", is_flag=True, help="Take the batches out instead, which must have been counted.")
 @Reading.only("not_trusted")

@@ -1,6 +1,6 @@
 """The verbs ``verify`` and ``audit``, and the check of sealed files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -11,12 +11,13 @@ import numpy as np
 
 from discreet.arrays import IntArray
 from discreet.cli import options
-from discreet.cli.commands import RuledOption, Verb
+from discreet.cli.commands import RuledOption
 from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, load_plan_or_survey, option, refuse_idle
 from discreet.cli.output import (
     SIMULATED_REPORTS,
     Fact,
     InputFile,
+    QuestionResult,
     Table,
     record_of,
     save_picture,
@@ -25,6 +26,7 @@ from discreet.cli.output import (
     write_results,
     written,
 )
+from discreet.cli.surveys import OF_ONE, SurveyVerb
 from discreet.core.domain import Domain
 from discreet.core.guarantee import NOT_TWO_SIDED, ONE_SIDED
 from discreet.core.random import SeededRandom
@@ -115,7 +117,7 @@ class _Batches(OptionGroup):
         return stated
 
 
-@click.command(cls=Verb)
+@click.command(cls=SurveyVerb, reads="sealed")
 @click.argument("plan", type=InputFile())
 @_Batches.options
 @click.option(
@@ -138,7 +140,7 @@ def verify(plan: Path, batches: _Batches, *, memo: float | None, sealed: str | P
     With --shuffled, also the central guarantee of a batch of so many reports without names and order; with --memo, what
     rounds of permanent reports tell.
     """
-    document = load_plan_or_survey(plan)
+    document = load_plan(plan) if sealed is not None else load_plan_or_survey(plan)
     if isinstance(document, Questionnaire):
         _verify_survey(document.survey())
         return
@@ -180,7 +182,15 @@ def _memo_parts(memo: MemoVerification) -> Iterator[str | Table]:
     yield NOT_HIDDEN
 
 
-@click.command(cls=Verb)
+def _least_epsilons(survey: Survey, results: Mapping[str, QuestionResult]) -> tuple[dict[str, Any], list[str]]:
+    """Return the lower bound on epsilon of whole records that the audits of all questions come to."""
+    least = {name: result.result["lower_bound"] for name, result in results.items()}
+    record = float(survey.largest([least.get(question.name, 0.0) for question in survey.questions])[0])
+    sentence = f"All of these bounds hold at once, so that epsilon of whole records is at least {record:.4g}."
+    return {"record_lower_bound": record}, [sentence]
+
+
+@click.command(cls=SurveyVerb, reads="", level="confidence", together=_least_epsilons)
 @click.argument("plan", type=InputFile())
 @click.option("--draws", type=Count(), default=1_000_000, show_default=True, help="How many reports to draw.")
 @click.option("--confidence", type=float, default=0.999, show_default=True, help="Of the lower bound on epsilon.")
@@ -211,8 +221,7 @@ def audit(plan: Path, *, draws: int, confidence: float, seed: int | None) -> Non
 
 def _verify_survey(survey: Survey) -> None:
     """Verify every question of a survey and both promises; exit with 1 if one is broken."""
-    of_one = "it is for one question of a survey, as SURVEY#QUESTION"
-    refuse_idle(["memo", "sealed", "shuffled", "delta", "rounds", "not_trusted", "plot", "force"], of_one)
+    refuse_idle(["memo", "shuffled", "delta", "rounds", "not_trusted", "plot", "force"], OF_ONE)
     verification = verify_survey(survey)
     facts = [
         Fact("question", lambda row: row[0], "question"),
@@ -326,12 +335,12 @@ def _values(domain: Domain, codes: IntArray) -> str:
     return f"{named}; and {more} more" if more > 0 else named
 
 
-def _verify_sealed(mechanism: BlockMechanism, source: str | Path) -> None:
+def _verify_sealed(mechanism: BlockMechanism, source: Any) -> None:
     """Check sealed files and print what was found; exit with 1 if one is not sealed.
 
     Args:
         mechanism: what made the reports.
-        source: a file, or a folder of sealed files alone.
+        source: a file, or a folder of sealed files alone; or some files.
 
     Raises:
         DataError: if a file cannot be read.
@@ -345,7 +354,9 @@ def _verify_sealed(mechanism: BlockMechanism, source: str | Path) -> None:
     files: list[SealedFile] = []
     flaw = ""
     try:
-        files += [check_sealed(path, mechanism) for path in report_files([source])]
+        files += [
+            check_sealed(path, mechanism) for path in report_files(source if isinstance(source, tuple) else [source])
+        ]
     except UnsealedError as error:
         flaw = str(error)
     result = {"plan": mechanism.fingerprint, "sealed": not flaw, "flaw": flaw or None, "files": files}

@@ -1,0 +1,228 @@
+"""Verbs on whole surveys: of each question what its plan alone gives, what they come to together, what is refused."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import csv
+
+import discreet as dc
+from discreet.privacy.surveys import SurveyPublication
+from running import done, refusal, run, told
+
+SURVEY = Path(dc.__file__).parent / "examples" / "health_survey.toml"
+QUESTIONS = ["age", "education", "diagnosis", "sex,diagnosis"]
+FILES = {name: f"{name}.parquet" for name in QUESTIONS}
+TWICE = """
+version = 2
+epsilon = 2.0
+promise = "record"
+[attributes.a]
+labels = ["x", "y"]
+[attributes.b]
+labels = ["x", "y", "z"]
+[attributes.c]
+labels = ["x", "y"]
+sensitive = []
+allow_unprotected = true
+[ask]
+answers = 3
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Two folders of reports, with a column that is kept beside them."""
+    folder = tmp_path_factory.mktemp("whole")
+    rng = np.random.default_rng(3)
+    for seed, side in enumerate(("first", "second")):
+        rows = zip(
+            rng.integers(20, 80, 400),
+            rng.choice(["f", "m"], 400),
+            rng.choice(["trade", "college", "school"], 400),
+            rng.choice(["none", "flu", "asthma", "diabetes", "depression"], 400),
+            rng.choice(["north", "south"], 400),
+            strict=True,
+        )
+        lines = ["age,sex,education,diagnosis,region", *(",".join(map(str, row)) for row in rows)]
+        (folder / f"{side}.csv").write_text("\n".join(lines), encoding="utf-8")
+        done("obfuscate", SURVEY, folder / f"{side}.csv", "-o", folder / side, "--keep", "region", "--seed", seed)
+    return folder
+
+
+def alone(verb, name, *arguments):
+    """Return what a verb gives for one question, but for its publication, which is the survey's to state."""
+    facts = told(verb, f"{SURVEY}#{name}", *arguments)
+    return {key: value for key, value in facts.items() if not key.startswith("publication")}
+
+
+def without_statements(facts):
+    return json.loads(json.dumps(facts), object_hook=lambda fact: {k: v for k, v in fact.items() if k != "publication"})
+
+
+@pytest.mark.parametrize(
+    ("verb", "more"),
+    [("estimate", ("--by", "region")), ("regress", ("--on", "region"))],
+)
+def test_of_each_question_a_verb_gives_what_it_gives_for_the_question_alone(verb, more, place, tmp_path):
+    facts = told(verb, SURVEY, place / "first", *more, "-o", tmp_path / "all.csv")
+    assert list(facts["questions"]) == QUESTIONS
+    table = csv.read_csv(tmp_path / "all.csv")
+    for name, file in FILES.items():
+        one = alone(verb, name, place / "first" / file, *more, "-o", tmp_path / "one.csv", "--force")
+        assert without_statements(facts["questions"][name]) == without_statements(one)
+        rows = table.filter(np.asarray(table["question"]) == name)
+        expected = csv.read_csv(tmp_path / "one.csv")
+        same = [column for column in expected.column_names if column in rows.column_names and column != "value"]
+        assert same[-2:] == expected.column_names[-2:]
+        assert rows.select(same).to_pylist() == expected.select(same).to_pylist()
+    assert facts["promise"] == "record"
+    assert facts["record"] == pytest.approx(2)
+    assert facts["publication"]["people"] == 400
+
+
+def test_sides_are_compared_question_by_question(place):
+    facts = told("compare", SURVEY, place / "first", place / "second")
+    for name, file in FILES.items():
+        one = alone("compare", name, place / "first" / file, place / "second" / file)
+        both = facts["questions"][name]
+        assert [side["title"] for side in both["sides"]] == ["first", "second"]
+        assert both["values"] == one["values"]
+    # Eight hundred people, half of them on each side.
+    assert facts["publication"]["people"] == 800
+    assert "is on both" in refusal("compare", SURVEY, place / "first", place / "first")
+
+
+def test_seals_are_those_of_each_question_and_are_verified_together(place, tmp_path):
+    facts = told("seal", SURVEY, place / "first", "-o", tmp_path / "sealed")
+    assert {name: part["output"] for name, part in facts["questions"].items()} == {
+        name: str(tmp_path / "sealed" / file) for name, file in FILES.items()
+    }
+    for name, file in FILES.items():
+        done("seal", f"{SURVEY}#{name}", place / "first" / file, "-o", tmp_path / "one.parquet", "--force")
+        assert (tmp_path / "sealed" / file).read_bytes() == (tmp_path / "one.parquet").read_bytes()
+    assert "exists already" in refusal("seal", SURVEY, place / "first", "-o", tmp_path / "sealed")
+    done("seal", SURVEY, place / "first", "-o", tmp_path / "sealed", "--force")
+    verified = told("verify", SURVEY, "--sealed", tmp_path / "sealed")
+    assert all(part["sealed"] for part in verified["questions"].values())
+    sizes = {name: part["reports"] for name, part in facts["questions"].items()}
+    assert sum(sizes.values()) == 400
+    assert verified["publication"]["epsilon"] is None
+    # One of them was turned round since, and the others are as they were.
+    table = pq.read_table(tmp_path / "sealed" / FILES["age"])
+    turned = table.take(np.arange(table.num_rows)[::-1])
+    pq.write_table(turned.replace_schema_metadata(table.schema.metadata), tmp_path / "sealed" / FILES["age"])
+    result = run("verify", SURVEY, "--sealed", tmp_path / "sealed", "--json")
+    assert result.exit_code == 1
+    assert [part["sealed"] for part in json.loads(result.stdout)["questions"].values()] == [False, True, True, True]
+
+
+def test_tallies_of_all_questions_are_estimated_as_the_reports_are(place, tmp_path):
+    facts = told("estimate", SURVEY, place / "first", "--tally", tmp_path / "tallies")
+    assert {file.name for file in (tmp_path / "tallies").iterdir()} == {f"{name}.tally.parquet" for name in QUESTIONS}
+    assert told("estimate", SURVEY, tmp_path / "tallies")["questions"] == facts["questions"]
+
+
+def test_audits_hold_at_once_and_add_up(tmp_path):
+    asked = ("--draws", 4000, "--seed", 5)
+    facts = told("audit", SURVEY, *asked, "--confidence", 0.96)
+    for name, part in facts["questions"].items():
+        assert part == alone("audit", name, *asked, "--confidence", 1 - (1 - 0.96) / 4)
+    assert facts["record_lower_bound"] == max(part["lower_bound"] for part in facts["questions"].values())
+    (tmp_path / "s.toml").write_text(TWICE, encoding="utf-8")
+    done("plan", tmp_path / "s.toml", "--users", 1000, "-o", tmp_path / "p.toml")
+    both = told("audit", tmp_path / "p.toml", *asked)
+    # What is not protected cannot be audited, and whoever is asked about all three adds up.
+    assert both["unprotected"] == ["c"]
+    assert {part["confidence"] for part in both["questions"].values()} == {1 - (1 - 0.999) / 2}
+    assert both["record_lower_bound"] == pytest.approx(sum(part["lower_bound"] for part in both["questions"].values()))
+    assert "Nothing is protected in c." in done("audit", tmp_path / "p.toml", *asked)
+
+
+def test_an_audit_fails_where_one_question_does(monkeypatch):
+    from discreet.privacy import audit
+
+    real = audit.audit
+
+    def broken(mechanism, **named):
+        return replace(real(mechanism, **named), holds=mechanism.domain.size != 3)
+
+    monkeypatch.setattr(audit, "audit", broken)
+    result = run("audit", SURVEY, "--draws", 1000, "--seed", 5, "--json")
+    assert result.exit_code == 1
+    facts = json.loads(result.stdout)["questions"]
+    assert [name for name, part in facts.items() if not part["holds"]] == ["education"]
+
+
+def test_attestations_state_the_survey_that_a_question_is_of(tmp_path):
+    (tmp_path / "s.toml").write_text(TWICE, encoding="utf-8")
+    done("plan", tmp_path / "s.toml", "--users", 1000, "-o", tmp_path / "p.toml")
+    facts = told("attest", tmp_path / "p.toml", "-o", tmp_path / "pages", "--draws", 0)
+    assert {*facts["questions"]} == {"a", "b"}
+    guarantee = str(dc.Questionnaire.load(tmp_path / "p.toml").survey().guarantee)
+    for name, part in facts["questions"].items():
+        assert [guarantee] in [each["sentences"] for each in part["parts"]]
+        text = (tmp_path / "pages" / f"{name}.html").read_text(encoding="utf-8")
+        assert "The survey that this is one question of" in text
+    assert "a folder with a file for each question" in refusal("attest", SURVEY, "-o", tmp_path / "page.html")
+
+
+def test_questions_without_reports_are_named(place, tmp_path):
+    some = tmp_path / "some"
+    some.mkdir()
+    (some / "x.parquet").write_bytes((place / "first" / FILES["age"]).read_bytes())
+    text = done("seal", SURVEY, some, "-o", tmp_path / "sealed")
+    assert "Nobody answered education; diagnosis; sex,diagnosis." in " ".join(text.split())
+    assert [file.name for file in (tmp_path / "sealed").iterdir()] == ["age.parquet"]
+    assert told("compare", SURVEY, some, place / "second")["unanswered"] == QUESTIONS[1:]
+    (tmp_path / "empty").mkdir()
+    for verb in ("seal", "tally"):
+        assert "holds no reports" in refusal(verb, SURVEY, tmp_path / "empty", "-o", tmp_path / "x")
+
+
+def test_what_fits_no_question_is_refused_and_nothing_is_written(place, tmp_path):
+    other = tmp_path / "other.toml"
+    other.write_text(SURVEY.read_text(encoding="utf-8").replace("epsilon = 2.0", "epsilon = 1.0"), encoding="utf-8")
+    sealed = tmp_path / "sealed"
+    assert "no question of survey" in refusal("seal", other, place / "first", "-o", sealed)
+    words = refusal("seal", SURVEY, place / "first", "-o", sealed, "--least", 90)
+    assert "a sealed batch must have at least 90 reports" in words
+    assert "question '" in words
+    assert not [*sealed.iterdir()]
+    assert "a folder with a file for each question" in refusal("seal", SURVEY, place / "first", "-o", "s.parquet")
+    assert "perhaps 'age' was meant" in refusal("seal", f"{SURVEY}#agee", place / "first", "-o", tmp_path / "s.parquet")
+    assert "are kept as .parquet" in refusal(
+        "seal", f"{SURVEY}#age", place / "first" / FILES["age"], "-o", tmp_path / "s"
+    )
+    assert "as SURVEY#QUESTION" in refusal("seal", SURVEY, place / "first", "-o", sealed, "--trust-plan")
+    assert "as SURVEY#QUESTION" in refusal("compare", SURVEY, place / "first", "--given", SURVEY)
+    (tmp_path / "again.parquet").write_bytes((place / "first" / FILES["age"]).read_bytes())
+    words = refusal("seal", SURVEY, place / "first", tmp_path / "again.parquet", "-o", sealed)
+    assert "question 'age': " in words
+
+
+def test_what_a_person_answers_adds_up_in_what_is_published(tmp_path):
+    (tmp_path / "s.toml").write_text(TWICE, encoding="utf-8")
+    done("plan", tmp_path / "s.toml", "--users", 1000, "-o", tmp_path / "p.toml")
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *["x,z,y"] * 40]), encoding="utf-8")
+    done("obfuscate", tmp_path / "p.toml", tmp_path / "t.csv", "-o", tmp_path / "r")
+    facts = told("seal", tmp_path / "p.toml", tmp_path / "r", "-o", tmp_path / "sealed")["publication"]
+    each = [
+        told(
+            "seal",
+            f"{tmp_path / 'p.toml'}#{name}",
+            tmp_path / "r" / f"{name}.parquet",
+            "-o",
+            tmp_path / f"{name}.parquet",
+        )["publication"]["among"]["epsilon"]
+        for name in "ab"
+    ]
+    assert facts["people"] == 40
+    assert facts["epsilon"] >= sum(each)
+    assert (
+        facts["epsilon"]
+        == SurveyPublication(dc.Questionnaire.load(tmp_path / "p.toml").survey(), dict.fromkeys("abc", (40,))).reach
+    )
