@@ -22,6 +22,7 @@ Rows = tuple[_Ints, _Numbers, _Floats]
 NOBODY = -1
 """Fills a list that is shorter than others."""
 
+_NEAR = 1 << 16
 _TINY = 1e-300
 
 
@@ -123,44 +124,66 @@ def _balanced(pairs: Any, columns: _Doubles, unlisted: Any, part: Any, out: Any)
 
 @compiled(steps=lambda _, probes, limits, *__: probes[0].size * min(limits))
 def _nearest(index: Any, probes: Any, limits: Any, rows: Any, lists: _Numbers) -> None:
-    offsets, owners, weights = index
+    offsets, _, _ = index
     starts, keys, asked = probes
     candidates, budget = limits
-    sums, touched, most = np.zeros(candidates, np.float64), np.empty(candidates + 1, np.int32), lists.shape[1]
+    # Sums of so many candidates at a time stay near the processor.
+    sums, touched, most = np.zeros(_NEAR), np.empty(_NEAR + 1, np.int32), lists.shape[1]
+    # What may be listed, some at a time: most candidates are below the least of those that came before.
+    owners, values = np.empty(3 * most, np.int32), np.empty(3 * most)
     for probe in range(rows[0], rows[1]):
         row = keys[starts[probe] : starts[probe + 1]]
         sizes = offsets[row + 1] - offsets[row]
-        count, visited = 0, 0
-        for place in np.argsort(sizes, kind="mergesort"):
-            visited += sizes[place]
-            if visited > budget:
-                break
-            weight = asked[starts[probe] + place]
-            for i in range(offsets[row[place]], offsets[row[place] + 1]):
-                owner = owners[i]
-                # Always written, kept only if new: without a branch.
-                touched[count] = owner
-                count += sums[owner] == 0
-                sums[owner] += weight * weights[i]
-        _list(sums, touched[:count], lists[probe], most)
+        order = np.argsort(sizes, kind="mergesort")
+        order = order[: np.searchsorted(np.cumsum(sizes[order]), budget, side="right")]
+        places, weights = offsets[row[order]], asked[starts[probe] + order]
+        stops = places + sizes[order]
+        count, least = 0, -np.inf
+        for first in range(0, candidates, _NEAR):
+            size = _add(index, (places, stops, weights), (first, sums), touched)
+            for i in range(size):
+                value = sums[touched[i]]
+                sums[touched[i]] = 0
+                if value > least:
+                    if count == owners.size:
+                        count, least = most, _keep_largest(owners, values, most)
+                    owners[count], values[count] = first + touched[i], value
+                    count += 1
+        if count > most:
+            _keep_largest(owners[:count], values[:count], most)
+        lists[probe, : min(count, most)] = owners[: min(count, most)]
 
 
 @compiled()
-def _list(sums: Any, touched: _Numbers, chosen: _Numbers, most: int) -> None:
-    """List the touched candidates with the largest sums, the first ones of equal sums, and clear the sums."""
-    least = -np.inf
-    if touched.size > most:
-        least = np.partition(sums[touched], touched.size - most)[touched.size - most]
-    place = 0
-    for owner in touched:
-        if sums[owner] > least:
-            chosen[place] = owner
+def _add(index: Any, asked: Any, sums: Any, touched: _Numbers) -> int:
+    """Add to the sums of some candidates what they share with a probe, from where its keys are; return how many do."""
+    _, owners, weights = index
+    (places, stops, amounts), (first, sums) = asked, sums
+    count = 0
+    for key in range(places.size):
+        place, stop, amount = places[key], stops[key], amounts[key]
+        while place < stop and owners[place] < first + sums.size:
+            owner = owners[place] - first
+            # Always written, kept only if new: without a branch.
+            touched[count] = owner
+            count += sums[owner] == 0
+            sums[owner] += amount * weights[place]
             place += 1
-    for owner in touched:
-        if place < most and sums[owner] == least:
-            chosen[place] = owner
+        places[key] = place
+    return count
+
+
+@compiled()
+def _keep_largest(owners: _Numbers, values: _Doubles, most: int) -> float:
+    """Move the largest values to the front, the first ones of equal values, and return the least of them."""
+    least: float = np.partition(values, values.size - most)[values.size - most]
+    equal, place = most - np.count_nonzero(values > least), 0
+    for i in range(values.size):
+        if values[i] > least or (values[i] == least and equal > 0):
+            equal -= values[i] == least
+            owners[place], values[place] = owners[i], values[i]
             place += 1
-        sums[owner] = 0
+    return least
 
 
 @compiled()

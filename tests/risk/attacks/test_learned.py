@@ -64,6 +64,23 @@ def test_the_nearest_by_a_loop() -> None:
     assert set(few[0][few[0] >= 0].tolist()) <= set(owners[rarest].tolist())
 
 
+def test_the_nearest_of_many_have_the_largest_sums() -> None:
+    """More candidates than are summed at a time, and more that share something than are kept at a time."""
+    generator, users = np.random.default_rng(4), 150_000
+    owners = [np.sort(generator.choice(users, size, replace=False)).astype(np.int32) for size in (40, 300, 500)]
+    weights = [generator.integers(1, 9, len(each)).astype(np.float32) for each in owners]
+    index = np.cumsum([0, *map(len, owners)]), np.concatenate(owners), np.concatenate(weights)
+    probe = np.array([0, 3]), np.array([2, 0, 1], np.int32), np.array([1, 2, 4], np.float32)
+    sums = np.zeros(users)
+    for key, amount in zip(probe[1], probe[2], strict=True):
+        sums[owners[key]] += amount * weights[key]
+    listed = nearest(index, probe, users, 10, 1000)[0]
+    least = np.sort(sums)[-10]
+    assert np.sort(sums[listed]).tolist() == np.sort(sums)[-10:].tolist()
+    assert set(np.flatnonzero(sums > least)) < set(listed.tolist())
+    assert len(set(listed.tolist())) == 10
+
+
 def habits(generator: Random, users: int, events: int, places: int, loyal: float = 0.6) -> Traces:
     """People with three favourite places each."""
     who = np.repeat(np.arange(users), events)
