@@ -309,7 +309,7 @@ def tastes_only(generator: Random) -> Traces:
 def test_one_feature_alone_tells(world: Callable[[Random], Traces], least: float) -> None:
     split = by_half(world(np.random.default_rng(7)))
     attacker = Attacker(split, SeededRandom(1))
-    named = attacker.by_learning().ranks.hits().mean()
+    named = attacker.learned.ranks.hits().mean()
     assert named > least
     assert attacker.of_all_at_once().ranks.hits().mean() >= named - 0.05
 
@@ -320,7 +320,7 @@ def test_permuted_names_leave_chance(world: Callable[[Random], Traces]) -> None:
     split = by_half(traces)
     mixed = Split(split.training, split.target.select(np.roll(np.arange(traces.users), 7)))
     attacker = Attacker(mixed, SeededRandom(1))
-    for outcome in (attacker.by_learning(), attacker.of_all_at_once()):
+    for outcome in (attacker.learned, attacker.of_all_at_once()):
         assert outcome.ranks.hits().mean() < 5 / traces.users + 0.02
 
 

@@ -288,8 +288,9 @@ class Attacker:
         scores = match(matcher.within(LONGEST, self.random))
         return Naming(scores, scores.ranks, genuine_scores(matcher.problem) == matcher.problem.constants)
 
-    def by_learning(self) -> Naming:
-        """Attack each trace by the posterior."""
+    @cached_property
+    def learned(self) -> Naming:
+        """The attack on each trace by the posterior."""
         right, scores = self.posterior.own, self.posterior.scores()
         blind = self.posterior.strangers & (right <= -np.log(scores.ranks.candidates))
         return Naming(scores, scores.ranks, blind, right, self.posterior.margins, np.exp(right))
@@ -298,7 +299,7 @@ class Attacker:
         """Attack all traces together, where every user has one at most."""
         together = self.posterior.jointly()
         chances = np.exp(together.own)
-        return replace(self.by_learning(), ranks=together.ranks(), margins=together.margins, chances=chances)
+        return replace(self.learned, ranks=together.ranks(), margins=together.margins, chances=chances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +331,7 @@ ATTACKS = {
     attack.name: attack
     for attack in (
         Attack(MARKOV, "compares each trace with the Markov chain of each user's known events", Attacker.by_markov),
-        Attack("learned", f"{_LEARNS}, and gives each trace to the likeliest user", Attacker.by_learning),
+        Attack("learned", f"{_LEARNS}, and gives each trace to the likeliest user", lambda attacker: attacker.learned),
         Attack(JOINTLY, f"{_LEARNS}, and gives all traces at once, to each user one", Attacker.of_all_at_once),
     )
 }
