@@ -164,15 +164,10 @@ class SurveyVerb(Verb):
         lacking = [question.name for question in survey.questions if question.name not in results]
 
         def facts() -> dict[str, Any]:
-            each = {
-                name: _renamed(part.result, names)
-                for name, part in results.items()
-            }
+            each = {name: _renamed(part.result, names) for name, part in results.items()}
             stated = {name: publication.to_dict() for name, publication in publications.items()}
             return (
-                {"plan": survey.fingerprint, **survey_facts(survey), "questions": each, left: lacking}
-                | record
-                | stated
+                {"plan": survey.fingerprint, **survey_facts(survey), "questions": each, left: lacking} | record | stated
             )
 
         def parts() -> Iterator[str | Table]:

@@ -134,7 +134,9 @@ def compare(
     )
     cells, beside = [n for side in sides for n in side.cells], max(side.beside for side in sides)
     known = [name for name in (asked.by, asked.weights) if name is not None]
-    publishing = Publishing(document, [file for side in reports for file in files_of(side)], trust.not_trusted, trust.trust_plan)
+    publishing = Publishing(
+        document, [file for side in reports for file in files_of(side)], trust.not_trusted, trust.trust_plan
+    )
     statement = publishing.of(cells, "this comparison", simulated=comparison.simulated, beside=beside, known=known)
 
     def record() -> dict[str, Any]:
