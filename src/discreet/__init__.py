@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from discreet.privacy.publication import published
     from discreet.privacy.shuffling import shuffled
     from discreet.results.estimate import Estimate
+    from discreet.theory.rounds import Rounds
 
 __version__ = "0.1.0"
 
@@ -64,6 +65,7 @@ _HOMES = {
     "Question": "discreet.mechanisms.survey",
     "RandomizedResponse": "discreet.mechanisms",
     "Reports": "discreet.core.reports",
+    "Rounds": "discreet.theory.rounds",
     "SecretTags": "discreet.mechanisms.personalized",
     "SecureRandom": "discreet.core.random",
     "SeededRandom": "discreet.core.random",
@@ -109,6 +111,7 @@ __all__ = [
     "Questionnaire",
     "RandomizedResponse",
     "Reports",
+    "Rounds",
     "SecretTags",
     "SecureRandom",
     "SeededRandom",

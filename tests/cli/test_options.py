@@ -224,6 +224,7 @@ ELSEWHERE = {
         (verb, "--force"): "test_outputs_are_replaced_with_force"
         for verb in ("manifest", "stamp", "examples", "seal", "attest")
     },
+    ("obfuscate", "--round"): "test_survey_rounds_verbs.py",
     ("seal", "--engine"): "test_spark.py",
     ("estimate", "--not-trusted"): "test_published_estimates.py",
     ("compare", "--not-trusted"): "test_published_estimates.py",

@@ -293,7 +293,6 @@ def test_what_cannot_be_answered_is_refused_and_quotes_nobody():
 
 def test_rounds_ask_each_person_the_same_questions_and_send_what_is_kept() -> None:
     attributes = {"a": dc.Domain(range(5)), "b": dc.Domain(range(3), sensitive=[], allow_unprotected=True)}
-    asked = survey(attributes, {"a": 1.0, "b": 1.0}, epsilon=2.0)
     people, months = 400, 3
     table = {
         "a": np.tile(np.arange(people) % 5, months),
@@ -301,18 +300,20 @@ def test_rounds_ask_each_person_the_same_questions_and_send_what_is_kept() -> No
         "who": np.tile([f"person {number}" for number in range(people)], months),
         "month": np.repeat(["May", "June", "July"], people),
     }
-    kept = asked.obfuscate_rounds(table, people="who", rounds="month", random=dc.SeededRandom(1))
-    assert {month: reports.people for month, reports in kept.items()} == {"July": 400, "June": 400, "May": 400}
-    first, *others = (reports["a"] for reports in kept.values())
+
+    def months_of(epsilon: float, rounds: dc.Rounds) -> dict[str, dc.Reports]:
+        asked = survey(attributes, {"a": 1.0, "b": 1.0}, epsilon=epsilon, rounds=rounds)
+        reports = asked.obfuscate_rounds(table, people="who", rounds="month", random=dc.SeededRandom(1))
+        assert {month: batch.people for month, batch in reports.items()} == {"July": 400, "June": 400, "May": 400}
+        return reports
+
+    permanent = months_of(1.0, dc.Rounds(3))
+    first, *others = (reports["a"] for reports in permanent.values())
     assert 120 < first.n < 280
     for later in others:
         assert later.blocks["symbol"].tolist() == first.blocks["symbol"].tolist()
-    assert [reports["b"].n for reports in kept.values()] == [people - first.n] * 3
-    coins = asked.obfuscate_rounds(table, people="who", rounds="month", infinity=2.0, random=dc.SeededRandom(1))
-    symbols = [reports["a"].blocks["symbol"] for reports in coins.values()]
+    assert [reports["b"].n for reports in permanent.values()] == [people - first.n] * 3
+    symbols = [reports["a"].blocks["symbol"] for reports in months_of(2.0, dc.Rounds(3, first=1.0)).values()]
     assert {len(column) for column in symbols} == {first.n}
     # s_2 = .456: both are the memo, or symbols of which one in five is the same; without a second coin all are.
     assert 0.23 < float(np.mean(symbols[0] == symbols[1])) < 0.5
-    twice = {name: np.concatenate([column, column[:1]]) for name, column in table.items()}
-    with pytest.raises(DataError, match="once in a round"):
-        asked.obfuscate_rounds(twice, people="who", rounds="month", random=dc.SeededRandom(2))

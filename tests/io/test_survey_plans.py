@@ -181,3 +181,56 @@ def test_a_survey_is_no_plan_and_a_question_must_be_named(tmp_path):
     with pytest.raises(ParameterError, match="does not exist"):
         load_plan(tmp_path / "none.toml#age")
     assert load_plan(EXAMPLES / "survey.toml").fingerprint == dc.Plan.load(EXAMPLES / "survey.toml").fingerprint
+
+
+ROUNDS = """
+version = 2
+epsilon = 2.0
+promise = "record"
+attributes = {{ a = {{ labels = [0, 1] }}, b = {{ labels = [0, 1, 2] }} }}
+[rounds]
+{}
+"""
+
+
+@pytest.mark.parametrize("ending", [".toml", ".json"])
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        'number = 12\nhow = "memo"\nfirst = 1.8',
+        'number = 12\nhow = "memo"\nfirst = 1\nredrawn = true',
+        'number = 12\nhow = "rotate"\nanswers = 3',
+        'number = 12\nhow = "fresh"',
+    ],
+)
+def test_rounds_are_written_and_read_as_they_are(tmp_path, ending, rounds):
+    asked = dc.Questionnaire.load(written(tmp_path, ROUNDS.format(rounds)))
+    survey = planned(asked).survey
+    assert survey.rounds == asked.rounds
+    full = asked.asking(survey).save(tmp_path / f"full{ending}")
+    assert full.survey() == survey == dc.Questionnaire.of(survey).survey()
+    assert dc.Questionnaire.load(tmp_path / f"full{ending}").rounds == asked.rounds
+    assert (
+        full.survey().fingerprint
+        != planned(
+            dc.Questionnaire.load(written(tmp_path, ROUNDS.format("").replace("[rounds]", "")))
+        ).survey.fingerprint
+    )
+
+
+@pytest.mark.parametrize(
+    ("rounds", "words"),
+    [
+        ("number = 12", "missing required field `how`"),
+        ('number = 12\nhow = "memo"\ntimes = 3', "times"),
+        ('number = 12.0\nhow = "memo"', "rounds.number"),
+        ('number = 12\nhow = "keep"', "rounds.how"),
+        ('number = 1\nhow = "memo"', "number must be an integer in 2..1000, got number=1"),
+        ('number = 12\nhow = "memo"\nfirst = 2.0', "first must be below the epsilon of all rounds, 2, got 2"),
+        ('number = 12\nhow = "memo"\nfirst = nan', "epsilon must be"),
+        ('number = 12\nhow = "fresh"\nfirst = 1.0', "first is for how = 'memo'"),
+    ],
+)
+def test_rounds_that_are_none_are_refused(tmp_path, rounds, words):
+    with pytest.raises(ParameterError, match=words):
+        planned(dc.Questionnaire.load(written(tmp_path, ROUNDS.format(rounds))))

@@ -309,7 +309,7 @@ class PeopleColumns(OptionGroup):
     """
 
     column: str | None = option("--column", help="Column that holds the values, if there are several.")
-    user: str | None = option("--user", help="For personalized plans: column that says whose value it is.")
+    user: str | None = option("--user", help="For personalized plans and rounds: column that says whose row it is.")
     tags: Path | None = option(
         "--tags", type=InputFile(), help="For personalized plans: table of users' secret values (user, value, tag)."
     )

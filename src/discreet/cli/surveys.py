@@ -22,7 +22,6 @@ from discreet.cli.output import (
     SavedTable,
     Table,
     asking,
-    built_ins,
     show,
     write_results,
     written,
@@ -33,6 +32,7 @@ from discreet.files.writing import check_own_folder, replacing_all
 from discreet.formats.survey import Questionnaire, WholeSurveyError, question_files
 from discreet.mechanisms.survey import Survey
 from discreet.privacy.surveys import SurveyPublication
+from discreet.theory.rounds import ROUND
 
 OF_ONE = "it is for one question of a survey, as SURVEY#QUESTION"
 """The reason for which an option does not go with a whole survey."""
@@ -126,11 +126,11 @@ class SurveyVerb(Verb):
             names = [question.name for question in survey.questions if question.epsilon]
             each = {self.level: 1 - (1 - values[self.level]) / len(names)} if self.level else {}
             return dict.fromkeys(names, each)
-        sources = values[self.reads]
+        sources, by = values[self.reads], values.get("by") or ()
         if not self.sides:
-            files = files_by_question(survey, sources if isinstance(sources, tuple) else [sources])
+            files = files_by_question(survey, sources if isinstance(sources, tuple) else [sources], by)
             return {name: {self.reads: tuple(some)} for name, some in files.items()}
-        sides = [(source, files_by_question(survey, [source])) for source in sources]
+        sides = [(source, files_by_question(survey, [source], by)) for source in sources]
         return {
             name: {self.reads: tuple(Gathered(source, files[name]) for source, files in sides)}
             for name in names
@@ -158,7 +158,7 @@ class SurveyVerb(Verb):
         self, survey: Survey, results: Mapping[str, QuestionResult], values: Mapping[str, Any], names: Mapping[str, str]
     ) -> None:
         """Write the table of all questions, and print what came of each and of all of them."""
-        publications = _publications(survey, results)
+        publications = _publications(survey, results, apart=ROUND in (values.get("by") or ()))
         record, sentences = ({}, []) if self.together is None else self.together(survey, results)
         left = "unanswered" if self.reads else "unprotected"
         lacking = [question.name for question in survey.questions if question.name not in results]
@@ -220,7 +220,9 @@ def survey_facts(survey: Survey) -> dict[str, Any]:
     return promised | {"record": guarantee.record, "attributes": dict(guarantee.attributes)}
 
 
-def _publications(survey: Survey, results: Mapping[str, QuestionResult]) -> dict[str, SurveyPublication]:
+def _publications(
+    survey: Survey, results: Mapping[str, QuestionResult], *, apart: bool
+) -> dict[str, SurveyPublication]:
     """Return the publications that a verb stated: by themselves, and with the columns beside reports."""
     stated = {name: result.statement for name, result in results.items() if result.statement is not None}
     if not stated:
@@ -229,7 +231,7 @@ def _publications(survey: Survey, results: Mapping[str, QuestionResult]) -> dict
     wider = {name: statement.wider or statement.alone for name, statement in stated.items()}
     some = any(statement.wider for statement in stated.values())
     both = {"publication": alone, **({"publication_with_columns": wider} if some else {})}
-    return {which: SurveyPublication.of(survey, parts) for which, parts in both.items()}
+    return {which: SurveyPublication.of(survey, parts, apart=apart) for which, parts in both.items()}
 
 
 def _joined(results: Mapping[str, QuestionResult]) -> Any:

@@ -1,5 +1,6 @@
 """Obfuscation of tables of values in files, streamed: some hundred thousand reports, or 64 MB, at a time."""
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,8 +15,9 @@ import pyarrow as pa
 from discreet.arrays import AnyArray, IntArray
 from discreet.core.domain import MOST_VALUES, Domain
 from discreet.core.labels import Product
-from discreet.core.random import SecureRandom, SeededRandom
+from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.reports import Reports
+from discreet.errors import ParameterError
 from discreet.files.paths import COLUMNS, File
 from discreet.files.reading import Progress, prefetched
 from discreet.files.writing import check_own_folder
@@ -27,6 +29,7 @@ from discreet.mechanisms.report_tables import schema_beside
 from discreet.mechanisms.survey import Survey
 from discreet.tables.scan import table_files
 from discreet.tables.values import CodedValues, ValueColumns, check_writable, joined_schema, recast
+from discreet.theory.rounds import ROUND
 
 Values: TypeAlias = "str | File | Sequence[str | File]"
 
@@ -155,17 +158,21 @@ def obfuscate_survey(
     folder: str | Path,
     columns: Sequence[ValueColumns],
     *,
+    rounds: tuple[str, str] | None = None,
     seed: int | None = None,
     force: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, int]:
     """Write the reports of people on a survey into a folder, a file for each question, and return how many they are.
 
+    Of a survey with rounds all rows are read before one is obfuscated, and the round is kept beside each report.
+
     Args:
         survey: what is asked.
         values: as for `obfuscate`.
         folder: the folder, which is made if need be; it must hold nothing else.
         columns: of the tables, as `survey_columns` returns them.
+        rounds: of a survey with rounds, the columns of people and of rounds, which `survey_columns` keeps at the end.
         seed: as for `obfuscate`.
         force: whether files that exist are replaced.
         progress: as for `obfuscate`.
@@ -175,34 +182,60 @@ def obfuscate_survey(
     """
     names = question_files(question.name for question in survey.questions)
     files = {name: Path(folder) / file for name, file in names.items()}
-    for question in survey.questions:
-        check_writable(columns[0].keep, question.mechanism, COLUMNS[0])
     scans = [[part.of(source) for source in table_files(values)] for part in columns]
     public = joined_schema([table.scan.kept_schema() for table in scans[0]])
+    beside, most = (public, _MOST_ROWS) if rounds is None else (_beside(public, *rounds), sys.maxsize)
+    for question in survey.questions:
+        check_writable(beside.names, question.mechanism, COLUMNS[0])
     random, written = SecureRandom() if seed is None else SeededRandom(seed), dict.fromkeys(files, 0)
     done, total = 0, sum(table.rows for table in scans[0])
     check_own_folder(Path(folder), files.values())
     with ExitStack() as open_files:
         write = {}
         for question in survey.questions:
-            schema = partial(schema_beside, question.mechanism, public) if public.names else None
+            schema = partial(schema_beside, question.mechanism, beside) if beside.names else None
             opened = report_file(files[question.name], question.mechanism, schema, force=force)
             write[question.name] = open_files.enter_context(opened)
-        for batches in zip(*(_batches(tables, _MOST_ROWS, public) for tables in scans), strict=True):
+        for batches in zip(*(_batches(tables, most, public) for tables in scans), strict=True):
             codes = {
                 name: code
                 for (cells, _), part in zip(batches, columns, strict=True)
                 for name, code in _by_attribute(part.domain.space, cells)
             }
-            reports = survey.obfuscate_codes(codes, random=random)
-            rows = reports.rows or {}
-            for name, part in reports.items():
-                write[name](part, batches[0][1].take(rows[name]) if public.names else None)
+            cells, read = batches[0]
+            for name, rows, part in _answers(survey, codes, read, rounds, random):
+                write[name](part, _public_of(read.take(rows), beside, rounds) if beside.names else None)
                 written[name] += part.n
-            done += len(batches[0][0])
+            done += len(cells)
             if progress is not None:
                 progress(done, total)
     return written
+
+
+def _beside(public: pa.Schema, person: str, when: str) -> pa.Schema:
+    """Return the schema of what is kept beside reports of rounds: all but the person, and the round by one name."""
+    others = [field for field in public if field.name not in (person, when)]
+    if ROUND in (field.name for field in others):
+        raise ParameterError(f"a kept column must not be named {ROUND!r}, as that of rounds is; rename it.")
+    return pa.schema([*others, public.field(when).with_name(ROUND)])
+
+
+def _public_of(read: pa.Table, beside: pa.Schema, rounds: tuple[str, str] | None) -> pa.Table:
+    if rounds is None:
+        return read
+    return pa.Table.from_arrays([read[rounds[1] if name == ROUND else name] for name in beside.names], schema=beside)
+
+
+def _answers(
+    survey: Survey, codes: Mapping[str, IntArray], read: pa.Table, rounds: tuple[str, str] | None, random: RandomSource
+) -> Iterator[tuple[str, IntArray, Reports]]:
+    """Yield the questions, the rows that answer them, and their reports."""
+    if rounds is None:
+        reports = survey.obfuscate_codes(codes, random=random)
+        yield from ((name, (reports.rows or {})[name], part) for name, part in reports.items())
+        return
+    for _, name, rows, part in survey.answers_in_rounds(codes, *(read[name] for name in rounds), random=random):
+        yield name, rows, part
 
 
 def _by_attribute(space: Any, cells: IntArray) -> Iterator[tuple[str, IntArray]]:

@@ -22,6 +22,7 @@ from discreet.core.reports import DIGEST, PLAN, SEALED, STAMP, Reports, SealedBa
 from discreet.core.tally import GROUPS, MODULUS, Tally, digesting, equal_by_chance
 from discreet.errors import DataError, EqualReportsWarning, MismatchError, ParameterError
 from discreet.files.paths import (
+    COLUMNS,
     LINES,
     REPORTS,
     File,
@@ -50,6 +51,7 @@ from discreet.mechanisms.report_tables import (
 )
 from discreet.mechanisms.row_checks import Checked
 from discreet.mechanisms.survey import Survey
+from discreet.theory.rounds import ROUND
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -352,12 +354,18 @@ def stamped_plan(file: File) -> str:
     return ""
 
 
-def files_by_question(survey: Survey, sources: Sequence[str | File]) -> dict[str, list[File]]:
+def files_by_question(survey: Survey, sources: Sequence[str | File], by: Sequence[str] = ()) -> dict[str, list[File]]:
     """Return the files of reports and tallies by the question that they say they answer; those in folders too.
+
+    Args:
+        survey: whose questions.
+        sources: files and folders.
+        by: names of the columns that make groups of them.
 
     Raises:
         DataError: if a file cannot be read, or does not say its plan.
         MismatchError: if one is of none of the questions; it names the file.
+        ParameterError: if one has reports of several rounds, and groups do not tell these apart.
     """
     names = {question.mechanism.fingerprint: question.name for question in survey.questions}
     files: dict[str, list[File]] = {name: [] for name in names.values()}
@@ -366,6 +374,11 @@ def files_by_question(survey: Survey, sources: Sequence[str | File]) -> dict[str
         if plan not in names:
             whose = f"of plan {plan[:12]}, which is" if plan else "without the mark of a plan, and so of"
             raise MismatchError(f"{file} holds reports {whose} no question of survey {survey.fingerprint[:12]}.")
+        rounds = survey.rounds is not None and ROUND not in by and file.name.endswith(COLUMNS)
+        if rounds and ROUND in look(file).schema.names:
+            raise ParameterError(
+                f"{file} has reports of rounds, in which people answer again; take each: --by {ROUND}."
+            )
         files[names[plan]].append(file)
     return {name: some for name, some in files.items() if some}
 

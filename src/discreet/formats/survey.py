@@ -22,7 +22,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -64,6 +64,7 @@ from discreet.mechanisms.survey import (
     wanted_tables,
     whole_shares,
 )
+from discreet.theory.rounds import How, Rounds
 
 _PART = "#"
 # Digits of a share as it is written, where these are all of it.
@@ -85,6 +86,24 @@ class AskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     want: Literal["singles", "pairs"] | list[list[str]] = "singles"
     answers: int | None = None
     combinations: list[dict[str, Label | list[Label]]] | None = None
+
+
+class RoundsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Rounds in which the same people are asked again, with all of epsilon for all of them together.
+
+    Attributes:
+        number: of rounds.
+        how: "memo" for permanent reports, "rotate" for some rounds of each person, "fresh" for new reports in each.
+        first: of memos with a second coin, the epsilon that one round tells at most, below that of all.
+        answers: of rotate, the number of rounds in which each person answers.
+        redrawn: whether a person's questions are drawn anew in each round.
+    """
+
+    number: int
+    how: How
+    first: float | None = None
+    answers: int = 1
+    redrawn: bool = False
 
 
 class QuestionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,6 +133,7 @@ class SurveyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         title: for people.
         ask: what is asked for.
         question: what is asked of whom.
+        rounds: how often it is asked of the same people; if it is left out, once.
     """
 
     version: Literal[2]
@@ -123,6 +143,7 @@ class SurveyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str = ""
     ask: AskSpec = AskSpec()
     question: list[QuestionSpec] = []
+    rounds: RoundsSpec | None = None
 
 
 @dataclass(frozen=True)
@@ -171,6 +192,16 @@ class Questionnaire:
         document = SurveyDocument(2, survey.epsilon, specs, survey.promise, title, ask)
         return cls(document).asking(survey)
 
+    @property
+    def rounds(self) -> Rounds | None:
+        """The rounds; None where people are asked once.
+
+        Raises:
+            ParameterError: if they are none.
+        """
+        spec = self.document.rounds
+        return None if spec is None else Rounds(**structs.asdict(spec))
+
     @cached_property
     def attributes(self) -> Mapping[str, Domain]:
         """The domains of attributes by name.
@@ -209,7 +240,7 @@ class Questionnaire:
         """The arguments of `discreet.plan_survey`, beside the attributes."""
         document, ask = self.document, self.document.ask
         wishes = {"want": ask.want, "answers": ask.answers, "combinations": ask.combinations or ()}
-        return {"epsilon": document.epsilon, "promise": self.promise, **wishes}
+        return {"epsilon": document.epsilon, "promise": self.promise, "rounds": self.rounds, **wishes}
 
     def asking(self, survey: Survey) -> "Questionnaire":
         """Return the questionnaire with the questions of a survey over its attributes.
@@ -237,6 +268,7 @@ class Questionnaire:
             ask=ask,
             promise=survey.promise,
             question=msgspec.convert(questions, list[QuestionSpec]),
+            rounds=None if survey.rounds is None else RoundsSpec(**asdict(survey.rounds)),
         )
         questionnaire = replace(self, document=document)
         if questionnaire.fingerprint != survey.fingerprint:
@@ -279,6 +311,7 @@ class Questionnaire:
             answers=1 if ask.answers is None else ask.answers,
             want=wanted_tables(self.attributes, ask.want),
             combinations=tuple(patterns),
+            rounds=self.rounds,
         )
 
     @property
@@ -377,12 +410,14 @@ def survey_text(fields: Mapping[str, Any]) -> str:
     """
 
     def parts() -> Iterator[str]:
-        head = {name: part for name, part in fields.items() if name not in ("attributes", "ask", "question")}
+        tables = ("attributes", "ask", "rounds", "question")
+        head = {name: part for name, part in fields.items() if name not in tables}
         yield toml_text(head)
         for name, table in fields["attributes"].items():
             yield toml_table(f"[attributes.{toml_key(name)}]", table)
-        if fields.get("ask"):
-            yield toml_table("[ask]", fields["ask"])
+        for name in ("ask", "rounds"):
+            if fields.get(name):
+                yield toml_table(f"[{name}]", fields[name])
         for table in fields.get("question", ()):
             yield toml_table("[[question]]", table)
 

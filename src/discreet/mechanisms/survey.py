@@ -23,6 +23,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_choice, checked_epsilon, checked_whole, meant
+from discreet.core.columns import categories
 from discreet.core.domain import Domain, checked_domain, value_mask
 from discreet.core.guarantee import in_odds
 from discreet.core.labels import Grid, Product, named_columns
@@ -31,6 +32,7 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms.law import BlockMechanism, Memo
+from discreet.theory.rounds import NOT_HIDDEN, Rounds, most_together
 
 Promise = Literal["record", "attribute"]
 """The unit that epsilon is promised to: whole records, or records that differ in one attribute."""
@@ -252,6 +254,8 @@ class SurveyGuarantee:
         questions: number of questions.
         in_clear: whether some values may be reported in clear.
         unasked: attributes that no question is about.
+        rounds: the rounds, where there are some; epsilons are of all of them.
+        curve: of memos, the realised epsilon of whole records after one round, and after all of them.
 
     Example:
         >>> import discreet as dc
@@ -270,6 +274,8 @@ class SurveyGuarantee:
     questions: int
     in_clear: bool
     unasked: tuple[str, ...] = ()
+    rounds: Rounds | None = None
+    curve: tuple[float, ...] = ()
 
     def __str__(self) -> str:
         levels = sorted({*self.attributes.values()})
@@ -291,7 +297,28 @@ class SurveyGuarantee:
         sentences += [f"Not protected at all: {', '.join(bare)}."] if bare else []
         sentences += [f"Never asked: {', '.join(self.unasked)}."] if self.unasked else []
         sentences += [odds] if (odds := in_odds(self.record)) else []
-        return " ".join(sentences)
+        return " ".join([*sentences, *self._of_rounds()])
+
+    def _of_rounds(self) -> Iterator[str]:
+        """Yield the sentences on rounds."""
+        rounds = self.rounds
+        if rounds is None:
+            return
+        if rounds.how == "rotate":
+            yield f"Each person answers in {rounds.answers} of {rounds.number} rounds, drawn beforehand: all count."
+        elif not rounds.keeps:
+            yield f"Each of {rounds.number} rounds has new reports: all count."
+        else:
+            first, last = self.curve
+            yield (
+                f"Reports are permanent: one round of {rounds.number} tells epsilon {first:.12g} of whole records, all "
+                f"of them {last:.12g}, and any number {self.record:.12g}. {NOT_HIDDEN}"
+            )
+            if rounds.redrawn:
+                yield (
+                    "Questions are drawn anew in each round, so that a person comes to have permanent reports on all: "
+                    "all count, which costs as much as asking everybody everything."
+                )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -306,6 +333,7 @@ class Survey:
         answers: t, the number of different questions that each person answers.
         want: tables that will be estimated, each as names of attributes; empty for those of the questions.
         combinations: patterns over attributes that are sensitive, instead of values of attributes.
+        rounds: in which the same people answer, epsilon being for all of them; None where they are asked once.
 
     Raises:
         ParameterError: if names, shares or mechanisms do not fit together, a wanted table has no question, or epsilon
@@ -329,6 +357,7 @@ class Survey:
     answers: int = field(default=1, kw_only=True)
     want: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
     combinations: tuple[Mapping[str, Any], ...] = field(default=(), kw_only=True)
+    rounds: Rounds | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Refuse parts that make no survey; see the class."""
@@ -370,25 +399,82 @@ class Survey:
             raise ParameterError(f"the wanted table {question_name(lacking[0])!r} must be part of a question.")
 
     def _check_promise(self) -> None:
+        if not isinstance(self.rounds, Rounds | None):
+            raise ParameterError(f"rounds must be Rounds or None, got {type(self.rounds).__name__}.")
         units = self.largest([question.epsilon for question in self.questions])
         most = units[0] if self.promise == "record" else max(units[1].values())
-        if most > Fraction(self.epsilon):
+        if most > (limit := Fraction(self.epsilon) if self.rounds is None else self.rounds.each(self.epsilon)):
             together = "together" if self.promise == "record" else "about one attribute together"
+            again = "in all" if self.rounds is None else "in a round" + ", all drawn ones" * self._keeps_all
             raise ParameterError(
-                f"questions that a person answers {together} must have at most epsilon={self.epsilon:g} in all, got "
+                f"questions that a person answers {together} must have at most epsilon={float(limit):g} {again}, got "
                 f"{float(most):g}."
             )
+
+    @property
+    def _keeps_all(self) -> bool:
+        """True if a person comes to have a memo on every question, as they are drawn anew."""
+        return self.rounds is not None and self.rounds.keeps and self.rounds.redrawn
 
     def largest(self, epsilons: Sequence[float]) -> tuple[Fraction, dict[str, Fraction]]:
         """Return the largest sums of questions' epsilons over those that a person can be asked: all, by attribute."""
         exact = [Fraction(epsilon) for epsilon in epsilons]
         record, attributes = Fraction(0), dict.fromkeys(self.attributes, Fraction(0))
-        for places, _ in self.draws:
+        for places in [tuple(range(len(exact)))] if self._keeps_all else [places for places, _ in self.draws]:
             record = max(record, sum((exact[place] for place in places), Fraction(0)))
             for name in attributes:
                 about = (exact[place] for place in places if name in self.questions[place].attributes)
                 attributes[name] = max(attributes[name], sum(about, Fraction(0)))
         return record, attributes
+
+    # Rounds
+
+    @cached_property
+    def memos(self) -> Mapping[str, Memo]:
+        """The memos of questions by name, where reports are kept and something is sensitive."""
+        rounds = self.rounds
+        if rounds is None or not rounds.keeps:
+            return {}
+        coins = dict[str, float | None]()
+        for question in self.questions:
+            coins[question.name] = None
+            if rounds.first is not None:
+                # As far above that of one round as epsilon is above first.
+                exact = Fraction(question.epsilon) * Fraction(self.epsilon) / Fraction(rounds.first)
+                coins[question.name] = -_rounded_up(-exact)
+        asked = (question for question in self.questions if question.epsilon)
+        return {question.name: Memo(question.mechanism, coins[question.name]) for question in asked}
+
+    def told(self, name: str, reports: int | None = None) -> float:
+        """Return the realised epsilon of so many reports of a person on a question, in nats; None for all there are."""
+        question = self.question(name)
+        if name in self.memos:
+            return self.memos[name].epsilon(reports)
+        turns = 1 if self.rounds is None else self.rounds.turns
+        return _rounded_up(Fraction(question.realised) * min(turns, reports or turns))
+
+    def after(self, rounds: int | None = None) -> tuple[float, dict[str, float]]:
+        """Return the realised epsilon of a person's reports in so many rounds, of whole records and by attribute.
+
+        Args:
+            rounds: their number; None for all that there are, and of memos for any number.
+
+        Example:
+            >>> import discreet as dc
+            >>> plan = dc.plan_survey({"age": dc.Domain(range(9))}, 2.0, rounds=dc.Rounds(12, first=1.0), within=0.0)
+            >>> [round(plan.survey.after(months)[0], 3) for months in (1, 2, 12, None)]
+            [1.0, 1.934, 2.0, 2.0]
+        """
+        names = [question.name for question in self.questions]
+        record, attributes = self.largest([self.told(name, rounds) for name in names])
+        if self._keeps_all and rounds is not None:
+            curves = {name: [0.0, *(self.told(name, n) for n in range(1, rounds + 1))] for name in names}
+            record = most_together([*curves.values()], rounds * self.answers)
+            for name in attributes:
+                about = {asked.name for asked in self.questions if name in asked.attributes}
+                each = max(sum(names[place] in about for place in places) for places, _ in self.draws)
+                attributes[name] = most_together([curves[asked] for asked in about], rounds * each)
+        return _rounded_up(record), {name: _rounded_up(epsilon) for name, epsilon in attributes.items()}
 
     def __repr__(self) -> str:
         asked = f"{self.answers} of {len(self.questions)} questions"
@@ -440,19 +526,21 @@ class Survey:
             "epsilon": self.epsilon.hex(),
             "promise": self.promise,
             "answers": self.answers,
+            **({} if self.rounds is None else {"rounds": self.rounds.facts()}),
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
     @cached_property
     def guarantee(self) -> SurveyGuarantee:
         """Both promises, realised, from the integers of the samplers and the draw."""
-        record, attributes = self.largest([question.realised for question in self.questions])
+        record, attributes = self.after()
         in_clear = any(question.mechanism.domain.clear_count for question in self.questions)
-        each = {name: _rounded_up(epsilon) for name, epsilon in attributes.items()}
         counts = self.answers, len(self.questions)
         asked = {name for question in self.questions for name in question.attributes}
-        unasked = tuple(name for name in self.attributes if name not in asked)
-        return SurveyGuarantee(self.promise, self.epsilon, _rounded_up(record), each, *counts, in_clear, unasked)
+        unasked, rounds = tuple(name for name in self.attributes if name not in asked), self.rounds
+        curve = () if rounds is None or not rounds.keeps else tuple(self.after(n)[0] for n in (1, rounds.number))
+        facts = self.promise, self.epsilon, record, attributes, *counts
+        return SurveyGuarantee(*facts, in_clear, unasked, rounds, curve)
 
     # The draw
 
@@ -520,51 +608,72 @@ class Survey:
         return codes
 
     def obfuscate_rounds(
-        self, table: Any, *, people: str, rounds: str, infinity: float | None = None, random: RandomSource | None = None
+        self, table: Any, *, people: str, rounds: str, random: RandomSource | None = None
     ) -> "dict[Any, SurveyReports]":
-        """Obfuscate the answers of people in rounds: each answers the same questions in all of them, by a memo.
+        """Obfuscate the answers of people in rounds.
 
         Args:
             table: as for `obfuscate`, with a row for each person and round.
             people: the column that says whose row it is.
-            rounds: the column that says of which round.
-            infinity: the promise of all reports on one answer, above that of one round; see `Memo`. None for permanent
-                reports, which are sent in every round. A question without anything sensitive is asked anew each time.
+            rounds: the column that says of which round; these are in the order of its labels.
             random: as for `obfuscate`.
 
         Returns:
             The reports of every round, ascending.
 
         Raises:
-            DataError: as for `obfuscate`; if a person is in one round twice.
+            DataError: as for `obfuscate`; if a person is twice in a round, or there are more rounds than are said.
+            ParameterError: if the survey asks once.
 
         Example:
             >>> import discreet as dc
             >>> domains = {"age": dc.Domain(["<18", "18+"]), "sex": dc.Domain(["f", "m"])}
-            >>> asked = [Question((n,), dc.RandomizedResponse(d.about(n), 1.0), 1 << 63) for n, d in domains.items()]
-            >>> survey = Survey(domains, asked, 1.0, promise="record")
+            >>> survey = dc.plan_survey(domains, 2.0, rounds=dc.Rounds(12, first=1.0)).survey
             >>> table = {"age": ["<18", "18+"] * 2, "sex": ["f", "m"] * 2, "who": ["a", "b"] * 2, "month": [1, 1, 2, 2]}
-            >>> months = survey.obfuscate_rounds(table, people="who", rounds="month", infinity=2.0)
+            >>> months = survey.obfuscate_rounds(table, people="who", rounds="month")
             >>> {month: reports.people for month, reports in months.items()}
             {1: 2, 2: 2}
         """
-        source, columns = checked_source(random), named_columns(table, [*self.attributes, people, rounds])
+        columns = named_columns(table, [*self.attributes, people, rounds])
         codes = self._encoded(columns)
-        (times, when), (persons, whose) = (
-            np.unique(np.asarray(columns[name]), return_inverse=True) for name in (rounds, people)
-        )
-        if len(np.unique(whose * len(times) + when)) < len(when):
+        months: dict[Any, dict[str, Reports]] = {}
+        for time, name, _, reports in self.answers_in_rounds(codes, columns[people], columns[rounds], random=random):
+            months.setdefault(time, {})[name] = reports
+        counts = {time: sum(part.n for part in parts.values()) // self.answers for time, parts in months.items()}
+        return {time: SurveyReports(self, counts[time], months[time]) for time in sorted(months)}
+
+    def answers_in_rounds(
+        self, codes: Mapping[str, IntArray], people: Any, rounds: Any, *, random: RandomSource | None = None
+    ) -> Iterator[tuple[Any, str, IntArray, Reports]]:
+        """Yield the round, the question, the places of those rows that answer it, and their reports.
+
+        Args:
+            codes: ``(n,)`` integers for each attribute, as they are checked.
+            people: ``(n,)`` texts or integers, the person of each row.
+            rounds: ``(n,)`` texts or integers, the round of each row.
+            random: as for `obfuscate`.
+        """
+        if self.rounds is None:
+            raise ParameterError("this survey asks once; say its rounds where it is made or planned, as Rounds.")
+        source, number = checked_source(random), self.rounds.number
+        (whose, persons), (when, times) = categories(people, "people"), categories(rounds, "rounds")
+        if len(times) > number:
+            raise DataError(f"the survey has {number} rounds, and the table {len(times)}.")
+        if len(np.unique(whose * max(len(times), 1) + when)) < len(when):
             raise DataError("a person answers once in a round, and some rows are of the same person and round.")
-        drawn = self.draw_questions(fresh_words(source, len(persons)))
-        parts: list[dict[str, Reports]] = [{} for _ in times]
+        rows = np.arange(len(when))
+        if self.rounds.how == "rotate":
+            starts = (fresh_words(source, len(persons)) % np.uint64(number)).astype(np.int64)
+            turns = np.arange(self.rounds.turns) * number // self.rounds.turns
+            rows = np.flatnonzero(np.isin((when - starts[whose]) % number, turns))
+        drawn = self.draw_questions(fresh_words(source, len(when) if self.rounds.redrawn else len(persons)))
+        drawn = drawn[rows] if self.rounds.redrawn else drawn[whose[rows]]
         for place, question in enumerate(self.questions):
-            rows = np.flatnonzero((drawn == place).any(axis=1)[whose])
-            asked = self._cells(question, codes, rows), whose[rows], when[rows]
-            for time, reports in _in_rounds(question, infinity, *asked, source).items():
-                parts[time][question.name] = reports
-        counts = np.bincount(when, minlength=len(times)).tolist()
-        months = zip(times.tolist(), counts, parts, strict=True)
-        return {time: SurveyReports(self, count, answers) for time, count, answers in months}
+            some = rows[(drawn == place).any(axis=1)]
+            cells, month = self._cells(question, codes, some), when[some]
+            answers = _in_rounds(question, self.memos.get(question.name), cells, whose[some], month, source)
+            for time, reports in answers.items():
+                yield times[time], question.name, some[month == time], reports
 
     def _cells(self, question: Question, codes: Mapping[str, IntArray], rows: IntArray) -> IntArray:
         """Return the codes of some people's answers to a question."""
@@ -580,6 +689,11 @@ class Survey:
         Raises:
             DataError: if a column is missing, columns differ in length, or a code is none of its attribute's.
         """
+        if self.rounds is not None:
+            raise ParameterError(
+                "this survey asks in rounds, and what a person sends in one depends on the others: obfuscate all of "
+                "them together (obfuscate_rounds, or --user and --round)."
+            )
         source, columns = checked_source(random), named_columns(codes, list(self.attributes))
         # Small integers would overflow where answers are combined.
         codes = {name: self.attributes[name].check_codes(part).astype(np.int64) for name, part in columns.items()}
@@ -622,15 +736,15 @@ class Survey:
 
 def _in_rounds(
     question: Question,
-    infinity: float | None,
+    memo: Memo | None,
     cells: IntArray,
     people: IntArray,
     rounds: IntArray,
     random: RandomSource,
 ) -> dict[int, Reports]:
-    """Return the reports of a question by round, each from a person's memo where something is sensitive."""
-    if question.epsilon:
-        return Memo(question.mechanism, infinity).obfuscate_rounds(cells, people, rounds, random=random)
+    """Return the reports of a question by round, each from a person's memo where there are some."""
+    if memo is not None:
+        return memo.obfuscate_rounds(cells, people, rounds, random=random)
     return {
         int(time): question.mechanism.obfuscate_codes(cells[rounds == time], random=random)
         for time in np.unique(rounds)

@@ -36,6 +36,7 @@ from discreet.planning.best import best
 from discreet.planning.candidates import Wishes
 from discreet.planning.losses import worst_variance
 from discreet.privacy.composition import split_epsilon
+from discreet.theory.rounds import Rounds
 from discreet.theory.surveys import fake_moment, joint_moment
 
 _DIGITS = 6
@@ -136,6 +137,7 @@ class SurveyPlan(ResultTable):
         survey = self.survey
         crowd = "any number of people" if self.users is None else f"{self.users:,} people"
         asked = f"{survey.answers} of {number_of(len(survey.questions), 'question')} each"
+        asked += "" if survey.rounds is None else f" in a round of {survey.rounds.number}"
         return f"SurveyPlan({asked}, epsilon={survey.epsilon:g} per {survey.promise}, {crowd})"
 
     def stated(self) -> list[ResultColumn]:
@@ -198,9 +200,15 @@ class _Ways:
     domains: tuple[Domain, ...]
     epsilon: float
     promise: Promise
+    keeps_all: bool = False
+
+    def together(self, answers: int) -> int:
+        """Return the number of questions of which one person has reports: all, if memos are of questions drawn anew."""
+        return len(self.tables) if self.keeps_all else answers
 
     def each(self, answers: int) -> float:
         """Return the epsilon of one of t answers."""
+        answers = self.together(answers)
         if self.promise == "record":
             return split_epsilon(self.epsilon, answers)
         names = [name for table in self.tables for name in table]
@@ -220,7 +228,8 @@ class _Ways:
         return float(np.sum(moments / (best_shares(moments, answers) if shares is None else shares)))
 
     def option(self, name: str, answers: int, shares: FloatArray | None = None) -> SurveyOption:
-        return SurveyOption(name, self.error(answers, shares), answers * self.each(answers), answers)
+        record = self.together(answers) * self.each(answers)
+        return SurveyOption(name, self.error(answers, shares), record, answers)
 
     def best_answers(self) -> int:
         """Return the number of answers with the least error; the smallest of equals."""
@@ -295,6 +304,7 @@ def plan_survey(
     answers: int | None = None,
     promise: Promise = "record",
     combinations: Sequence[Mapping[str, Any]] = (),
+    rounds: Rounds | None = None,
     **wishes: Unpack[Wishes],
 ) -> SurveyPlan:
     """Return a survey with a question for each wanted table, and why it is as it is.
@@ -307,6 +317,7 @@ def plan_survey(
         answers: t, the number of questions that each person answers; None for the number with the least error.
         promise: to whole records, or to records that differ in one attribute.
         combinations: patterns over attributes that are sensitive, instead of values of attributes.
+        rounds: in which the same people are asked, with epsilon for all of them; errors and people are of one round.
         wishes: limits of mechanisms, by name, as `discreet.best` takes them: ``largest_report``, ``most_seconds``,
             ``within``.
 
@@ -322,10 +333,14 @@ def plan_survey(
     """
     named, promised = checked_attributes(attributes), checked_epsilon(epsilon)
     checked_choice("promise", promise, ("record", "attribute"))
-    people = None if users is None else checked_n(users)
+    people, in_round, keeps_all = None if users is None else checked_n(users), promised, False
+    if rounds is not None:
+        in_round = (rounds.first or promised) if rounds.keeps else split_epsilon(promised, rounds.turns)
+        people = None if people is None else max(people * rounds.turns // rounds.number, 1)
+        keeps_all = rounds.keeps and rounds.redrawn
     tables = wanted_tables(named, want)
     domains = tuple(question_domain(named, table, combinations) for table in tables)
-    ways = _Ways(named, tables, domains, promised, promise)
+    ways = _Ways(named, tables, domains, in_round, promise, keeps_all)
     t = ways.best_answers() if answers is None else checked_whole("answers", answers, most=len(tables))
     first = best_shares(ways.moments(t), t)
     crowds = [None if people is None else max(round(people * share), 1) for share in first.tolist()]
@@ -338,6 +353,13 @@ def plan_survey(
     shares = _as_integers(best_shares(moments, t), t)
     questions = tuple(map(Question, tables, mechanisms, shares))
     survey = Survey(
-        named, questions, promised, promise=promise, answers=t, want=tables, combinations=tuple(combinations)
+        named,
+        questions,
+        promised,
+        promise=promise,
+        answers=t,
+        want=tables,
+        combinations=tuple(combinations),
+        rounds=rounds,
     )
     return SurveyPlan(survey, people, tuple(ways.options(t)))

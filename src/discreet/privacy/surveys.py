@@ -4,12 +4,13 @@ Each question is verified and published as an ordinary plan. Which ones a person
 from the shares alone.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
-from math import floor, inf, prod
+from itertools import accumulate, chain, product
+from math import floor, prod
 from typing import Any
 
 from discreet.core.guarantee import rounded_up, sureness
@@ -17,9 +18,14 @@ from discreet.core.result_table import number_of
 from discreet.mechanisms.survey import Survey
 from discreet.privacy.notions import at_most
 from discreet.privacy.publication import HONEST, Publication, left_out
-from discreet.privacy.verify import Verification, verify
+from discreet.privacy.verify import Verification, verify, verify_memo
+from discreet.theory.rounds import MOST_ROUNDS, NOT_HIDDEN
 
 _WORDS = 1 << 64
+_ROUNDS = (1, 2, 3)
+"""After which it is verified what a person's reports tell, beside all of them."""
+_MOST = 4096
+"""Histories of draws that are listed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +38,8 @@ class SurveyVerification:
         attributes: e^epsilon of each attribute, exactly.
         shares: whether shares add up, and no question is asked twice of a person.
         holds: whether all questions keep their promises, and the answers of a person that of the survey.
+        rounds: e^epsilon of whole records after some rounds, exactly; where questions are drawn anew, as far as all
+            histories can be listed.
 
     Example:
         >>> import discreet as dc
@@ -45,12 +53,19 @@ class SurveyVerification:
     attributes: Mapping[str, Fraction]
     shares: bool
     holds: bool
+    rounds: Mapping[int, Fraction] = field(default_factory=dict)
 
 
 def verify_survey(survey: Survey) -> SurveyVerification:
     """Return the verification of a survey, from the integers of its samplers and shares."""
     rows = {question.name: verify(question.mechanism) for question in survey.questions}
-    ratios = [Fraction(1) if row.ratio is None else row.ratio for row in rows.values()]
+    rounds = survey.rounds
+    turns, after = (
+        (1, []) if rounds is None else (rounds.turns, sorted({min(t, rounds.number) for t in (*_ROUNDS, MOST_ROUNDS)}))
+    )
+    memos = {name: verify_memo(memo, after) for name, memo in survey.memos.items()}
+    alone = [Fraction(1) if row.ratio is None else row.ratio for row in rows.values()]
+    ratios = [memos[name].ratio if name in memos else ratio**turns for name, ratio in zip(rows, alone, strict=True)]
     ends = list(accumulate((Fraction(question.share, _WORDS) for question in survey.questions), initial=Fraction(0)))
     # Between two of these, the same questions are drawn.
     words = {end % 1 for end in ends}
@@ -59,17 +74,40 @@ def verify_survey(survey: Survey) -> SurveyVerification:
         for word in words
     ]
     fit = ends[-1] == survey.answers and all(len(set(places)) == survey.answers == len(places) for places in drawn)
-    record = max(prod((ratios[place] for place in places), start=Fraction(1)) for places in drawn)
+    everything = [[*range(len(ratios))]] if memos and rounds is not None and rounds.redrawn else drawn
+    record = max(prod((ratios[place] for place in places), start=Fraction(1)) for places in everything)
     attributes = {
         name: max(
             prod((ratios[at] for at in places if name in survey.questions[at].attributes), start=Fraction(1))
-            for places in drawn
+            for places in everything
         )
         for name in survey.attributes
     }
     most = record if survey.promise == "record" else max(attributes.values())
-    promised = at_most(most, survey.epsilon) and all(row.holds for row in rows.values())
-    return SurveyVerification(rows, record, attributes, fit, fit and promised)
+    promised = all(row.holds for row in rows.values()) and all(memo.holds for memo in memos.values())
+    promised = promised and at_most(most, survey.epsilon)
+    names = [*rows]
+
+    def told(history: Mapping[int, int]) -> Fraction:
+        """Return the ratio of a history: so many reports on each question."""
+        each = ((names[place], alone[place], n) for place, n in history.items())
+        return prod(
+            (memos[name].ratios[n] if name in memos else ratio**n for name, ratio, n in each), start=Fraction(1)
+        )
+
+    listed = {t: _histories(drawn, rounds, t) for t in after}
+    curve = {t: max(map(told, histories)) for t, histories in listed.items() if histories}
+    return SurveyVerification(rows, record, attributes, fit, fit and promised, curve)
+
+
+def _histories(drawn: Sequence[Sequence[int]], rounds: Any, number: int) -> list[Counter[int]]:
+    """Return the reports of a person in so many rounds, by question: of every draw; none where they are too many."""
+    turns = min(number, rounds.turns)
+    if not rounds.redrawn:
+        return [Counter(dict.fromkeys(places, turns)) for places in drawn]
+    if len(drawn) ** turns > _MOST:
+        return []
+    return [Counter(chain.from_iterable(places)) for places in product(drawn, repeat=turns)]
 
 
 def _within(ends: Sequence[Fraction], place: int, point: Fraction) -> bool:
@@ -90,6 +128,7 @@ class SurveyPublication:
         simulated: whether the reports are simulated or seeded.
         shown: what the reader sees, in words.
         stated: the publications of questions, where more is known of them than their batches.
+        apart: whether a batch has reports of one round alone; otherwise no more is promised than of all reports.
 
     Example:
         >>> import discreet as dc
@@ -107,20 +146,23 @@ further is at most 1 in 1,000,000.
     simulated: bool = False
     shown: str = "what is published"
     stated: Mapping[str, Publication] = field(default_factory=dict)
+    apart: bool = False
 
     @classmethod
-    def of(cls, survey: Survey, stated: Mapping[str, Publication]) -> "SurveyPublication":
-        """Return the publication of questions whose publications are stated alike."""
+    def of(cls, survey: Survey, stated: Mapping[str, Publication], *, apart: bool = False) -> "SurveyPublication":
+        """Return the publication of questions whose publications are stated alike; see ``apart``."""
         batches = {name: part.batches for name, part in stated.items()}
         trust = max(part.not_trusted for part in stated.values())
         simulated = any(part.simulated for part in stated.values())
         shown = next(iter(stated.values())).shown
-        return cls(survey, batches, trust, simulated, shown, stated)
+        return cls(survey, batches, trust, simulated, shown, stated, apart)
 
     @property
     def people(self) -> int:
-        """The number of people, if each of them answered once."""
-        return -(-sum(map(sum, self.batches.values())) // self.survey.answers)
+        """The number of people, if each of them answered as the survey asks."""
+        turns = 1 if self.survey.rounds is None else self.survey.rounds.turns
+        turns = min(turns, max(map(len, self.batches.values()), default=1)) if self.apart else turns
+        return -(-sum(map(sum, self.batches.values())) // (self.survey.answers * max(turns, 1)))
 
     @property
     def chance(self) -> float:
@@ -130,8 +172,11 @@ further is at most 1 in 1,000,000.
     @cached_property
     def parts(self) -> dict[str, Publication]:
         """The publication of each question that somebody answered."""
-        delta = self.chance / self.survey.answers
+        delta = self.chance / (len(self.survey.questions) if self._redrawn else self.survey.answers)
         more: dict[str, Any] = {"not_trusted": self.not_trusted, "simulated": self.simulated, "delta": delta}
+        if (rounds := self.survey.rounds) is not None:
+            more["answers"] = "permanent" if rounds.keeps else "once" if rounds.turns == 1 else "fresh"
+            more |= {"most": rounds.turns} if more["answers"] == "fresh" else {}
         return {
             name: replace(self.stated[name], **more)
             if name in self.stated
@@ -143,8 +188,23 @@ further is at most 1 in 1,000,000.
     @cached_property
     def reach(self) -> float:
         """The epsilon that a reader gets to with the answers of one person, in nats, but for the chance."""
-        each = {name: _reach(part) for name, part in self.parts.items()}
+        each = {name: self._reach(name, part) for name, part in self.parts.items()}
+        if self._redrawn:
+            return min(sum(each.values()), self.survey.after()[0])
         return float(self.survey.largest([each.get(question.name, 0.0) for question in self.survey.questions])[0])
+
+    @property
+    def _redrawn(self) -> bool:
+        """True if a person's questions are drawn anew in each round, so that all of them are counted."""
+        return self.survey.rounds is not None and self.survey.rounds.redrawn
+
+    def _reach(self, name: str, part: Publication) -> float:
+        """Return the epsilon that a reader gets to with a person's answers to a question, in either direction."""
+        local, figures = self.survey.told(name, len(part.batches) if self.apart else None), part.figures()
+        if figures["none"] is not None or not (self.apart or self.survey.rounds is None):
+            return local
+        reached = [figures[way]["epsilon"] for way in ("among", "towards") if figures[way] is not None]
+        return min(max(reached, default=0.0), local)
 
     def person(self) -> str:
         """Return the sentence for people: how sure whoever sees what is published gets of one person's record."""
@@ -153,10 +213,12 @@ further is at most 1 in 1,000,000.
         guarantee = self.survey.guarantee
         which = "that a certain protected record is a person's, and not a certain other one"
         which = which if guarantee.in_clear else "which of two records is a person's"
+        answered = "once" if self.survey.rounds is None else "as this survey asks"
         clear = " Values that are not protected may be told as they are." if guarantee.in_clear else ""
+        people = number_of(self.people, "different person", "different people")
         return (
-            f"If these are {number_of(self.people, 'different person', 'different people')} who answered once, whoever "
-            f"sees {self.shown}, however much they know of everybody else, can go from 50% to at most "
+            f"If these are {people} who answered {answered}, whoever sees {self.shown}, however "
+            f"much they know of everybody else, can go from 50% to at most "
             f"{rounded_up(100 * sureness(self.reach), 2)}% sure {which}; the chance that they get further is at most 1 "
             f"in {floor((1 + 1e-9) / self.chance):,}.{clear}"
         )
@@ -174,6 +236,7 @@ further is at most 1 in 1,000,000.
         yield f"The smallest batch is of question {few!r}, with {number_of(least[few], 'report')}."
         yield f"Reports of each batch that are taken to hide nobody: {self.not_trusted:,}."
         yield HONEST
+        yield from [NOT_HIDDEN] if self.survey.memos else []
 
     def lines(self) -> Iterator[str]:
         """Yield the statement in two lines: what holds of a person, and under which conditions."""
@@ -190,13 +253,3 @@ further is at most 1 in 1,000,000.
             "questions": {name: part.figures() for name, part in self.parts.items()},
             "sentences": {"person": [self.person()], "conditions": list(self.conditions())},
         }
-
-
-def _reach(part: Publication) -> float:
-    """Return the epsilon that a reader gets to with one answer, in either direction; 0 if none is protected."""
-    local = part.local if part.local < inf else 0.0
-    figures = part.figures()
-    if figures["none"] is not None:
-        return local
-    reached = [figures[way]["epsilon"] for way in ("among", "towards") if figures[way] is not None]
-    return min(max(reached, default=0.0), local)

@@ -29,6 +29,7 @@ from discreet.files.reading import Piped, piped_table
 from discreet.formats.plan import Plan
 from discreet.formats.survey import Questionnaire, question_files
 from discreet.mechanisms.personalized import SimulatedTags
+from discreet.mechanisms.survey import Survey
 from discreet.tables.values import Bots, ValueColumns, read_owned
 
 _KEPT = (
@@ -60,6 +61,9 @@ class _Columns(PeopleColumns):
         multiple=True,
         metavar="COLUMN",
         help="Public column to keep beside the reports (Parquet, Arrow), in clear. May be repeated.",
+    )
+    round: str | None = option(
+        "--round", metavar="COLUMN", help="For surveys with rounds: column that says of which round a row is."
     )
 
 
@@ -152,6 +156,7 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
             "each person's questions are drawn, and answering them one by one would cost more than epsilon; name the "
             f"survey, {str(plan).rpartition('#')[0]}."
         )
+    refuse_idle(["round"], "it is for surveys with rounds")
     mechanism = document.mechanism()
     columns = value_columns(document, table, missing=table.missing, keep=table.keep, unknown=table.unknown)
     with progress_bar("obfuscating") as progress, sent(output, ".jsonl") as target:
@@ -182,32 +187,53 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
     show(result | ({"left_out": written.left_out} if written.left_out else {}), sentences)
 
 
+def _columns_of_rounds(survey: Survey, table: _Columns) -> tuple[str, str] | None:
+    """Return the columns of people and of rounds; None where a survey asks once."""
+    if survey.rounds is None:
+        refuse_idle(["user", "round"], "this survey has no rounds")
+        return None
+    if table.user is None or table.round is None:
+        raise ParameterError(
+            "this survey asks in rounds, and all of them are obfuscated together: name the columns that say whose row "
+            "it is (--user) and of which round (--round)."
+        )
+    return table.user, table.round
+
+
 def _obfuscate_survey(
     document: Questionnaire, values: Path, table: _Columns, output: Path, *, seed: int | None, force: bool
 ) -> None:
     """Write a file of reports for each question, and print how many people answered it."""
-    refuse_idle(["column", "user", "tags"], "a survey names its columns itself")
+    survey = document.survey()
+    rounds = _columns_of_rounds(survey, table)
+    refuse_idle(["column", "tags"], "a survey names its columns itself")
     refuse_idle(
         ["missing", "unknown"],
         "who is left out would depend on the answer; give the attribute a label for values without one (missing)",
     )
     check_folder_name(output, OutputPlace("reports", REPORTS))
-    survey = document.survey()
     with progress_bar("obfuscating") as progress:
         written = obfuscate_survey(
             survey,
             value_source(values),
             output,
-            survey_columns(document, table.keep),
+            survey_columns(document, (*table.keep, *(rounds or ()))),
+            rounds=rounds,
             seed=seed,
             force=force,
             progress=partial(progress, "obfuscating"),
         )
     people = sum(written.values()) // survey.answers
-    result = {"people": people, "reports": written, "output": output, "plan": survey.fingerprint}
+    result = {
+        "people" if rounds is None else "answers": people,
+        "reports": written,
+        "output": output,
+        "plan": survey.fingerprint,
+    }
     files = question_files(written)
     cells = [[name, files[name], f"{count:,}"] for name, count in written.items()]
-    title = f"{people:,} people, {survey.answers} of {len(written)} questions each"
+    whose = "people" if rounds is None else "people and rounds"
+    title = f"{people:,} {whose}, {survey.answers} of {len(written)} questions each"
     sentences = [
         f"Reports of survey {survey.fingerprint[:12]} written to {output}.",
         str(survey.guarantee),

@@ -30,6 +30,7 @@ from discreet.cli.surveys import OF_ONE, SurveyVerb
 from discreet.core.domain import Domain
 from discreet.core.guarantee import NOT_TWO_SIDED, ONE_SIDED
 from discreet.core.random import SeededRandom
+from discreet.core.result_table import number_of
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, spelled
 from discreet.formats.plan import Plan
@@ -235,6 +236,8 @@ def _verify_survey(survey: Survey) -> None:
     record, each = logarithm(verification.record), {n: logarithm(r) for n, r in verification.attributes.items()}
     names = {"promise": survey.promise, "promised": survey.epsilon, "record": record, "attributes": each}
     result = {"plan": survey.fingerprint, **names, "questions": [record_of(row, facts) for row in rows]}
+    if survey.rounds is not None:
+        result["rounds"] = [{"rounds": t, "epsilon": logarithm(ratio)} for t, ratio in verification.rounds.items()]
     verdict = "holds" if verification.holds else "is broken"
     sentences: list[str | Table] = [
         table_of("The sampler's own integers, question by question", rows, facts),
@@ -242,6 +245,11 @@ def _verify_survey(survey: Survey) -> None:
         f"Whole records, of all questions that a person is asked: epsilon {record:.17g}.",
         f"Records that differ in one attribute: {', '.join(f'{name} {number:.12g}' for name, number in each.items())}.",
         f"The promise per {survey.promise}, epsilon {survey.epsilon:g}, {verdict}.",
+        *(
+            f"Whole records, of {number_of(t, 'round')}: epsilon {logarithm(r):.17g}."
+            for t, r in verification.rounds.items()
+        ),
+        *([NOT_HIDDEN] if survey.memos else []),
     ]
     show({**result, "holds": verification.holds}, sentences)
     if not verification.holds:

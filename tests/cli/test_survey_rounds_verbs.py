@@ -1,0 +1,109 @@
+"""Verbs on surveys with rounds: people and rounds in, reports that know their round and estimates of each out."""
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from running import done, refusal, told
+
+PEOPLE = 600
+MONTHS = ("2027-01", "2027-02", "2027-03")
+
+
+def document(folder, rounds='number = 3\nhow = "memo"\nfirst = 1.5'):
+    path = folder / "survey.toml"
+    path.write_text(
+        f"""version = 2
+epsilon = 2.0
+promise = "record"
+[attributes.age]
+labels = ["<18", "18-64", "65+"]
+[attributes.sick]
+labels = ["no", "yes"]
+[rounds]
+{rounds}
+""",
+        encoding="utf-8",
+    )
+    facts = told("plan", path, "--users", PEOPLE, "-o", folder / "full.toml")
+    return folder / "full.toml", facts
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rounds") / "people.csv"
+    lines = [
+        f"p{who},{month},{['<18', '18-64', '65+'][who % 3]},{'yes' if who % 10 < 3 else 'no'},{'ns'[who % 2]}"
+        for month in MONTHS
+        for who in range(PEOPLE)
+    ]
+    path.write_text("\n".join(["who,month,age,sick,region", *lines]), encoding="utf-8")
+    return path
+
+
+def test_reports_know_their_round_and_nobody_else(table, tmp_path):
+    plan, _ = document(tmp_path)
+    columns = ("--user", "who", "--round", "month")
+    facts = told("obfuscate", plan, table, "-o", tmp_path / "r", *columns, "--keep", "region", "--seed", 1)
+    assert sum(facts["reports"].values()) == facts["answers"] == 3 * PEOPLE
+    for name in ("age", "sick"):
+        reports = pq.read_table(tmp_path / "r" / f"{name}.parquet")
+        assert reports.column_names[-2:] == ["region", "round"]
+        assert "who" not in reports.column_names
+        count = facts["reports"][name] // 3
+        assert reports["round"].to_pylist() == [month for month in MONTHS for _ in range(count)]
+        assert (
+            len({tuple(reports["region"].to_pylist()[start : start + count]) for start in (0, count, 2 * count)}) == 1
+        )
+        by = told("estimate", f"{plan}#{name}", tmp_path / "r" / f"{name}.parquet", "--by", "round")
+        assert [group["round"] for group in by["groups"]] == [*MONTHS]
+    whole = told("estimate", plan, tmp_path / "r", "--by", "round")
+    assert {name: len(part["groups"]) for name, part in whole["questions"].items()} == {"age": 3, "sick": 3}
+    # What a person's three permanent reports tell, and not what three people's would.
+    assert whole["publication"]["epsilon"] is None
+    for verb in ("estimate", "tally", "seal"):
+        more = () if verb == "estimate" else ("-o", tmp_path / "out")
+        assert "people answer again; take each: --by round" in refusal(verb, plan, tmp_path / "r", *more)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "name the columns that say whose row it is (--user) and of which round (--round)"),
+        (("--user", "who"), "name the columns"),
+        (("--user", "age", "--round", "month"), "must not be that of values or of users, got 'age'"),
+        (("--user", "who", "--round", "who"), "each once"),
+        (("--user", "who", "--round", "nothing"), "nothing"),
+        (("--user", "who", "--round", "region"), "once in a round"),
+        (("--user", "region", "--round", "month"), "once in a round"),
+        (("--user", "who", "--round", "month", "--missing", "drop"), "would depend on the answer"),
+    ],
+)
+def test_what_rounds_have_no_use_for_is_refused_and_nothing_is_written(options, words, table, tmp_path):
+    plan, _ = document(tmp_path)
+    assert words in refusal("obfuscate", plan, table, "-o", tmp_path / "r", *options)
+    assert not (tmp_path / "r").exists() or not [*(tmp_path / "r").iterdir()]
+
+
+def test_columns_of_rounds_are_for_surveys_that_have_some(table, tmp_path):
+    plan, _ = document(tmp_path)
+    once = tmp_path / "once.toml"
+    once.write_text(plan.read_text(encoding="utf-8").replace('[rounds]\nnumber = 3\nhow = "memo"\nfirst = 1.5', ""))
+    columns = ("-o", tmp_path / "r", "--user", "who", "--round", "month")
+    assert "this survey has no rounds" in refusal("obfuscate", once, table, *columns)
+    done("init", table, "--column", "age", "--all-sensitive", "--epsilon", 1, "-o", tmp_path / "plan.toml")
+    of_plan = ("-o", tmp_path / "r.parquet", "--round", "month", "--column", "age")
+    assert "it is for surveys with rounds" in refusal("obfuscate", tmp_path / "plan.toml", table, *of_plan)
+
+
+def test_verify_states_what_rounds_tell(tmp_path):
+    plan, _ = document(tmp_path)
+    facts = told("verify", plan)
+    assert facts["holds"]
+    assert facts["record"] == 2.0
+    curve = [row["epsilon"] for row in facts["rounds"]]
+    assert curve == sorted(curve)
+    assert curve[0] == pytest.approx(1.5)
+    assert curve[-1] < 2
+    assert "changes are hidden only where" in " ".join(done("verify", plan).split())
+    assert np.allclose(curve, [1.5, 1.9473530252739841, 1.9955873314607302])
