@@ -1,5 +1,6 @@
 """Surveys at the collector: a collection for each question, whose sealed files are reports of that question."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,66 @@ from test_sealing import seal
 import discreet as dc
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.sealing import sealed_folder
+from discreet.core.guarantee import rounded_up, sureness
+from discreet.formats.publications import collection_publication, most_answers, survey_reach
 from discreet.formats.signing import sign_survey
 from discreet.formats.sources import files_by_question
+from discreet.protocol.collection import open_envelope
 from running import run
-from signed import key, terms
+from signed import TRUST, key, terms
 
 NAMES = ("place", "means")
+
+
+def _survey_of_three(answers: int) -> dc.Survey:
+    """Return a survey of three questions of which everybody answers some, with values in clear in the last one."""
+    attributes = {name: dc.Domain(range(size)) for name, size in {"a": 2, "b": 4}.items()}
+    attributes["c"] = dc.Domain(range(3), sensitive=[1, 2])
+    each = [0.75, 0.5, 0.25]
+    questions = [
+        dc.Question((name,), dc.RandomizedResponse(domain.about(name), epsilon), answers * 2**64 // 3 + (place == 0))
+        for place, ((name, domain), epsilon) in enumerate(zip(attributes.items(), each, strict=True))
+    ]
+    left = answers * 2**64 - sum(question.share for question in questions)
+    questions[-1] = replace(questions[-1], share=questions[-1].share + left)
+    return dc.Survey(attributes, questions, 1.5, promise="record", answers=answers)
+
+
+@pytest.mark.parametrize("answers", ["once", "fresh"])
+def test_what_is_published_is_said_of_all_answers_of_a_person_together(answers: str, tmp_path: Path) -> None:
+    survey, epochs = _survey_of_three(2), replace(current(), count=4)
+    asked = terms(
+        name="habits", epochs=epochs, least=5000, lifetime=3.0 if answers == "fresh" else 2.0, answers=answers
+    )
+    entries = [added_envelope(tmp_path, one) for one in sign_survey(dc.Questionnaire.of(survey), asked, [key()])]
+    times = 4 if answers == "fresh" else 1
+    reached = []
+    for entry in entries:
+        assert most_answers(entry.collection) == times
+        figures = collection_publication(entry.collection, entry.mechanism).figures()
+        reached.append(max(figures[way]["epsilon"] for way in ("among", "towards") if figures[way]))
+    # Any two questions may be those of one person.
+    *_, second, most = sorted(reached)
+    share, alone = (float(rounded_up(100 * sureness(epsilon), 2)) / 100 for epsilon in (second + most, most))
+    assert share > alone
+    with serving(tmp_path) as served:
+        for number in (1, 2, 3):
+            facts = dict(served.client.get(f"/collections/habits-{number}").json["published"])
+            assert facts["brief.published"]["share"] == facts["published.among"]["share"] == share
+            # One chance in a million of each question is two of both.
+            assert facts["published.among"]["chance"] == 500_000
+            assert facts["published.several"] == {"count": 2 * times}
+            page = served.client.get(f"/take/habits-{number}").body.decode()
+            assert f"from 50% to at most {share:.0%} sure" in page
+            about = served.client.get(f"/collections/habits-{number}/about").json
+            (published,) = (part for part in about["parts"] if part["heading"] == "What is published")
+            (sentence,) = (text for text in published["sentences"] if text.startswith("Of a person's answers to all"))
+            assert f"from 50% to at most {share:.0%} sure" in sentence
+    # Of a question that is not at hand no more is known than the epsilon of the survey.
+    for others in ((), [entries[1].collection]):
+        assert survey_reach(entries[0].collection, others) == (times * survey.guarantee.promised - times * 0.25, 0.0)
+    single = sign_survey(dc.Questionnaire.of(_survey_of_three(1)), asked, [key()])[0]
+    assert survey_reach(open_envelope(single, TRUST)) is None
 
 
 def _survey() -> dc.Survey:

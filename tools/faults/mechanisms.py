@@ -425,4 +425,11 @@ FAULTS = [
         "is_clear = np.zeros(memos.n, np.bool_) if memos.in_clear is None else memos.in_clear.copy()",
         ("tests/contract/test_memos.py",),
     ),
+    Fault(
+        "memos of questions that are drawn anew are not counted together",
+        "mechanisms/survey.py",
+        "return self.rounds is not None and self.rounds.keeps and self.rounds.redrawn",
+        "return self.rounds is None",
+        ("tests/contract/test_survey_rounds.py",),
+    ),
 ]

@@ -167,4 +167,11 @@ FAULTS = [
         "events += []",
         ("tests/privacy/test_leaks.py",),
     ),
+    Fault(
+        "permanent reports of several rounds are published as new people's",
+        "privacy/surveys.py",
+        'more["answers"] = "permanent" if rounds.keeps else "once" if rounds.turns == 1 else "fresh"',
+        'more["answers"] = "once"',
+        ("tests/contract/test_survey_rounds.py",),
+    ),
 ]

@@ -129,4 +129,11 @@ FAULTS = [
         "return -(-truth * WORD_RANGE // memo)",
         ("tests/contract/test_memos.py",),
     ),
+    Fault(
+        "rounds of new reports have all of epsilon each",
+        "theory/rounds.py",
+        "return Fraction(epsilon) / self.turns",
+        "return Fraction(epsilon)",
+        ("tests/contract/test_survey_rounds.py",),
+    ),
 ]

@@ -145,19 +145,20 @@ def _headers(sources: Mapping[str, str], permissions: str = "") -> dict[str, str
     }
 
 
-def survey_page(collection: Collection, trust: Sequence[bytes]) -> str:
+def survey_page(collection: Collection, trust: Sequence[bytes], others: Sequence[Collection] = ()) -> str:
     """Return the survey page of a collection, HTML.
 
     Args:
         collection: that people are asked about.
         trust: public keys, 32 bytes each, that the page takes collections of.
+        others: of its survey.
     """
     return render(
         "survey.html",
         _PAGES,
         collection=collection,
         notice=notice(collection),
-        published=sentences_on_published(collection),
+        published=sentences_on_published(collection, others=others),
         trust=_spelled(trust),
     )
 
@@ -167,11 +168,12 @@ def _spelled(keys: Sequence[bytes]) -> str:
 
 
 @lru_cache(maxsize=64)
-def attestation_of(entry: Entry) -> tuple[Attestation, str, dict[str, str]]:
+def attestation_of(entry: Entry, others: tuple[Entry, ...] = ()) -> tuple[Attestation, str, dict[str, str]]:
     """Return the attestation of a collection as its terms stand, its page and the headers of that; worked out once."""
     collection, trusted = entry.collection, entry.row.trust
     keys = tuple(base64.b64encode(key).decode() for key in signers(entry.row.envelope) if key in trusted)
-    attested = Attestation(plan_of(collection), collection, keys, "trusted by this collector")
+    together = tuple(other.collection for other in others)
+    attested = Attestation(plan_of(collection), collection, keys, "trusted by this collector", others=together)
     page = attested.page(base="")
     # The page is the file that `discreet attest` writes, with its style inside: that style is allowed, and no other.
     style = page.partition("<style>")[2].partition("</style>")[0]
@@ -335,15 +337,23 @@ class _Endpoints:
             raise Refused(_NO_LOG)
         return self._of.keeper.store.logged(), self._of.log_key
 
+    def _survey_of(self, entry: Entry) -> tuple[Entry, ...]:
+        """Return the collections of the questions of a survey that are here; none of one that asks alone."""
+        survey, newest = entry.collection.survey, self._of.catalogue.newest
+        return () if survey is None else tuple(newest[name] for name in survey.questions if name in newest)
+
     def take(self, request: Request) -> Response:
         """Return the survey page of a collection; of a withdrawn one it erases what a browser kept for it."""
         entry = asked_entry(self._of.catalogue, request.path_params["name"], None)
-        return Response(survey_page(entry.collection, entry.row.trust), headers=survey_headers(entry.collection))
+        others = [other.collection for other in self._survey_of(entry)]
+        page = survey_page(entry.collection, entry.row.trust, others)
+        return Response(page, headers=survey_headers(entry.collection))
 
     def word(self, request: Request) -> Response:
         """Return the collector's word on a collection: the sentences on what is published, and whether it is logged."""
         entry = asked_entry(self._of.catalogue, request.path_params["name"], None)
-        facts = {"published": facts_on_published(entry.collection), "logged": self._of.log_key is not None}
+        others = [other.collection for other in self._survey_of(entry)]
+        facts = {"published": facts_on_published(entry.collection, others), "logged": self._of.log_key is not None}
         return _json(facts, headers={**_CACHED, **shared(request, self._of.settings.embed_origins)})
 
     def embed(self, request: Request) -> Response:
@@ -358,7 +368,7 @@ class _Endpoints:
 
         def attested() -> tuple[Attestation, str, dict[str, str]]:
             with turns:
-                return attestation_of(entry)
+                return attestation_of(entry, self._survey_of(entry))
 
         attestation, page, headers = await self._of.releases.aside(attested)
         if for_people(request.headers.get("accept", "")):

@@ -20,7 +20,12 @@ from discreet.core.guarantee import LARGE_EPSILON, in_odds, rounded_up, sureness
 from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
 from discreet.errors import ParameterError
 from discreet.formats.plan import Plan, described_values
-from discreet.formats.publications import collection_publication, most_answers
+from discreet.formats.publications import (
+    collection_publication,
+    most_answers,
+    sentences_on_published,
+    survey_reach,
+)
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
 from discreet.mechanisms.personalized import Personalized
@@ -91,6 +96,7 @@ class Attestation:
         users: users among whom one is identified; None for the least number that the collection publishes of.
         audit: the result of an audit; None if there was none.
         survey: that the plan is a question of; None of a plan by itself.
+        others: collections of the other questions of its survey, as far as they are at hand.
 
     Raises:
         ParameterError: if the plan protects nobody.
@@ -112,6 +118,7 @@ class Attestation:
     users: int | None = None
     audit: Audit | None = None
     survey: Survey | None = None
+    others: tuple[Collection, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a plan of which nothing can be attested."""
@@ -289,6 +296,9 @@ class Attestation:
                 publication.local_sentence,
                 publication.officers(),
             ]
+            if self.collection is not None and survey_reach(self.collection, self.others) is not None:
+                together = sentences_on_published(self.collection, others=self.others)[1:]
+                sentences.append(f"Of a person's answers to all questions of the survey: {' '.join(together)}")
         return AttestationPart("What is published", list(filter(None, sentences)))
 
     def _identified(self) -> Iterator[str]:

@@ -7,17 +7,19 @@ number of reports that anything is published of, and the answers of a person.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import accumulate
 from math import floor
 from pathlib import Path
 from typing import Any
 
-from discreet.core.guarantee import rounded_down, sureness
+from discreet.core.guarantee import rounded_down, rounded_up, sureness
+from discreet.core.random import WORD_RANGE
 from discreet.errors import DiscreetError
 from discreet.files.paths import file_of
 from discreet.files.stored import look
 from discreet.mechanisms import BlockMechanism, report_tables
 from discreet.privacy.publication import Publication
-from discreet.protocol.collection import FRESH, ONCE, PERMANENT, Collection, open_envelope, rebuild
+from discreet.protocol.collection import FRESH, ONCE, OPEN, PERMANENT, Collection, open_envelope, rebuild
 from discreet.protocol.envelope import signers
 from discreet.protocol.languages import BASE
 from discreet.protocol.wording import wording
@@ -80,20 +82,66 @@ def _batches(collection: Collection, n: int, epochs: int) -> list[int]:
     return [n if collection.answers == PERMANENT else max(n // epochs, 1)] * min(epochs, _MOST)
 
 
-def facts_on_published(collection: Collection) -> list[tuple[str, dict[str, float]]]:
+def survey_reach(collection: Collection, others: Iterable[Collection] = ()) -> tuple[float, float] | None:
+    """Return the epsilon that readers get to with all of a person's answers to a survey, and the chance of more.
+
+    Added up over the questions that one person can answer. What is published of a question whose collection is not at
+    hand may tell all that its reports do, of which the survey's epsilon is the most.
+
+    Args:
+        collection: one of its questions.
+        others: collections, those of the survey among them.
+
+    Returns:
+        Both; None where a person answers one question.
+    """
+    survey = collection.survey
+    if survey is None or survey.answers == 1:
+        return None
+    known = {each.name: each for each in (*others, collection) if each.survey == survey and each.state == OPEN}
+    turns = most_answers(collection) if collection.answers == FRESH else 1
+    if {*known} != {*survey.questions}:
+        return turns * survey.epsilon, 0.0
+    each = {name: _reach(part) for name, part in known.items()}
+    ends = accumulate(survey.questions.values(), initial=0)
+    drawn = [[each[name] for name in survey.drawn(end % WORD_RANGE)] for end in ends]
+    reach, chance = (max(sum(part[at] for part in parts) for parts in drawn) for at in range(2))
+    return reach, chance
+
+
+def _reach(collection: Collection) -> tuple[float, float]:
+    """Return the epsilon that readers get to with a person's answers to one question, and the chance of more."""
+    publication = collection_publication(collection, rebuild(collection))
+    figures, times = publication.figures(), most_answers(collection) if collection.answers == FRESH else 1
+    local = collection.cost * times
+    if publication.none:
+        return local, 0.0
+    reached = [figures[way]["epsilon"] for way in ("among", "towards") if figures[way]]
+    return min(max(reached), local), publication.chance
+
+
+def facts_on_published(collection: Collection, others: Iterable[Collection] = ()) -> list[tuple[str, dict[str, float]]]:
     """Return the sentences on what will be published, which people read before they answer, as keys and their parts.
 
-    The first one says it in brief; the others say all of it.
+    The first one says it in brief; the others say all of it: of a survey of which one person answers several questions,
+    with the figures of all of these together.
+
+    Args:
+        collection: that people are asked about.
+        others: as for `survey_reach`.
     """
     publication = collection_publication(collection, rebuild(collection))
     brief: dict[str, float] = {"least": collection.least}
     sentences: list[tuple[str, dict[str, float]]] = [("published.least", {**brief})]
-    reached = _reached(publication)
+    total = survey_reach(collection, others)
+    reached = _reached(publication, total)
     if not reached and not publication.simulated:
         linked = publication.answers == PERMANENT and len(publication.batches) > 1
         sentences += [("published.nothing", {}), *([("published.linked", dict[str, float]())] if linked else [])]
-    if reached and publication.answers == FRESH:
-        reached.append(("published.several", {"count": most_answers(collection)}))
+    if reached and (total is not None or publication.answers == FRESH):
+        turns = most_answers(collection) if publication.answers == FRESH else 1
+        count = turns * (1 if collection.survey is None else collection.survey.answers)
+        reached.append(("published.several", {"count": count}))
     sentences += reached
     sentences.append(("published.word", {"epsilon": publication.local if collection.memo is None else collection.cost}))
     surest = max((parts for key, parts in reached if "chance" in parts), key=lambda parts: parts["share"], default=None)
@@ -102,17 +150,21 @@ def facts_on_published(collection: Collection) -> list[tuple[str, dict[str, floa
     return [("brief.nothing", brief) if surest is None else ("brief.published", {**brief, **surest}), *sentences]
 
 
-def _reached(publication: Publication) -> list[tuple[str, dict[str, float]]]:
+def _reached(publication: Publication, total: tuple[float, float] | None = None) -> list[tuple[str, dict[str, float]]]:
     """Return the sentences on how sure readers get, as in `Publication.person`; none where it promises nothing."""
     figures = publication.figures()
     if publication.none:
         return []
     sentences: list[tuple[str, dict[str, float]]] = []
     for way in ("among", "towards"):
-        if figures[way] and figures[way]["sure"] < 1:
-            chance = floor((1 + 1e-9) / publication.chance)
-            sentences.append((f"published.{way}", {"share": figures[way]["sure"], "chance": chance}))
-        elif figures[way]:
+        if not figures[way]:
+            continue
+        epsilon, chance = (figures[way]["epsilon"], publication.chance) if total is None else total
+        share = float(rounded_up(100 * sureness(epsilon), 2)) / 100
+        if share < 1:
+            further = floor((1 + 1e-9) / max(chance, publication.chance))
+            sentences.append((f"published.{way}", {"share": share, "chance": further}))
+        else:
             sentences.append(("published.certain", {}))
     if figures["towards"]:
         # Certain is nobody, whatever floats say; and what is not lowered is rounded downwards.
@@ -121,10 +173,12 @@ def _reached(publication: Publication) -> list[tuple[str, dict[str, float]]]:
     return sentences
 
 
-def sentences_on_published(collection: Collection, language: str = BASE) -> tuple[str, ...]:
+def sentences_on_published(
+    collection: Collection, language: str = BASE, others: Iterable[Collection] = ()
+) -> tuple[str, ...]:
     """Return the sentences that people read before they answer, on what will be published."""
     words = wording(language)
-    return tuple(words.say(key, **parts) for key, parts in facts_on_published(collection)[1:])
+    return tuple(words.say(key, **parts) for key, parts in facts_on_published(collection, others)[1:])
 
 
 def folder_publication(folder: Path, mechanism: BlockMechanism) -> Publication | None:
