@@ -21,6 +21,7 @@ BESIDE = {
     "multi-freq-ldpy": "clients and servers of RR, unary encoding, local hashing, subset selection; IBU",
     "ldp-toolbox": "clients and servers of RR, unary encoding, local hashing, subset selection",
     "opendp": "clients of RR and of bits",
+    "ldp-hierarchical-mechanism": "quantiles from trees of intervals",
     "qif": "iterative Bayesian update, Shannon capacity of a matrix",
     "duckdb": "GROUP BY over a Parquet file of reports",
 }

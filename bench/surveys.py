@@ -15,7 +15,7 @@ import numpy as np
 import discreet as dc
 from bench.companions import Peers, peers
 from bench.measure import Cell, Group, Row, judged, progress
-from bench.windows import numbers
+from bench.windows import deciles, numbers
 
 FOLDER, CENSUS = "DISCREET_DATA", "census_income_kdd.parquet"
 ATTRIBUTES = ("marital_status", "household_summary", "sex", "race", "income")
@@ -43,8 +43,8 @@ SINGLE_RUNS, OUR_RUNS = 10, 40
 
 def run(*, quick: bool = False) -> Group:
     """Measure every table."""
-    first, also = singles(quick=quick), (pairs(quick=quick), rounds(quick=quick), numbers(quick=quick))
-    return replace(first, also=also)
+    further = pairs, rounds, numbers, deciles
+    return replace(singles(quick=quick), also=tuple(group(quick=quick) for group in further))
 
 
 def rounds(*, quick: bool) -> Group:

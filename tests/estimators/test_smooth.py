@@ -56,7 +56,7 @@ def test_contributions_are_those_of_reports_to_first_order(mechanism: Mechanism)
     """A million reports, and then a few hundred more of one kind: the estimate moves as their contributions say."""
     tally, weights = tally_of(mechanism, 10**6, 5), np.arange(24.0) ** 2
     start = LinearStart.of(mechanism, tally)
-    before = dc.estimate(mechanism, tally, method="smooth", tolerance=1e-12).frequencies
+    before = dc.estimate(mechanism, tally, method="smooth", smoothing=1.0, tolerance=1e-12).frequencies
     problem, covered = _Problem.of(start, (24 / 256) ** 2), mechanism.domain.sensitive
     point = before[covered] if covered.all() else np.append(before[covered], before[~covered].sum())
     influence = _Influence(problem, point, covered, tally.clear.astype(float))
@@ -69,7 +69,9 @@ def test_contributions_are_those_of_reports_to_first_order(mechanism: Mechanism)
             changed = [part.copy() for part in (tally.support, tally.clear)]
             changed[0 if counts is tally.support else 1][place] += sign * 500
             again = Tally(mechanism.fingerprint, 10**6 + sign * 500, *changed)
-            moved[sign] = dc.estimate(mechanism, again, method="smooth", tolerance=1e-12).frequencies @ weights
+            moved[sign] = (
+                dc.estimate(mechanism, again, method="smooth", smoothing=1.0, tolerance=1e-12).frequencies @ weights
+            )
         mean = float(tally.support @ influence.to_blocks(weights))
         mean += 0 if covered.all() else float(tally.clear @ influence.to_clear(weights))
         assert (moved[1] - moved[-1]) / 2 == pytest.approx((worth - mean / 10**6) * 5e-4, rel=1e-2)
@@ -98,7 +100,7 @@ def test_errors_hold_what_the_penalty_hides() -> None:
     n, squares = 10**9, np.arange(24.0) ** 2
     counts = np.rint(n * (P @ WHOLE.decoder.matrix)).astype(np.int64)
     tally = Tally(WHOLE.fingerprint, int(counts.sum()), counts, np.zeros(0, np.int64))
-    found = dc.estimate(WHOLE, tally, method="smooth")
+    found = dc.estimate(WHOLE, tally, method="smooth", smoothing=1.0)
     away, stated = abs(found.frequencies @ squares - P @ squares), found.weighted(squares).standard_error
     by_chance = dc.estimate(WHOLE, tally).weighted(squares).standard_error
     assert away > 5 * by_chance
@@ -118,18 +120,42 @@ def test_every_tally_is_solved_to_its_certificate() -> None:
         assert found.gap <= 1e-6
 
 
-def test_heaped_values_are_named_unless_roughness_hardly_counts() -> None:
+def test_heaped_values_are_smoothed_less_and_named_where_a_named_smoothing_hides_them() -> None:
     values = np.repeat([1.0, 5.0, 9.0], 4000)
     mechanism = dc.Windows(dc.Domain.number(0, 10, bins=40), 3.0)
     reports = mechanism.obfuscate(values, random=dc.SeededRandom(1))
     with pytest.warns(UserWarning, match="heaped"):
-        smoothed = dc.estimate(mechanism, reports, method="smooth")
+        smoothed = dc.estimate(mechanism, reports, method="smooth", smoothing=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        sharp = dc.estimate(mechanism, reports, method="smooth", smoothing=1 / 256)
-        dc.estimate(WHOLE, tally_of(WHOLE, 5000, 3), method="smooth")
-    away = [abs(np.cumsum(found.frequencies)[[3, 20, 30]] - [0, 2 / 3, 2 / 3]).sum() for found in (smoothed, sharp)]
-    assert away[1] < away[0] / 2
+        sharp, default = (
+            dc.estimate(mechanism, reports, method="smooth", smoothing=named) for named in (1 / 256, None)
+        )
+        even = dc.estimate(WHOLE, tally_of(WHOLE, 5000, 3), method="smooth")
+    away = [
+        abs(np.cumsum(found.frequencies)[[3, 20, 30]] - [0, 2 / 3, 2 / 3]).sum() for found in (smoothed, sharp, default)
+    ]
+    assert max(away[1:]) < away[0] / 2
+    # Of a density without heaps smoothing is 1, whatever noise makes a little likelier.
+    usual = dc.estimate(WHOLE, tally_of(WHOLE, 5000, 3), method="smooth", smoothing=1.0)
+    assert np.array_equal(even.frequencies, usual.frequencies)
+
+
+def test_evidence_is_the_integral_over_roots_of_frequencies() -> None:
+    """Of two values the sphere is a quarter of a circle, along which the integral is a sum."""
+    mechanism = dc.RandomizedResponse(dc.Domain(range(2)), 1.0)
+    counts = np.array([620_000, 380_000])
+    start = LinearStart.of(mechanism, Tally(mechanism.fingerprint, 10**6, counts, np.zeros(0, np.int64)))
+    angles, evidence, integral = np.linspace(0, np.pi / 2, 200_001)[1:-1], [], []
+    for strength in (0.01, 0.5):
+        problem = _Problem.of(start, strength)
+        evidence.append(problem.evidence(problem.maximum(1e-14, None).point, 10**6))
+        shares = np.stack([np.cos(angles), np.sin(angles)]) ** 2
+        values = 1e6 * np.array(
+            problem.counts @ np.log(problem.rows @ shares) - strength * (np.cos(angles) - np.sin(angles)) ** 2
+        )
+        integral.append(values.max() + np.log(np.exp(values - values.max()).sum()) + np.log(strength) / 2)
+    assert evidence[1] - evidence[0] == pytest.approx(integral[1] - integral[0], abs=1e-3)
 
 
 def test_any_mechanism_of_values_in_order_will_do() -> None:

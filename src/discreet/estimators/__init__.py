@@ -143,7 +143,7 @@ def estimate(
               per report (a tenth of a nat in all, and at most 1e-4 per report).
             - ``em``: the paper's procedure, which stops early; often the best where noise is large.
             - ``smooth``: likelihood less roughness, certified; for the distribution of numbers and other values in
-              order. Options ``smoothing`` (1; 1/256 for heaped values) and ``tolerance``.
+              order. Options ``smoothing`` (1, or less for heaped values) and ``tolerance``.
             - ``shrunk``, with groups: small groups are moved towards what all have in common.
             - ``joint``, of a survey: maximum likelihood from the reports of all questions together, certified; all
               tables agree, and each is better than from its own question. Options as for ``mle``, and

@@ -99,7 +99,7 @@ class _How(OptionGroup):
     tolerance: float | None = option(
         "--tolerance", type=float, help="For mle, smooth and joint: certified gap, in nats per report."
     )
-    smoothing: float | None = option("--smoothing", type=float, help="For smooth: weight of roughness. [1]")
+    smoothing: float | None = option("--smoothing", type=float, help="For smooth: weight of roughness. [1, or less]")
     significance: float | None = option(
         "--significance", type=float, help="For threshold and em: level of all tests together."
     )
