@@ -6,6 +6,7 @@ import pytest
 import discreet as dc
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
+from discreet.planning.numbers import mean_error, mean_moment
 from discreet.planning.surveys import best_shares, second_moment
 from discreet.testing import spell_out
 
@@ -75,6 +76,40 @@ def test_the_moment_is_the_mean_square_of_what_reports_are_worth(mechanism):
     each = [squares[domain.sensitive].mean()] + ([squares[~domain.sensitive].mean()] if domain.clear_count else [])
     assert np.ptp(squares[domain.sensitive]) < 1e-9
     assert second_moment(mechanism) == pytest.approx(np.dot(each, [mass, 1 - mass][: len(each)]), rel=1e-12)
+
+
+@pytest.mark.parametrize("sensitive", [None, [[0, 30], [70, 91]]], ids=["all", "ranges"])
+def test_the_error_of_a_mean_is_that_of_the_worst_of_any_two_numbers(sensitive):
+    mechanism = dc.Windows(dc.Domain.number(0, 91, bins=9, sensitive=sensitive), 1.0)
+    mixes = [
+        np.eye(9)[a] * share + np.eye(9)[b] * (1 - share)
+        for a in range(9)
+        for b in range(a)
+        for share in np.linspace(0, 1, 33)
+    ]
+    worst = max(mean_error(mechanism, 1, p) for p in mixes) ** 2
+    assert worst <= mean_moment(mechanism) * (1 + 1e-9)
+    assert worst == pytest.approx(mean_moment(mechanism), rel=2e-3)
+
+
+def test_numbers_have_the_share_and_the_error_of_their_mean_whatever_their_unit():
+    plans = [
+        dc.plan_survey({"age": dc.Domain.number(0, high, bins=16), "sex": dc.Domain(["f", "m"])}, 1.0, users=50_000)
+        for high in (91, 910)
+    ]
+    assert [[q.share for q in plan.survey.questions] for plan in plans[1:]] == [
+        [q.share for q in plans[0].survey.questions]
+    ]
+    table = plans[0].to_arrow().to_pydict()
+    assert table["of"] == ["the mean, 0 to 91", "a share of people"]
+    question = plans[0].survey.question("age")
+    assert table["standard_error"][0] == pytest.approx((mean_moment(question.mechanism) / table["people"][0]) ** 0.5)
+    assert plans[1].to_arrow()["standard_error"][0].as_py() == pytest.approx(10 * table["standard_error"][0])
+    moments = [second_moment(q.mechanism) for q in plans[0].survey.questions]
+    assert plans[0].survey.questions[0].share / WORD_RANGE == pytest.approx(best_shares(moments, 1)[0], abs=1e-6)
+    assert plans[0].options[0].error == pytest.approx((moments[0] ** 0.5 + moments[1] ** 0.5) ** 2, rel=1e-4)
+    assert "in parts of their range" in plans[0].reason
+    assert not any("RS+FD" in option.name for option in plans[0].options)
 
 
 def test_no_share_is_above_one_and_none_could_be_better():
@@ -150,8 +185,8 @@ def test_numbers_are_asked_for_by_windows_beside_labels_and_products():
     first, *others = plan.survey.questions
     assert first.mechanism.name == "windows"
     assert all(question.mechanism.name != "windows" for question in others)
-    # Its share is that of the question about as many labels.
-    assert abs(first.share - others[0].share) < 1e-5 * 2**64
+    # A mean takes fewer people than as many labels.
+    assert first.share < others[0].share
     assert "windows" in repr(plan)
     table = {"income": np.linspace(0, 100, 500), "age": np.arange(500) % 8, "sex": ["f", "m"] * 250}
     mean = dc.estimate(plan.survey, plan.survey.obfuscate(table, random=dc.SeededRandom(1)))["income"].mean()

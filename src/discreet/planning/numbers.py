@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.arithmetic import golden_section
 from discreet.core.checks import checked_n
 from discreet.core.domain import Domain
 from discreet.core.labels import Numbers
@@ -26,6 +27,7 @@ from discreet.theory.binomial import sigmas
 
 _SHARES = (0.1, 0.5, 0.9)
 _LEVEL = 0.95
+_SEARCHED = 90
 
 
 def mean_error(mechanism: Mechanism, users: int, p: Any) -> float:
@@ -48,6 +50,26 @@ def mean_error(mechanism: Mechanism, users: int, p: Any) -> float:
     if covariances is None:
         raise ParameterError(f"the covariances of {mechanism.name!r} are not known for {domain.size} values.")
     return sqrt(max(float(scores @ covariances @ scores), 0.0) / checked_n(users))
+
+
+def mean_moment(mechanism: Windows) -> float:
+    """Return n times the variance of the unbiased mean of numbers, for the people for whom it is largest.
+
+    A variance is the least mean square about any constant. So the largest one is the least, over constants, of the
+    largest mean square of what a report of any number is worth to the mean.
+
+    Example:
+        >>> import discreet as dc
+        >>> round(mean_moment(dc.Windows(dc.Domain.number(0, 1, bins=16), 1.0)), 2)
+        1.3
+    """
+    scores, decoder = scores_of(mechanism.domain, None, "scores"), mechanism.decoder
+    squares = decoder.matrix @ (decoder.inverse @ scores) ** 2
+
+    def least(constant: float) -> float:
+        return -float(np.max(squares - 2 * constant * scores)) - constant**2
+
+    return -least(sum(golden_section(least, float(scores.min()), float(scores.max()), _SEARCHED)) / 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,15 @@
 
 A report of a question is worth g = E ||phi||^2 in summed squared error, so a table that a share q of n people are asked
 for has the error g/(n q), and the sum over tables is least for shares in proportion to sqrt(g) [Neyman 1934], none of
-them above 1. With t answers each of which has epsilon/t, noise grows and so do the shares; the least of all is taken.
+them above 1. Of numbers g is n Var of their mean, their range being 1: where both kinds are asked, the sum of squared
+errors of shares and of means in parts of their range is least. With t answers each of which has epsilon/t, noise grows
+and so do the shares; the least of all is taken.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import isnan, nan, prod, sqrt
+from math import prod, sqrt
 from typing import Any, Unpack
 
 import numpy as np
@@ -20,7 +22,7 @@ from discreet.core.guarantee import rounded_up
 from discreet.core.labels import Numbers
 from discreet.core.random import WORD_RANGE
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, number_of, rows_of, text_column
-from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection
+from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, Windows
 from discreet.mechanisms.survey import (
     MOST_CELLS,
     Promise,
@@ -35,6 +37,7 @@ from discreet.mechanisms.survey import (
 from discreet.planning.best import best
 from discreet.planning.candidates import Wishes
 from discreet.planning.losses import worst_variance
+from discreet.planning.numbers import mean_moment
 from discreet.privacy.composition import split_epsilon
 from discreet.theory.rounds import Rounds
 from discreet.theory.surveys import fake_moment, joint_moment
@@ -47,11 +50,16 @@ _FAR = 4.0
 def second_moment(mechanism: BlockMechanism) -> float:
     """Return g, the mean summed squared contribution of a report, for the people for whom errors are largest.
 
+    Of numbers under windows, of which single ones are noisy, it is n Var of the mean, their range being 1.
+
     Example:
         >>> import discreet as dc
         >>> round(second_moment(dc.RandomizedResponse(dc.Domain(range(3)), 0.7)), 6)
         10.784046
     """
+    space = mechanism.domain.space
+    if isinstance(mechanism, Windows) and isinstance(space, Numbers):
+        return mean_moment(mechanism) / (space.high - space.low) ** 2
     numbers = mechanism.numbers
     if mechanism.domain.sensitive_count == 0:
         return 1.0
@@ -99,7 +107,8 @@ class SurveyOption:
 
     Attributes:
         name: in words.
-        error: n times the expected squared error, summed over values and tables, for the people with the most.
+        error: n times the expected squared error, summed over values and tables, for the people with the most; of
+            numbers that of their mean, the range being 1.
         record: epsilon of whole records, in nats.
         answers: questions that a person answers.
     """
@@ -157,7 +166,9 @@ class SurveyPlan(ResultTable):
             people = [max(round(self.users * share), 1) for share in shares.tolist()]
             errors = [_standard_error(question, n) for question, n in zip(questions, people, strict=True)]
             columns.append(ResultColumn("people", np.array(people), format=","))
-            columns.append(ResultColumn("standard_error", np.array(errors), "s.e. at most", format=_spelled))
+            columns.append(ResultColumn("standard_error", np.array(errors), "s.e. at most", format=".3g"))
+            if any(isinstance(domain.space, Numbers) for domain in domains):
+                columns.append(text_column("of", map(_estimated, domains)))
         return columns
 
     def _shown(self) -> tuple[Cells, str]:
@@ -174,19 +185,22 @@ class SurveyPlan(ResultTable):
         )
         beside = f" Times as much by other ways: {listed}." if listed else ""
         least = "the least summed squared error over the tables, with a question for each"
+        if any(isinstance(question.mechanism, Windows) for question in self.survey.questions):
+            least += "; of numbers it is that of their mean, in parts of their range"
         return f"{chosen.name[:1].upper()}{chosen.name[1:]}: {least}.{beside}"
 
 
-def _spelled(error: float) -> str:
-    """Return a standard error in digits, and a dash for one that is not known."""
-    return "-" if isnan(error) else f"{error:.3g}"
+def _estimated(domain: Domain) -> str:
+    """Return the quantity that a standard error is of, with its unit."""
+    space = domain.space
+    return f"the mean, {space.low:g} to {space.high:g}" if isinstance(space, Numbers) else "a share of people"
 
 
 def _standard_error(question: Question, n: int) -> float:
-    """Return the largest standard error of a value of a question that n people answer; NaN where it is not known."""
+    """Return the largest standard error of a value of a question that n people answer; of numbers, of their mean."""
     domain = question.mechanism.domain
-    if question.mechanism.of_neighbours:
-        return nan
+    if isinstance(question.mechanism, Windows):
+        return sqrt(mean_moment(question.mechanism) / n)
     # The share of a value that goes in clear always is counted.
     return sqrt((worst_variance(question.mechanism, n) if domain.sensitive_count else 0.25) / n)
 
@@ -215,12 +229,17 @@ class _Ways:
         return split_epsilon(self.epsilon, min(answers, max(names.count(name) for name in names)))
 
     def moments(self, answers: int) -> FloatArray:
-        epsilon, known = self.each(answers), dict[tuple[int, int], float]()
+        epsilon, known, moments = self.each(answers), dict[Any, float](), []
         for domain in self.domains:
-            kind = domain.size, domain.sensitive_count
+            of_mean = isinstance(domain.space, Numbers)
+            kind: Any = (
+                (domain.space, domain.sensitive_codes.tobytes()) if of_mean else (domain.size, domain.sensitive_count)
+            )
             if kind not in known:
-                known[kind] = second_moment(SubsetSelection(domain, epsilon)) if domain.sensitive_count else 1.0
-        return np.array([known[domain.size, domain.sensitive_count] for domain in self.domains])
+                law = Windows if of_mean else SubsetSelection
+                known[kind] = second_moment(law(domain, epsilon)) if domain.sensitive_count else 1.0
+            moments.append(known[kind])
+        return np.array(moments)
 
     def error(self, answers: int, shares: FloatArray | None = None) -> float:
         """Return n times the summed error; with the best shares if there are none."""
@@ -252,8 +271,9 @@ class _Ways:
             words = f"all {count} questions to everybody, {each}" if other == count else f"1 question to each, {each}"
             yield self.option(words, other)
         names = [name for name in self.attributes if any(name in table for table in self.tables)]
-        # The errors of other ways are known where everything is sensitive.
-        if self.promise == "record" and len(names) > 1 and not any(domain.clear_count for domain in self.domains):
+        # The errors of other ways are known where everything is sensitive; they are of shares.
+        comparable = not any(domain.clear_count or isinstance(domain.space, Numbers) for domain in self.domains)
+        if self.promise == "record" and len(names) > 1 and comparable:
             yield from self._unplanned({name: self.attributes[name].size for name in names})
 
     def _unplanned(self, sizes: Mapping[str, int]) -> Iterator[SurveyOption]:
@@ -345,12 +365,7 @@ def plan_survey(
     first = best_shares(ways.moments(t), t)
     crowds = [None if people is None else max(round(people * share), 1) for share in first.tolist()]
     mechanisms = list(_mechanisms(domains, ways.each(t), crowds, wishes))
-    # Single values under windows are noisy, and not what they are for: their share is that of the best subsets.
-    moments = [
-        subsets if mechanism.of_neighbours else second_moment(mechanism)
-        for mechanism, subsets in zip(mechanisms, ways.moments(t).tolist(), strict=True)
-    ]
-    shares = _as_integers(best_shares(moments, t), t)
+    shares = _as_integers(best_shares([second_moment(mechanism) for mechanism in mechanisms], t), t)
     questions = tuple(map(Question, tables, mechanisms, shares))
     survey = Survey(
         named,
