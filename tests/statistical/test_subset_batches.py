@@ -43,6 +43,15 @@ def test_a_wanted_value_makes_each_subset_that_holds_it_of_one_subset_of_the_oth
             assert len(holding) == len(others)
 
 
+@pytest.mark.parametrize(("size", "count"), [(2, 1), (3, 3), (6, 3), (7, 1)])
+def test_every_subset_is_listed_once_behind_each_of_its_members(size: int, count: int) -> None:
+    listed = subsets._every_subset(size, count)
+    assert listed is not None
+    for value, rows in enumerate(np.split(listed, size)):
+        assert sorted(map(tuple, rows.tolist())) == [s for s in combinations(range(size), count) if value in s]
+    assert subsets._every_subset(624, 168) is None
+
+
 def test_fewer_than_a_batch_are_drawn_as_on_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     members = np.arange(BATCH) % 30 - 1
 
@@ -71,12 +80,17 @@ def test_numpy_and_compiled_forms_draw_the_same(monkeypatch: pytest.MonkeyPatch,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", [NoiseBits(0, 0, 1), NoiseBits(1, 1, 1), NoiseBits(7, 3, 2)])
+@pytest.mark.parametrize("noise", [NoiseBits(0, 0, 1), NoiseBits(1, 1, 1), NoiseBits(7, 3, 2), None])
 def test_any_noise_and_few_places_at_once_give_uniform_subsets(
-    monkeypatch: pytest.MonkeyPatch, noise: NoiseBits
+    monkeypatch: pytest.MonkeyPatch, noise: NoiseBits | None
 ) -> None:
-    """The slow paths: all is added or taken out, one place at a time. Rival: noise bits as they are, if they are 2."""
-    monkeypatch.setattr(subsets, "noise_bits", lambda *_: noise)
+    """The slow paths: all is added or taken out, one place at a time. Rival: noise bits as they are, if they are 2.
+
+    Without noise bits one of all subsets, in a list, is drawn.
+    """
+    if noise is not None:
+        monkeypatch.setattr(subsets, "noise_bits", lambda *_: noise)
+        monkeypatch.setattr(subsets, "_every_subset", lambda *_: None)
     n, pairs = 30_000, list(combinations(range(6), 3))
     for member in (-1, 0, 5):
         found = drawn(6, 3, np.full(n, member), 5)

@@ -48,7 +48,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
 from discreet.core.checks import checked_whole
 from discreet.core.random import BATCH, WORD_RANGE, RandomSource, fresh_words, rare_bits, toss, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
@@ -71,6 +71,8 @@ _MOST_DIGITS = 10
 _WORDS_PER_PLACE = 3
 # Places that are drawn at once: a byte numbers them.
 _MOST_PLACES = 128
+# Members of all subsets in a table, so that it stays in the cache.
+_MOST_LISTED = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,20 @@ def _expected_places(size: int, count: int, probability: float) -> float:
     return changes * (size / (size - count) if mean <= count else size / count)
 
 
+@lru_cache(maxsize=64)
+def _every_subset(size: int, count: int) -> AnyArray | None:
+    """Return all subsets of ``count`` that contain 0, then 1, and so on; None where they take too much room.
+
+    Returns:
+        ``(size * C(size - 1, count - 1), count)`` members, each row ascending.
+    """
+    if count * size * comb(size - 1, count - 1) > _MOST_LISTED:
+        return None
+    others = np.array([*combinations(range(size - 1), count - 1)], np.int64)
+    rows = [np.insert(others + (others >= value), 0, value, axis=1) for value in range(size)]
+    return frozen(np.sort(np.concatenate(rows), axis=1).astype(smallest_unsigned(size)))
+
+
 def draw_batch(size: int, members: IntArray, random: RandomSource, out: AnyArray) -> None:
     """Draw uniform subsets of 0..size - 1 that contain the given members.
 
@@ -129,11 +145,15 @@ def draw_batch(size: int, members: IntArray, random: RandomSource, out: AnyArray
         random: the source of random words.
         out: ``(n, k)`` array to be filled, each row ascending.
     """
-    step = max(_PIECE_BYTES // (_WORD * -(-size // _WORD)), 1)
+    step, listed = max(_PIECE_BYTES // (_WORD * -(-size // _WORD)), 1), _every_subset(size, out.shape[1])
     for start in range(0, len(members), step):
         piece, rows = members[start : start + step], out[start : start + step]
         anyone = uniform_below(size, len(piece), random, lane=np.uint32).astype(np.int64)
         wanted = ((piece ^ anyone) & ~(piece >> 63)) ^ anyone
+        if listed is not None:
+            rank = uniform_below(len(listed) // size, len(piece), random, lane=np.uint32)
+            rows[...] = listed.take(wanted * (len(listed) // size) + rank, axis=0)
+            continue
         marks = _uniform_marks(size, rows.shape[1] - 1, len(piece), random)
         _put(wanted, size - 1, marks)
         counting.list_members(marks, rows)

@@ -504,6 +504,8 @@ class Survey:
         Raises:
             ParameterError: if there is none; it lists the questions.
         """
+        if isinstance(attributes, str) and attributes in self._by_name:
+            return self._by_name[attributes]
         name = question_name(self.ordered(attributes, "a question"))
         if name not in self._by_name:
             raise ParameterError(f"the survey has no question {name!r}; it asks {'; '.join(self._by_name)}.")
@@ -596,7 +598,7 @@ class Survey:
             DataError: if a column is missing, or a value is missing or not in its domain; whoever answers every
                 question but one needs a value for that one too, such as "no answer".
         """
-        return self.obfuscate_codes(self._encoded(named_columns(table, list(self.attributes))), random=random)
+        return self._obfuscated(self._encoded(named_columns(table, list(self.attributes))), random)
 
     def _encoded(self, columns: Mapping[str, Any]) -> dict[str, IntArray]:
         codes = {}
@@ -689,14 +691,18 @@ class Survey:
         Raises:
             DataError: if a column is missing, columns differ in length, or a code is none of its attribute's.
         """
+        columns = named_columns(codes, list(self.attributes))
+        # Small integers would overflow where answers are combined.
+        whole = {n: self.attributes[n].check_codes(part).astype(np.int64, copy=False) for n, part in columns.items()}
+        return self._obfuscated(whole, random)
+
+    def _obfuscated(self, codes: Mapping[str, IntArray], random: RandomSource | None) -> "SurveyReports":
         if self.rounds is not None:
             raise ParameterError(
                 "this survey asks in rounds, and what a person sends in one depends on the others: obfuscate all of "
                 "them together (obfuscate_rounds, or --user and --round)."
             )
-        source, columns = checked_source(random), named_columns(codes, list(self.attributes))
-        # Small integers would overflow where answers are combined.
-        codes = {name: self.attributes[name].check_codes(part).astype(np.int64) for name, part in columns.items()}
+        source = checked_source(random)
         people = len(next(iter(codes.values())))
         drawn = self.draw_questions(fresh_words(source, people))
         parts, who = {}, {}
@@ -704,8 +710,7 @@ class Survey:
             rows = who[question.name] = np.flatnonzero(
                 (drawn == place).any(axis=1) if self.answers > 1 else drawn[:, 0] == place
             )
-            cells = self._cells(question, codes, rows)
-            parts[question.name] = question.mechanism.obfuscate_codes(cells, random=source)
+            parts[question.name] = question.mechanism.obfuscate_codes(self._cells(question, codes, rows), random=source)
         return SurveyReports(self, people, parts, who)
 
     # The collector
