@@ -74,6 +74,8 @@ _RESOURCE = re.compile(
 
 def with_sampler(app: Any, failure: Exception | None) -> None:
     """Write the devices' sampler as a script that pages opened as files can load, as they cannot load modules."""
+    if failure is not None:
+        return
     text = re.sub(r"^export ", "", (ROOT / "js" / "sampler.js").read_text(encoding="utf-8"), flags=re.MULTILINE)
     script = f"const discreetSampler = (() => {{\n{text}\nreturn {{ draw }};\n}})();\n"
     (Path(app.outdir) / "_static" / "sampler.js").write_text(script, encoding="utf-8")
