@@ -34,7 +34,7 @@ from discreet.planning import central, identification
 from discreet.planning.candidates import People, Requirements, Target
 from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_change
-from discreet.planning.numbers import NumberPlan
+from discreet.planning.numbers import NumberPlan, OrderPlan
 from discreet.planning.schedules import schedules
 from discreet.planning.surveys import plan_survey
 from discreet.risk.bounds.calibration import RiskTarget
@@ -44,6 +44,7 @@ _NOT_OF_NUMBERS = (
     "sensitive_mass", "target", "largest_report", "most_seconds", "within", "standard_error", "change", "power",
     "everything", "reports_per_user",
 )  # fmt: skip
+_NOT_OF_ORDER = {*_NOT_OF_NUMBERS, "rounds", "plot"} - {"sensitive_mass", "target"}
 _USERS = click.option("--users", required=True, type=Count(), help="Number of people.")
 
 
@@ -74,11 +75,11 @@ class _People(OptionGroup):
     distribution: Path | None = option(
         "--distribution", type=InputFile(), help="Distribution, known or assumed: columns label, probability."
     )
-    target: Target | None = option(
+    target: Any = option(
         "--target",
-        type=click.Choice(["worst-case", "sensitive-mass", "distribution"]),
+        type=click.Choice(["worst-case", "sensitive-mass", "distribution", "order"]),
         metavar="TARGET",
-        help="Least error in the worst-case, for sensitive-mass or distribution. [what is known]",
+        help="Least error in the worst-case, for sensitive-mass, distribution, or values in order. [what is known]",
     )
 
     def known(self, path: Path) -> tuple[Domain, dict[str, Any]]:
@@ -222,6 +223,15 @@ def plan(
         files = out.write_all(domain, planned.mechanism, planned.expected.plot)
         show(views.number_record(planned), chain(views.number_parts(planned), files))
         return
+    if people.target == "order":
+        _plan_order(
+            OrderPlan.of(
+                values, epsilon, promise.users, People.of(values, choice.get("sensitive_mass"), choice.get("p")).p
+            ),
+            domain,
+            out,
+        )
+        return
     comparison = compare_mechanisms(
         values,
         epsilon,
@@ -238,6 +248,21 @@ def plan(
     parts = chain(views.comparison_parts(comparison, brief=not everything), sight.values(), rounds, files)
     record = views.comparison_record(comparison) | sight
     show(record | ({"rounds": views.schedule_record(again)} if again else {}), parts)
+
+
+def _plan_order(planned: OrderPlan, source: Path, out: _Outputs) -> None:
+    """Write the plan of ordered categories if it is named, and print the mechanisms compared."""
+    refuse_idle(sorted(_NOT_OF_ORDER), "values in order are planned by the distance of their distribution")
+    best = planned.options[0].mechanism
+    files = out.write(source, best)
+    record = {
+        "epsilon": best.epsilon,
+        "users": planned.users,
+        "mechanisms": objects({name: column.tolist() for name, column in planned.columns().items()}),
+        "recommendation": planned.recommendation,
+    }
+    headings, *cells = rows_of(planned.stated(), "page")
+    show(record, [Table(planned.heading, headings, cells, left=3), planned.recommendation, *files])
 
 
 def _survey_of(path: Path) -> Questionnaire | None:
