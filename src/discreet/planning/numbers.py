@@ -151,8 +151,8 @@ class OrderPlan(ResultTable):
         widest = Windows(domain, epsilon).law.width
         for width in sorted({max(widest >> halvings, 2) for halvings in range(3)} & {*range(2, widest + 1)}):
             mechanism = Windows(domain, epsilon, width=width)
-            found = NumberPlan(mechanism, checked_n(users), assumed, p is not None).expected
-            errors = [found.total(np.arange(domain.size) <= last).standard_error for last in range(domain.size - 1)]
+            expected = NumberPlan(mechanism, checked_n(users), assumed, p is not None).expected
+            errors = [expected.total(np.arange(domain.size) <= last).standard_error for last in range(domain.size - 1)]
             both = {"linear": expected_distance(mechanism, users, assumed), "smooth": sqrt(2 / pi) * sum(errors)}
             method = min(both, key=both.__getitem__)
             options.append(OrderOption(mechanism, method, both[method]))
