@@ -1,9 +1,11 @@
 """The site of the documents: `make docs`. Nothing of it is loaded from the net, and every warning is an error."""
 
+import html
 import re
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.errors import ExtensionError
 
 import discreet
@@ -30,7 +32,8 @@ myst_heading_anchors = 4
 # Results of tutorials are kept in them and compared by tests; the gallery is drawn anew.
 nb_execution_mode = "off"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 120
+nb_execution_timeout = 300
+nb_merge_streams = True
 
 # Only pages of reStructuredText are looked through unless they are named.
 autosummary_generate = ["reference/api.md", "reference/modules.md"]
@@ -49,10 +52,11 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 # Pages without neighbours.
-html_sidebars = {name: [] for name in ("browser", "faq", "gallery", "glossary", "index")}
+html_sidebars = {name: [] for name in ("architecture", "browser", "faq", "gallery", "glossary", "index")}
 html_theme_options = {
     "logo": {"text": "discreet"},
     "show_toc_level": 2,
+    "collapse_navigation": True,
     "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
     "footer_start": ["copyright"],
@@ -91,6 +95,27 @@ def without_files(app: Any, name: str, source: list[str]) -> None:
     source[0] = _OUTSIDE.sub(named, source[0])
 
 
+def with_words(app: Any, document: nodes.document) -> None:
+    """Give charts without words their own titles for those who do not see them; wide ones scroll, by keyboard too."""
+    for image in document.findall(nodes.image):
+        # The class of the theme whose elements scroll, and take the focus if they do.
+        image.parent["classes"] += ["pst-scrollable-table-container"] * isinstance(image.parent, nodes.paragraph)
+        if "alt" not in image:
+            titles = re.findall(
+                r"itle text '([^\"]*)'\"", (Path(app.srcdir) / image["uri"]).read_text(encoding="utf-8")
+            )
+            image["alt"] = html.unescape("; ".join(["Chart", *dict.fromkeys(titles)]))
+
+
+def with_named_buttons(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Name the buttons that unfold pages in the list of pages, which the theme leaves without a name."""
+    tree = context.get("generate_toctree_html")
+    if tree is not None:
+        context["generate_toctree_html"] = lambda *words, **options: str(tree(*words, **options)).replace(
+            "<summary>", '<summary aria-label="Pages of this page">'
+        )
+
+
 def with_sizes(app: Any, kind: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """Let |X| stand in docstrings as it is written."""
     lines[:] = [_SIZE.sub(lambda found: found[1] or rf"\|{found[2]}\|", line) for line in lines]
@@ -117,5 +142,9 @@ def setup(app: Any) -> None:
     app.connect("autodoc-process-docstring", with_sizes, priority=400)
     app.connect("sphinx-click-process-description", with_stars)
     app.connect("sphinx-click-process-options", with_stars)
+    # After Sphinx knows where pictures are.
+    app.connect("doctree-read", with_words, priority=900)
+    # After the theme has put its list there.
+    app.connect("html-page-context", with_named_buttons, priority=900)
     app.connect("build-finished", with_sampler)
     app.connect("build-finished", loads_nothing)

@@ -109,7 +109,7 @@ def _looked(address: str, out: Path) -> bool:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, width in (("4-analyst", 1280), ("5-analyst-phone", 360)):
             page = browser.new_page(viewport={"width": width, "height": 900})
-            page.goto(address, wait_until="load")
+            page.goto(address, wait_until="load", timeout=1000 * _DEADLINE)
             page.screenshot(path=out / f"{name}.png", full_page=True)
         drawn = page.evaluate("[...document.images].every((image) => image.naturalWidth > 0)")
         browser.close()

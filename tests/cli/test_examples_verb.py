@@ -17,6 +17,7 @@ def test_examples_are_copied(tmp_path: Path) -> None:
     there = {file.name: file.read_bytes() for file in EXAMPLES.iterdir() if file.is_file()}
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == there
     assert len(there) >= 8
+    assert f"discreet init {folder / 'answers.csv'} --column age" in shown
     assert f"discreet simulate {folder / 'census.toml'}" in shown
     assert "replaced" in refusal("examples", folder) or "exists" in refusal("examples", folder)
     assert told("examples", folder, "--force") == {"files": [str(folder / name) for name in sorted(there)]}

@@ -123,7 +123,8 @@ def test_users_are_there_for_secrets(tmp_path: Path) -> None:
 
     columns = ValueColumns(NUMBERS.domain, column="x", user="who", bots=moved)
     message = refused(DataError, lambda: obfuscate(NUMBERS, source, tmp_path / "r.parquet", columns))
-    assert message.endswith("1 of 200 users are missing (first at row 130); fill them in or filter them out.")
+    assert "1 of 200 users are missing (first at row 130); fill them in or filter them out" in message
+    assert message.endswith(" (discreet obfuscate --missing drop).")
     columns = ValueColumns(NUMBERS.domain, column="x", user="who", drop=True, bots=moved)
     found = obfuscate(NUMBERS, source, tmp_path / "r.parquet", columns, seed=1)
     assert dict(found.left_out) == {"have no user": 1}

@@ -392,16 +392,17 @@ class CodedValues:
             where.update(_flawed(rows["value"], self.columns.domain.space, missing=bool(missing.count)))
             read, done = read + len(here), done + len(gone)
         if ownerless.count:
-            return self._named(ownerless.as_missing(table, done, "users"))
+            return self._named(ownerless.as_missing(table, done, "users"), option="--missing")
         if missing.count:
-            return self._named(missing.as_missing(table, done, "values"), where)
+            return self._named(missing.as_missing(table, done, "values"), where, "--missing")
         if not outside.count and (lacking := next((name for name in defects if defects[name].count), None)) is not None:
             return self._named(defects[lacking].as_missing(table, done, f"cells of {lacking!r}"))
-        return self._named(outside.as_outside(table, done), where)
+        return self._named(outside.as_outside(table, done), where, "--unknown")
 
-    def _named(self, message: str, where: Collection[str] = ()) -> DataError:
+    def _named(self, message: str, where: Collection[str] = (), option: str = "") -> DataError:
         about = f", {', '.join(map(repr, where))}" if where else ""
-        return DataError(f"{self.scan.source}{about}: {message}")
+        leaving_out = f" (discreet obfuscate {option} drop)" if option else ""
+        return DataError(f"{self.scan.source}{about}: {message.removesuffix('.')}{leaving_out}.")
 
 
 def _flawed(values: Any, space: LabelSpace, *, missing: bool) -> dict[str, None]:

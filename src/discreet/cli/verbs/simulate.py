@@ -66,7 +66,8 @@ def examples(folder: Path, *, force: bool) -> None:
     files = copy_examples(folder, force=force)
     sentences = [
         f"Copied {len(files)} files to {folder}: {', '.join(file.name for file in files)}.",
-        f"For a start: discreet simulate {folder / 'census.toml'}",
+        f"For a start: discreet init {folder / 'answers.csv'} --column age --all-sensitive --epsilon 1 -o plan.toml",
+        f"With charts (pip install 'discreet[plot]'): discreet simulate {folder / 'census.toml'}",
     ]
     show({"files": files}, sentences)
 
