@@ -166,6 +166,59 @@ def test_a_next_version_is_a_question_of_the_same_survey() -> None:
     assert before.survey == later.survey == notice.survey
 
 
+def _in_rounds(rounds: dc.Rounds) -> dc.Questionnaire:
+    attributes = {name: dc.Domain(["no", "yes", "now and then"]) for name in ("a", "b", "c")}
+    planned = dc.plan_survey(attributes, 2.0, answers=2, rounds=rounds, within=0.0)
+    return dc.Questionnaire.of(planned.survey)
+
+
+@pytest.mark.parametrize("first", [None, 1.0])
+def test_rounds_of_a_survey_are_permanent_answers_that_cost_what_it_promises(
+    first: float | None, tmp_path: Path
+) -> None:
+    questionnaire = _in_rounds(dc.Rounds(4, first=first))
+    survey = questionnaire.survey()
+    asked = terms(name="abc", answers="permanent", epochs=Epochs(START, EPOCH, 4), lifetime=None)
+    envelopes = sign_survey(questionnaire, asked, [key()])
+    for collection, question in zip(_opened(envelopes), survey.questions, strict=True):
+        memo = survey.memos[question.name]
+        assert (collection.cost, collection.truth) == (memo.infinity or question.epsilon, memo.truth)
+        assert collection.lifetime == collection.cost
+        assert collection.survey is not None
+        assert collection.survey.epsilon == survey.epsilon == 2.0
+    person = People(tmp_path, envelopes)
+    drawn = person.asked
+    assert len(drawn) == 2
+    for epoch in range(4):
+        person.now = float(START + 10 + epoch * EPOCH)
+        assert Counter(person.outcomes("no", "no", "no"))[Outcome.UNASKED] == 1
+        assert person.asked == drawn
+        assert person.device.budget().spent == 2.0
+    person = People(tmp_path / "changes", envelopes)
+    for epoch, answer in enumerate(["no", "yes", "now and then", "no"]):
+        person.now = float(START + 10 + epoch * EPOCH)
+        person.outcomes(answer, answer, answer)
+        assert person.device.budget().spent == 2.0
+
+
+@pytest.mark.parametrize(
+    ("rounds", "changes", "words"),
+    [
+        (dc.Rounds(4, how="rotate"), {}, "rounds must be memo or fresh"),
+        (dc.Rounds(4, redrawn=True), {}, "rounds must be memo or fresh"),
+        (dc.Rounds(4), {"answers": "fresh"}, "4 rounds of permanent answers"),
+        (dc.Rounds(4, first=1.0), {"memo": 2.0}, "and memo left out"),
+        (dc.Rounds(4), {"epochs": Epochs(START, EPOCH, 5)}, "epochs at most 4"),
+        (dc.Rounds(4, how="fresh"), {}, "4 rounds of fresh answers"),
+    ],
+)
+def test_terms_that_are_not_those_of_the_rounds_are_refused(rounds: dc.Rounds, changes: Any, words: str) -> None:
+    asked = terms(
+        **{"name": "abc", "answers": "permanent", "epochs": Epochs(START, EPOCH, 4), "lifetime": None, **changes}
+    )
+    assert words in refused(ParameterError, lambda: sign_survey(_in_rounds(rounds), asked, [key()]))
+
+
 def test_texts_of_no_question_are_refused() -> None:
     texts = {"income": {"question": "How much?"}}
     refused(ParameterError, lambda: sign_survey(QUESTIONNAIRE, terms(name="health", lifetime=2.0), [key()], texts))

@@ -29,6 +29,7 @@ from discreet.privacy.verify import verify
 from discreet.protocol.assignment import MOST_QUESTIONS, Assignment
 from discreet.protocol.collection import (
     FORMAT,
+    FRESH,
     ONCE,
     OPEN,
     OPTIONAL,
@@ -43,6 +44,7 @@ from discreet.protocol.collection import (
 from discreet.protocol.envelope import document_bytes, public_key, signed
 from discreet.protocol.languages import BASE
 from discreet.protocol.sampler import Sampler, SamplerError
+from discreet.theory.rounds import Rounds
 
 LARGEST_UNNAMED_LIFETIME = 8.0
 """Nats that a person may spend in all without the operator's naming the number."""
@@ -256,7 +258,8 @@ def sign_survey(
         texts: by names of questions: its ``question``, and ``languages``; see `read_texts`.
 
     Raises:
-        ParameterError: as for `sign`; if texts are of no question, or a device could not draw.
+        ParameterError: as for `sign`; if texts are of no question, a device could not draw, or terms are not those of
+            the survey's rounds.
     """
     survey = questionnaire.survey()
     for name in texts:
@@ -265,18 +268,43 @@ def sign_survey(
     if len(names) > MOST_QUESTIONS:
         raise ParameterError(f"devices draw from at most {MOST_QUESTIONS} questions, got {len(names)}.")
     shares = dict(zip(names, (question.share for question in survey.questions), strict=True))
+    _check_rounds(survey.rounds, terms)
     # What a person is promised once; with a second coin, what all reports on the answers cost.
-    costs = [terms.memo or question.epsilon for question in survey.questions]
+    coins = [survey.memos[each.name].infinity if each.name in survey.memos else terms.memo for each in survey.questions]
+    costs = [coin or question.epsilon for coin, question in zip(coins, survey.questions, strict=True)]
     most = max(sum(costs[place] for place in places) for places, _ in survey.draws)
     drawn = Assignment(terms.name, survey.answers, most, shares)
     envelopes = []
-    for name, question in zip(names, survey.questions, strict=True):
+    for name, question, coin, cost in zip(names, survey.questions, coins, costs, strict=True):
         text = texts.get(question.name, {})
-        asked = {"question": text.get("question") or question.name, "languages": text.get("languages", {})}
+        asked = {
+            "question": text.get("question") or question.name,
+            "languages": text.get("languages", {}),
+            "memo": coin,
+        }
+        if survey.memos and terms.lifetime is None:
+            # Of one answer, which is what the survey promises for all rounds.
+            asked["lifetime"] = cost
         envelopes.append(
             sign(questionnaire.plan(question.name), replace(terms, name=name, **asked), keys, survey=drawn)
         )
     return tuple(envelopes)
+
+
+def _check_rounds(rounds: Rounds | None, terms: Terms) -> None:
+    """Refuse terms that are not those of a survey's rounds, and rounds that devices do not draw."""
+    if rounds is None:
+        return
+    if rounds.how == "rotate" or rounds.redrawn:
+        raise ParameterError(
+            "a device draws its questions once and answers in every epoch; rounds must be memo or fresh."
+        )
+    kind = PERMANENT if rounds.keeps else FRESH
+    if terms.answers != kind or terms.memo is not None or terms.epochs.count > rounds.number:
+        raise ParameterError(
+            f"the survey has {rounds.number} rounds of {kind} answers and says what they tell: answers must be {kind}, "
+            f"epochs at most {rounds.number}, and memo left out."
+        )
 
 
 def _memo_of(terms: Terms, mechanism: BlockMechanism) -> dict[str, Any]:
