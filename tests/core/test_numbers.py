@@ -76,6 +76,28 @@ def test_the_least_number_of_a_range_is_sensitive(low: float, high: float, bins:
         assert domain.sensitive[domain.encode([start])].all()
 
 
+def test_all_numbers_of_a_range_are_sensitive_at_borders_that_floats_do_not_meet() -> None:
+    """In patterns and by itself: 1,500 ranges that begin and end at a border, or a float below or above it."""
+    random, scales = np.random.default_rng(1), [(0, 1, 10), (-1, 1, 20), (0.1, 1.1, 10), (-0.3, 0.7, 13), (18, 50, 320)]
+    spaces = [Domain.number(*scale[:2], bins=scale[2]).space for scale in scales]
+    spaces.append(Domain.number(0, 1e6, scale="log1p").space)
+    for space in spaces:
+        for _ in range(250):
+            first, last = np.sort(random.choice(space.bins + 1, 2, replace=False))
+            ends = [np.nextafter(space.borders[place], random.choice([-np.inf, 0, np.inf])) for place in (first, last)]
+            ends = np.where(random.random(2) < 0.3, space.borders[[first, last]], ends).clip(space.low, space.high)
+            if last - first < 2:
+                continue
+            inside = space.encode([ends[0], np.nextafter(ends[1], -np.inf), ends.mean()])
+            mask = space.ranges([ends])
+            assert mask[inside].all()
+            # At most the bins that a float reaches into are more.
+            assert first - 1 <= np.flatnonzero(mask).min()
+            assert np.flatnonzero(mask).max() <= last
+    pair = Domain.product({"sex": ["f", "m"], "x": spaces[2]}, sensitive={"sex": "f", "x": [[0.1, 0.3], [0.7, 0.9]]})
+    assert pair.sensitive_codes.tolist() == [0, 1, 6, 7]
+
+
 def test_a_width_may_be_an_integer_of_numpy() -> None:
     domain = Domain.number(0, 10, bins=5)
     assert Windows(domain, 1.0, width=np.int64(2)) == Windows(domain, 1.0, width=2)

@@ -6,6 +6,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import OutputExistsError, ParameterError
+from discreet.formats.signing import spelled_out
 from discreet.formats.survey import load_plan
 
 TEXT = """
@@ -234,3 +235,52 @@ def test_rounds_are_written_and_read_as_they_are(tmp_path, ending, rounds):
 def test_rounds_that_are_none_are_refused(tmp_path, rounds, words):
     with pytest.raises(ParameterError, match=words):
         planned(dc.Questionnaire.load(written(tmp_path, ROUNDS.format(rounds))))
+
+
+NUMBERS = """
+version = 2
+epsilon = 2.0
+promise = "record"
+[attributes.sex]
+labels = ["f", "m"]
+[attributes.income]
+number = {{ low = 0, high = 1, bins = 10 }}
+[ask]
+want = [["sex", "income"], ["income"]]
+combinations = [{{ sex = "f", income = {} }}, {{ income = 0.95 }}]
+"""
+
+
+@pytest.mark.parametrize("ending", [".toml", ".json"])
+def test_a_combination_may_name_ranges_of_numbers(tmp_path, ending):
+    asked = dc.Questionnaire.load(written(tmp_path, NUMBERS.format("[[0.1, 0.3], [0.7, 0.8]]")))
+    full = asked.asking(planned(asked).survey).save(tmp_path / f"full{ending}")
+    both, alone = (question.mechanism.domain for question in full.survey().questions)
+    assert both.sensitive_codes.tolist() == [1, 2, 7, 9, 19]
+    assert alone.sensitive_codes.tolist() == [1, 2, 7, 9]
+    for name in ("sex,income", "income"):
+        plan = load_plan(f"{tmp_path}/full{ending}#{name}")
+        assert plan.fingerprint == full.survey().question(name).mechanism.fingerprint
+        assert dc.Plan.of(plan.mechanism()).save(tmp_path / f"one{ending}", force=True).fingerprint == plan.fingerprint
+    with pytest.raises(ParameterError, match="devices ask for numbers by themselves"):
+        spelled_out(load_plan(f"{tmp_path}/full{ending}#sex,income"))
+
+
+@pytest.mark.parametrize(
+    ("ranges", "words"),
+    [
+        ("[0.1, 0.3]", "must be ranges .low, high., low < high"),
+        ("[[0.3, 0.1]]", "low < high"),
+        ("[[0.1, nan]]", "low < high"),
+        ("[[0.1, 1.3]]", "must lie between 0 and 1"),
+        ("[[0.1, 0.3], [0.2, 0.4]]", "overlap"),
+        ("[[0.11, 0.12]]", "thinner"),
+        ("[[0.1, 0.2, 0.3]]", "low < high"),
+        ("[]", "low < high"),
+        ("1.5", "must name its labels"),
+        ('"low"', "number"),
+    ],
+)
+def test_ranges_of_a_combination_that_are_none_are_refused(tmp_path, ranges, words):
+    with pytest.raises(ParameterError, match=words):
+        planned(dc.Questionnaire.load(written(tmp_path, NUMBERS.format(ranges))))

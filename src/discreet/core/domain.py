@@ -233,6 +233,10 @@ def _selection(space: Product, pattern: Mapping[str, Any], where: str) -> list[I
             chosen.append(np.arange(part.size))
             continue
         wanted = pattern[name]
+        if isinstance(part, Numbers) and not is_real(wanted):
+            # A list of numbers would not tell the bins of some from a range.
+            chosen.append(np.flatnonzero(part.ranges(wanted, f"{where}, attribute {name!r},")))
+            continue
         wanted = list(wanted) if isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes) else [wanted]
         chosen.append(_codes(part, wanted, f"{where}, attribute {name!r}"))
     return chosen
@@ -343,7 +347,10 @@ class Domain:
             raise ParameterError("attributes must name at least one attribute, got none.")
         if len({str(name) for name in attributes}) < len(attributes):
             raise ParameterError("attributes must have different names.")
-        parts = {str(name): flat(labels, f"labels of {name!r}") for name, labels in attributes.items()}
+        parts: dict[str, LabelSpace] = {
+            str(name): part if isinstance(part, Numbers) else flat(part, f"labels of {name!r}")
+            for name, part in attributes.items()
+        }
         return cls._of(Product(parts), sensitive, allow_unprotected)
 
     @classmethod

@@ -516,10 +516,10 @@ class Numbers:
         if (np.diff(places) < 1 - 2 * _ON_BORDER * self.bins).any():
             raise ParameterError(f"{name} must be ranges that are each as wide as a bin at least, and one is thinner.")
         mask = np.zeros(self.bins, dtype=np.bool_)
-        # The least number of a range belongs to it, however near to a border.
+        # All numbers of a range but the largest belong to it, however near to a border.
         firsts = np.searchsorted(self.borders, pairs[:, 0], side="right") - 1
-        for first, last in zip(firsts, np.ceil(places[:, 1] - _ON_BORDER * self.bins), strict=True):
-            mask[first : int(last)] = True
+        for first, last in zip(firsts, np.searchsorted(self.borders, pairs[:, 1]), strict=True):
+            mask[first:last] = True
         return mask
 
     def names(self, codes: IntArray) -> list[str]:

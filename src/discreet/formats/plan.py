@@ -96,7 +96,9 @@ def _labels(space: LabelSpace) -> dict[str, Any]:
         number = {"low": space.low, "high": space.high, "bins": space.bins, "scale": space.scale}
         return {"number": number | ({"clip": True} if space.clip else {})}
     if isinstance(space, Product):
-        return {"product": {name: _spelled(part) for name, part in space.attributes.items()}}
+        parts = space.attributes.items()
+        numbers = {name: _labels(part)["number"] for name, part in parts if isinstance(part, Numbers)}
+        return {"product": {name: numbers.get(name) or _spelled(part) for name, part in parts}}
     return {"labels": _spelled(space)}
 
 
@@ -117,18 +119,28 @@ def _spelled(space: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
 
 def _patterns(space: Product, chosen: BoolArray) -> Iterator[dict[str, Any]]:
     """Yield patterns of the chosen combinations and no others: whole labels first, then single combinations."""
-    labels = {name: _spelled(part) for name, part in space.attributes.items()}
+    labels = {name: _named(part) for name, part in space.attributes.items()}
     mask = chosen.reshape([part.size for part in space.attributes.values()])
     left = mask.copy()
     for axis, (name, part) in enumerate(space.attributes.items()):
         whole: Any = np.moveaxis(mask, axis, 0).reshape(part.size, -1).all(axis=1)
         if whole.any():
-            yield {name: _spelled(part, whole)}
+            yield {name: _named(part, whole)}
             np.moveaxis(left, axis, 0)[whole] = False
     *names, last = labels
     for row in zip(*np.nonzero(left.any(axis=-1)), strict=True):
         fixed = {name: labels[name][place] for name, place in zip(names, row, strict=True)}
-        yield fixed | {last: [labels[last][place] for place in np.flatnonzero(left[row])]}
+        yield fixed | {last: _named(space.attributes[last], left[row])}
+
+
+def _named(part: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
+    """Return chosen values of an attribute as patterns name them, ranges of numbers; or all, each by itself."""
+    if not isinstance(part, Numbers):
+        return _spelled(part, chosen)
+    if chosen is None:
+        return [[pair] for pair in np.column_stack([part.borders[:-1], part.borders[1:]]).tolist()]
+    ranges: list[Any] = part.runs(np.flatnonzero(chosen)).tolist()
+    return ranges
 
 
 def _points(grid: Grid, chosen: BoolArray) -> list[list[float]]:
@@ -141,7 +153,8 @@ def _points(grid: Grid, chosen: BoolArray) -> list[list[float]]:
 
 Label = str | int
 Cut = int | float | str
-Sensitive = list[str | int | bool | dict[str, Label | list[Label]] | list[float]]
+Pattern = dict[str, Label | float | list[Label | float | list[float]]]
+Sensitive = list[str | int | bool | Pattern | list[float]]
 
 
 class GridSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -199,7 +212,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         labels: texts or integers.
         range: the first integer and the one after the last.
         number: numbers in bins.
-        product: labels of each attribute.
+        product: labels of each attribute, or its numbers.
         grid: regions of a map.
         file: labels in a file.
         sensitive: labels, a list of true and false, for products patterns, or for numbers ranges [low, high], rounded
@@ -215,7 +228,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     labels: list[Label] | None = None
     range: tuple[int, int] | None = None
     number: NumberSpec | None = None
-    product: dict[str, list[Label]] | None = None
+    product: dict[str, list[Label] | NumberSpec] | None = None
     grid: GridSpec | None = None
     file: FileSpec | None = None
     sensitive: Sensitive | None = None
@@ -250,7 +263,9 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _built(self, folder: Path, allow_outside: bool) -> Domain:
         protection: dict[str, Any] = {"sensitive": self.sensitive, "allow_unprotected": self.allow_unprotected}
         if self.product is not None:
-            return Domain.product(self.product, **protection)
+            parts = self.product.items()
+            numbers = {name: Numbers(**msgspec.structs.asdict(p)) for name, p in parts if isinstance(p, NumberSpec)}
+            return Domain.product({**self.product, **numbers}, **protection)
         if self.number is not None:
             number = self.number
             return Domain.number(

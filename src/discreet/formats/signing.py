@@ -388,8 +388,10 @@ def spelled_out(plan: Plan) -> dict[str, Any]:
     if not plan.document.domain.attribute:
         del content["domain"]["attribute"]
     if plan.document.domain.product is not None:
+        if not all(isinstance(labels, list) for labels in plan.document.domain.product.values()):
+            raise ParameterError("devices ask for numbers by themselves, and not for combinations with them.")
         # Codes follow the order of the attributes, and the keys of a document have none.
-        content["domain"]["product"] = [[name, labels] for name, labels in plan.document.domain.product.items()]
+        content["domain"]["product"] = [[*pair] for pair in content["domain"]["product"].items()]
     if plan.document.domain.file is not None:
         domain = plan.domain
         table = content["domain"]

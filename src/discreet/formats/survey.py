@@ -38,8 +38,8 @@ from discreet.files.paths import COLUMNS, PLANS, checked_output, output_of
 from discreet.files.writing import replacing
 from discreet.formats.plan import (
     DomainSpec,
-    Label,
     MechanismSpec,
+    Pattern,
     Plan,
     PlanDocument,
     build_mechanism,
@@ -80,12 +80,13 @@ class AskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         want: tables that will be estimated: "singles", "pairs", or lists of names of attributes.
         answers: how many questions each person answers; if it is left out, the number with the least error.
-        combinations: patterns over attributes that are sensitive, instead of values of attributes.
+        combinations: patterns over attributes that are sensitive, instead of values of attributes; of numbers lists of
+            ranges [low, high].
     """
 
     want: Literal["singles", "pairs"] | list[list[str]] = "singles"
     answers: int | None = None
-    combinations: list[dict[str, Label | list[Label]]] | None = None
+    combinations: list[Pattern] | None = None
 
 
 class RoundsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
