@@ -209,8 +209,8 @@ FAULTS = [
     Fault(
         "a plan that verification denies is attested",
         "formats/attestation.py",
-        "return self.verification.holds and (",
-        "return True and (",
+        "return together and self.verification.holds and (",
+        "return together and (",
         ("tests/io/test_attestation.py",),
     ),
     Fault(

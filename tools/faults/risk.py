@@ -150,4 +150,11 @@ FAULTS = [
         "stand = np.column_stack([there, np.minimum(len(posterior.common) - there.sum(axis=1), 1)])",
         ("tests/risk/test_linkage.py",),
     ),
+    Fault(
+        "what is not said in clear is taken to say nothing",
+        "risk/surveys.py",
+        "_entropy(clear.sum(axis=apart)) + _entropy(silent.sum())",
+        "_entropy(clear.sum(axis=apart)) + _entropy(silent)",
+        ("tests/risk/test_survey_risk.py",),
+    ),
 ]
