@@ -1,5 +1,6 @@
 """The verb ``risk people``, as an officer tries it."""
 
+import json
 from importlib.resources import files
 from pathlib import Path
 
@@ -86,6 +87,99 @@ def test_ways_of_writing_the_columns() -> None:
     assert "ways of writing age, zip, sex" in done(*asked)
 
 
+def test_a_file_shows_every_way_and_makes_the_table(tmp_path: Path) -> None:
+    """What is recommended is written, read again, and gives the table that it promised."""
+    found, table = tmp_path / "way.toml", tmp_path / "release.parquet"
+    ladders = write(
+        tmp_path,
+        'limit = 0.25\n[columns]\nage = ["10-year", "25-wide"]\nzip = ["as it is", "4", "3"]\nsex = "*"\n'
+        "[suppress]\nbelow = 4\nshare = 0.02\n",
+        "ladders.toml",
+    )
+    facts = told("risk", "people", EXAMPLE, "--generalise", ladders, "--what-if", "-o", found)
+    assert facts["files"] == [str(found)]
+    rows = zip(
+        *(facts[name] for name in ("kept", "suppressed", "worst", "step_age", "step_zip", "step_sex")), strict=True
+    )
+    fit = [row for row in rows if row[2] <= 0.25 and row[1] <= 0.02 and row[3] != "as it is" and row[5] == "*"]
+    best = max(fit, key=lambda row: row[0] * (1 - row[1]))
+    assert facts["generalisation"]["columns"] == dict(zip(("age", "zip", "sex"), best[3:], strict=True))
+    assert ["as it is"] * 3 in [
+        list(row) for row in zip(facts["step_age"], facts["step_zip"], facts["step_sex"], strict=True)
+    ]
+    applied = told("risk", "people", EXAMPLE, "--generalise", found, "--sensitive", "diagnosis", "-o", table)
+    chosen = told("risk", "people", EXAMPLE, "--generalise", ladders, "--sensitive", "diagnosis")
+    assert applied["generalisation"] == chosen["generalisation"] == facts["generalisation"]
+    assert (applied["k"], applied["suppressed"] / 300) == (chosen["k"], pytest.approx(best[1]))
+    columns = pq.read_table(table)
+    assert columns.column_names == ["age", "zip", "sex", "diagnosis"]
+    again = told("risk", "people", table, "--quasi", "age,zip,sex", "--sensitive", "diagnosis", "--limit", 0.25)
+    assert (again["people"], again["k"], again["risks"]) == (applied["people"], applied["k"], applied["risks"])
+    assert again["diversity"] == applied["diversity"]
+    # As JSON, and as options.
+    spelled = write(tmp_path, json.dumps(facts["generalisation"]), "way.json")
+    done("risk", "people", EXAMPLE, "--generalise", spelled, "-o", tmp_path / "same.toml")
+    assert (tmp_path / "same.toml").read_text() == found.read_text()
+    text = ",".join(f"{name}={step}" for name, step in facts["generalisation"]["columns"].items())
+    given = told("risk", "people", EXAMPLE, "--generalise", text, "--suppress", 4, "--limit", 0.25)
+    assert {**given["generalisation"]["suppress"], "share": 0.02} == facts["generalisation"]["suppress"]
+    assert given["risks"] == chosen["risks"]
+
+
+def test_no_table_is_written_that_is_riskier_than_was_asked_for(tmp_path: Path) -> None:
+    table = tmp_path / "release.csv"
+    asked = ["risk", "people", EXAMPLE, "--generalise", "age=10-year,zip=as it is", "-o", table]
+    result = run(*asked)
+    assert (result.exit_code, table.exists()) == (1, False)
+    assert result.stderr.endswith(f"above the limit of 0.2: {table} is not written; generalise, or leave more out.\n")
+    assert run(*asked, "--suppress", 5, "--fail-above", 0.1).exit_code == 1
+    few = write(
+        tmp_path, '[columns]\nage = "10-year"\nzip = "as it is"\n[suppress]\nbelow = 5\nshare = 0.01\n', "few.toml"
+    )
+    result = run("risk", "people", EXAMPLE, "--generalise", few, "-o", table)
+    assert result.stderr.endswith("of the people would be left out, above 1.00%: nothing is written.\n")
+    assert not table.exists()
+    assert f"Written: {table}" in done(*asked, "--suppress", 5).replace("\n", "")
+    assert "exists" in refusal(*asked, "--suppress", 5)
+    assert "would be replaced" in refusal(
+        "risk", "people", EXAMPLE, "--generalise", few, "--what-if", "-o", few, "--force"
+    )
+    new = tmp_path / "new.toml"
+    assert "and at most 1.00% left out; allow" in refusal(
+        "risk", "people", EXAMPLE, "--generalise", few, "--what-if", "-o", new
+    )
+    assert not new.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("limt = 0.2", "unknown field `limt`; known are limit, columns, suppress; perhaps 'limit' was meant."),
+        (
+            "[suppress]\nbellow = 5",
+            "at suppress, object contains unknown field `bellow`; known are below, share; perhaps",
+        ),
+        (
+            "[suppress]\nbelow = 0",
+            "at suppress, below must be an integer of at least 1 that fits into 64 bits, got below=0.",
+        ),
+        ("limit = nan", "limit must be a number in 0..1, got limit=nan."),
+        ('[columns]\nage = "5-yeer"', "column 'age': a generalisation must be written as 5-year"),
+        ("[columns]\nage = []", "column 'age': a generalisation must be written as 5-year"),
+        ("[columns]\nage = 5", "expected `str | array`, got `int`."),
+        ('[columns]\nagee = "3"', "there is no column 'agee'; the table has age, zip, sex"),
+    ],
+)
+def test_files_that_say_what_they_may_not(tmp_path: Path, text: str, words: str) -> None:
+    # As editors of Windows write it, with a mark at the start.
+    message = refusal("risk", "people", EXAMPLE, "--generalise", write(tmp_path, f"\ufeff{text}\n", "way.toml"))
+    assert words in message
+    assert not message.endswith("..\n")
+    for option in (["--suppress", 5], ["--limit", 0.5]):
+        path = tmp_path / "way.toml"
+        assert "way.toml says it" in refusal("risk", "people", EXAMPLE, "--generalise", path, *option)
+
+
 def test_a_column_that_is_published_as_reports(tmp_path: Path) -> None:
     plan = write(tmp_path, PLAN, "plan.toml")
     plain = told("risk", "people", EXAMPLE, "--quasi", "age,sex")
@@ -102,9 +196,16 @@ def test_a_column_that_is_published_as_reports(tmp_path: Path) -> None:
     [
         (["--quasi", "age,postcode"], "there is no column 'postcode'; the table has age, zip, sex, education"),
         (["--quasi", "age,age"], "each once"),
-        (["--quasi", ","], "one at least"),
+        (["--quasi", ","], "--quasi must name the columns"),
         (["--quasi", "age", "--generalise", "zip=3"], "'zip' is none of the quasi-identifiers, age"),
-        (["--quasi", "age", "--generalise", "age=3/2"], "several steps of 'age' go with --what-if"),
+        (
+            ["--generalise", "age=5-year/2-year,zip=4"],
+            "None of the ways that may be chosen has a worst risk of at most 0.2",
+        ),
+        ([], "--quasi must name the columns that others may know"),
+        (["--quasi", "age", "--what-if", "-o", "new.csv"], "--what-if writes no table; let new.csv end in .toml"),
+        (["--quasi", "age,zip", "--plan", "zip=none.toml", "-o", "new.csv"], "--output writes no reports"),
+        (["--generalise", "none.toml"], "none.toml does not exist"),
         (["--quasi", "sex", "--generalise", "sex=5-year"], "cannot be written as 5-year"),
         (["--quasi", "age,zip,sex", "--suppress", 200], "nobody is left"),
         (["--quasi", "age", "--seed", 1], "only estimates with --fraction draw numbers"),
@@ -143,7 +244,15 @@ def test_tables_as_they_come(tmp_path: Path) -> None:
 
 def test_no_cell_is_quoted(tmp_path: Path) -> None:
     table = write(tmp_path, f"age,word\n1,{VALUE}\n2,{VALUE}\nx,{VALUE}\n")
-    for options in ([], ["--what-if"], ["--generalise", "word=4"], ["--generalise", "word=5-year"], ["--json"]):
+    way = write(tmp_path, '[columns]\nword = ["4", "5"]\nage = "5-wide"\n', "way.toml")
+    for options in (
+        [],
+        ["--what-if"],
+        ["--generalise", way],
+        ["--generalise", "word=4"],
+        ["--generalise", "word=5-year"],
+        ["--json"],
+    ):
         for quasi in ("age,word", VALUE[:4]):
             result = run("risk", "people", table, "--quasi", quasi, *options)
             clean(result.output)

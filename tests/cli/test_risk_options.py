@@ -21,7 +21,7 @@ FORMS = (TRACES, SCORES, COMPARE, DEFENCES)
 RISK = main.commands["risk"]
 # What one form of compare takes and the other refuses.
 OF_DEFENCES = {
-    *("traces", "first", "rare", "generalise", "alone", "output", "force", "seed"),
+    *("traces", "defences", "alone", "output", "force", "seed"),
     *("user", "event", "time", "missing", "split", "least"),
 }
 NOT_OF = {COMPARE: OF_DEFENCES, DEFENCES: {"users", "prior"}}
@@ -73,7 +73,7 @@ class Inputs:
         if form == SCORES:
             return ["scores", self.scores, "--score", "good", "--seed", 1]
         if form == DEFENCES:
-            return ["compare", "--traces", self.events, "--first", 2, "--seed", 1]
+            return ["compare", "--traces", self.events, "--defences", "first:2", "--seed", 1]
         return ["compare", *self.plans, "--users", 100]
 
 
@@ -89,9 +89,7 @@ VALUES: dict[str, list[object]] = {
     "alone": [],
     "strata": ["other"],
     "traces": ["KNOWN"],
-    "first": [3],
-    "rare": [9],
-    "generalise": ["event=6"],
+    "defences": ["rare:9 + first:3"],
     "known": ["KNOWN"],
     "known_user": ["other"],
     "known_event": ["tnelp"],

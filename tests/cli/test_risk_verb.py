@@ -317,13 +317,15 @@ def test_strata_are_in_text_json_and_page(tmp_path: Path) -> None:
 def test_defences_are_ranked_in_text_json_and_page(tmp_path: Path) -> None:
     table, plan, out = write_table(tmp_path), write_plan(tmp_path, epsilon=1.0), tmp_path / "out"
     given = ["risk", "compare", "--traces", table, "--time", "when", plan, "--seed", 1]
-    asked = [*given, "--first", "1, 99", "--rare", 2, "--generalise", "event=7-digits,when=*"]
+    asked = [*given, "--defences", "first:1/99, rare:2, event=7-digits,when=*,rare:2+first:1/2"]
     facts = told(*asked)
     risks = {one["name"]: one["risk"] for one in facts["defences"]}
     assert list(risks.values()) == sorted(risks.values())
     assert {*risks} == {
         *("events as they are", "first event of each user", "first 99 events of each user"),
         *("without events of fewer than 2 users", "event: 7-digits", "no when", str(plan)),
+        "without events of fewer than 2 users + first event of each user",
+        "without events of fewer than 2 users + first 2 events of each user",
     }
     assert facts["defences"][-1]["places"][1] == len(risks)
     text = " ".join(done(*asked, "-o", out).split())
@@ -343,13 +345,26 @@ def test_defences_are_ranked_in_text_json_and_page(tmp_path: Path) -> None:
 
 def test_defences_that_cannot_be(tmp_path: Path) -> None:
     given = ["risk", "compare", "--traces", write_table(tmp_path)]
-    assert "--first must hold whole numbers" in refusal(*given, "--first", "0,1")
-    assert "the column of --event or --time, event or -, got 'when'" in refusal(*given, "--generalise", "when=*")
+    for wrong in (
+        "rarer:5",
+        "first:",
+        "first:1/-2",
+        "first:²",
+        "rare:" + "9" * 5000,
+        "when=*",
+        "",
+        "event=7+",
+        "first",
+    ):
+        message = refusal(*given, "--defences", wrong or " ")
+        assert "a defence must be first:K, rare:N, a plan, or COLUMN=STEP" in message
+    assert "--event or --time, event or -; got 'when=*'." in refusal(*given, "--defences", "when=*")
+    assert "count must be" in refusal(*given, "--defences", "first:0")
     personal = tmp_path / "personal.toml"
     personal.write_text(
         'epsilon = 2.0\ntags = ["a"]\n[domain]\nlabels = ["x", "y"]\nsensitive = ["x"]\n[mechanism]\nname = "rr"\n'
     )
-    assert "is personalized" in refusal(*given, personal, "--first", 1)
+    assert "is personalized" in refusal(*given, personal, "--defences", "first:1")
     assert "12 of 12 different events are not in its domain" in refusal(
-        *given, write_plan(tmp_path), "--event", "when", "--first", 1
+        *given, write_plan(tmp_path), "--event", "when", "--defences", "first:1"
     )

@@ -24,6 +24,7 @@ from discreet.risk.defences import (
     _bits,
     coarser_events,
     coarser_times,
+    combined,
     compare_defences,
     first_events,
     proposed_defences,
@@ -145,6 +146,30 @@ def test_what_is_measured_under_each() -> None:
     assert len({one.named.level for one in found.rows if one.name != "a plan"}) == 1
     assert "<svg" in found._repr_html_() or "a plan" in found._repr_html_()
     assert found.plot().to_dict()["layer"]
+
+
+def test_combinations_apply_one_after_the_other() -> None:
+    before = split()
+    rare, two = without_rare(3), first_events(2)
+    having = Counter(event for row in rows(before.target) for event in set(row))
+    common = [[event for event in row if having[event] >= 3] for row in rows(before.target)]
+    assert rows(combined(rare, two).of(before).target) == [row[:2] for row in common]
+    first = [row[:2] for row in rows(before.target)]
+    among = Counter(event for row in first for event in set(row))
+    assert rows(combined(two, rare).of(before).target) == [[e for e in row if among[e] >= 3] for row in first]
+
+
+def test_a_plan_may_be_over_coarser_events() -> None:
+    mechanism = RandomizedResponse(Domain(["p0", "p1", "p2"]), 1.0)
+    plan = reported("plan", mechanism)
+    both = combined(coarser_events("place", Step("2")), plan)
+    before = split(times=False)
+    assert rows(both.of(before).target) == [[event // 10 for event in row] for row in rows(before.target)]
+    found = compare_defences(before, [both, combined(first_events(3), both)], random=SeededRandom(1))
+    bound = identification_bounds(mechanism, USERS).identification.value
+    risks = {one.name: one.risk for one in found.rows}
+    assert risks["place: 2 + plan"] == risks["first 3 events of each user + place: 2 + plan"] == bound
+    assert "must be the last part" in refused(ParameterError, lambda: combined(plan, first_events(1)))
 
 
 def test_users_without_an_event_are_not_named() -> None:

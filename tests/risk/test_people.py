@@ -1,22 +1,22 @@
 """Tables of people against plain loops, and against published examples, whose numbers are entered again."""
 
 from collections import Counter, defaultdict
-from itertools import combinations
-from math import exp, log, prod
+from itertools import combinations, product
+from math import exp, log, log2, prod
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import DataError, ParameterError
 from discreet.risk.bounds.identification import identification_bounds
-from discreet.risk.generalisation import Step, proposed, steps_of
+from discreet.risk.generalisation import Generalisation, Step, Suppression, columns_of, proposed
 from discreet.risk.people import MOST_OPTIONS, PeopleRisk, people_risk, what_if
-from discreet.risk.people_table import PeopleTable
+from discreet.risk.people_table import PeopleTable, written_table
 
 PEOPLE = st.lists(
     st.tuples(
@@ -102,9 +102,8 @@ def test_coarser_and_suppressed_tables_are_those_of_plain_loops(rows: list[tuple
     found = people_risk(keys, suppress=least)
     assert (found.people, found.classes, found.k) == (sum(left.values()), len(left), min(left.values()))
     assert found.suppressed == len(rows) - found.people
-    figures = what_if(
-        PeopleTable.of(table_of(rows), NAMES), {name: [step] for name, step in steps.items()}, suppress=least
-    )
+    asked = Generalisation(suppress=Suppression(least)).choosing({name: step.text for name, step in steps.items()})
+    figures = what_if(PeopleTable.of(table_of(rows), NAMES), asked, compared=False)
     assert figures.figures["suppressed"] == pytest.approx(found.suppressed / len(rows))
     assert figures.figures["mean"] == pytest.approx(by_attacker(found)["prosecutor"][0])
 
@@ -132,9 +131,11 @@ def test_the_seven_people_of_arx() -> None:
     keys = PeopleTable.of(ARX, ARX.column_names)
     assert by_attacker(people_risk(keys))["prosecutor"][:2] == (1, 1)
     # Two-anonymous as ARX makes it: ages below 50 or not, 816 or 819, no gender.
-    steps = {name: ladder[0] for name, ladder in steps_of("age=50-year,zipcode=3,gender=*").items()}
-    mean, worst, _ = by_attacker(people_risk(keys.written(steps)))["prosecutor"]
+    asked = Generalisation(limit=0.5, columns=columns_of("age=50-year,zipcode=3,gender=*"))
+    assert asked.chosen is not None
+    mean, worst, _ = by_attacker(people_risk(keys.written(asked.chosen)))["prosecutor"]
     assert (mean, worst) == (pytest.approx(0.42857142857142855, rel=1e-14), 0.5)
+    assert Counter(written_table(ARX, asked.chosen)["zipcode"].to_pylist()) == {"816": 2, "819": 5}
 
 
 @pytest.mark.parametrize(("salaries", "distance"), [({3, 4, 5}, 0.375), ({6, 8, 11}, 0.167)])
@@ -212,9 +213,9 @@ def test_what_if_lists_every_way_and_marks_those_that_no_other_beats() -> None:
     keys = PeopleTable.of(
         pa.table({"age": random.integers(18, 90, 400), "zip": random.integers(100, 140, 400)}), ["age", "zip"]
     )
-    ladders = {"age": steps_of("age=5-year/20-year/*")["age"], "zip": steps_of("zip=2/1")["zip"]}
-    found = what_if(keys, ladders, suppress=2)
-    assert len(found.steps) == prod(map(len, ladders.values()))
+    asked = Generalisation(columns=columns_of("age=5-year/20-year/*,zip=2/1"), suppress=Suppression(2))
+    found = what_if(keys, asked)
+    assert len(found.steps) == prod(1 + len(ladder) for ladder in asked.ladders.values())
     for row, step in enumerate(found.steps):
         coarse = keys.written(dict(zip(keys.names, map(Step, step), strict=True)))
         risk = people_risk(coarse, suppress=2)
@@ -232,6 +233,87 @@ def test_what_if_lists_every_way_and_marks_those_that_no_other_beats() -> None:
     assert set(np.flatnonzero(found.best)) == set(range(len(costs))) - beaten
     assert "ways of writing age, zip" in repr(found)
     assert found.to_pandas().shape[0] == len(costs)
+
+
+LADDERS: dict[str, Any] = {"age": ["20-wide", "15-wide", "*"], "place": ["as it is", "1"], "mark": ["*"]}
+FORMS: dict[str, Any] = {"20-wide": lambda x: x // 20, "15-wide": lambda x: x // 15, "1": lambda x: x[:1]}
+
+
+def coarse(steps: tuple[str, ...], row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(
+        "*" if step == "*" else cell if cell is None or step == "as it is" else FORMS[step](cell)
+        for step, cell in zip(steps, row, strict=False)
+    )
+
+
+def bits(rows: list[tuple[Any, ...]]) -> float:
+    columns = [Counter(column).values() for column in zip(*rows, strict=True)]
+    return sum(-size / len(rows) * log2(size / len(rows)) for sizes in columns for size in sizes)
+
+
+@settings(max_examples=12)
+@given(PEOPLE, st.sampled_from([0.2, 0.5, 1]), st.integers(1, 3), st.sampled_from([0.1, 0.4, 1]))
+def test_what_is_chosen_is_the_best_of_all_ways_and_what_is_written_is_what_was_judged(
+    rows: list[tuple[Any, ...]], limit: float, least: int, share: float
+) -> None:
+    """By plain loops over all ways, those of a ladder that does not nest among them."""
+    rows += [(20.0, "a", True, 5), (23.0, "a", False, 8), (41.0, "a", True, 5)]
+    losses = {}
+    for steps in product(*LADDERS.values()):
+        written = [coarse(steps, row) for row in rows]
+        left = [size for key in written if (size := Counter(written)[key]) >= least]
+        if left and 1 / min(left) <= limit and 1 - len(left) / len(rows) <= share:
+            losses[steps] = 1 - bits(written) / bits([row[:3] for row in rows]) * len(left) / len(rows)
+    keys = PeopleTable.of(table_of(rows), NAMES)
+    asked = Generalisation(limit=limit, columns=LADDERS, suppress=Suppression(least, share))
+    alone, beside = (what_if(keys, asked, compared=compared).choice for compared in (False, True))
+    assert alone == beside
+    assert (alone is None) == (not losses)
+    if alone is None or alone.chosen is None:
+        return
+    steps = tuple(step.text for step in alone.chosen.values())
+    assert losses[steps] == pytest.approx(min(losses.values()), abs=1e-9)
+    table = written_table(table_of(rows), alone.chosen, ["pay"], least=least)
+    again, judged = people_risk(PeopleTable.of(table, NAMES)), people_risk(keys.written(alone.chosen), suppress=least)
+    assert (again.people, again.classes, again.k) == (judged.people, judged.classes, judged.k)
+    assert again.risk <= limit
+    sizes = Counter(coarse(steps, row) for row in rows)
+    assert Counter(table["pay"].to_pylist()) == Counter(row[3] for row in rows if sizes[coarse(steps, row)] >= least)
+
+
+def test_what_is_written_is_where_the_value_is() -> None:
+    generator = np.random.default_rng(4)
+    for step, width in (("0.1-degree", 0.1), ("5-year", 5), ("2.5-wide", 2.5), ("0.001-wide", 0.001)):
+        values = np.concatenate([np.arange(-50, 50) * width, generator.normal(0, 100 * width, 200)]).round(9)
+        for value, text in zip(values, Step(step).of("x", pa.array(values)).to_pylist(), strict=True):
+            low, high = map(float, text[1:-1].split(", "))
+            assert low <= value < high
+            assert high - low == pytest.approx(width)
+    moments = pa.array(np.array(["2001-05-03T07:20", "1969-12-31T23:00", None], "M8[s]"))
+    for step, texts in {
+        "6-hour": ["2001-05-03T06", "1969-12-31T18"], "day": ["2001-05-03", "1969-12-31"],
+        "week": ["2001-05-03", "1969-12-25"], "month": ["2001-05", "1969-12"], "year": ["2001", "1969"],
+        "10-year": ["[2000, 2010)", "[1960, 1970)"], "*": ["*", "*"],
+    }.items():  # fmt: skip
+        assert Step(step).of("at", moments).to_pylist() == [*texts, "*" if step == "*" else None]
+    zoned = moments.cast(pa.timestamp("s", "Pacific/Auckland"))
+    assert Step("year").of("at", zoned).to_pylist() == ["2001", "1970", None]
+
+
+def test_a_written_table_has_columns_of_every_kind_and_no_others() -> None:
+    table = pa.table(
+        {
+            "age": [31.0, np.nan, 34.0, 71.0],
+            "kind": pa.array(["a", "b", "a", "a"]).dictionary_encode(),
+            "name": ["Ada", "Ben", "Cy", "Eve"],
+            "gone": pa.nulls(4),
+        }
+    )
+    found = written_table(table, {"age": Step("10-wide"), "kind": Step(), "gone": Step()}, least=2)
+    assert found.to_pydict() == {"age": ["[30, 40)"] * 2, "kind": ["a", "a"], "gone": [None, None]}
+    # Shorter numbers are filled up as those of the population are, as when they were judged.
+    short, long = pa.table({"zip": [2139, 2140]}), pa.table({"zip": [2139, 94103]})
+    assert written_table(short, {"zip": Step("2")}, population=long)["zip"].to_pylist() == ["02", "02"]
 
 
 def test_steps_are_proposed_by_what_a_column_holds() -> None:
@@ -259,7 +341,7 @@ def test_steps_are_proposed_by_what_a_column_holds() -> None:
 )
 def test_steps_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(ParameterError, match="must be written as"):
-        steps_of(text)
+        Generalisation(columns=columns_of(text))
 
 
 def test_long_numbers_do_not_become_one() -> None:
@@ -267,7 +349,8 @@ def test_long_numbers_do_not_become_one() -> None:
     whole = pa.table({"id": [long, long + 1, long + 2]})
     keys = PeopleTable.of(whole, ["id"])
     assert people_risk(keys).uniques == 3
-    assert min(what_if(keys, {"id": (Step(), Step("10-wide"), *proposed(keys.values[0]))}).figures["k"]) == 1
+    ladder = ["10-wide", *(step.text for step in proposed(keys.values[0]))]
+    assert min(what_if(keys, Generalisation(columns={"id": ladder})).figures["k"]) == 1
     read_as_floats = pa.table({"id": [float(long), float(long), 1.0]})
     for table, population in ((read_as_floats, None), (whole, read_as_floats), (read_as_floats, whole)):
         with pytest.raises(DataError, match="'id' holds numbers of 9007199254740992 or more"):
@@ -278,7 +361,9 @@ def test_refusals_and_results_show_nobody() -> None:
     secret = "quaggasteppe-4711"
     table = pa.table({"age": [1, 2], "name": [secret, secret], "pair": [[1], [2]], "gone": pa.nulls(2)})
     keys = PeopleTable.of(table, ["age", "name"], ["gone"][:0])
-    shown = repr(people_risk(keys)) + people_risk(keys)._repr_html_() + repr(keys) + repr(what_if(keys, {}))
+    shown = (
+        repr(people_risk(keys)) + people_risk(keys)._repr_html_() + repr(keys) + repr(what_if(keys, Generalisation()))
+    )
     assert secret not in shown
     for quasi, sensitive, error, words in (
         (["age", "age"], [], ParameterError, "each once"),
@@ -297,6 +382,6 @@ def test_refusals_and_results_show_nobody() -> None:
     with pytest.raises(ParameterError, match="none of the quasi-identifiers"):
         keys.written({"zip": Step("*")})
     with pytest.raises(ParameterError, match=f"at most {MOST_OPTIONS} are tried"):
-        what_if(keys, {name: [Step(f"{width}-wide") for width in range(1, 30)] for name in keys.names})
+        what_if(keys, Generalisation(columns={key: [f"{width}-wide" for width in range(1, 30)] for key in keys.names}))
     with pytest.raises(ParameterError, match="fraction goes with no table"):
         people_risk(PeopleTable.of(table, ["age"], [], table), fraction=0.1)

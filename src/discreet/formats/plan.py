@@ -26,7 +26,8 @@ import inspect
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import MISSING, dataclass
 from functools import cache, cached_property, partial
@@ -408,7 +409,7 @@ def read_document(path: str | Path, kind: type[Document]) -> Document:
         raise ParameterError(f"plans are kept as .toml or .json, got {source.name!r}.")
     decode = msgspec.toml.decode if source.suffix == ".toml" else msgspec.json.decode
     try:
-        written = source.read_bytes()
+        written = source.read_bytes().removeprefix(BOM_UTF8)
         return decode(written, type=kind)
     except FileNotFoundError:
         raise ParameterError(f"{source} does not exist.") from None
@@ -438,6 +439,7 @@ def _sentence(message: str, known: Sequence[str] | None = None) -> str:
         what += f"; {listed}{meant(quoted[1] if quoted else None, known) or unknown}"
     elif known is not None:
         what += "; there are none here"
+    what = what.removesuffix(".")
     return f"at {where.strip('`').removeprefix('$.')}, {what}." if where else f"{what}."
 
 
@@ -690,8 +692,7 @@ def _written(
     checked_output(target, PLANS, "plans")
     fields["domain"] = moved_domain(fields["domain"], folder, target)
     with replacing(target, force=force) as beside:
-        text = json.dumps(fields, indent=2, ensure_ascii=False) if target.suffix == ".json" else toml_text(fields)
-        beside.write_text(text + "\n", encoding="utf-8")
+        beside.write_text(document_text(fields, target), encoding="utf-8")
         # Where it lies, as files are named from there.
         yield Plan.load(beside, allow_outside=allow_outside)
 
@@ -753,6 +754,13 @@ def _groups(domain: Domain, epsilons: FloatArray) -> list[dict[str, Any]]:
 
 def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def document_text(document: Mapping[str, Any], path: Path, toml: Callable[[Any], str] | None = None) -> str:
+    """Return a document as the text of a file: JSON or TOML, by its name; ``toml`` writes the latter if not plainly."""
+    if path.suffix.lower() == ".json":
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return (toml or toml_text)(document) + "\n"
 
 
 def toml_text(document: Mapping[str, Any]) -> str:

@@ -18,7 +18,6 @@
 question is an ordinary plan, named as in ``survey.toml#age``.
 """
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -46,6 +45,7 @@ from discreet.formats.plan import (
     described_domain,
     described_mechanism,
     described_values,
+    document_text,
     json_schema,
     moved_domain,
     read_document,
@@ -357,8 +357,7 @@ class Questionnaire:
             name: moved_domain(table, self.folder, target) for name, table in fields["attributes"].items()
         }
         with replacing(target, force=force) as beside:
-            text = json.dumps(fields, indent=2, ensure_ascii=False) if target.suffix == ".json" else survey_text(fields)
-            beside.write_text(text + "\n", encoding="utf-8")
+            beside.write_text(document_text(fields, target, survey_text), encoding="utf-8")
             written = Questionnaire.load(beside, allow_outside=self.allow_outside)
             if {**written.attributes} != {**self.attributes} or written.document.question != self.document.question:
                 raise ParameterError(

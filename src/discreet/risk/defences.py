@@ -22,7 +22,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, rows_of, text_column
 from discreet.core.traces import Split, Traces
-from discreet.errors import DataError
+from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism
 from discreet.pictures.det import spans_chart
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess
@@ -84,8 +84,8 @@ def coarser_events(column: str, step: Step) -> Defence:
     def coarser(traces: Traces) -> Traces:
         if traces.labels is None:
             raise DataError("the traces do not know how their events are written; read them with keep_labels=True.")
-        groups, count = _groups(column, step, traces.labels)
-        return replace(traces, events=groups[traces.events], event_count=count, labels=None)
+        groups, labels = _groups(column, step, traces.labels)
+        return replace(traces, events=groups[traces.events], event_count=len(labels), labels=labels)
 
     return Defence(_written(column, step), lambda split: _both(split, coarser))
 
@@ -106,10 +106,10 @@ def coarser_times(column: str, step: Step) -> Defence:
         instants = pa.array(known)
         if units is not None and known.dtype.kind == "i":
             instants = instants.cast(pa.timestamp(_CLOCK_UNITS[units]))
-        groups, count = _groups(column, step, instants)
+        groups, _ = _groups(column, step, instants)
         # The first time of each group stands for all of them, so that clocks stay clocks.
         firsts = np.unique(groups, return_index=True)[1]
-        written = known[firsts][groups] if count else known
+        written = known[firsts][groups]
         return _both(split, lambda traces: coarser(traces, known, written))
 
     return Defence(_written(column, step), of)
@@ -130,6 +130,28 @@ def reported(name: str, mechanism: BlockMechanism, reports: int = 1) -> Defence:
         return replace(traces, events=codes[traces.events], event_count=domain.size, labels=None)
 
     return Defence(name, lambda split: _both(split, lambda side: coded(side, mechanism.domain)), mechanism, reports)
+
+
+def combined(*defences: Defence) -> Defence:
+    """Return the defence that applies some, one after the other.
+
+    Raises:
+        ParameterError: if a plan is not the last one: reports are what is released.
+
+    Example:
+        >>> combined(without_rare(5), first_events(1)).name
+        'without events of fewer than 5 users + first event of each user'
+    """
+    *before, last = defences
+    if any(defence.mechanism is not None for defence in before):
+        raise ParameterError("a plan must be the last part of a combination: it makes reports of what is left.")
+
+    def of(split: Split) -> Split:
+        for defence in defences:
+            split = defence.of(split)
+        return split
+
+    return Defence(" + ".join(defence.name for defence in defences), of, last.mechanism, last.reports)
 
 
 def proposed_defences(split: Split, event: str, time: str | None = None) -> list[Defence]:
@@ -173,11 +195,11 @@ def _both(split: Split, change: Callable[[Traces], Traces]) -> Split:
     return Split(training, training if split.target is split.training else change(split.target))
 
 
-def _groups(column: str, step: Step, values: Any) -> tuple[IntArray, int]:
-    """Return the ``(d,)`` numbers of values in Arrow that are written alike, and how many there are."""
+def _groups(column: str, step: Step, values: Any) -> tuple[IntArray, Any]:
+    """Return the ``(d,)`` numbers of values in Arrow that are written alike, and how these are written."""
     coded = step.of(column, values).dictionary_encode(null_encoding="encode")
     coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-    return np.asarray(coded.indices).astype(np.int32), len(coded.dictionary)
+    return np.asarray(coded.indices).astype(np.int32), coded.dictionary
 
 
 def _having(traces: Traces) -> IntArray:

@@ -1,4 +1,17 @@
-"""Generalisations of quasi-identifiers: coarser ways of writing a column, and ladders of them.
+"""Generalisations of tables of people: coarser ways of writing columns, ladders of them, and who is left out.
+
+A document says it, in TOML or JSON, and so do options; both are a `Generalisation`:
+
+    limit = 0.2
+
+    [columns]
+    age = ["as it is", "5-year", "20-year"]
+    zip = "3-digits"
+    sex = "*"
+
+    [suppress]
+    below = 5
+    share = 0.05
 
 A step is written as people say it:
 
@@ -12,14 +25,17 @@ A missing cell stays a value of its own, except under ``*``.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import floor, log10
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet.core.checks import checked_share, checked_whole
 from discreet.errors import ParameterError
 
 AS_IT_IS, LEFT_OUT = "as it is", "*"
@@ -28,11 +44,11 @@ _WIDTH = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)-(?:year|wide|degree)s?", re.ASCII
 _TIME = re.compile(r"(?:(\d{1,5})-)?(hour|day|week)s?", re.ASCII)
 _SECONDS = {"hour": 3600, "day": 86400, "week": 7 * 86400}
 _LENGTH = re.compile(r"(\d{1,2})(?:-digits?)?", re.ASCII)
-_SPANS = ("month", "year")
+_SPANS = {"month": "%Y-%m", "year": "%Y"}
 _NICE = (1, 2, 2.5, 5, 10)
 # Intervals of the steps that are proposed for a column of numbers.
 _INTERVALS = (20, 10, 4)
-_LONGEST_CODE, _MOST_CUTS = 12, 3
+_LONGEST_CODE, _MOST_CUTS, _DIGITS = 12, 3, 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +64,7 @@ class Step:
     Example:
         >>> import pyarrow as pa
         >>> Step("20-year").of("age", pa.array([34, 45, 66, None])).to_pylist()
-        [1.0, 2.0, 3.0, None]
+        ['[20, 40)', '[40, 60)', '[60, 80)', None]
         >>> Step("3").of("zip", pa.array(["81675", "81925"])).to_pylist()
         ['816', '819']
     """
@@ -93,16 +109,18 @@ class Step:
         if self.text == LEFT_OUT:
             return pa.repeat(pa.scalar(LEFT_OUT), len(values))
         is_date, is_text = pa.types.is_date(kind) or pa.types.is_timestamp(kind), is_textual(kind)
-        if is_date and (self.text in _SPANS or self.width >= 1):
-            years = pc.year(values)
-            if self.text == "month":
-                return pc.add(pc.multiply(years, 12), pc.month(values))
-            return pc.floor(pc.divide(years.cast(pa.float64()), self.width or 1.0))
+        if is_date and self.text in _SPANS:
+            moments = values.cast(pa.timestamp("s", tz=getattr(kind, "tz", None)), safe=False)
+            return pc.strftime(moments, format=_SPANS[self.text])
+        if is_date and self.width >= 1:
+            return _intervals(pc.year(values), self.width)
         if is_date and self.seconds:
-            instants = values.cast(pa.timestamp("s"), safe=False).cast(pa.int64())
-            return pc.floor(pc.divide(instants.cast(pa.float64()), self.seconds))
+            instants = values.cast(pa.timestamp("s"), safe=False).cast(pa.int64()).cast(pa.float64())
+            starts = pc.multiply(pc.floor(pc.divide(instants, self.seconds)), self.seconds)
+            form = "%Y-%m-%dT%H" if self.seconds % _SECONDS["day"] else "%Y-%m-%d"
+            return pc.strftime(starts.cast(pa.int64()).cast(pa.timestamp("s")), format=form)
         if self.width and is_numeric(kind):
-            return pc.floor(pc.divide(values.cast(pa.float64(), safe=False), self.width))
+            return _intervals(values, self.width)
         if self.length and (is_text or pa.types.is_integer(kind)):
             return pc.utf8_slice_codeunits(values if is_text else _padded(values), 0, self.length)
         raise ParameterError(
@@ -110,6 +128,21 @@ class Step:
             "or 10-wide, text and whole numbers 3-digits, dates (as 1990-12-31) week, month or 5-year, and every "
             "column *."
         )
+
+
+def _intervals(values: Any, width: float) -> Any:
+    """Return numbers as the intervals that they are in, such as ``[20, 40)``."""
+
+    def multiple(factors: Any) -> Any:
+        # As many digits as the width has, so that 3 x .1 is .3.
+        return pc.round(pc.multiply(factors, width), _DIGITS)
+
+    numbers = values.cast(pa.float64(), safe=False)
+    below = pc.floor(pc.divide(numbers, width))
+    # Of .3 the tenths are 2.9999999999999996.
+    below = pc.add(below, pc.greater_equal(numbers, multiple(pc.add(below, 1.0))).cast(pa.float64()))
+    low, high = (multiple(pc.add(below, step)).cast(pa.string()) for step in (0.0, 1.0))
+    return pc.binary_join_element_wise("[", low, ", ", high, ")", "")
 
 
 def is_textual(kind: Any) -> bool:
@@ -179,22 +212,89 @@ def _spelled(width: float) -> str:
     return f"{width:.9f}".rstrip("0").rstrip(".")
 
 
-def steps_of(text: str) -> dict[str, tuple[Step, ...]]:
-    """Return steps by column, as in ``age=5-year,zip=3``; those of a ladder are separated by a slash.
+class Suppression(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """People who are left out of a table.
+
+    Attributes:
+        below: people in classes of fewer are.
+        share: of the people that may be left out so, at most.
+
+    Raises:
+        ParameterError: if a number is out of range.
+    """
+
+    below: int = 1
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        checked_whole("below", self.below)
+        checked_share("share", self.share)
+
+
+class Generalisation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The ways in which a table of people may be written, and what is wanted of them.
+
+    Attributes:
+        limit: risk that nobody in the table is to exceed; 0.2 asks for classes of five.
+        columns: by column a step, or the steps of which one is to be chosen.
+        suppress: people who are left out.
+
+    Raises:
+        ParameterError: if a step is none, or a number is out of range.
+
+    Example:
+        >>> Generalisation(columns={"age": ["5-year", "*"]}).ladders["age"]
+        (Step(text='5-year'), Step(text='*'))
+    """
+
+    limit: float = 0.2
+    columns: dict[str, str | list[str]] = {}
+    suppress: Suppression = Suppression()
+
+    def __post_init__(self) -> None:
+        checked_share("limit", self.limit)
+        for name, steps in self.columns.items():
+            try:
+                for step in [steps] if isinstance(steps, str) else steps or [""]:
+                    Step(step)
+            except ParameterError as error:
+                raise ParameterError(f"column {name!r}: {error}") from None
+
+    @property
+    def ladders(self) -> dict[str, tuple[Step, ...]]:
+        """The steps by column."""
+        return {
+            name: tuple(map(Step, [steps] if isinstance(steps, str) else steps)) for name, steps in self.columns.items()
+        }
+
+    @property
+    def chosen(self) -> dict[str, Step] | None:
+        """The step of each column; None if one is to be chosen among several."""
+        steps = {name: ladder[0] for name, ladder in self.ladders.items() if len(ladder) == 1}
+        return steps if len(steps) == len(self.columns) else None
+
+    def choosing(self, columns: Mapping[str, str | list[str]]) -> "Generalisation":
+        """Return the generalisation with these columns instead."""
+        return msgspec.structs.replace(self, columns=dict(columns))
+
+
+def columns_of(text: str) -> dict[str, str | list[str]]:
+    """Return the columns of a `Generalisation`, as in ``age=5-year,zip=3``; steps are separated by a slash.
 
     Raises:
         ParameterError: if it is not written so, or a column is named twice.
 
     Example:
-        >>> [step.text for step in steps_of("age=5-year/10-year,sex=*")["age"]]
-        ['5-year', '10-year']
+        >>> columns_of("age=5-year/10-year,sex=*")
+        {'age': ['5-year', '10-year'], 'sex': '*'}
     """
-    ladders = dict[str, tuple[Step, ...]]()
+    columns = dict[str, str | list[str]]()
     for part in text.split(","):
         name, _, steps = (piece.strip() for piece in part.partition("="))
-        if not (name and steps) or name in ladders:
+        if not (name and steps) or name in columns:
             raise ParameterError(
                 f"generalisations must be written as age=5-year,zip=3, each column once, got {part.strip()!r}."
             )
-        ladders[name] = tuple(Step(step.strip()) for step in steps.split("/"))
-    return ladders
+        ladder = [step.strip() for step in steps.split("/")]
+        columns[name] = ladder if len(ladder) > 1 else ladder[0]
+    return columns

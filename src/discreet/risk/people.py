@@ -12,10 +12,11 @@ Personal Health Information", 2013]. k is the least f [Samarati and Sweeney 1998
 table is the k of k-map, and the ends of f/F over those of the population are delta-presence [Nergiz et al. 2007].
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from math import nan, prod
+from operator import contains
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.risk.bounds.identification import identification_bounds
 from discreet.risk.diversity import Diversity, diversity
-from discreet.risk.generalisation import Step
+from discreet.risk.generalisation import Generalisation, Step
 from discreet.risk.people_table import PeopleTable
 from discreet.risk.population import PopulationEstimate, population_estimate
 
@@ -352,22 +353,29 @@ class WhatIf(ResultTable):
     """Risk beside what is lost, for combinations of steps of the quasi-identifiers.
 
     Attributes:
+        asked: the ways in which the table may be written, and what is wanted.
         names: of the quasi-identifiers.
-        suppress: people in classes of fewer were left out.
-        limit: risk, of which the share of people above it is told.
         steps: ``(c, q)`` the steps, as texts.
         figures: by name, ``(c,)`` numbers: k; shares of people alone in their class (uniques), above the limit (above)
             and left out (suppressed); worst and mean risk; kept, the share of the information in the columns that is
             left, by their entropies; and merged, the share of their different values that is no more.
         best: ``(c,)`` booleans: no other combination has less risk, mean and worst, and loses less.
+        chosen: the row that loses least of those that may be and have what is wanted; None if none has.
     """
 
+    asked: Generalisation
     names: tuple[str, ...]
-    suppress: int
-    limit: float
     steps: tuple[tuple[str, ...], ...]
     figures: Mapping[str, FloatArray]
     best: BoolArray
+    chosen: int | None
+
+    @property
+    def choice(self) -> Generalisation | None:
+        """The generalisation of the chosen row, with one step a column."""
+        if self.chosen is None:
+            return None
+        return self.asked.choosing(dict(zip(self.names, self.steps[self.chosen], strict=True)))
 
     @property
     def heading(self) -> str:
@@ -386,38 +394,45 @@ class WhatIf(ResultTable):
             ResultColumn("best", self.best, unit="mark", shown=()),
         ]
 
-    def _shown(self) -> tuple[Cells, str]:
+    @property
+    def cells(self) -> Cells:
+        """Headings and the rows for people."""
         rows = np.flatnonzero(self.best)
-        return rows_of([column.at(rows) for column in self.stated()]), self.sentence
+        return rows_of([column.at(rows) for column in self.stated()])
+
+    def _shown(self) -> tuple[Cells, str]:
+        return self.cells, "\n".join(self.sentences)
 
     @property
-    def sentence(self) -> str:
-        """The meaning of the rows, in words."""
-        rare = (
-            f" People in classes of fewer than {self.suppress} are left out (suppressed)." if self.suppress > 1 else ""
-        )
+    def sentences(self) -> tuple[str, ...]:
+        """The meaning of the rows, in words, and what is chosen."""
+        below, rare = self.asked.suppress.below, ""
+        if below > 1:
+            rare = f" People in classes of fewer than {below} are left out (suppressed)."
+        wanted = f"a worst risk of at most {self.asked.limit:g}"
+        if self.asked.suppress.share < 1:
+            wanted += f" and at most {self.asked.suppress.share:.2%} left out"
+        choice = f"None of the ways that may be chosen has {wanted}."
+        if self.choice is not None:
+            listed = ", ".join(f"{name} {steps}" for name, steps in self.choice.columns.items())
+            choice = f"Of those that have {wanted} this one loses least: {listed}."
         return (
             "Shown are the ways that no other beats in mean risk, worst risk and loss at once: kept is the share of "
-            f"the columns' information that is left, merged that of their values which are no more.{rare}"
+            f"the columns' information that is left, merged that of their values which are no more.{rare}",
+            choice,
         )
 
 
 def what_if(
-    keys: PeopleTable,
-    ladders: Mapping[str, Sequence[Step]],
-    *,
-    limit: float = 0.2,
-    suppress: int = 1,
-    reported: tuple[str, Mechanism] | None = None,
+    keys: PeopleTable, asked: Generalisation, *, reported: tuple[str, Mechanism] | None = None, compared: bool = True
 ) -> WhatIf:
     """Return the risk and the loss of every combination of steps.
 
     Args:
         keys: the people.
-        ladders: steps of quasi-identifiers, by name; a column without any stays as it is.
-        limit: risk, of which the share of people above it is told.
-        suppress: people in classes of fewer are left out of each table.
+        asked: steps of quasi-identifiers, of which a column without any stays as it is, and what is wanted.
         reported: as for `people_risk`; the mean and the worst risk are then the bounds.
+        compared: whether columns as they are stand beside, which are chosen only if they are among the steps.
 
     Raises:
         DataError: if under every combination nobody is left.
@@ -426,11 +441,13 @@ def what_if(
     Example:
         >>> import pyarrow as pa
         >>> keys = PeopleTable.of(pa.table({"age": [31, 34, 41, 48]}), ["age"])
-        >>> what_if(keys, {"age": [Step(), Step("10-year")]}).figures["k"].tolist()
-        [1.0, 2.0]
+        >>> ways = what_if(keys, Generalisation(limit=0.5, columns={"age": ["5-year", "10-year"]}))
+        >>> ways.figures["k"].tolist(), ways.choice.columns
+        ([1.0, 1.0, 2.0], {'age': '10-year'})
     """
-    limit, least = checked_share("limit", limit), checked_whole("suppress", suppress)
-    choices = [tuple(ladders.get(name) or (Step(),)) for name in keys.names]
+    least, ladders = asked.suppress.below, asked.ladders
+    allowed = [ladders.get(name, (Step(),)) for name in keys.names]
+    choices = [dict.fromkeys((Step(), *steps) if compared else steps) for steps in allowed]
     count = prod(map(len, choices))
     if count > MOST_OPTIONS:
         raise ParameterError(
@@ -439,26 +456,29 @@ def what_if(
         )
     keys.written({name: Step() for name in ladders})
     information, values = float(keys.entropies().sum()), sum(map(len, keys.values))
-    steps, rows = list[tuple[str, ...]](), list[tuple[float, ...]]()
+    steps, rows = list[tuple[Step, ...]](), list[tuple[float, ...]]()
     for chosen in product(*choices):
         coarse = keys.written(dict(zip(keys.names, chosen, strict=True)))
         if coarse.counts.max() < least:
             continue
-        risk = people_risk(coarse, limit=limit, suppress=least, reported=reported)
+        risk = people_risk(coarse, limit=asked.limit, suppress=least, reported=reported)
         leading, lost = risk.leading, risk.suppressed / keys.people
         share = float(coarse.entropies().sum()) / information if information else 1.0
         merged = 1 - sum(map(len, coarse.values)) / values
-        steps.append(tuple(step.text for step in chosen))
+        steps.append(chosen)
         rows.append((risk.k, risk.uniques / risk.people, *leading.figures, share, merged, lost))
     if not rows:
         raise DataError(f"whatever the steps, every class has fewer than {least} people, so that nobody is left.")
     names = ("k", "uniques", "mean", "worst", "above", "kept", "merged", "suppressed")
     figures = dict(zip(names, np.array(rows, dtype=np.float64).T, strict=True))
     loss = 1 - figures["kept"] * (1 - figures["suppressed"])
-    order = np.argsort(loss, kind="stable")
+    order = np.lexsort((figures["mean"], loss))
     best = _undominated(np.stack([figures["mean"], figures["worst"], loss])[:, order])
-    ordered = {name: column[order] for name, column in figures.items()}
-    return WhatIf(keys.names, least, limit, tuple(steps[at] for at in order), ordered, best)
+    figures = {name: column[order] for name, column in figures.items()}
+    wanted = (figures["worst"] <= asked.limit) & (figures["suppressed"] <= asked.suppress.share)
+    fit = [row for row, at in enumerate(order) if wanted[row] and all(map(contains, allowed, steps[at]))]
+    texts = tuple(tuple(step.text for step in steps[at]) for at in order)
+    return WhatIf(asked, keys.names, texts, figures, best, fit[0] if fit else None)
 
 
 def _undominated(costs: FloatArray) -> BoolArray:

@@ -160,6 +160,40 @@ class PeopleTable:
         return tuple((name, share) for name, share in zip(self.names, alone, strict=True) if share > _TELLING)
 
 
+def written_table(
+    table: Any, steps: Mapping[str, Step], sensitive: Sequence[str] = (), *, least: int = 1, population: Any = None
+) -> Any:
+    """Return the table in Arrow that is published: its quasi-identifiers written more coarsely, few columns, few rows.
+
+    Args:
+        table: as for `PeopleTable.of`.
+        steps: of all quasi-identifiers.
+        sensitive: columns that are published as they are; no others are.
+        least: people in classes of fewer are left out.
+        population: as for `PeopleTable.of`; shorter numbers are filled up alike in both.
+
+    Returns:
+        The table, in the order of its values, so that the order of the people tells nothing.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> people = pa.table({"age": [31, 34, 62], "name": ["Ada", "Ben", "Eve"]})
+        >>> written_table(people, {"age": Step("10-year")}, least=2).to_pydict()
+        {'age': ['[30, 40)', '[30, 40)']}
+    """
+    columns, numbers, sizes = dict[str, Any](), list[IntArray](), list[int]()
+    for name, step in steps.items():
+        codes, fine = _encoded(name, table, population)
+        coarse, values = _coded(step.of(name, fine))
+        numbers.append(coarse[codes[: table.num_rows]])
+        sizes.append(len(values))
+        columns[name] = values.take(pa.array(numbers[-1]))
+    classes = _grouped(numbers, sizes)[1]
+    columns |= {name: _plain(name, table[name]) for name in sensitive}
+    left = pa.table(columns).filter(pa.array(np.bincount(classes)[classes] >= least))
+    return left.sort_by([(name, "ascending") for name in columns])
+
+
 def _encoded(name: str, table: Any, population: Any) -> tuple[IntArray, Any]:
     """Return ``(n,)`` codes of a column, those of the population after those of the table, and the values."""
     parts = [_plain(name, source[name]) for source in (table, population) if source is not None]

@@ -1,7 +1,9 @@
 """The verb ``risk compare``: plans by what they allow, or the defences of traces by what attacks name all the same."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product, starmap
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.result_table import rows_of
 from discreet.core.traces import Split, split_of
 from discreet.errors import ParameterError
+from discreet.files.paths import PLANS
 from discreet.mechanisms import BlockMechanism
 from discreet.risk.attacks.traces import ALL
 from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds, limit
@@ -28,19 +31,21 @@ from discreet.risk.defences import (
     Defence,
     coarser_events,
     coarser_times,
+    combined,
     compare_defences,
     first_events,
     proposed_defences,
     reported,
     without_rare,
 )
-from discreet.risk.generalisation import steps_of
+from discreet.risk.generalisation import Step
 from discreet.simulation.pages import write_defences
 from discreet.tables.columns import read_columns
 from discreet.tables.text import NUMBERS
 
 _OF_TRACES = {"traces": "{} goes with --traces; leave it out."}
 _OF_PLANS = {"traces": "{} goes with plans alone; --traces has its own users."}
+_COUNT = re.compile(r"[0-9]{1,18}")
 _EVENTS = ("user", "event", "time", "missing", "split", "least")
 
 
@@ -55,18 +60,13 @@ class _Defences(Writing):
         metavar="TABLE",
         help="Instead: defences of these events, attacked as by risk traces; plans are among them.",
     )
-    first: str = option(
-        "--first", default="", metavar="K,...", needs=_OF_TRACES, help="Release the first K events of each user."
-    )
-    rare: str = option(
-        "--rare", default="", metavar="N,...", needs=_OF_TRACES, help="Leave out events of fewer than N users."
-    )
-    generalise: str = option(
-        "--generalise",
+    defences: str = option(
+        "--defences",
         default="",
-        metavar="COLUMN=STEP/STEP,...",
+        metavar="D+D,...",
         needs=_OF_TRACES,
-        help="Write events or times more coarsely: place=3-digits/2-digits,at=6-hour/day/*. [some of each]",
+        help="first:5/20 (each user's first events), rare:5/20 (no events of fewer users), place=3-digits/2-digits and "
+        "at=day/* (coarser), a plan: reports; joined by + one after the other. [some of each]",
     )
     alone: bool = option(
         "--alone", is_flag=True, needs=_OF_TRACES, help="A user may have several traces: no attack on all at once."
@@ -82,31 +82,45 @@ class _Defences(Writing):
 
     def of(self, split: Split, events: Events, plans: Sequence[Path], reports: int) -> list[Defence]:
         """Return the defences that are asked for, or some of each kind, and the plans."""
-        defences = [first_events(count) for count in _counts("--first", self.first)]
-        defences += [without_rare(count) for count in _counts("--rare", self.rare)]
-        for column, ladder in (steps_of(self.generalise) if self.generalise else {}).items():
-            if column not in (events.event, events.time):
-                raise ParameterError(
-                    f"--generalise must name the column of --event or --time, {events.event} or {events.time or '-'}, "
-                    f"got {column!r}."
-                )
-            coarser = coarser_times if column == events.time else coarser_events
-            defences += [coarser(column, step) for step in ladder]
+        defences = []
+        for choice in self.defences.split(",") if self.defences else ():
+            ladders = [_ladder(part.strip(), events, reports) for part in choice.split("+")]
+            defences += list(starmap(combined, product(*ladders)))
         defences = defences or proposed_defences(split, events.event, events.time)
-        for path in plans:
-            document = load_plan(path)
-            if document.is_personalized:
-                raise ParameterError(f"{path} is personalized; --traces takes plans without secret values.")
-            each = f"{path}, {reports} reports each" if reports > 1 else str(path)
-            defences.append(reported(each, document.mechanism(), reports))
-        return defences
+        defences += [_of_plan(path, reports) for path in plans]
+        return list({defence.name: defence for defence in defences}.values())
+
+    @property
+    def plans(self) -> list[Path]:
+        """The plans among the defences."""
+        parts = (part.strip() for part in self.defences.replace("+", ",").split(","))
+        return [Path(part) for part in parts if part.endswith(PLANS)]
 
 
-def _counts(name: str, text: str) -> list[int]:
-    parts = [part.strip() for part in text.split(",")] if text else []
-    if not all(part.isascii() and part.isdecimal() and 0 < int(part) < inf for part in parts):
-        raise ParameterError(f"{name} must hold whole numbers of at least 1, as in {name} 1,5,20, got {text!r}.")
-    return list(dict.fromkeys(map(int, parts)))
+def _ladder(part: str, events: Events, reports: int) -> list[Defence]:
+    """Return the defences of a part of a combination, of which one is taken at a time."""
+    kind, _, numbers = part.partition(":")
+    column, equals, steps = part.partition("=")
+    counted = {"first": first_events, "rare": without_rare}.get(kind)
+    if counted is not None and all(map(_COUNT.fullmatch, numbers.split("/"))):
+        return [counted(int(number)) for number in numbers.split("/")]
+    if equals and column in (events.event, events.time):
+        coarser = coarser_times if column == events.time else coarser_events
+        return [coarser(column, Step(step)) for step in steps.split("/")]
+    if part.endswith(PLANS):
+        return [_of_plan(Path(part), reports)]
+    raise ParameterError(
+        "a defence must be first:K, rare:N, a plan, or COLUMN=STEP for the column of --event or --time, "
+        f"{events.event} or {events.time or '-'}; got {part!r}."
+    )
+
+
+def _of_plan(path: Path, reports: int) -> Defence:
+    document = load_plan(path)
+    if document.is_personalized:
+        raise ParameterError(f"{path} is personalized; --traces takes plans without secret values.")
+    each = f"{path}, {reports} reports each" if reports > 1 else str(path)
+    return reported(each, document.mechanism(), reports)
 
 
 @click.command("compare", cls=Verb)
@@ -142,7 +156,7 @@ def compare_risks(
     These are fewer events, coarser events or times, and reports: what attacks name all the same, and what is lost.
     """
     if defences.traces:
-        if not plans:
+        if not plans and not defences.plans:
             refuse_idle(["reports", "allow_outside"], "there is no plan")
         risks = _compare_defences(plans, defences, events, reports, fail_above)
         _gate(risks, fail_above, "ways to release the traces")
@@ -199,7 +213,7 @@ def _compare_defences(
             **left_out,
             "defences": compared.records(),
             "in_words": compared.sentences,
-            "evidence": evidence_of(asked.traces, plans, read),
+            "evidence": evidence_of(asked.traces, [*plans, *asked.plans], read),
         }
     )
     files = [] if asked.output is None else write_defences(compared, knowledge, record, asked.output, force=asked.force)
