@@ -8,7 +8,7 @@ and so do the shares; the least of all is taken.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod, sqrt
 from typing import Any, Unpack
@@ -126,7 +126,8 @@ class SurveyPlan(ResultTable):
     Attributes:
         survey: as planned.
         users: number of people; None for any number.
-        options: the ways, the planned one first; errors are those of the best subset selection of each.
+        options: the ways, the planned one first; errors are those of the best subset selection of each, and of
+            windows for numbers.
 
     Example:
         >>> import discreet as dc
@@ -207,7 +208,7 @@ def _standard_error(question: Question, n: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Ways:
-    """The ways to ask for some tables, with the errors of the best subset selection."""
+    """The ways to ask for some tables, with the errors of the best subset selection, and of means under windows."""
 
     attributes: Mapping[str, Domain]
     tables: tuple[tuple[str, ...], ...]
@@ -215,6 +216,7 @@ class _Ways:
     epsilon: float
     promise: Promise
     keeps_all: bool = False
+    known: dict[Any, float] = field(default_factory=dict)
 
     def together(self, answers: int) -> int:
         """Return the number of questions of which one person has reports: all, if memos are of questions drawn anew."""
@@ -229,17 +231,18 @@ class _Ways:
         return split_epsilon(self.epsilon, min(answers, max(names.count(name) for name in names)))
 
     def moments(self, answers: int) -> FloatArray:
-        epsilon, known, moments = self.each(answers), dict[Any, float](), []
-        for domain in self.domains:
-            of_mean = isinstance(domain.space, Numbers)
-            kind: Any = (
-                (domain.space, domain.sensitive_codes.tobytes()) if of_mean else (domain.size, domain.sensitive_count)
-            )
-            if kind not in known:
-                law = Windows if of_mean else SubsetSelection
-                known[kind] = second_moment(law(domain, epsilon)) if domain.sensitive_count else 1.0
-            moments.append(known[kind])
-        return np.array(moments)
+        return np.array([self._moment(domain, self.each(answers)) for domain in self.domains])
+
+    def _moment(self, domain: Domain, epsilon: float) -> float:
+        space, chosen = domain.space, domain.sensitive_count
+        if not chosen:
+            return 1.0
+        numbers = isinstance(space, Numbers)
+        kind = (space, domain.sensitive_codes.tobytes()) if numbers else (domain.size, chosen)
+        if (kind, epsilon) not in self.known:
+            law = Windows if numbers else SubsetSelection
+            self.known[kind, epsilon] = second_moment(law(domain, epsilon))
+        return self.known[kind, epsilon]
 
     def error(self, answers: int, shares: FloatArray | None = None) -> float:
         """Return n times the summed error; with the best shares if there are none."""
