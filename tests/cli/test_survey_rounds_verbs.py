@@ -96,6 +96,24 @@ def test_columns_of_rounds_are_for_surveys_that_have_some(table, tmp_path):
     assert "it is for surveys with rounds" in refusal("obfuscate", tmp_path / "plan.toml", table, *of_plan)
 
 
+def test_a_plan_has_ways_to_ask_in_rounds_side_by_side(tmp_path):
+    plan, facts = document(tmp_path)
+    ways = [(row["how"], row["first"], row["answers"]) for row in facts["rounds"]]
+    assert ways == [("fresh", None, 3), ("rotate", None, 1), ("memo", 1.0, 3), ("memo", 1.8, 3), ("memo", None, 3)]
+    errors = [row["error_in_units_of_one_survey"] for row in facts["rounds"]]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[1] == pytest.approx(3)
+    assert errors[-1] == pytest.approx(1)
+    for row in facts["rounds"]:
+        curve = row["epsilon_of_1_2_3_all_rounds"]
+        assert curve == sorted(curve)
+        assert curve[-1] <= 2
+        assert row["first"] is None or curve[0] <= row["first"]
+    text = " ".join(done("plan", plan, "--users", PEOPLE, "--rounds", 12).split())
+    assert "Ways to ask in 12 rounds" in text
+    assert text.count("changes are hidden only where") == 1
+
+
 def test_verify_states_what_rounds_tell(tmp_path):
     plan, _ = document(tmp_path)
     facts = told("verify", plan)

@@ -10,7 +10,7 @@ the error of one round is, in units of V(epsilon),
 The first two hide changes too; the last hides what people answer and not when it changes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import log2
 from typing import Any, Unpack
@@ -19,11 +19,12 @@ from discreet.core.checks import checked_epsilon, checked_whole
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
+from discreet.mechanisms.survey import Survey
 from discreet.planning.best import best
 from discreet.planning.candidates import Wishes
-from discreet.planning.surveys import second_moment
+from discreet.planning.surveys import plan_survey, second_moment
 from discreet.privacy.composition import split_epsilon
-from discreet.theory.rounds import How
+from discreet.theory.rounds import How, Rounds
 
 SHOWN_ROUNDS = (1, 2, 3)
 """Rounds after which it is stated what a memo tells, beside all of them."""
@@ -102,7 +103,60 @@ def schedules(
     return tuple(options)
 
 
-def _rotations(repeated: Any, rounds: int) -> Iterator[Schedule]:
+@dataclass(frozen=True, slots=True)
+class SurveySchedule:
+    """One way to ask a survey in several rounds.
+
+    Attributes:
+        survey: as it would be planned.
+        error: of a round, in units of the least error of the same survey that asks once with all of epsilon.
+    """
+
+    survey: Survey
+    error: float
+
+    @property
+    def rounds(self) -> Any:
+        """The rounds."""
+        return self.survey.rounds
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """Epsilons of whole records that 1, 2, 3 and all rounds tell at most, in nats."""
+        number = self.rounds.number
+        return tuple(self.survey.after(min(t, number))[0] for t in (*SHOWN_ROUNDS, number))
+
+
+def survey_schedules(
+    attributes: Mapping[str, Domain], epsilon: float, number: int, **asked: Any
+) -> tuple[SurveySchedule, ...]:
+    """Return the schedules for a survey in several rounds: fresh, rotate, and three memos.
+
+    Args:
+        attributes: domains by name.
+        epsilon: the promise for all rounds together, in nats.
+        number: T, of rounds.
+        asked: as for `discreet.plan_survey`.
+
+    Example:
+        >>> import discreet as dc
+        >>> options = survey_schedules({"age": dc.Domain(range(10))}, epsilon=2.0, number=12)
+        >>> [(option.rounds.how, round(option.error, 2)) for option in options]
+        [('fresh', 194.6), ('rotate', 12.0), ('memo', 5.0), ('memo', 1.34), ('memo', 1.0)]
+    """
+    unit = plan_survey(attributes, epsilon, **asked).options[0].error
+
+    def planned(how: How, answers: int = 1, first: float | None = None) -> SurveySchedule:
+        rounds = Rounds(number, how, first, answers)
+        plan = plan_survey(attributes, epsilon, rounds=rounds, **asked)
+        return SurveySchedule(plan.survey, plan.options[0].error / unit * number / rounds.turns)
+
+    rotated: SurveySchedule = min(_rotations(planned, number), key=lambda option: option.error)
+    memos = (planned("memo", first=share * epsilon) for share in _FIRST)
+    return planned("fresh"), rotated, *memos, planned("memo")
+
+
+def _rotations(repeated: Any, rounds: int) -> Iterator[Any]:
     """Yield the schedules in which each person answers in 1, 2, ... rounds, as long as these may be the best."""
     least = float("inf")
     for answers in range(1, rounds):

@@ -35,10 +35,11 @@ from discreet.planning.candidates import People, Requirements, Target
 from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_change
 from discreet.planning.numbers import NumberPlan, OrderPlan
-from discreet.planning.schedules import schedules
+from discreet.planning.schedules import schedules, survey_schedules
 from discreet.planning.surveys import plan_survey
 from discreet.risk.bounds.calibration import RiskTarget
 from discreet.tables.columns import read_distribution
+from discreet.theory.rounds import NOT_HIDDEN
 
 _NOT_OF_NUMBERS = (
     "sensitive_mass", "target", "largest_report", "most_seconds", "within", "standard_error", "change", "power",
@@ -277,7 +278,6 @@ def _plan_survey(survey: Questionnaire, promise: _Promise, limits: _Limits, out:
     refuse_idle(
         [
             "reports_per_user",
-            "rounds",
             "sensitive_mass",
             "distribution",
             "target",
@@ -302,9 +302,15 @@ def _plan_survey(survey: Questionnaire, promise: _Promise, limits: _Limits, out:
         "questions": objects({name: column.tolist() for name, column in planned.columns().items()}),
         "options": [asdict(option) for option in planned.options],
     }
+    rounds: list[str | Table] = []
+    if number := promise.rounds or (survey.rounds and survey.rounds.number):
+        asked.pop("rounds")
+        again = survey_schedules(survey.attributes, number=number, users=promise.users, **asked, **limits.given())
+        record["rounds"], table = views.survey_schedules_shown(again)
+        rounds = [table, *([] if survey.rounds is not None else [NOT_HIDDEN])]
     headings, *cells = rows_of(planned.stated(), "page")
-    table = Table(planned.heading, headings, cells, left=2)
-    show(record, [table, planned.reason, str(guarantee), *written(out.output)])
+    questions = Table(planned.heading, headings, cells, left=2)
+    show(record, [questions, planned.reason, str(guarantee), *rounds, *written(out.output)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,19 @@ Each has a record for programs, and tables with a recommendation and notes for p
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from discreet.cli.output import Fact, Table, built_ins, record_of, table_of
 from discreet.core.guarantee import in_odds, rounded_up
+from discreet.core.result_table import number_of
 from discreet.pictures.curves import Heading, LossPanel, Points, loss_chart
 from discreet.planning.candidates import COUNTED, Candidate, Losses, in_seconds
 from discreet.planning.central import CentralOption, CentralPlan
 from discreet.planning.compare import LOWER_BOUND, Curve, MechanismComparison, against_epsilon, against_users
 from discreet.planning.identification import SIDE_BY_SIDE, IdentificationPlan
 from discreet.planning.numbers import NumberPlan
-from discreet.planning.schedules import SHOWN_ROUNDS, Schedule
+from discreet.planning.schedules import SHOWN_ROUNDS, Schedule, SurveySchedule
 from discreet.risk.bounds.calibration import LARGEST_EPSILON
 from discreet.risk.bounds.identification import Bounds, conditions
 from discreet.theory.rounds import NOT_HIDDEN
@@ -369,6 +371,31 @@ def _schedule_facts(epsilon: float) -> list[Fact]:
         Fact("hides_changes", "hides_changes"),
         Fact("", lambda option: "yes" if option.hides_changes else "no", "hides changes"),
     ]
+
+
+def survey_schedules_shown(options: Sequence[SurveySchedule]) -> tuple[list[dict[str, Any]], Table]:
+    """Return ways to ask a survey in several rounds, for programs and for people."""
+
+    def name(option: SurveySchedule) -> str:
+        rounds = option.rounds
+        often = f", {number_of(rounds.answers, 'round')} each" * (rounds.how == "rotate")
+        coin = "" if rounds.first is None else f", second coin, first {rounds.first:g}"
+        return f"{rounds.how}{often}{coin}"
+
+    ends = [number_of(rounds, "round") for rounds in SHOWN_ROUNDS]
+    curve = [partial(lambda place, option: rounded_up(option.epsilons[place]), place) for place in range(len(ends) + 1)]
+    facts = [
+        Fact("", name, "way"),
+        Fact("how", "rounds.how"),
+        Fact("first", "rounds.first"),
+        Fact("answers", "rounds.turns"),
+        Fact("epsilon_of_1_2_3_all_rounds", "epsilons"),
+        *(Fact("", each, heading) for each, heading in zip(curve, [*ends, "all"], strict=True)),
+        Fact("error_in_units_of_one_survey", "error", "error", ".3g"),
+        Fact("", lambda option: "no" if option.rounds.keeps else "yes", "hides changes"),
+    ]
+    title = f"Ways to ask in {options[0].rounds.number:,} rounds; error of a round, in units of asking once"
+    return [record_of(option, facts) for option in options], table_of(title, options, facts)
 
 
 def schedule_record(options: Sequence[Schedule]) -> list[dict[str, Any]]:
