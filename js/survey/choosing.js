@@ -28,14 +28,14 @@ function list(legend, labels, chosen, isSensitive, { words, language, word }) {
 
 /** @param {string} legend @param {any} space of numbers in bins @param {(value: any) => void} chosen */
 function measure(legend, { low, high }, chosen) {
-  const input = make("input", { type: "number", inputmode: "decimal", min: low, max: high, step: "any", input: () => chosen(input.value === "" ? undefined : Number(input.value)) });
+  const input = make("input", { type: "number", inputmode: "decimal", min: low, max: high, step: "any", change: () => input.reportValidity(), input: () => chosen(input.value === "" ? undefined : Number(input.value)) });
   return make("label", { class: "field" }, make("span", { dir: "auto" }, `${legend} (${low} – ${high})`), input);
 }
 
 /** @param {string} legend @param {any} space of a range @param {(value: any) => void} chosen @param {Read} read */
 function number(legend, space, chosen, { words }) {
   const first = space.start, last = first + space.size - 1;
-  const input = make("input", { type: "number", inputmode: "numeric", min: first, max: last, step: 1, input: () => chosen(input.value === "" ? undefined : Number(input.value)) });
+  const input = make("input", { type: "number", inputmode: "numeric", min: first, max: last, step: 1, change: () => input.reportValidity(), input: () => chosen(input.value === "" ? undefined : Number(input.value)) });
   return make("label", { class: "field" }, make("span", {}, words.say("ask.whole", { question: legend, first: String(first), last: String(last) })), input);
 }
 

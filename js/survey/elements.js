@@ -17,8 +17,14 @@ export function make(name, given = {}, ...inside) {
   return element;
 }
 
-/** @param {string} text @param {(event?: any) => any} click @param {Record<string, any>} [given] */
+/** @param {string | Node} text @param {(event?: any) => any} click @param {Record<string, any>} [given] */
 export const button = (text, click, given = {}) => make("button", { type: "button", click, ...given }, text);
 
+let described = 0;
+
 /** A button, and what it does. @param {HTMLElement} control @param {string} text */
-export const beside = (control, text) => make("p", { class: "beside" }, control, make("span", { class: "small" }, text));
+export function beside(control, text) {
+  const id = `does-${++described}`;
+  control.setAttribute("aria-describedby", id);
+  return make("p", { class: "beside" }, control, make("span", { class: "small", id }, text));
+}

@@ -56,13 +56,14 @@ export function map(space, isSensitive, chosen, words) {
     const counted = (/** @type {number} */ count) => words.counted("place", count);
     const guard = hidden === places ? words.say("map.protected") : hidden ? words.say("map.some", { places: counted(hidden) }) : words.say("map.clear");
     const where = between(some, more);
-    return button(name, (/** @type {any} */ event) => {
+    // On the button itself the title would be read after the same words of the label.
+    return button(make("span", { title: where }, name), (/** @type {any} */ event) => {
       if (places > 1) return draw(some, more, true);
       for (const other of place.children) other.setAttribute("aria-pressed", String(other === event.currentTarget));
       choose(some[0] * cols + more[0]);
     }, {
-      class: hidden === places ? "protected" : hidden ? "partly" : "", "aria-pressed": places > 1 ? null : false,
-      "aria-label": words.say("map.label", { name, where, places: counted(places), guard }), title: where,
+      class: hidden === places ? "protected" : hidden ? "partly" : "", "aria-pressed": places > 1 ? null : "false",
+      "aria-label": words.say("map.label", { name, where, places: counted(places), guard }),
     });
   }
 

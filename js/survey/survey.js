@@ -79,7 +79,7 @@ export class Survey {
   #terms = make("section");
   #choices = make("p", { hidden: true });
   #questions = make("div");
-  #record = make("section", { hidden: true, "aria-labelledby": "left" });
+  #record = make("section", { hidden: true });
   #agree = button("", this.#doing(async () => {
     await this.#device.agree(this.#collection);
     await this.#look();
