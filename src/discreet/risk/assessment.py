@@ -248,7 +248,8 @@ class TraceAssessment(Assessment):
         known: ``(probes,)`` numbers of events that the attacker knows of their users.
         margins: ``(probes,)`` logarithms of the ratios of the right users' probabilities to the largest of others, in
             nats; None if the attack has no probabilities (`markov`).
-        chances: ``(probes,)`` probabilities of the right users, as the attack reckons; None likewise.
+        chances: ``(probes,)`` probabilities of the right users, as the attack reckons from each trace alone; None
+            likewise.
         unlearned: share of the traces of which nothing was learned: they share no event with what is known of their own
             user, or more than half of the other users resemble them more; all of them if the strongest attack is not
             shown to name more than guessing would, unless the attacker knows the traces themselves.
@@ -328,9 +329,9 @@ class TraceAssessment(Assessment):
             return ""
         tenth = np.sort(self.chances)[-ceil(len(self.chances) / 10)]
         return (
-            "An average says little of single users: as the attack reckons, the right one has a probability of "
-            f"{tenth:.2%} or more for a tenth of the traces, and of no more than guessing would give for "
-            f"{np.mean(self.chances <= 1 / self.users):.2%}."
+            "An average says little of single users: as the attack reckons from each trace alone, the right one has a "
+            f"probability of {tenth:.2%} or more for a tenth of the traces, and of no more than guessing would give "
+            f"for {np.mean(self.chances <= 1 / self.users):.2%}."
         )
 
     def per_user(self) -> Any:
@@ -551,7 +552,8 @@ def assess(
     events, known = split.target.lengths[ranks.users], split.training.lengths[ranks.users]
     unique = uniqueness(split.target, level=level, random=source)
     answer: dict[str, Any] = {"tried": tried, "unlearned": unlearned, "unique": unique}
-    answer |= {"margins": outcome.margins, "chances": outcome.chances, "events": events, "known": known}
+    answer |= {"margins": outcome.margins, "events": events, "known": known}
+    answer["chances"] = None if outcome.own is None else np.exp(outcome.own)
     return TraceAssessment(**shared, **answer)
 
 

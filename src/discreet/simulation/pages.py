@@ -245,7 +245,7 @@ def measured(assessment: Assessment) -> tuple[list[str], list[list[str]]]:
     return ["", "measured", "at most"], [*rows, ["equal error rate", f"{assessment.det.equal_error_rate:.4g}", ""]]
 
 
-CHANCES_HEADING = "Traces by the probability of their right user, as the attack reckons"
+CHANCES_HEADING = "Traces by the probability of their right user, as the attack reckons from each alone"
 
 
 def chances(assessment: TraceAssessment) -> tuple[list[str], list[list[str]]]:

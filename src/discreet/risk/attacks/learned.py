@@ -22,8 +22,8 @@ places, b of B and C of the trace, r(x) the rarity ln(n / users who have x), and
 
 The length of a trace is no feature: cut in halves, everybody would have two of the same length.
 
-All at once: where every user has one trace at most, the posteriors are scaled until each user has one trace's worth of
-probability (Sinkhorn), and each trace is attributed by what comes of it.
+All at once: where every user has one trace at most, powers of the posteriors are scaled until each user has one trace's
+worth of probability (Sinkhorn), and each trace is attributed by what comes of it.
 """
 
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ _UNITS = {9 + 3 * step + more: 10 ** (3 * step) for step in range(4) for more in
 _PROBES_PER_BLOCK = 1 << 11
 _PRECISION = 0.1
 _STEPS, _LEAST_STEP = 60, 1e-6
-_ROUNDS, _EVEN, _TINY = 200, 5e-3, 1e-300
+_ROUNDS, _EVEN, _SHARPER, _TINY = 200, 5e-3, 1.5, 1e-300
 _MOST = 1000.0
 
 
@@ -455,16 +455,18 @@ class Posterior:
     def jointly(self) -> Self:
         """Return the probabilities if every user has one trace at most: rows and columns scaled (Sinkhorn).
 
-        The traces that are missing are one row that may be anybody's.
+        Their powers are: of two users and two traces, scaled squares are the shares of both permutations exactly, of
+        many with little known of each scaled probabilities nearly are. The traces that are missing are one row that may
+        be anybody's.
         """
         from discreet.kernels.pairs import balanced
 
         m, n, there = len(self.users), len(self.common), self.lists >= 0
-        common, columns = np.exp(self.common), np.ones(n)
         # Factors of rows do not matter here: the largest weight of each is about 1, for single precision.
-        largest = np.maximum(self.logs.max(axis=1), self.rest)
-        rest = np.exp(self.rest - largest).astype(np.float32)
-        above = np.exp((self.logs - largest[:, None]).astype(np.float32))
+        largest, factors = np.maximum(self.logs.max(axis=1), self.rest), _SHARPER * self.common
+        common, columns = np.exp(factors), np.ones(n)
+        rest = np.exp(_SHARPER * (self.rest - largest)).astype(np.float32)
+        above = np.exp(_SHARPER * (self.logs - largest[:, None]).astype(np.float32))
         above -= rest[:, None] * common.astype(np.float32)[self.lists]
         for _ in range(_ROUNDS):
             rows, sums = balanced(self.lists, above, columns, (rest, float(common @ columns)))
@@ -473,9 +475,9 @@ class Posterior:
             if np.abs(filled - 1).mean() < _EVEN:
                 break
             columns = columns / np.maximum(filled, _TINY)
-        rows = np.log(rows) - largest
-        logs = np.where(there, self.logs + rows[:, None] + np.log(columns)[self.lists], -np.inf)
-        return replace(self, logs=logs, rest=self.rest + rows, common=self.common + np.log(columns))
+        columns, rows = np.log(columns), np.log(rows) - _SHARPER * largest
+        logs = np.where(there, _SHARPER * self.logs + rows[:, None] + columns[self.lists], -np.inf)
+        return replace(self, logs=logs, rest=_SHARPER * self.rest + rows, common=factors + columns)
 
 
 def _in_units(logs: FloatArray) -> IntArray:

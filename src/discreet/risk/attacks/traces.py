@@ -45,8 +45,8 @@ LONGEST = 200.0
 """Seconds of a processor that comparing all pairs may take; beyond, a random sample of the traces is compared."""
 
 _SECONDS_PER_ADDITION, _SECONDS_PER_SCORE = 2.5e-9, 4e-9
-_SECONDS_PER_LIST, _SECONDS_PER_LONG_LIST = 3.5e-4, 3e-3
-_MANY, _SLOWER = 100_000, 0.35
+_SECONDS_PER_LIST, _SECONDS_PER_LONG_LIST = 1.8e-4, 3e-3
+_MANY, _SLOWER = 100_000, 0.3
 _LOOKED_AT = 2_000
 
 
@@ -255,7 +255,6 @@ class Naming:
         own: ``(probes,)`` logarithms of the probabilities of the right users; None if scores are no posterior.
         margins: ``(probes,)`` logarithms of the ratios of these to the largest one of another user, by what the attack
             names; None likewise.
-        chances: ``(probes,)`` probabilities of the right users, by what the attack names; None likewise.
     """
 
     scores: Scores
@@ -263,7 +262,6 @@ class Naming:
     blind: BoolArray
     own: FloatArray | None = None
     margins: FloatArray | None = None
-    chances: FloatArray | None = None
 
 
 class Attacker:
@@ -293,13 +291,12 @@ class Attacker:
         """The attack on each trace by the posterior."""
         right, scores = self.posterior.own, self.posterior.scores()
         blind = self.posterior.strangers & (right <= -np.log(scores.ranks.candidates))
-        return Naming(scores, scores.ranks, blind, right, self.posterior.margins, np.exp(right))
+        return Naming(scores, scores.ranks, blind, right, self.posterior.margins)
 
     def of_all_at_once(self) -> Naming:
         """Attack all traces together, where every user has one at most."""
         together = self.posterior.jointly()
-        chances = np.exp(together.own)
-        return replace(self.learned, ranks=together.ranks(), margins=together.margins, chances=chances)
+        return replace(self.learned, ranks=together.ranks(), margins=together.margins)
 
 
 @dataclass(frozen=True, slots=True)
