@@ -52,6 +52,7 @@ class Group:
         text: plain sentences above the table.
         pictures: charts below the notes.
         also: further tables of the same section.
+        spread: whether these stand on the page too, and are not only named there.
     """
 
     title: str
@@ -61,6 +62,7 @@ class Group:
     text: str = ""
     pictures: Sequence[Picture] = field(default=())
     also: Sequence["Group"] = field(default=())
+    spread: bool = False
 
 
 _STARTED = time.perf_counter()

@@ -2,7 +2,7 @@
 
 Every section's title names its group. So a run of some groups replaces theirs and leaves the others as they are, even
 where nothing but the page remembers them; what another machine measured is left out. A section shows its first table,
-or the pictures of it; all tables are printed, and kept in bench/out.
+or the pictures of it, and further ones if it says so; all tables are printed, and kept in bench/out.
 """
 
 import re
@@ -115,8 +115,9 @@ def _verdict(line: str, title: str) -> tuple[str, str]:
 
 def _section(name: str, measured: Measured, pictures: str, last: Measured) -> str:
     group = measured.group
-    hidden = [further.title for further in group.also]
-    missed = [row.task for further in group.also for row in further.rows if row.met is False]
+    unseen = () if group.spread else group.also
+    hidden = [further.title for further in unseen]
+    missed = [row.task for further in unseen for row in further.rows if row.met is False]
     notes = [
         _circumstances(measured, last),
         *([group.text] if group.text else []),
@@ -127,7 +128,10 @@ def _section(name: str, measured: Measured, pictures: str, last: Measured) -> st
     parts = [f"## {group.title} <!-- {name} -->\n" + "\n".join([] if group.pictures else _table(group))]
     shown = [picture for part in (group, *group.also) for picture in part.pictures]
     parts += ["\n".join(f"![{picture.shows}]({pictures}/{picture.name}.svg)" for picture in shown)] if shown else []
-    return "\n\n".join([part.rstrip("\n") for part in parts] + [" ".join(notes)])
+    parts += [" ".join(notes)]
+    for further in group.also if group.spread else ():
+        parts += ["\n".join([f"### {further.title}", *_table(further)]), " ".join(further.notes)]
+    return "\n\n".join(part.rstrip("\n") for part in parts)
 
 
 def _circumstances(measured: Measured, last: Measured) -> str:

@@ -44,7 +44,7 @@ SINGLE_RUNS, OUR_RUNS = 10, 40
 def run(*, quick: bool = False) -> Group:
     """Measure every table."""
     further = pairs, rounds, numbers, deciles
-    return replace(singles(quick=quick), also=tuple(group(quick=quick) for group in further))
+    return replace(singles(quick=quick), also=tuple(group(quick=quick) for group in further), spread=True)
 
 
 def rounds(*, quick: bool) -> Group:

@@ -58,6 +58,10 @@ def test_goals_are_counted_in_tables_that_have_goals_only() -> None:
     assert "Goals: 0 met, 0 missed." in page(speed=without_goals(SPEED))
     hidden = Group("Shown", ("ns",), [], also=[SPEED])
     assert "Further tables: Speed. Missed there: slow." in page(speed=hidden)
+    spread = page(speed=replace(hidden, spread=True))
+    assert "\n\n### Speed\n| task | ns | peer | ratio | goal | met |\n" in spread
+    assert "Missed: slow (Shown)." in spread
+    assert list(sections(spread)) == ["speed"]
 
 
 def test_packages_are_listed_with_versions_or_with_the_reason_why_not() -> None:
