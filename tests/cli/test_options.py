@@ -219,6 +219,7 @@ ABOUT_FILES = {"--bad-rows", "--trust-plan", "--missing", "--unknown"}
 ELSEWHERE = {
     ("estimate", "--engine"): "test_estimating_on_spark.py",
     ("estimate", "--memory"): "test_where_blocks_go",
+    ("simulate", "--people"): "test_questions_are_simulated_by_those_who_are_drawn",
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("obfuscate", "simulate")},
     **{
         (verb, "--force"): "test_outputs_are_replaced_with_force"

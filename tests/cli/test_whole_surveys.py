@@ -226,3 +226,29 @@ def test_what_a_person_answers_adds_up_in_what_is_published(tmp_path):
         facts["epsilon"]
         == SurveyPublication(dc.Questionnaire.load(tmp_path / "p.toml").survey(), dict.fromkeys("abc", (40,))).reach
     )
+
+
+def test_questions_are_simulated_by_those_who_are_drawn(place, tmp_path, monkeypatch):
+    from discreet.cli.verbs import simulate
+
+    folders = []
+    monkeypatch.setattr(simulate, "save_findings", lambda findings, folder, **_: folders.append(folder) or [])
+    facts = told("simulate", SURVEY, "--people", place / "first.csv", "-o", tmp_path / "out", "--seed", 2)
+    assert [folder.name for folder in folders] == QUESTIONS
+    assert sum(part["users"] for part in facts["questions"].values()) == 400
+    truth = (
+        np.bincount(
+            dc.Questionnaire.load(SURVEY).attributes["education"].encode(csv.read_csv(place / "first.csv")["education"])
+        )
+        / 400
+    )
+    mechanism, part = dc.Questionnaire.load(SURVEY).plan("education").mechanism(), facts["questions"]["education"]
+    alone = mechanism.decoder.mse(part["users"], truth)
+    assert alone - (1 - truth @ truth) / part["users"] < part["expected_mse"] < alone
+    assert facts["record"] == pytest.approx(2)
+    (tmp_path / "out" / "age").mkdir(parents=True)
+    (tmp_path / "out" / "age" / "page.html").write_text("mine", encoding="utf-8")
+    asked = ("--people", place / "first.csv", "-o", tmp_path / "out")
+    assert "exists already" in refusal("simulate", SURVEY, *asked)
+    assert "is a plan" in refusal("simulate", f"{SURVEY}#age", *asked)
+    assert "must name the table of its people" in refusal("simulate", SURVEY, "-o", tmp_path / "other")

@@ -2,17 +2,21 @@
 
 import json
 import re
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
+import discreet as dc
 from discreet.core.random import SeededRandom
 from discreet.errors import DiscreetError, OutputExistsError, ParameterError
+from discreet.formats.plan import MechanismSpec
 from discreet.mechanisms import BlockMechanism
 from discreet.simulation.pages import page, save_findings
-from discreet.simulation.study import Findings, Study, rows, run_study, table
+from discreet.simulation.study import CountsSpec, Findings, RunSpec, Study, StudyDocument, rows, run_study, table
 from refusals import refused
 
 COUNTS = "label,count,sensitive\na,500,true\nb,0,false\nc,2500,false\nd,40,true\ne,960,false\n"
@@ -166,6 +170,21 @@ def test_expected_errors_given_the_people_equal_enumeration(tmp_path: Path) -> N
     matrix = run.mechanism.channel().matrix
     variance = sum(share * (row @ worth**2 - (row @ worth) ** 2).sum() for share, row in zip(p, matrix, strict=True))
     assert run.expected_squared_error(p) == pytest.approx(variance / n, rel=1e-9)
+
+
+def test_expected_errors_of_those_who_are_drawn_equal_enumeration(tmp_path: Path) -> None:
+    """Two of four people, all six pairs, everything that they can send: the mean squared error against all four."""
+    spec = RunSpec(msgspec.convert({"name": "rr"}, MechanismSpec), "all")
+    people, domain = [0, 1, 1, 2], dc.Domain(range(3))
+    study = Study(StudyDocument(1.0, CountsSpec(""), [spec]), domain, np.bincount(people))
+    (run,) = run_study(study, codes=np.array([0, 1]), random=SeededRandom(4))
+    matrix, worth = run.mechanism.channel().matrix, np.linalg.inv(run.mechanism.channel().matrix)
+    errors = [
+        matrix[one, x] * matrix[other, y] * (((worth[x] + worth[y]) / 2 - study.truth) ** 2).sum() / 6
+        for one, other in combinations(people, 2)
+        for x, y in product(range(3), repeat=2)
+    ]
+    assert run.expected_squared_error(study.truth) == pytest.approx(sum(errors), rel=1e-9)
 
 
 def test_runs_come_in_order_with_every_method(tmp_path: Path) -> None:

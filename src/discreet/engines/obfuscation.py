@@ -244,6 +244,12 @@ def _by_attribute(space: Any, cells: IntArray) -> Iterator[tuple[str, IntArray]]
     yield from zip(space.attributes, np.unravel_index(cells, shape), strict=True)
 
 
+def survey_codes(values: Values, questionnaire: Questionnaire) -> dict[str, IntArray]:
+    """Return the ``(n,)`` codes of people's values by attribute, in memory; arguments and errors as for `obfuscate`."""
+    parts = [(part.domain.space, codes_of(values, part)) for part in survey_columns(questionnaire)]
+    return {name: codes for space, cells in parts for name, codes in _by_attribute(space, cells)}
+
+
 def codes_of(values: Values, columns: ValueColumns) -> IntArray:
     """Return the ``(n,)`` codes of the values of tables, in memory; arguments and errors as for `obfuscate`."""
     tables = [columns.of(source) for source in table_files(values)]

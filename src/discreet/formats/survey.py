@@ -455,12 +455,13 @@ def load(path: str | Path, *, allow_outside: bool = False) -> Plan | Questionnai
     try:
         return Plan.load(place, allow_outside=allow_outside)
     except ParameterError:
-        if not _is_survey(place):
+        if not is_survey(place):
             raise
     return Questionnaire.load(place, allow_outside=allow_outside)
 
 
-def _is_survey(path: Path) -> bool:
+def is_survey(path: Path) -> bool:
+    """Return true for the document of a survey, whether or not it can be read further."""
     with suppress(ParameterError):
         content: Any = read_document(path, dict)
         return "attributes" in content or content.get("version") == 2

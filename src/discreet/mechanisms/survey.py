@@ -672,12 +672,12 @@ class Survey:
         drawn = drawn[rows] if self.rounds.redrawn else drawn[whose[rows]]
         for place, question in enumerate(self.questions):
             some = rows[(drawn == place).any(axis=1)]
-            cells, month = self._cells(question, codes, some), when[some]
+            cells, month = self.cells(question, codes, some), when[some]
             answers = _in_rounds(question, self.memos.get(question.name), cells, whose[some], month, source)
             for time, reports in answers.items():
                 yield times[time], question.name, some[month == time], reports
 
-    def _cells(self, question: Question, codes: Mapping[str, IntArray], rows: IntArray) -> IntArray:
+    def cells(self, question: Question, codes: Mapping[str, IntArray], rows: IntArray) -> IntArray:
         """Return the codes of some people's answers to a question."""
         first, *others = question.attributes
         cells = codes[first].take(rows)
@@ -710,7 +710,7 @@ class Survey:
             rows = who[question.name] = np.flatnonzero(
                 (drawn == place).any(axis=1) if self.answers > 1 else drawn[:, 0] == place
             )
-            parts[question.name] = question.mechanism.obfuscate_codes(self._cells(question, codes, rows), random=source)
+            parts[question.name] = question.mechanism.obfuscate_codes(self.cells(question, codes, rows), random=source)
         return SurveyReports(self, people, parts, who)
 
     # The collector

@@ -10,7 +10,7 @@ values, ULDP) or ``"all"`` (every value, plain LDP).
 Findings of a study, in words, tables and pictures.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from itertools import count
@@ -23,11 +23,12 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
-from discreet.core.random import RandomSource
+from discreet.core.random import RandomSource, checked_source, fresh_words
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import METHODS, Method, estimate
 from discreet.files.writing import check_free, replacing
 from discreet.formats.plan import MechanismSpec, build_mechanism, read_document
+from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BlockMechanism
 from discreet.pictures.charts import Panel
 from discreet.pictures.curves import comparison_chart
@@ -186,6 +187,7 @@ class RunOutcome:
         mechanism: its mechanism.
         estimates: by method.
         bytes: measured size of a report's columns.
+        people: all of them, of whom some may have been drawn.
         obfuscate_seconds: for all the people together.
         tally_seconds: the same.
         estimate_seconds: by method, the tally not included.
@@ -195,6 +197,7 @@ class RunOutcome:
     mechanism: BlockMechanism
     estimates: dict[str, Estimate]
     bytes: float
+    people: int
     obfuscate_seconds: float
     tally_seconds: float
     estimate_seconds: dict[str, float]
@@ -213,23 +216,29 @@ class RunOutcome:
         return float(((self.estimates[method].frequencies - truth) ** 2).sum())
 
     def expected_squared_error(self, truth: FloatArray) -> float:
-        """Return the expected squared error of the linear estimate, given these people."""
+        """Return the expected squared error of the linear estimate, given these people, of whom n were drawn."""
         n = self.estimates["linear"].n
-        # The people are all there is, so sampling them adds no error.
-        return self.mechanism.decoder.mse(n, truth) - (1 - float(truth @ truth)) / n
+        # The people are all there is: drawing all of them adds no error, and some of them less than from a crowd.
+        share = (n - 1) / max(self.people - 1, 1)
+        return self.mechanism.decoder.mse(n, truth) - share * (1 - float(truth @ truth)) / n
 
 
 def run_study(
-    study: Study, *, random: RandomSource | None = None, progress: StepCallback | None = None
+    study: Study,
+    *,
+    codes: IntArray | None = None,
+    random: RandomSource | None = None,
+    progress: StepCallback | None = None,
 ) -> list[RunOutcome]:
-    """Run every mechanism of a study on all its people.
+    """Run every mechanism of a study on all its people, or on those of them who are drawn.
 
     Args:
         study: the study.
+        codes: of the values of those who are drawn; None for everybody.
         random: the words; None for secure ones.
         progress: called with what is being done, how many steps are done, and how many there are.
     """
-    codes = np.repeat(np.arange(study.domain.size), study.counts)
+    codes = np.repeat(np.arange(study.domain.size), study.counts) if codes is None else codes
     methods = list(dict.fromkeys(["linear", *study.document.methods, study.document.show]))
     steps = len(study.document.run) * (len(methods) + 2)
     done = count()
@@ -266,7 +275,29 @@ def _outcome(
         estimates[method], seconds[method] = _timed(lambda: estimate(mechanism, data, method=cast("Method", method)))  # noqa: B023
     mask = 0 if reports.in_clear is None else reports.in_clear.nbytes
     size = (reports.nbytes - mask) / reports.n
-    return RunOutcome(spec, mechanism, estimates, size, obfuscated, tallied, seconds)
+    people = int(study.counts.sum())
+    return RunOutcome(spec, mechanism, estimates, size, people, obfuscated, tallied, seconds)
+
+
+def survey_studies(
+    questionnaire: Questionnaire, codes: Mapping[str, IntArray], random: RandomSource | None = None
+) -> Iterator[tuple[str, Study, IntArray]]:
+    """Yield a study of each question of a survey, and the values of those of its people who are drawn to answer it.
+
+    Args:
+        questionnaire: the survey.
+        codes: ``(n,)`` codes of all people's values by attribute.
+        random: the words of the draw; None for secure ones.
+    """
+    survey, source = questionnaire.survey(), checked_source(random)
+    everybody = np.arange(len(next(iter(codes.values()))))
+    drawn = survey.draw_questions(fresh_words(source, len(everybody)))
+    for place, question in enumerate(survey.questions):
+        plan = questionnaire.plan(question.name).document
+        document = StudyDocument(plan.epsilon, CountsSpec(""), [RunSpec(plan.mechanism)], title=plan.title)
+        domain, cells = question.mechanism.domain, survey.cells(question, codes, everybody)
+        counts = np.bincount(cells, minlength=domain.size)
+        yield question.name, Study(document, domain, counts), cells[(drawn == place).any(axis=1)]
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -329,8 +360,10 @@ class Findings:
         """Return sentences on the values that were protected, the others, and the gain of ULDP."""
         study, domain = self.study, self.study.domain
         people = int(study.counts.sum())
+        answered = self.outcomes[0].estimates["linear"].n
+        some = f"{answered:,} of them drawn, " if answered < people else ""
         people_sentence = (
-            f"{people:,} people, each with one of {domain.size} values, were obfuscated one by one at "
+            f"{people:,} people, each with one of {domain.size} values, {some}were obfuscated one by one at "
             f"epsilon = {study.document.epsilon:g}."
         )
         return [people_sentence, *self._protected(), *self._bought()]

@@ -9,12 +9,15 @@ import click
 
 from discreet.cli import options
 from discreet.cli.commands import Verb
-from discreet.cli.options import progress_bar
-from discreet.cli.output import InputFile, OutputFolder, Table, show
+from discreet.cli.options import load_plan_or_survey, progress_bar
+from discreet.cli.output import InputFile, OutputFolder, Table, check_output, show
+from discreet.cli.surveys import survey_facts
 from discreet.core.random import SeededRandom
-from discreet.errors import MissingExtraError
+from discreet.engines.obfuscation import survey_codes
+from discreet.errors import MissingExtraError, ParameterError
+from discreet.formats.survey import Questionnaire, is_survey, question_files
 from discreet.simulation.pages import save_findings
-from discreet.simulation.study import Findings, Study, copy_examples, rows, run_study, table
+from discreet.simulation.study import Findings, Study, copy_examples, rows, run_study, survey_studies, table
 
 _FOLDER = OutputFolder("page.html", "chart.png", "results.json")
 
@@ -28,20 +31,59 @@ def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path
 @click.option(
     "-o", "--output", type=_FOLDER, callback=_folder, help="Folder for page, picture and numbers [out/STUDY]."
 )
+@click.option(
+    "--people", type=InputFile(urls=True), help="STUDY is a survey, and this the table of its people: draw who answers."
+)
 @options.seed
 @options.force
-def simulate(study: Path, *, output: Path, seed: int | None, force: bool) -> None:
+def simulate(study: Path, people: str | Path | None, *, output: Path, seed: int | None, force: bool) -> None:
     """Obfuscate people whose values are known, estimate, and compare with the truth.
 
-    STUDY is a TOML or JSON file such as examples/census.toml. Writes page.html, chart.png and results.json.
+    STUDY is a TOML or JSON file such as examples/census.toml. Writes page.html, chart.png and results.json; of a survey
+    into a folder for each question.
     """
-    read = Study.load(study)
     random = None if seed is None else SeededRandom(seed)
+    if people is not None:
+        _simulate_survey(study, people, output, random, force=force)
+        return
+    try:
+        read = Study.load(study)
+    except ParameterError:
+        if is_survey(study):
+            raise ParameterError(f"{study} is a survey; --people must name the table of its people.") from None
+        raise
     with progress_bar("starting") as progress:
         findings = Findings(read, run_study(read, random=random, progress=progress))
         progress("drawing", 1, 1)
         written = save_findings(findings, output, force=force)
     show(list(rows(read, findings.outcomes)), _parts(findings, written))
+
+
+def _simulate_survey(path: Path, people: str | Path, output: Path, random: SeededRandom | None, *, force: bool) -> None:
+    """Draw who of some people answers which question, and print and write what comes of each."""
+    document = load_plan_or_survey(path)
+    if not isinstance(document, Questionnaire):
+        raise ParameterError(f"--people goes with a survey, and {path} is a plan; examples/census.toml is a study.")
+    survey = document.survey()
+    folders = {name: output / file for name, file in question_files([q.name for q in survey.questions], "").items()}
+    for folder in folders.values():
+        check_output(_FOLDER, folder, force=force)
+    results, cells, written = {}, [], list[Path]()
+    with progress_bar("starting") as progress:
+        for name, study, codes in survey_studies(document, survey_codes(people, document), random):
+            findings = Findings(study, run_study(study, codes=codes, random=random, progress=progress))
+            written += save_findings(findings, folders[name], force=force)
+            (results[name],), (headings, (row,)) = list(rows(study, findings.outcomes)), table(findings)
+            cells.append([name, f"{results[name]['users']:,}", *row[1:]])
+    show(
+        {"plan": survey.fingerprint, **survey_facts(survey), "questions": results},
+        [
+            Table(document.document.title or "Survey", ["question", "answered", *headings[1:]], cells),
+            "MSE / expected: squared error of the linear estimate over its exact expectation for those who were drawn.",
+            str(survey.guarantee),
+            "Written: " + ", ".join(map(str, written)),
+        ],
+    )
 
 
 def _parts(findings: Findings, written: Sequence[Path]) -> Iterator[str | Table]:
