@@ -187,7 +187,7 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (optimal_theta, _of(size=2, total=5, epsilon=1.0, sensitive_mass=0.5)),
     (pse_of_scores, _of(scores=PAIRS, users=3, halves=2, level=0.9)),
     (pse_of_matrix, _of(scores=SCORES, prior=EVEN, folds=2, halves=2, level=0.9)),
-    (divergence, _of(scores=PAIRS, method="fixed", halves=2, level=0.9)),
+    (divergence, _of(scores=PAIRS, halves=2, level=0.9)),
     (identification_bounds, _of(mechanism=MECHANISM, users=10)),
 ]
 

@@ -124,31 +124,16 @@ def _within(x: Any, scores: Scores, left: int, right: int, radius: float) -> tup
 
 
 @compiled()
-def fixed_sum(genuine: Scores, impostors: Scores, k: int) -> float:
-    """Return the sum of ln nu_k - ln rho_k over the genuine scores.
+def generalized_sum(genuine: Scores, impostors: Scores, k: int) -> float:
+    """Return the sum of ln nu - ln rho + psi(l) - psi(k) over the genuine scores, with one radius for both samples.
+
+    The radius is the larger of the two distances to the k-th neighbours; l and k count the scores within it, and rho
+    and nu are how far the farthest of those are.
 
     Args:
         genuine: shape ``(n,)``, n > k, none of them more than k times.
         impostors: shape ``(m,)``, m >= k, none of them k times or more where a genuine score is.
         k: at least 1.
-    """
-    total, place = 0.0, 0
-    for i in range(genuine.size):
-        x = genuine[i]
-        while place < impostors.size and impostors[place] < x:
-            place += 1
-        nu = _distance(x, impostors, place - 1, place, k)
-        # The difference of logarithms, as the ratio might overflow.
-        total += np.log(nu) - np.log(_distance(x, genuine, i - 1, i + 1, k))
-    return total
-
-
-@compiled()
-def generalized_sum(genuine: Scores, impostors: Scores, k: int) -> float:
-    """Return the sum of ln nu - ln rho + psi(l) - psi(k) over the genuine scores, with one radius for both samples.
-
-    The radius is the larger of the two distances to the k-th neighbours; l and k count the scores within it, and rho
-    and nu are how far the farthest of those are. Arguments as for `fixed_sum`.
     """
     total, place = 0.0, 0
     for i in range(genuine.size):

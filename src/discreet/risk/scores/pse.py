@@ -19,9 +19,9 @@ The divergence D(f_G || f_I) between genuine and impostor scores, from samples [
 With n genuine and m impostor scores, and rho and nu the distances from a genuine score to its neighbours among the
 other genuine and among the impostor scores,
 
-    fixed:        mean of ln(nu_k / rho_k), plus ln(m / (n - 1))                                    [eq. (5) there],
-    generalized:  the neighbours within one radius, the larger of rho_k and nu_k, for both samples:
-                  mean of ln(nu / rho) + psi(l) - psi(k), plus ln(m / (n - 1))                      [sec. III there].
+    mean of ln(nu / rho) + psi(l) - psi(k), plus ln(m / (n - 1)),                                   [sec. III there]
+
+by the l and k neighbours within one radius for both samples, the larger of the distances to the nearest ones.
 
 Scores have *atoms*: all candidates without a common feature have the same score, and distance 0 has no logarithm. By
 the chain rule the divergence is that of the distribution over the atoms and their complement, from counts, plus
@@ -60,7 +60,6 @@ stated beside them under that name.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from math import inf, isfinite, isqrt, log, log1p, sqrt
 from statistics import NormalDist
 from typing import Any
@@ -68,7 +67,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
-from discreet.core.checks import checked_choice, checked_level, checked_whole
+from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source, fresh_words
 from discreet.errors import DataError, ParameterError
 from discreet.kernels import neighbours
@@ -282,15 +281,9 @@ def _shares(counts: IntArray) -> FloatArray:
 
 
 NAME = "D(f_G || f_I)"
-METHODS = ("generalized", "fixed", "partition")
 _PARTITION = "a partition"
 _LIGHT = 20
 _LATTICE_SHARE = 0.002
-_SUMS: dict[str, Callable[..., float]] = {
-    "generalized": neighbours.generalized_sum,
-    "fixed": neighbours.fixed_sum,
-}
-
 
 Statistic = Callable[[AnyArray, AnyArray], float]
 """A function of ``(n,)`` genuine and ``(m,)`` impostor scores, both ascending."""
@@ -299,17 +292,16 @@ Statistic = Callable[[AnyArray, AnyArray], float]
 def divergence(
     scores: Scores,
     *,
-    method: str = "generalized",
     halves: int = 100,
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> Information:
     """Return an estimate of D(f_G || f_I), the PSE of [PIE]; *not* a lower bound on the PIE for finitely many users.
 
+    By generalized nearest neighbours; on a lattice, and where impostor scores were counted only, by a partition.
+
     Args:
         scores: genuine and impostor scores.
-        method: ``generalized`` or ``fixed`` nearest neighbours, which give way to ``partition`` on a lattice, and where
-            impostor scores were counted only.
         halves: how many half-samples the interval takes; 0 for no interval. Counts alone have none.
         level: confidence of the interval.
         random: chooses the half-samples; None for fresh words.
@@ -329,12 +321,11 @@ def divergence(
         >>> round(information.bits, 1), information.bounds_pie
         (3.1, False)
     """
-    checked_choice("method", method, METHODS)
     level, halves = checked_level(level), checked_whole("halves", halves, 0)
     samples = checked(scores).samples
     if samples is None:
         return described(partition_nats(scores.bins(), scores.m), None, scores, _PARTITION, level=level)
-    estimator, name = chosen_estimator(*samples, method)
+    estimator, name = chosen_estimator(*samples)
     error = None
     if halves > 1:
         error = half_sample_spread(estimator, *samples, halves=halves, random=checked_source(random))
@@ -372,24 +363,22 @@ def harmonic(m: int) -> float:
     return float(_log_ratio(m + 1, 0))
 
 
-def chosen_estimator(genuine: AnyArray, impostors: AnyArray, method: str) -> tuple[Statistic, str]:
+def chosen_estimator(genuine: AnyArray, impostors: AnyArray) -> tuple[Statistic, str]:
     """Return the estimator of D(f_G || f_I) in nats for these samples and their halves, and its name.
 
     The estimates are finite, with neither interval nor cap.
     """
-    if method == "partition":
-        return _by_partition, _PARTITION
     _, on_light, lights, _, _ = neighbours.take_atoms(genuine, impostors, 1, _LIGHT)
     if lights >= _LIGHT and on_light > _LATTICE_SHARE * len(genuine):
         return _by_partition, "a partition (the scores lie on a lattice)"
-    return partial(_by_neighbours, kind=method), f"{method} nearest neighbours"
+    return _by_neighbours, "generalized nearest neighbours"
 
 
 def _by_partition(genuine: AnyArray, impostors: AnyArray) -> float:
     return partition_nats(Scores(genuine, *counted(genuine, impostors)).bins(), len(impostors))
 
 
-def _by_neighbours(genuine: AnyArray, impostors: AnyArray, kind: str) -> float:
+def _by_neighbours(genuine: AnyArray, impostors: AnyArray) -> float:
     sizes, k = (len(genuine), len(impostors)), 1
     total, _, _, left, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
     if min(len(left) - 1, len(others)) < k:
@@ -401,7 +390,7 @@ def _by_neighbours(genuine: AnyArray, impostors: AnyArray, kind: str) -> float:
         return nats
     rest, share = (len(left), len(others)), len(left) / sizes[0]
     nats += share * float(_log_ratio(*rest) - _log_ratio(*sizes))
-    return nats + share * (_SUMS[kind](left, others, k) / rest[0] + log(rest[1] / (rest[0] - 1)))
+    return nats + share * (neighbours.generalized_sum(left, others, k) / rest[0] + log(rest[1] / (rest[0] - 1)))
 
 
 def _of_atoms(total: float, genuine: int, sizes: tuple[int, int]) -> float:
@@ -754,7 +743,7 @@ def _paper_of_matrix(matrix: AnyArray, *, halves: int, level: float, random: Ran
     users = len(matrix)
     everybody = _flat(matrix, np.arange(users))
     assert everybody.samples is not None
-    estimator, name = chosen_estimator(*everybody.samples, "generalized")
+    estimator, name = chosen_estimator(*everybody.samples)
 
     def nats(places: IntArray) -> float:
         samples = _flat(matrix[np.ix_(places, places)], np.arange(len(places))).samples

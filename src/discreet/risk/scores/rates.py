@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray, frozen
-from discreet.core.checks import checked_level, checked_share, checked_whole
+from discreet.core.checks import checked_level, checked_whole
 from discreet.errors import DataError, ParameterError
 from discreet.pictures.det import DetLine, RankLines, det_chart, rank_chart
 from discreet.risk.scores.scores import Scores, as_array, checked, listed
@@ -197,8 +197,6 @@ class DET:
         >>> curve = det(Scores.of_pairs([5, 6, 7, 9], [1, 2, 3, 6]))
         >>> curve.far.tolist(), curve.frr.tolist()
         ([0.25, 0.25, 0.0, 0.0, 0.0], [0.0, 0.25, 0.5, 0.75, 1.0])
-        >>> curve.rejection_at(0.25).value
-        0.0
     """
 
     false_accepts: IntArray
@@ -243,37 +241,6 @@ class DET:
         fall, rise = far[after - 1] - far[after], frr[after] - frr[after - 1]
         share = (far[after - 1] - frr[after - 1]) / (fall + rise)
         return float(frr[after - 1] + share * rise)
-
-    def rejection_at(self, far: float, *, level: float = 0.95) -> Rate:
-        """Return the least false rejection rate of a threshold that accepts at most this share of impostors.
-
-        Args:
-            far: in 0..1.
-            level: confidence of the interval, for the threshold as given.
-
-        Raises:
-            ParameterError: if it is no share.
-        """
-        limit = checked_share("far", far)
-        # The product may be a rounding off the count that it stands for.
-        place = int(np.argmax(self.false_accepts <= limit * self.m * (1 + 1e-12)))
-        return rate(float(self.false_rejects[place]), self.n, level=level)
-
-    def acceptance_at(self, frr: float, *, level: float = 0.95) -> Rate:
-        """Return the least false acceptance rate of a threshold that rejects at most this share of genuine scores.
-
-        The interval takes impostor scores as independent; those of one probe are not, and it is then too short.
-
-        Args:
-            frr: in 0..1.
-            level: confidence of the interval.
-
-        Raises:
-            ParameterError: if it is no share.
-        """
-        limit = checked_share("frr", frr)
-        place = int(np.flatnonzero(self.false_rejects <= limit * self.n * (1 + 1e-12))[-1])
-        return rate(float(self.false_accepts[place]), self.m, level=checked_level(level))
 
     def line(self, name: str) -> DetLine:
         """Return the curve's line in a chart of several."""

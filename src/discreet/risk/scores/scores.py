@@ -18,7 +18,6 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
-from discreet.core import columns
 from discreet.core.checks import checked_whole
 from discreet.core.columns import unmasked
 from discreet.errors import DataError
@@ -239,15 +238,14 @@ class Scores:
         return cls(matched, *counted(matched, others), impostors=others)
 
     @classmethod
-    def from_matrix(cls, matrix: Any, users: Any = None) -> Self:
+    def from_matrix(cls, matrix: Any) -> Self:
         """Return the scores of a matrix of probes and candidates.
 
         Args:
-            matrix: ``(n, candidates)`` numbers.
-            users: ``(n,)`` the column of each probe's own user; None for the diagonal.
+            matrix: ``(n, candidates)`` numbers, n at most that many; each probe's own user is on the diagonal.
 
         Raises:
-            DataError: if it is no matrix of numbers, a score is missing, or users are no columns of it.
+            DataError: if it is no such matrix, or a score is missing.
         """
         whole = as_array(matrix, "matrix")
         if whole.ndim != 2 or whole.dtype.kind not in "iuf":
@@ -256,8 +254,9 @@ class Scores:
         if missing:
             raise DataError(f"{missing} of {whole.size} scores are missing; leave their users out.")
         probes, candidates = whole.shape
-        owners = checked_owners(users, probes, candidates)
-        return cls.from_rows(lambda start, stop: whole[start:stop], owners, candidates)
+        if probes > candidates:
+            raise DataError(f"{probes} probes have no diagonal among {candidates} candidates; from_rows says whose.")
+        return cls.from_rows(lambda start, stop: whole[start:stop], np.arange(probes), candidates)
 
     @classmethod
     def from_rows(cls, rows: Rows, users: IntArray, candidates: int) -> Self:
@@ -365,22 +364,6 @@ def folded(counts: IntArray) -> tuple[IntArray, IntArray]:
     between = counts[0::2].copy()
     between[1:] += ties
     return between, ties.copy()
-
-
-def checked_owners(users: Any, probes: int, candidates: int) -> IntArray:
-    """Return the ``(probes,)`` own users; those of the diagonal for None.
-
-    Raises:
-        DataError: if they are no candidates, or not one per probe.
-    """
-    if users is None:
-        if probes > candidates:
-            raise DataError(f"{probes} probes have no diagonal among {candidates} candidates; say whose they are.")
-        return np.arange(probes)
-    owners = columns.integers(users, "users")
-    if len(owners) != probes or (probes and not (owners.min() >= 0 and owners.max() < candidates)):
-        raise DataError(f"users must be {probes} integers in 0..{candidates - 1}, one per probe.")
-    return owners
 
 
 def _binned(scores: AnyArray, thresholds: AnyArray) -> IntArray:
