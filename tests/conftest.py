@@ -35,7 +35,7 @@ settings.register_profile(
 )
 settings.load_profile("fixed")
 
-# Four workers share two cores: several threads of a BLAS in each would wait for each other, a quarter of its time.
+# Three workers share two cores: several threads of a BLAS in each would wait for each other, a quarter of its time.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Workers of pytest say how wide they are; programs that write into a pipe are told by nobody.
@@ -91,6 +91,12 @@ def pytest_collection_modifyitems(items: list[Any]) -> None:
     items.sort(key=lambda item: place(item.nodeid.partition("::")[0]))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[Any], list[Any]]:
+    """Look for examples in sources alone: tests have none, and what helps them need not be imported by each worker."""
+    return [found for found in (yield) if type(found).__name__ != "DoctestModule"]
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Look for no garbage while tests are collected, nor ever among them: they are a million objects that stay."""
@@ -119,8 +125,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     program("java")
     from discreet.engines.spark import QUIET, session
 
-    # Compiled once and lightly: no machine code is used long enough to pay for better.
-    light = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    # Compiled once and lightly: no machine code is used long enough to pay for better. Spark's classes are believed.
+    light = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
     settings = {
         "spark_driver_extraJavaOptions": f"{QUIET['spark_driver_extraJavaOptions']} {light}",
         "spark_executor_extraJavaOptions": light,

@@ -7,11 +7,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, partial, wraps
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
@@ -36,6 +35,7 @@ from discreet.mechanisms.block_law import BlockCounts
 from discreet.mechanisms.subsets import MixedSubsets
 from discreet.planning.candidates import PLANES
 from discreet.testing import Outputs, spell_out
+from packing import each
 
 EPSILONS = (0.1, 1.0, 3.0, 8.0)
 
@@ -148,30 +148,9 @@ def rounding(case: Case) -> float:
     return 1e-3 if case.builder == "unary-per-value" else 1e-12
 
 
-def over(found: list[Case]) -> Callable[[Callable[..., None]], Any]:
-    """Return a decorator: the test runs for every case, those of one builder together; a failure names its case.
-
-    Each case has a ``tmp_path`` of its own. A test of pytest costs some milliseconds, and most cases take less.
-    """
-    builders = {case.builder: [one for one in found if one.builder == case.builder] for case in found}
-
-    def decorate(test: Callable[..., None]) -> Any:
-        @wraps(test)
-        def run(case: list[Case], **given: Any) -> None:
-            folder = given.get("tmp_path")
-            for one in case:
-                if folder is not None:
-                    given["tmp_path"] = folder / str(one).replace("/", "-")
-                    given["tmp_path"].mkdir()
-                try:
-                    test(case=one, **given)
-                except BaseException as error:
-                    error.add_note(f"The case is {one}.")
-                    raise
-
-        return pytest.mark.parametrize("case", builders.values(), ids=builders)(run)
-
-    return decorate
+def over(found: list[Case]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator: the test runs for every case; a failure names its case."""
+    return each("case", found)
 
 
 def with_rho(found: list[Case]) -> list[Case]:

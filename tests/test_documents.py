@@ -26,6 +26,7 @@ from discreet.mechanisms import BLOCK_MECHANISMS, UnaryEncoding
 from discreet.planning.losses import excess
 from discreet.protocol.collection import Epochs
 from discreet.protocol.sampler import Sampler
+from packing import each
 from signed import PUBLIC, envelope
 
 ROOT = Path(__file__).parent.parent
@@ -46,7 +47,7 @@ def commands(page: Path) -> list[list[str]]:
     return [shlex.split(re.sub(r"\s#.*", "", part)) for part in parts if part.startswith("discreet ")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each("page", PAGES)
 def test_commands_in_the_documents_are_commands(page: Path) -> None:
     """Every verb, option and argument of theirs is one, and none is lacking."""
     key = b64encode(bytes(32)).decode()
@@ -178,7 +179,7 @@ def test_plans_in_the_documents_are_plans(tmp_path: Path) -> None:
     assert len(Questionnaire.load(path).survey().questions) == 2
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@each("page", PAGES)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target

@@ -9,9 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-import pytest
-
 import discreet
+from packing import each
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -114,7 +113,7 @@ def test_public_names_are_many() -> None:
     } <= set(PUBLIC)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+@each("name", PUBLIC)
 def test_every_public_name_has_an_example(name: str) -> None:
     shown = inspect.getdoc(PUBLIC[name]) or ""
     assert "Example:\n    >>> " in shown, f"{name} needs an example in its docstring, under 'Example:'."

@@ -7,9 +7,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import discreet
+from packing import each
 from test_examples import PUBLIC
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -41,7 +40,7 @@ def shown() -> list[Path]:
     return [*PAGES, *sorted(DOCS.glob("tutorials/*.ipynb"))]
 
 
-@pytest.mark.parametrize("page", shown(), ids=lambda page: page.stem)
+@each("page", shown())
 def test_a_page_says_for_whom_it_is_and_how_long_it_takes(page: Path) -> None:
     title, whom = [line for line in prose(page).splitlines() if line.strip()][:2]
     assert title.startswith("# ")

@@ -3,7 +3,8 @@
 Run from anywhere, ``python tools/house.py`` prints a line for each place that breaks a rule, and exits with 1 if there
 is one. The rules: the first line of a docstring names the thing, with a noun; no module is called by a participle or by
 nothing in particular; a local is called what it holds; a public class has one name of its own; files and functions are
-small; no more modules import each other in circles than are listed here, wherever in a file they do.
+small; no more modules import each other in circles than are listed here, wherever in a file they do; files of tests in
+several folders have several names.
 """
 
 import ast
@@ -160,6 +161,17 @@ def public_classes(trees: dict[Path, ast.Module]) -> Iterator[str]:
             yield f"{paths[-1]}:1: the class {name} is in {places}; each has a name of its own"
 
 
+def of_tests(folder: Path) -> Iterator[str]:
+    """Yield the files of tests whose name a file of another folder has: pytest imports both by that name alone."""
+    homes: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(folder.rglob("*.py")):
+        if path.name != "conftest.py":
+            homes[path.name].append(str(path.relative_to(folder.parent)))
+    for name, paths in homes.items():
+        if len(paths) > 1:
+            yield f"{paths[-1]}:1: {name} is in {len(paths)} folders of tests, and can be in one: {', '.join(paths)}"
+
+
 def circles(*packages: str) -> Iterator[set[str]]:
     """Yield the sets of modules that import each other, directly or by way of others."""
     graph = grimp.build_graph(*packages, cache_dir=None)
@@ -198,7 +210,8 @@ def broken() -> list[str]:
         for file in sorted((ROOT / folder).rglob("*.js")):
             if not {"node_modules", "vectors"} & set(file.parts):
                 sentences += of_scripts(file.relative_to(ROOT), file.read_text(encoding="utf-8"))
-    return [*sentences, *public_classes(trees), *of_circles(list(circles("discreet", "papers")), CIRCLES)]
+    around = of_circles(list(circles("discreet", "papers")), CIRCLES)
+    return [*sentences, *public_classes(trees), *of_tests(ROOT / "tests"), *around]
 
 
 if __name__ == "__main__":

@@ -199,8 +199,8 @@ def test_two_sensitive_values(w: int) -> None:
     assert optimal_design(2, w, log(max(last, first) * 1.001)).regime == "randomized response"
 
 
-@pytest.mark.parametrize("w", [2, 3, 7, 60, 1000])
-@pytest.mark.parametrize("epsilon", [0.02, 1.0, 2.5, 6.0])
+@each("w", [2, 3, 7, 60, 1000])
+@each("epsilon", [0.02, 1.0, 2.5, 6.0])
 def test_all_sensitive_is_subset_selection(w: int, epsilon: float) -> None:
     design = optimal_design(w, w, epsilon)
     every = {k: moments(w, w, epsilon, k).worst_case_mse(1) for k in range(1, w)}
@@ -259,7 +259,7 @@ DESIGNS = [
     for epsilon in (0.3, 1.2, 1.8, 3.0)
     for mass in ((None, 0.0, 0.3) if v < w else (None,))
 ]
-spelled = pytest.mark.parametrize("design", DESIGNS, ids=lambda d: f"{d.size}of{d.total}/{d.epsilon}/{d.alpha:.2f}")
+spelled = each("design", DESIGNS)
 
 
 def test_some_spelled_designs_are_mixtures() -> None:
@@ -334,8 +334,8 @@ def test_no_other_channel_does_better() -> None:
     assert best_ratio < 1.1, "the rivals are too weak to say anything"
 
 
-@pytest.mark.parametrize(("v", "w"), [(1, 2), (1, 9), (2, 9), (5, 9), (9, 9), (12, 400)])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 8.0])
+@each("v, w", [(1, 2), (1, 9), (2, 9), (5, 9), (9, 9), (12, 400)])
+@each("epsilon", [0.1, 1.0, 3.0, 8.0])
 def test_no_mechanism_here_is_below_the_bound(v: int, w: int, epsilon: float) -> None:
     domain = Domain(range(w), sensitive=range(v))
     design = optimal_design(v, w, epsilon)

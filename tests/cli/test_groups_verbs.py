@@ -13,6 +13,7 @@ import pytest
 import discreet as dc
 from discreet.mechanisms.report_tables import to_arrow
 from json_rows import columns
+from packing import each
 from running import refusal, run, told
 
 PLAN = """
@@ -203,8 +204,8 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
-@pytest.mark.parametrize(
-    ("line", "words"),
+@each(
+    "line, words",
     [
         ("estimate plan.toml all.parquet --by region", "1 of 3 have fewer"),
         ("estimate plan.toml all.parquet --by planet", "must have the public column 'planet' once"),

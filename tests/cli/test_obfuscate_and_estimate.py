@@ -19,6 +19,7 @@ from discreet.formats.reports import read_reports
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.tables.columns import read_table
 from json_rows import columns
+from packing import each
 from running import LABELS, OWN_VERBS, VALUES, VERBS, Files, done, refusal, run, told
 
 
@@ -30,8 +31,8 @@ def files(tmp_path: Path) -> Files:
 # Help
 
 
-@pytest.mark.parametrize("flag", ["-h", "--help"])
-@pytest.mark.parametrize("verb", [None, *OWN_VERBS])
+@each("flag", ["-h", "--help"])
+@each("verb", [None, *OWN_VERBS])
 def test_help(verb: str | None, flag: str) -> None:
     text = done(*([verb] if verb else []), flag)
     assert text.startswith("Usage: ")
@@ -114,8 +115,8 @@ def test_obfuscate_never_quotes_a_value(files: Files) -> None:
 # estimate
 
 
-@pytest.mark.parametrize("method", ["linear", "projected", "mle", "em"])
-@pytest.mark.parametrize("name", ["rr", "unary", "subset", "hashing", "hadamard"])
+@each("method", ["linear", "projected", "mle", "em"])
+@each("name", ["rr", "unary", "subset", "hashing", "hadamard"])
 def test_estimate_is_the_estimator(tmp_path: Path, name: str, method: str) -> None:
     files = Files(tmp_path, name)
     wanted = estimate(files.mechanism, files.obfuscated(), method=method)

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.cli import main
+from packing import each
 from running import PLAN, VALUES, run
 
 TAGS = (
@@ -362,9 +363,7 @@ def _apart(words: list[str], base: list[str], form: str) -> tuple[list[str], lis
     return flags, [base[0], *(plans or base[1:2]), *(files or base[2:3]), *base[3:]]
 
 
-@pytest.mark.parametrize(
-    ("form", "option"), [(form, option) for form in FORMS for option in GIVEN[form.split()[0]]], ids=str
-)
+@each("form, option", [(form, option) for form in FORMS for option in GIVEN[form.split()[0]]])
 def test_it_is_used_or_refused(outcome: Any, form: str, option: str) -> None:
     base = FORMS[form]
     tried = GIVEN[base[0]][option]
@@ -410,8 +409,8 @@ def test_where_blocks_go(prepared: Path, monkeypatch: pytest.MonkeyPatch, method
     assert seen[0]["memory"] == 3_000_000
 
 
-@pytest.mark.parametrize("option", [["--memory", "1"], ["--memory", "0"]])
-@pytest.mark.parametrize("form", TALLIED)
+@each("option", [["--memory", "1"], ["--memory", "0"]])
+@each("form", TALLIED)
 def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: list[str]) -> None:
     found = outcome(*FORMS[form], *option)
     assert found.code == 2

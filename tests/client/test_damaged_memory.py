@@ -20,6 +20,7 @@ from discreet.device import Device, Limits, StoreError
 from discreet.device.sending import Answer
 from discreet.errors import DiscreetError
 from discreet.protocol.frames import head
+from packing import each
 from refusals import refused
 from signed import EPOCH, PLAIN, START, TRUST, collection
 
@@ -178,7 +179,7 @@ ALTERED = [
 ]
 
 
-@pytest.mark.parametrize("altered", ALTERED)
+@each("altered", ALTERED)
 def test_every_number_is_what_was_written(
     lived: tuple[Path, dict[Any, bytes], float], tmp_path: Path, altered: str
 ) -> None:
@@ -190,7 +191,7 @@ def test_every_number_is_what_was_written(
     assert "damaged" in refused(StoreError, lambda: Life(tmp_path / "device"))
 
 
-@pytest.mark.parametrize("altered", [one for one in ALTERED if " ledger " not in one])
+@each("altered", [one for one in ALTERED if " ledger " not in one])
 def test_what_is_bent_meanwhile(lived: tuple[Path, dict[Any, bytes], float], tmp_path: Path, altered: str) -> None:
     """All but the ledger is compared before every use, not only when a memory is opened."""
     shutil.copytree(lived[0] / "device", tmp_path / "device")

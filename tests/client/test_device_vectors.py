@@ -12,6 +12,7 @@ from scripted import ROOT
 from discreet.errors import DataError
 from discreet.protocol.collection import bots_of, code_of, domain_of, open_envelope
 from discreet.protocol.envelope import REFUSALS, CollectionError, opened
+from packing import each
 
 VECTORS = ROOT / "js" / "vectors"
 ENVELOPES = [json.loads(line) for line in (VECTORS / "envelopes.jsonl").read_text().splitlines()]
@@ -32,7 +33,7 @@ def envelope_of(line: dict[str, Any]) -> bytes:
     return json.dumps({"document": document, "signatures": signatures}).encode()
 
 
-@pytest.mark.parametrize("line", ENVELOPES, ids=range(len(ENVELOPES)))
+@each("line", ENVELOPES)
 def test_envelopes(line: dict[str, Any]) -> None:
     trust = [bytes.fromhex(key) for key in line["trusted"]] if "trusted" in line else TRUST
     if "error" in line:

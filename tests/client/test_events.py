@@ -15,9 +15,10 @@ from discreet.core.random import KeyedRandom, SeededRandom
 from discreet.device.answers import key_of_person
 from discreet.protocol.frames import head
 from discreet.protocol.sampler import Sampler
+from packing import each
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=[script["name"] for script in SCRIPTS])
+@each("script", SCRIPTS)
 def test_scripts(tmp_path: Path, script: dict[str, Any]) -> None:
     run = Scripted(tmp_path / "device", script)
     for place, event in enumerate(script["events"]):
@@ -39,7 +40,7 @@ def test_every_event_is_in_a_script() -> None:
 LINES = (ROOT / "js" / "vectors" / "permanent.jsonl").read_text().splitlines()
 
 
-@pytest.mark.parametrize("line", LINES, ids=range(len(LINES)))
+@each("line", LINES)
 def test_permanent_streams(line: str) -> None:
     """From the standard library and AES alone."""
     said = json.loads(line)

@@ -65,11 +65,12 @@ def process(command: list[str], port: int, **given: Any) -> Iterator[subprocess.
             running.wait()
 
 
-def wait_for(port: int, running: subprocess.Popen[bytes], seconds: float = 60.0) -> None:
-    """Wait until a server takes connections."""
+def wait_for(port: int, running: Any, seconds: float = 60.0) -> None:
+    """Wait until a server takes connections, whichever library of Python started its process."""
+    ended = running.poll if isinstance(running, subprocess.Popen) else lambda: running.exitcode
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        assert running.poll() is None, "the server has ended"
+        assert ended() is None, "the server has ended"
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
             return

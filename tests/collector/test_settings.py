@@ -9,6 +9,7 @@ from discreet.cli.options import spelled_key
 from discreet.collector.keeper import Rates
 from discreet.collector.settings import ServiceLimits, Settings, load_settings
 from discreet.errors import ParameterError
+from packing import each
 
 
 def test_flags_go_over_environment_and_these_over_the_file(tmp_path: Path) -> None:
@@ -31,8 +32,8 @@ def test_flags_go_over_environment_and_these_over_the_file(tmp_path: Path) -> No
     assert load_settings(environment={}) == Settings()
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@each(
+    "text, said",
     [
         ('listn = "x"', "listn"),
         ('embed_origins = ["https://a.example/"]', "embed_origins must be an origin"),

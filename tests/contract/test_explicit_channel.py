@@ -13,6 +13,7 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DataError, DiscreetError
 from discreet.mechanisms import Channel
+from packing import each
 
 RANGE = 1 << 64
 
@@ -119,7 +120,7 @@ def test_epsilon_of_rounded_integers_is_not_understated() -> None:
     assert channel.guarantee.realised == pytest.approx(log(worst), rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_epsilon_is_never_below_the_exact_one(seed: int) -> None:
     """To the last digit: the exact fraction of the sampler's integers, its logarithm rounded up."""
     channel = Channel(np.random.default_rng(seed).dirichlet(np.full(5, 3.0), 4))

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from golden import FILE, facts, mechanisms
+from packing import each
 
 GOLDEN: dict[str, Any] = json.loads(FILE.read_text())
 MECHANISMS = dict(mechanisms())
@@ -20,7 +21,7 @@ def test_no_mechanism_is_gone() -> None:
     assert set(GOLDEN) <= set(MECHANISMS)
 
 
-@pytest.mark.parametrize("name", GOLDEN)
+@each("name", GOLDEN)
 def test_a_mechanism_does_what_it_did(name: str) -> None:
     was, now = dict(GOLDEN[name]), facts(MECHANISMS[name])
     assert now.pop("estimates") == {

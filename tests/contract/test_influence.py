@@ -16,6 +16,7 @@ from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.subsets import MixedSubsets
 from discreet.testing import spell_out
 from laws import MEDIUM, SMALL, Case, cases, sampled, sizes_told_apart, spelled
+from packing import each
 
 SHARES = (0.001, 0.1)
 N = 3000
@@ -113,8 +114,8 @@ def linear(mechanism: Any, tally: Tally) -> Any:
     return estimate(mechanism, tally, method="linear").frequencies
 
 
-@pytest.mark.parametrize("share", SHARES)
-@pytest.mark.parametrize("case", cases(SMALL, (1.0,)), ids=str)
+@each("share", SHARES)
+@each("case", cases(SMALL, (1.0,)))
 def test_fakes_move_estimates_as_far_as_stated_and_no_further(case: Case, share: float) -> None:
     """The worst reports of all, in the place of a share of honest ones, against each value in turn."""
     mechanism, every, m = case.mechanism, spelled(case).reports, round(share * N)
@@ -129,8 +130,8 @@ def test_fakes_move_estimates_as_far_as_stated_and_no_further(case: Case, share:
             inside(before, after, m / N, (least, most))
 
 
-@pytest.mark.parametrize("share", SHARES)
-@pytest.mark.parametrize("case", cases(MEDIUM, (1.0,)), ids=str)
+@each("share", SHARES)
+@each("case", cases(MEDIUM, (1.0,)))
 def test_reports_of_one_value_stay_within_the_stated_influence(case: Case, share: float) -> None:
     """Of forty values, by the worst report of some thousands that devices of one value make."""
     mechanism, m = case.mechanism, round(share * N)

@@ -19,6 +19,7 @@ from discreet.privacy.audit import audit_rounds
 from discreet.privacy.verify import verify_memo
 from discreet.theory.rounds import RareBlock, ratio_after
 from laws import BUILDERS, POOLS
+from packing import each
 
 SIZES = {"5of5": (5, None), "2of2": (2, None), "3of5": (5, [0, 2, 4])}
 MOST = {3: 12, 2: 40}
@@ -72,7 +73,7 @@ def listed(memo: Memo, rounds: int) -> AnyArray:
     return told @ histories
 
 
-@pytest.mark.parametrize("builder", BUILDERS)
+@each("builder", BUILDERS)
 def test_rounds_tell_what_enumeration_says(builder: str) -> None:
     """Exactly, for every law, LDP and ULDP: one round, several, and no end of them."""
     for sizes in SIZES:
@@ -120,7 +121,7 @@ def test_changes_are_not_hidden(size: int, anyhow: float) -> None:
     assert log(largest(np.vstack([changed, same * scale]))) == pytest.approx(anyhow, abs=5e-5)
 
 
-@pytest.mark.parametrize("builder", BUILDERS)
+@each("builder", BUILDERS)
 def test_one_round_is_the_mechanism(builder: str) -> None:
     """Its matrix is that of the mechanism, so that decoder, errors, likelihood and limits are too."""
     for sizes in SIZES:
@@ -149,7 +150,7 @@ def test_a_round_is_never_less_exact_than_the_bitwise_chain(epsilon: float) -> N
     assert epsilon != 1 or (pairs, bitwise) == pytest.approx((2.822, 3.683), abs=5e-4)
 
 
-@pytest.mark.parametrize("builder", BUILDERS)
+@each("builder", BUILDERS)
 def test_two_rounds_are_drawn_as_the_coins_say(builder: str) -> None:
     """Both hold a value, or show it in clear, as often as two coins on one memo make them; five standard errors."""
     mechanism = built("3of5", builder, 1.0)
@@ -265,7 +266,7 @@ def all_rounds(memo: Memo) -> tuple[FloatArray, FloatArray, FloatArray]:
     return chances, rounds / rounds.sum(axis=1, keepdims=True), worth
 
 
-@pytest.mark.parametrize("builder", BUILDERS)
+@each("builder", BUILDERS)
 def test_the_covariance_of_two_rounds_is_that_of_enumeration(builder: str) -> None:
     """Of people whose answer stays: s_2^2 times the variance of what the memo is worth, for every value."""
     for sizes in ("5of5", "3of5"):

@@ -16,10 +16,11 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
+from packing import each
 
 N = 1000
-epsilons = pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 8.0])
-sizes = pytest.mark.parametrize(("size", "k"), [(2, 1), (9, 1), (9, 4), (9, 9), (400, 76)])
+epsilons = each("epsilon", [0.1, 1.0, 3.0, 8.0])
+sizes = each("size, k", [(2, 1), (9, 1), (9, 4), (9, 9), (400, 76)])
 
 
 def domain_of(size: int, k: int) -> Domain:
@@ -74,7 +75,7 @@ def test_urap_probabilities_as_printed(size: int, k: int, epsilon: float) -> Non
 
 
 @epsilons
-@pytest.mark.parametrize("theta", [0.01, 0.3, 0.5, 0.9, 0.999])
+@each("theta", [0.01, 0.3, 0.5, 0.9, 0.999])
 def test_theta_is_the_probability_of_the_own_bit(theta: float, epsilon: float) -> None:
     mechanism = UnaryEncoding(domain_of(9, 4), epsilon, theta=theta)
     s, d1 = mechanism.numbers.truth, float(mechanism.law.inclusion)
@@ -110,8 +111,8 @@ def test_all_sensitive_is_randomized_response(size: int, epsilon: float) -> None
 
 
 @epsilons
-@pytest.mark.parametrize("size", [2, 3, 4])
-@pytest.mark.parametrize("theta", [None, 0.5])
+@each("size", [2, 3, 4])
+@each("theta", [None, 0.5])
 def test_all_sensitive_is_rappor(size: int, epsilon: float, theta: float | None) -> None:
     """Every bit on its own: theta for one's own, psi for the others; outputs counted in binary, value 0 first."""
     mechanism = UnaryEncoding(Domain(range(size)), epsilon, theta=theta)
@@ -163,8 +164,8 @@ def test_loss_of_urap_with_noise_bits_beside_the_clear_value(size: int, k: int, 
 
 @epsilons
 @sizes
-@pytest.mark.parametrize("clear_bits", [True, False])
-@pytest.mark.parametrize("theta", [None, 0.5, 0.2])
+@each("clear_bits", [True, False])
+@each("theta", [None, 0.5, 0.2])
 def test_loss_of_urap_for_every_theta_and_decoder(
     size: int, k: int, epsilon: float, theta: float | None, clear_bits: bool
 ) -> None:
@@ -182,7 +183,7 @@ def test_loss_of_urap_for_every_theta_and_decoder(
 
 @epsilons
 @sizes
-@pytest.mark.parametrize("count", [1, 2, 4, 30])
+@each("count", [1, 2, 4, 30])
 def test_loss_of_block_designs(size: int, k: int, epsilon: float, count: int) -> None:
     """uBD(count): g_S and g_N, and what a report is worth."""
     if count >= k:

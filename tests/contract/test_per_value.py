@@ -30,10 +30,11 @@ from discreet.privacy.audit import audit
 from discreet.privacy.notions import one_sided
 from discreet.privacy.verify import verify
 from laws import MEDIUM, SMALL, Case, cases, over, rounding, spelled
+from packing import each
 from refusals import refused
 from repeated import estimates
 
-BOTH = pytest.mark.parametrize("cls", [PerValueResponse, PerValueEncoding])
+BOTH = each("cls", [PerValueResponse, PerValueEncoding])
 DOMAIN = Domain(list("abcdef"), sensitive=list("abc"))
 EPSILONS = {"a": 0.5, "b": 1.0, "c": 2.0}
 per_value_cases = [case for case in cases({**SMALL, **MEDIUM}) if case.builder.endswith("per-value")]
@@ -375,7 +376,7 @@ REFUSED: list[tuple[Any, str]] = [
 
 
 @BOTH
-@pytest.mark.parametrize(("epsilons", "said"), REFUSED, ids=str)
+@each("epsilons, said", REFUSED)
 def test_what_is_no_promise_to_each_is_refused(cls: Any, epsilons: Any, said: str) -> None:
     assert said in refused(ParameterError, lambda: cls(DOMAIN, 2.0, epsilons=epsilons))
 

@@ -16,6 +16,7 @@ from discreet.mechanisms import RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.personalized import Personalized, SecretTags, SimulatedTags, candidates_left
 from discreet.privacy.verify import matrix_epsilon, verify
 from laws import BUILDERS, PER_VALUE, WINDOWS
+from packing import each
 from refusals import refused
 
 DOMAIN = Domain(["clinic", "park", "street", "tower", "harbour"], sensitive=["clinic"])
@@ -104,8 +105,8 @@ def test_what_is_no_personalized_mechanism(attempt: Any, said: str) -> None:
 # What it protects
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-@pytest.mark.parametrize("builder", SPELLED)
+@each("epsilon", [0.5, 2.0])
+@each("builder", SPELLED)
 def test_own_secrets_are_protected_at_epsilon(builder: str, epsilon: float) -> None:
     """Q^(i) = Q_cmn after f_i, spelled out, is (X_S + X_S^(i), epsilon)-ULDP, with equality."""
     personalized = Personalized(DOMAIN, epsilon, TAGS, mechanism=BUILDERS[builder])

@@ -18,11 +18,13 @@ from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import MemberLists, Subsets
 from discreet.testing import CHECKS, check_mechanism, contract, spell_out
-from laws import SMALL, Case, cases, small
+from laws import SMALL, Case, cases, over, small
+from packing import each
 from refusals import refused
 
 DOMAIN = Domain(range(6), sensitive=[0, 2, 3, 5])
-several_checks = pytest.mark.parametrize("check", [check for check in CHECKS if check not in contract.DRAWN])
+HALF = contract.DRAWS // 2
+several_checks = each("check", [check for check in CHECKS if check not in contract.DRAWN])
 
 
 @small
@@ -31,13 +33,13 @@ def test_our_mechanisms_keep_it(check: Callable[[BlockMechanism], None], case: C
     check(case.mechanism)
 
 
-@pytest.mark.parametrize("case", cases({name: SMALL[name] for name in ("1of7", "3of7", "5of5")}, (1.0,)), ids=str)
-@pytest.mark.parametrize("check", contract.DRAWN)
+@over(cases({name: SMALL[name] for name in ("1of7", "3of7", "5of5")}, (1.0,)))
+@each("check", contract.DRAWN)
 def test_our_mechanisms_draw_by_it(
     check: Callable[[BlockMechanism], None], case: Case, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Half as many draws as elsewhere: a check that would then miss its rival refuses to judge.
-    monkeypatch.setattr(contract, "DRAWS", contract.DRAWS // 2)
+    monkeypatch.setattr(contract, "DRAWS", HALF)
     check(case.mechanism)
 
 
@@ -311,7 +313,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
+@each("fault", FAULTS.values())
 def test_faults_are_found(fault: Fault) -> None:
     with pytest.raises(AssertionError, match=fault.words):
         fault.check(fault.make())

@@ -30,6 +30,7 @@ from discreet.core.checks import (
     shown,
 )
 from discreet.errors import DataError, ParameterError
+from packing import each
 from refusals import refused
 
 WIDTHS = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
@@ -50,7 +51,7 @@ NUMBERS: list[Callable[[Any], float]] = [
 ]
 
 
-@pytest.mark.parametrize("given", [*HOSTILE, 1.0, 0.5, np.float64(1), nan, inf, Fraction(1)], ids=repr)
+@each("given", [*HOSTILE, 1.0, 0.5, np.float64(1), nan, inf, Fraction(1)])
 def test_what_is_no_whole_number(given: Any) -> None:
     assert not is_whole(given)
     assert "n must be an integer of at least 1" in refused(ParameterError, lambda: checked_n(given), SECRET)

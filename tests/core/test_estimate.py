@@ -26,6 +26,7 @@ from discreet.mechanisms import HadamardResponse, RandomizedResponse, UnaryEncod
 from discreet.results.estimate import Estimate
 from discreet.simulation.devices import draw_tally
 from discreet.theory.binomial import miss_probability
+from packing import each
 from refusals import refused
 
 DOMAIN = Domain(["low", "mid", "high", "none"], sensitive=["mid", "none"])
@@ -43,9 +44,9 @@ def made(frequencies: list[float], errors: list[float]) -> Estimate:
 # Intervals
 
 
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
-@pytest.mark.parametrize("simultaneous", [False, True])
-@pytest.mark.parametrize("method", METHODS)
+@each("level", [0.5, 0.9, 0.95, 0.999])
+@each("simultaneous", [False, True])
+@each("method", METHODS)
 def test_values_in_clear_have_binomial_limits(level: float, simultaneous: bool, method: str) -> None:
     """A value in clear is a coin with probability s p; both tails of its count have half of what may be missed."""
     s, n = MECHANISM.threshold / 2**64, TALLY.n
@@ -127,9 +128,9 @@ def far_below(build: Any) -> tuple[Estimate, int]:
     return estimate(mechanism, Tally(mechanism.fingerprint, n, counts, np.zeros(0, int))), 7
 
 
-@pytest.mark.parametrize("build", [RandomizedResponse, UnaryEncoding])
-@pytest.mark.parametrize("level", [0.01, 0.5, 0.95, 0.999, 1 - 1e-12])
-@pytest.mark.parametrize("simultaneous", [False, True])
+@each("build", [RandomizedResponse, UnaryEncoding])
+@each("level", [0.01, 0.5, 0.95, 0.999, 1 - 1e-12])
+@each("simultaneous", [False, True])
 def test_no_interval_is_nothing(build: Any, level: float, simultaneous: bool) -> None:
     """However far below 0 the estimate is, a value may be there: .315 sigmas at least, the same at every level."""
     found, code = far_below(build)

@@ -18,6 +18,7 @@ from discreet.mechanisms.block_law import StoredBlocks
 from discreet.mechanisms.hadamard import HadamardColumns
 from discreet.mechanisms.law import LawMechanism
 from laws import BUILDERS
+from packing import each
 from refusals import refused
 
 DOMAIN = Domain(range(9), sensitive=range(5))
@@ -108,8 +109,8 @@ def test_sums_are_exact() -> None:
 # Of its mechanism
 
 
-@pytest.mark.parametrize("name", BUILDERS)
-@pytest.mark.parametrize("method", METHODS)
+@each("name", BUILDERS)
+@each("method", METHODS)
 def test_a_tally_of_other_lengths_is_not_estimated_from(name: str, method: str) -> None:
     mechanism = BUILDERS[name](DOMAIN, 1.0)
     tally = mechanism.empty_tally()
@@ -139,8 +140,8 @@ def forgeries(tally: Tally) -> list[Tally]:
     ]
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", ["rr", "subset", "hadamard", "hashing-pool", "design", "rr-per-value"])
+@each("method", METHODS)
+@each("name", ["rr", "subset", "hadamard", "hashing-pool", "design", "rr-per-value"])
 def test_counts_that_no_reports_leave_are_not_estimated_from(name: str, method: str) -> None:
     mechanism = BUILDERS[name](DOMAIN, 1.0)
     tally = mechanism.tally(mechanism.obfuscate_codes(CODES, random=SeededRandom(1)))
@@ -175,7 +176,7 @@ def test_outputs_of_a_channel_that_never_come() -> None:
             refused(DataError, lambda one=forged, how=method: estimate(channel, one, method=how))
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+@each("name", BUILDERS)
 def test_what_a_mechanism_makes_is_its_own(name: str) -> None:
     mechanism = BUILDERS[name](DOMAIN, 1.0)
     for n in (1, 400):
@@ -251,7 +252,7 @@ def others(mechanism: BlockMechanism, reports: Reports) -> list[Reports]:
     return found
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+@each("name", BUILDERS)
 def test_reports_that_their_mechanism_did_not_make(name: str) -> None:
     mechanism = BUILDERS[name](DOMAIN, 1.0)
     reports = mechanism.obfuscate_codes(CODES, random=SeededRandom(1))

@@ -17,6 +17,7 @@ from discreet.core.reports import Reports
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms.report_tables import taken_reports, to_arrow
 from laws import MEDIUM, Case, cases, over, sampled
+from packing import each
 from refusals import refused
 
 MECHANISM = dc.UnaryEncoding(dc.Domain(range(30), sensitive=range(20)), 1.0)
@@ -103,7 +104,7 @@ def test_other_plans_and_other_things_are_not_added() -> None:
             _ = REPORTS + stranger
 
 
-@pytest.mark.parametrize("case", cases({"3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (1.0,)), ids=str)
+@each("case", cases({"3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (1.0,)))
 def test_a_table_of_arrow_is_a_table_of_a_file(case: Case, tmp_path: Path) -> None:
     mechanism, reports = case.mechanism, sampled(case, 60)
     table = pa.table(reports)

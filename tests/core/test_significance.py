@@ -12,10 +12,11 @@ from discreet.estimators import estimate
 from discreet.mechanisms import RandomizedResponse, UnaryEncoding
 from discreet.simulation.devices import draw_tally
 from discreet.theory.binomial import rejected
+from packing import each
 
 
-@pytest.mark.parametrize("seed", range(40))
-@pytest.mark.parametrize("rate", [0.01, 0.05, 0.3])
+@each("seed", range(40))
+@each("rate", [0.01, 0.05, 0.3])
 def test_rejections_are_those_of_the_definitions(seed: int, rate: float) -> None:
     rng = np.random.default_rng(seed)
     size = int(rng.integers(1, 30))

@@ -13,6 +13,7 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.traces import Split, Traces, by_count, by_half, by_time, leave_out, maximum_knowledge
 from discreet.errors import DataError, DiscreetError, ParameterError
+from packing import each
 from refusals import refused
 from slow_matching import events_of
 
@@ -142,8 +143,8 @@ def test_nobody_writes_and_nobody_is_named() -> None:
             column[0] = 1
 
 
-@pytest.mark.parametrize(
-    ("kind", "attempt"),
+@each(
+    "kind, attempt",
     [
         (DataError, lambda: Traces.of([SECRET, None], [1, 2])),
         (DataError, lambda: Traces.of(["a", None], [1, 2])),

@@ -21,6 +21,7 @@ from discreet.mechanisms.block_law import ValueCounts
 from discreet.mechanisms.report_tables import to_arrow
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import MixedSubsets
+from packing import each
 
 ULDP = dc.Domain(["flu", "hiv", "none", "cold"], sensitive=["hiv", "flu"])
 
@@ -84,8 +85,8 @@ def same(one: GroupedTally, other: GroupedTally) -> bool:
     return one.names == other.names and list(one.items()) == list(other.items())
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("by", [("region",), ("age",), ("age", "region")])
+@each("name", MECHANISMS)
+@each("by", [("region",), ("age",), ("age", "region")])
 def test_each_group_has_the_tally_of_its_own_reports(tmp_path: Path, name: str, by: tuple[str, ...]) -> None:
     mechanism = MECHANISMS[name]
     write(tmp_path / "monday.parquet", mechanism, slice(0, 1000))

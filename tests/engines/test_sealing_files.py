@@ -21,6 +21,7 @@ from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
 from laws import MEDIUM, Case, cases, sampled
 from object_store import object_store
+from packing import each
 from refusals import refused
 
 DOMAIN = dc.Domain(range(30), sensitive=range(20))
@@ -57,7 +58,7 @@ def test_the_same_reports_give_the_same_bytes(
     assert (folder / "found.parquet").read_bytes() == (folder / "wanted.parquet").read_bytes()
 
 
-@pytest.mark.parametrize("case", cases({"12of40": MEDIUM["12of40"], "5of5": (5, None)}, (1.0,)), ids=str)
+@each("case", cases({"12of40": MEDIUM["12of40"], "5of5": (5, None)}, (1.0,)))
 def test_estimates_are_the_same_to_the_last_digit(case: Case, tmp_path: Path) -> None:
     mechanism, reports = case.mechanism, sampled(case, 400)
     write_reports(tmp_path / "in.parquet", mechanism, reports)

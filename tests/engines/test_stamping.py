@@ -27,11 +27,11 @@ from discreet.formats.tallies import write_tally
 from discreet.mechanisms import UnaryEncoding
 from discreet.mechanisms.report_tables import to_arrow
 from laws import Case, cases, sampled
+from packing import each
 from refusals import refused
 
 MECHANISM = UnaryEncoding(Domain(range(30), sensitive=list(range(20))), 1.0)
 REPORTS = MECHANISM.obfuscate_codes(np.arange(300) % 30, random=SeededRandom(1))
-TALLY = MECHANISM.tally(REPORTS)
 
 
 def rewritten(path: Path, mechanism: Any = MECHANISM, reports: Any = REPORTS, **columns: Any) -> Path:
@@ -53,8 +53,8 @@ def files_in(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.mark.parametrize("case", cases({"3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (1.0,)), ids=str)
-@pytest.mark.parametrize("suffix", ["parquet", "jsonl.gz"])
+@each("case", cases({"3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (1.0,)))
+@each("suffix", ["parquet", "jsonl.gz"])
 def test_what_is_stamped_is_read_without_a_word(case: Case, suffix: str, tmp_path: Path) -> None:
     mechanism, reports = case.mechanism, sampled(case, 100)
     source, target = rewritten(tmp_path / "r.parquet", mechanism, reports), tmp_path / f"s.{suffix}"
@@ -74,13 +74,13 @@ def test_one_file_of_many_and_a_folder_of_files_named_alike(tmp_path: Path) -> N
     write_reports(source / "c.jsonl.gz", MECHANISM, REPORTS.part(210, 300))
     whole = stamped(MECHANISM, source, tmp_path / "all.arrow")
     assert whole.files == {tmp_path / "all.arrow": 300}
-    assert tally(MECHANISM, tmp_path / "all.arrow").tally == TALLY
+    assert tally(MECHANISM, tmp_path / "all.arrow").tally == MECHANISM.tally(REPORTS)
     folder = tmp_path / "new" / "stamped"
     each = stamped(MECHANISM, source, folder)
     assert files_in(folder) == ["a.parquet", "c.parquet", "día 2/b.parquet"]
     assert sorted(each.files.values()) == [90, 100, 110]
     assert each.simulated == (folder / "c.parquet",)
-    assert tally(MECHANISM, folder).tally == TALLY
+    assert tally(MECHANISM, folder).tally == MECHANISM.tally(REPORTS)
     refused(OutputExistsError, lambda: stamped(MECHANISM, source, folder))
     assert stamped(MECHANISM, source, folder, force=True).reports == 300
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_stamped(tmp_path: Path) -> None:
     write_reports(source / "b.parquet", other, other.obfuscate_codes([1, 2], random=SeededRandom(1)))
     assert "b.parquet" in refused(MismatchError, lambda: stamped(MECHANISM, source, tmp_path / "s.parquet"))
     (source / "b.parquet").unlink()
-    write_tally(source / "b.tally.parquet", TALLY)
+    write_tally(source / "b.tally.parquet", MECHANISM.tally(REPORTS))
     assert "leave the 1 tallies out" in refused(ParameterError, lambda: stamped(MECHANISM, source, tmp_path / "s"))
     (source / "b.tally.parquet").unlink()
     for target in ("s.csv", "s.tally.parquet", "none/s.parquet"):

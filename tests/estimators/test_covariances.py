@@ -33,6 +33,7 @@ from discreet.mechanisms.personalized import Personalized
 from discreet.theory.covariance import SampleCovariance
 from discreet.theory.linear_decoder import PoolBias
 from laws import BUILDERS, POOLS, SMALL, Case, cases, spelled
+from packing import each
 
 P = {"1of2": [0.3, 0.7], "1of7": [0.1, 0.2, 0.05, 0.25, 0.1, 0.2, 0.1]}
 P |= {"3of7": [0.2, 0.15, 0.1, 0.12, 0.18, 0.05, 0.2], "5of5": [0.3, 0.25, 0.2, 0.15, 0.1]}
@@ -92,19 +93,19 @@ def test_every_law_is_enumerated() -> None:
     assert {case.builder for case in two} == set(BUILDERS) - {"hashing-g5"}  # of more outputs
 
 
-@pytest.mark.parametrize("case", two, ids=str)
+@each("case", two)
 def test_the_mean_over_every_pair_of_reports_is_the_covariance(case: Case) -> None:
     wanted = truth(case) / 2
     assert mean_of_stated(case, 2) == pytest.approx(wanted, abs=1e-12 * max(abs(wanted).max(), 1))
 
 
-@pytest.mark.parametrize("case", three, ids=str)
+@each("case", three)
 def test_the_mean_over_every_three_reports_is_the_covariance(case: Case) -> None:
     wanted = truth(case) / 3
     assert mean_of_stated(case, 3) == pytest.approx(wanted, abs=1e-12 * max(abs(wanted).max(), 1))
 
 
-@pytest.mark.parametrize("case", two, ids=str)
+@each("case", two)
 def test_the_covariance_at_a_distribution_is_that_of_every_output(case: Case) -> None:
     wanted, found = truth(case), case.mechanism.decoder.covariances_at(np.array(P[case.sizes]))
     law = case.mechanism.law

@@ -18,6 +18,7 @@ from discreet.estimators import groups
 from discreet.estimators.groups import Weights, shrunk, weighted_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.results.groups import EstimatesOnDemand
+from packing import each
 from refusals import refused
 
 ULDP = dc.Domain(["flu", "hiv", "none", "cold"], sensitive=["hiv", "flu"])
@@ -266,8 +267,8 @@ def test_small_groups_are_counted_and_never_named() -> None:
         found["Secretville"]
 
 
-@pytest.mark.parametrize(
-    ("named", "words"),
+@each(
+    "named, words",
     [
         ({"weights": [1.0] * (PEOPLE - 1) + [0.0]}, r"1 of 600 are not \(first at row 599\)"),
         ({"weights": [-1.0] * PEOPLE}, "600 of 600 are not"),
@@ -329,8 +330,8 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("simultaneous", [False, True])
-@pytest.mark.parametrize("name", TABLES)
+@each("simultaneous", [False, True])
+@each("name", TABLES)
 def test_the_table_of_all_groups_is_that_of_each(name: str, simultaneous: bool) -> None:
     mechanism = TABLES[name]
     sizes = [2, 3, 20, 21, 40, 40, 300, 30_000]

@@ -25,6 +25,7 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from laws import SIZES, Case, cases, of_each, over
+from packing import each
 from refusals import refused
 
 FEW = {name: SIZES[name] for name in ("1of7", "3of7", "5of5")}
@@ -66,7 +67,7 @@ def certificate(rows: Any, p: Any) -> float:
 
 
 @some
-@pytest.mark.parametrize("tolerance", [1e-3, 1e-7])
+@each("tolerance", [1e-3, 1e-7])
 def test_mle_is_certified_by_the_channel(case: Case, tolerance: float) -> None:
     reports = made(case.mechanism)
     found = estimate(case.mechanism, reports, method="mle", tolerance=tolerance)

@@ -16,6 +16,7 @@ from discreet.estimators import METHODS, estimate
 from discreet.estimators.linear import LinearStart, thresholded
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
 from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, over, sampled, spelled, with_rho
+from packing import each
 from refusals import refused
 
 MANY = 1 << 60
@@ -67,7 +68,7 @@ def cuts(case: Case, tally: Tally, significance: float) -> list[float]:
 
 
 @several
-@pytest.mark.parametrize("significance", [0.05, 0.5, 1e-6])
+@each("significance", [0.05, 0.5, 1e-6])
 def test_threshold_is_the_loop(case: Case, significance: float) -> None:
     random, kept_in_all, cut_in_all = np.random.default_rng(4), 0, 0
     for remainder in ("uniform", "zero", "uniform"):
@@ -231,9 +232,9 @@ def reports_of(mechanism: Any, n: int = 60) -> Any:
     return mechanism.obfuscate_codes(np.arange(n) % mechanism.domain.size, random=SeededRandom(1))
 
 
-@pytest.mark.parametrize("mechanism", [RR, UNARY, CHANNEL], ids=lambda mechanism: mechanism.name)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("option", OPTIONS)
+@each("mechanism", [RR, UNARY, CHANNEL])
+@each("method", METHODS)
+@each("option", OPTIONS)
 def test_options_that_do_nothing(mechanism: Any, method: str, option: str) -> None:
     given = {option: OPTIONS[option]}
     if option in TAKES[method]:
@@ -268,8 +269,8 @@ def test_tolerances(tolerance: float) -> None:
     refused(ParameterError, lambda: estimate(UNARY, reports_of(UNARY), method="mle", tolerance=tolerance))
 
 
-@pytest.mark.parametrize("mechanism", [RR, UNARY, CHANNEL], ids=lambda mechanism: mechanism.name)
-@pytest.mark.parametrize("method", METHODS)
+@each("mechanism", [RR, UNARY, CHANNEL])
+@each("method", METHODS)
 def test_nothing_strangers_and_other_things(mechanism: Any, method: str) -> None:
     for empty in (reports_of(mechanism, 0), mechanism.empty_tally()):
         message = refused(DataError, lambda empty=empty: estimate(mechanism, empty, method=method))

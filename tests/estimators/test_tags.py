@@ -16,6 +16,7 @@ from discreet.estimators import estimate
 from discreet.estimators.tags import ErrorTerms, TagEstimate, estimate_personalized
 from discreet.mechanisms.personalized import Personalized
 from discreet.simulation.devices import draw_tally
+from packing import each
 from refusals import refused
 
 LABELS = ["clinic", "park", "street", "tower", "harbour"]
@@ -49,8 +50,8 @@ def expected(plan: Personalized, r: Any) -> Tally:
     return Tally(common.fingerprint, N, support, outputs[len(contained) :])
 
 
-MECHANISMS = pytest.mark.parametrize("mechanism", ["rr", "unary", "subset", "hadamard", "hashing"])
-METHODS = pytest.mark.parametrize("method", ["linear", "projected", "norm-sub", "threshold"])
+MECHANISMS = each("mechanism", ["rr", "unary", "subset", "hadamard", "hashing"])
+METHODS = each("method", ["linear", "projected", "norm-sub", "threshold"])
 
 
 # Exact on expected counts
@@ -125,8 +126,8 @@ def test_distributions_stay_distributions(method: str) -> None:
 # Theorem 1
 
 
-@pytest.mark.parametrize("method", ["linear", "projected", "mle"])
-@pytest.mark.parametrize("seed", range(25))
+@each("method", ["linear", "projected", "mle"])
+@each("seed", range(25))
 def test_theorem_1_on_random_cases(seed: int, method: str) -> None:
     random = np.random.default_rng(seed)
     plan = personalized("rr", float(random.uniform(0.2, 3)))

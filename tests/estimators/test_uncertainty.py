@@ -17,6 +17,7 @@ from discreet.estimators.linear import LinearStart, threshold_error
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from evidence import LEVEL
 from laws import POOLS, SMALL, WINDOWS, Case, cases, spelled
+from packing import each
 from repeated import estimates
 
 RUNS, FEW = 4000, 250
@@ -73,11 +74,11 @@ def test_linear_variances_are_unbiased_over_every_pair_of_reports(case: Case) ->
 # Where nothing was seen
 
 METHODS_AND_OPTIONS = [(method, {}) for method in METHODS] + [("threshold", {"remainder": "zero"})]
-any_method = pytest.mark.parametrize(("method", "options"), METHODS_AND_OPTIONS, ids=str)
+any_method = each("method, options", METHODS_AND_OPTIONS)
 
 
-@pytest.mark.parametrize("build", [RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing, HadamardResponse])
-@pytest.mark.parametrize("n", [1, 2, 30, 1000])
+@each("build", [RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing, HadamardResponse])
+@each("n", [1, 2, 30, 1000])
 @any_method
 def test_no_error_is_0_where_nothing_was_seen(build: Any, n: int, method: str, options: dict[str, Any]) -> None:
     """Whatever the method: of 24 values, many in clear that nobody told, none is known."""

@@ -16,6 +16,7 @@ from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelect
 from discreet.mechanisms.row_checks import FlawedRowsError
 from discreet.protocol.frames import Frame, FrameError, RecordCodec, entry_as_json, frame_of_json, head, head_of_json
 from laws import Case, one_epsilon, sampled
+from packing import each
 from refusals import refused
 
 COLLECTION = bytes(range(32))
@@ -160,8 +161,8 @@ LISTED = spelled(MECHANISM, MECHANISM.obfuscate_codes([5, 500, 6], random=Seeded
 ONE = {"id": "A" * 22, "symbol": 3}
 
 
-@pytest.mark.parametrize(
-    ("code", "data"),
+@each(
+    "code, data",
     [
         ("structure", b""),
         ("structure", b"{"),
@@ -203,7 +204,6 @@ ONE = {"id": "A" * 22, "symbol": 3}
         ("records", as_json([ONE] * 4097)),
         ("size", as_json([ONE]) + b" " * (1 << 20)),
     ],
-    ids=range(39),
 )
 def test_json_that_is_no_frame(code: str, data: bytes) -> None:
     with pytest.raises(FrameError) as caught:

@@ -21,6 +21,7 @@ from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.row_checks import FlawedRowsError
 from discreet.protocol.frames import RecordCodec
 from laws import Case, one_epsilon, sampled
+from packing import each
 
 WIDE = Domain(range(1000), sensitive=range(100))
 FEW = Domain(range(300), sensitive=range(12))
@@ -129,8 +130,8 @@ ALL, BITS, BOTH = RandomizedResponse(Domain(range(300)), 1.0), UnaryEncoding(FEW
 BOTH = UnaryEncoding(FEW, 1.0, clear_bits=True)
 
 
-@pytest.mark.parametrize(
-    ("mechanism", "record", "flaw"),
+@each(
+    "mechanism, record, flaw",
     [
         (RR, [0, 5, 0], "kind"),
         (RR, [3, 5, 0], "kind"),
@@ -153,7 +154,6 @@ BOTH = UnaryEncoding(FEW, 1.0, clear_bits=True)
         (HASHING, [1, *[0] * 12], "no device can send"),
         (SUBSET, [1, *range(26), 25], "no device can send"),
     ],
-    ids=str,
 )
 def test_flawed_records_are_refused_by_place(mechanism: RandomizedResponse, record: list[int], flaw: str) -> None:
     codec = RecordCodec.of(mechanism)

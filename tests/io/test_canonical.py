@@ -13,6 +13,7 @@ from discreet.formats.sealing import canonical, is_canonical
 from discreet.mechanisms import Mechanism
 from discreet.protocol.frames import RecordCodec
 from laws import MEDIUM, Case, cases, sampled
+from packing import each
 
 
 def _shuffled(reports: dc.Reports, seed: int) -> list[dc.Reports]:
@@ -20,7 +21,7 @@ def _shuffled(reports: dc.Reports, seed: int) -> list[dc.Reports]:
     return [reports.part(place, place + 1) for place in order]
 
 
-@pytest.mark.parametrize("case", cases({"12of40": MEDIUM["12of40"]}, (1.0,)), ids=str)
+@each("case", cases({"12of40": MEDIUM["12of40"]}, (1.0,)))
 def test_files_do_not_depend_on_the_order_of_arrival(case: Case, tmp_path: Path) -> None:
     mechanism = case.mechanism
     codes = np.arange(60) % mechanism.domain.size
@@ -80,7 +81,7 @@ def test_strangers_and_simulated_reports_are_not_mixed() -> None:
     assert list(canonical(mechanism, [])) == []
 
 
-@pytest.mark.parametrize("case", cases(MEDIUM, (1.0,)), ids=str)
+@each("case", cases(MEDIUM, (1.0,)))
 def test_reports_in_memory_are_sealed_in_the_same_order(case: Case) -> None:
     mechanism, reports = case.mechanism, sampled(case, 200)
     in_memory = reports.sealed()

@@ -33,6 +33,7 @@ from discreet.protocol.envelope import (
 )
 from discreet.protocol.notice import notice
 from discreet.protocol.sampler import Sampler
+from packing import each
 from refusals import refused
 from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, altered, collection, document, envelope, key, resigned
 
@@ -317,7 +318,7 @@ FIELD_FAULTS: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("changes", FIELD_FAULTS, ids=str)
+@each("changes", FIELD_FAULTS)
 def test_fields(changes: dict[str, Any]) -> None:
     refused(FieldError, lambda: open_envelope(altered(envelope(), **changes), TRUST))
 
@@ -400,7 +401,7 @@ def test_an_understated_epsilon(name: str) -> None:
     refused(PromiseError, lambda: open_envelope(resigned(understated), TRUST))
 
 
-@pytest.mark.parametrize(
+@each(
     "plan",
     [
         {},
@@ -432,7 +433,6 @@ def test_an_understated_epsilon(name: str) -> None:
         {"epsilon": True},
         {"others": 1},
     ],
-    ids=str,
 )
 def test_plans_of_another_sampler(plan: dict[str, Any]) -> None:
     changed = {**document(envelope())["plan"], **plan} if plan else {}

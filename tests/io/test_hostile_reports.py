@@ -25,6 +25,7 @@ from discreet.mechanisms import (
     report_tables,
 )
 from laws import BUILDERS
+from packing import each
 from refusals import refused
 
 DOMAIN = Domain(range(100_000), sensitive=list(range(86_000, 86_300)))
@@ -83,7 +84,7 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ],
     ("clear-bits", {"clear": SENSITIVE, "bits": BITS}, "give a sensitive value in clear"),
 ]
-formats = pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl"])
+formats = each("suffix", ["parquet", "arrow", "jsonl"])
 
 
 def clear_row(name: str) -> dict[str, Any]:
@@ -120,7 +121,7 @@ def test_what_the_bad_rows_are_made_of_is_good(name: str, suffix: str, tmp_path:
 
 
 @formats
-@pytest.mark.parametrize(("name", "row", "told"), BAD)
+@each("name, row, told", BAD)
 def test_bad_rows(name: str, row: dict[str, Any], told: str, suffix: str, tmp_path: Path) -> None:
     mechanism, good = MECHANISMS[name], [GOOD[name], clear_row(name)]
     path = save(tmp_path / f"r.{suffix}", mechanism, [*good, row, *good, row, row])
@@ -190,8 +191,8 @@ CHANGES: dict[str, tuple[str, Callable[[pa.Table], pa.Table]]] = {
 }
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-@pytest.mark.parametrize("change", CHANGES)
+@each("suffix", ["parquet", "arrow"])
+@each("change", CHANGES)
 def test_changed_tables(change: str, suffix: str, tmp_path: Path) -> None:
     name, alter = CHANGES[change]
     mechanism, path = MECHANISMS[name], tmp_path / f"r.{suffix}"

@@ -17,6 +17,7 @@ from discreet.estimators import estimate
 from discreet.formats.reports import write_reports
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.mechanisms import HadamardResponse, RandomizedResponse, UnaryEncoding
+from packing import each
 from refusals import refused
 
 DOMAIN = Domain(range(6), sensitive=[0, 3, 4])
@@ -42,8 +43,8 @@ def test_nothing_edited_is_read(tmp_path: Path) -> None:
     assert read_tally(edited(tmp_path / "t.parquet"), RR) == TALLY
 
 
-@pytest.mark.parametrize("place", range(6))
-@pytest.mark.parametrize("count", [-1, N + 1, 1 << 62, -(1 << 63)])
+@each("place", range(6))
+@each("count", [-1, N + 1, 1 << 62, -(1 << 63)])
 def test_counts_that_cannot_be(place: int, count: int, tmp_path: Path) -> None:
     counts = [*COUNTS[:place], count, *COUNTS[place + 1 :]]
     path = edited(tmp_path / "t.parquet", counts)

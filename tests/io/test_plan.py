@@ -20,6 +20,7 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.simulation.study import Study
+from packing import each
 from refusals import refused
 
 ROOT = Path(__file__).parents[2]
@@ -82,9 +83,9 @@ def test_domains(kind: str, suffix: str, tmp_path: Path) -> None:
     assert plan.fingerprint == plan.mechanism().fingerprint == RandomizedResponse(built, 1.0).fingerprint
 
 
-@pytest.mark.parametrize("suffix", ["json", "toml"])
-@pytest.mark.parametrize(
-    ("build", "options"),
+@each("suffix", ["json", "toml"])
+@each(
+    "build, options",
     [
         (RandomizedResponse, {}),
         (UnaryEncoding, {}),
@@ -97,7 +98,6 @@ def test_domains(kind: str, suffix: str, tmp_path: Path) -> None:
         (LocalHashing, {"g": 7}),
         (HadamardResponse, {}),
     ],
-    ids=lambda part: part.name if isinstance(part, type) else str(part),
 )
 def test_mechanisms(build: Any, options: dict[str, Any], suffix: str, tmp_path: Path) -> None:
     sensitive = [0, 2, 3, 5, 8, 11]
@@ -178,9 +178,9 @@ def test_files_that_are_not_labels(said: dict[str, Any], told: str, tmp_path: Pa
 # What a plan may not say
 
 
-@pytest.mark.parametrize("suffix", ["json", "toml"])
-@pytest.mark.parametrize(
-    ("changes", "place"),
+@each("suffix", ["json", "toml"])
+@each(
+    "changes, place",
     [
         ({"epsylon": 1.0}, "`epsylon`"),
         ({"domain": {**LABELS, "lables": []}}, "at domain"),
@@ -219,7 +219,6 @@ def test_files_that_are_not_labels(said: dict[str, Any], told: str, tmp_path: Pa
         ({"domain": None}, "`domain`"),
         ({"mechanism": None}, "`mechanism`"),
     ],
-    ids=str,
 )
 def test_documents_that_name_the_place(changes: dict[str, Any], place: str, suffix: str, tmp_path: Path) -> None:
     message = refused(ParameterError, lambda: load(tmp_path, suffix, **changes))
@@ -227,8 +226,8 @@ def test_documents_that_name_the_place(changes: dict[str, Any], place: str, suff
     assert str(tmp_path / f"plan.{suffix}") in message
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
+@each(
+    "changes, told",
     [
         ({"domain": {}}, "exactly one of labels, range, number, product, grid, file, got none"),
         ({"domain": {"sensitive": ["a"]}}, "got none"),
@@ -257,7 +256,6 @@ def test_documents_that_name_the_place(changes: dict[str, Any], place: str, suff
         ({"mechanism": {"name": "hashing", "g": 1}}, "g must be"),
         ({"domain": {"labels": ["a", "b"]}, "mechanism": {"name": "unary", "clear_bits": True}}, "clear_bits"),
     ],
-    ids=str,
 )
 def test_plans_that_no_mechanism_can_follow(changes: dict[str, Any], told: str, tmp_path: Path) -> None:
     assert told in refused(ParameterError, lambda: load(tmp_path, **changes).mechanism())

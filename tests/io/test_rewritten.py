@@ -33,6 +33,7 @@ from discreet.mechanisms import (
 from discreet.mechanisms.report_tables import to_arrow
 from discreet.mechanisms.row_checks import UNREADABLE
 from laws import Case, cases, sampled
+from packing import each
 from refusals import refused
 
 DOMAIN = Domain(range(30), sensitive=list(range(20)))
@@ -164,7 +165,7 @@ COMMON = ("pandas.parquet", "floats.parquet", "polars.arrow")
 REWRITTEN = [(case, name) for case in CASES for name in REWRITERS if name in COMMON or case in ALIKE.values()]
 
 
-@pytest.mark.parametrize(("case", "name"), REWRITTEN, ids=str)
+@each("case, name", REWRITTEN)
 def test_reports_survive_other_tools(case: Case, name: str, tmp_path: Path) -> None:
     mechanism, reports = case.mechanism, sampled(case, 120)
     expected = mechanism.tally(reports)
@@ -384,7 +385,7 @@ GOOD: dict[BlockMechanism, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("mechanism", "row", "kinds", "told"), BAD)
+@each("mechanism, row, kinds, told", BAD)
 def test_bad_rows_are_refused_or_counted(
     mechanism: BlockMechanism, row: dict[str, Any], kinds: dict[str, pa.DataType], told: str, tmp_path: Path
 ) -> None:
@@ -449,9 +450,9 @@ def lines_of(mechanism: Any, path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("mechanism", [RR, UNARY, SUBSET, HASHING, HADAMARD], ids=lambda mechanism: mechanism.name)
-@pytest.mark.parametrize("drop", [False, True])
-@pytest.mark.parametrize("tool", ["pandas", "polars"])
+@each("mechanism", [RR, UNARY, SUBSET, HASHING, HADAMARD])
+@each("drop", [False, True])
+@each("tool", ["pandas", "polars"])
 def test_lines_survive_other_tools(mechanism: Any, drop: bool, tool: str, tmp_path: Path) -> None:
     """They write what is not there as null, and numbers as floats."""
     path = lines_of(mechanism, tmp_path / "r.jsonl.gz")
@@ -505,5 +506,5 @@ def test_estimates_are_the_same(tmp_path: Path) -> None:
         data = gather(UNARY, Sources(path, trust_plan=True))[0]
         on_disk = gather(UNARY, Sources(path, trust_plan=True), memory=0)[0]
     expected = discreet.estimate(UNARY, reports_of(UNARY), method="mle").frequencies
-    for each in (data, on_disk):
-        np.testing.assert_array_equal(discreet.estimate(UNARY, each, method="mle").frequencies, expected)
+    for some in (data, on_disk):
+        np.testing.assert_array_equal(discreet.estimate(UNARY, some, method="mle").frequencies, expected)

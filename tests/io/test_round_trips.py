@@ -29,12 +29,13 @@ from discreet.mechanisms import (
     report_tables,
 )
 from laws import BUILDERS, Case, cases, over
+from packing import each
 from refusals import refused
 
 FORMATS = ("parquet", "arrow", "feather", "ipc", "jsonl")
 SPELLED = ("jsonl.gz", "PARQUET", "Arrow", "JSONL", "JsonL.GZ")
 SHAPES = {"1of7": (7, [3]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}
-formats = pytest.mark.parametrize("suffix", FORMATS[:2] + FORMATS[-1:])
+formats = each("suffix", FORMATS[:2] + FORMATS[-1:])
 laws = over(cases(SHAPES, (1.0,)))
 
 
@@ -62,7 +63,7 @@ def only(reports: Reports, in_clear: bool) -> Reports:
 
 @formats
 @laws
-@pytest.mark.parametrize("n", [0, 1, 200])
+@each("n", [0, 1, 200])
 def test_one_batch(case: Case, suffix: str, n: int, tmp_path: Path) -> None:
     mechanism, path = case.mechanism, tmp_path / f"reports.{suffix}"
     reports = made(mechanism, n)
@@ -85,7 +86,7 @@ def test_several_batches(case: Case, suffix: str, tmp_path: Path) -> None:
 
 @formats
 @laws
-@pytest.mark.parametrize("in_clear", [True, False])
+@each("in_clear", [True, False])
 def test_batches_of_one_kind(case: Case, suffix: str, in_clear: bool, tmp_path: Path) -> None:
     mechanism, path = case.mechanism, tmp_path / f"reports.{suffix}"
     reports = only(made(mechanism, 150), in_clear)
@@ -188,7 +189,7 @@ def test_empty_files_give_one_empty_batch(suffix: str, tmp_path: Path) -> None:
 
 
 @laws
-@pytest.mark.parametrize("n", [0, 500])
+@each("n", [0, 500])
 def test_tallies(case: Case, n: int, tmp_path: Path) -> None:
     mechanism, path = case.mechanism, tmp_path / "some.tally.parquet"
     tally = mechanism.tally(made(mechanism, n))

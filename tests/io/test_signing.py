@@ -16,6 +16,7 @@ from discreet.mechanisms.law import Memo
 from discreet.protocol.collection import Epochs, open_envelope, rebuild
 from discreet.protocol.envelope import RebuiltError, SignatureError, UntrustedError, public_key
 from discreet.protocol.notice import notice
+from packing import each
 from refusals import refused
 from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, altered, collection, document, envelope, key, terms
 from signed import plan_of as plan_from
@@ -56,8 +57,8 @@ def test_terms_that_are_not_said() -> None:
     assert terms_of(fresh) == terms(lifetime=8.0, answers="fresh", epochs=Epochs(START, 60, 8), late=60)
 
 
-@pytest.mark.parametrize(
-    ("plan", "changes", "words"),
+@each(
+    "plan, changes, words",
     [
         ({"domain": {"labels": ["a", "b"], "sensitive": [], "allow_unprotected": True}}, {}, "protects nobody"),
         ({}, {"lifetime": 0.99}, "lifetime"),
@@ -87,7 +88,6 @@ def test_terms_that_are_not_said() -> None:
         ({}, {"collectors": ("http://collect.example.org",)}, "collectors"),
         ({}, {"epochs": Epochs(START, 60, 0)}, "epochs"),
     ],
-    ids=str,
 )
 def test_refusals(plan: dict[str, Any], changes: dict[str, Any], words: str) -> None:
     made = plan_from({**PLAIN, **plan})

@@ -22,6 +22,7 @@ from discreet.core.domain import Domain
 from discreet.core.traces import Traces
 from discreet.engines import read_traces
 from discreet.errors import DataError, ParameterError
+from packing import each
 from refusals import refused
 
 SECRET = 8_675_309
@@ -373,7 +374,7 @@ WRONG: list[tuple[pa.Table, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize("place", range(len(WRONG)))
+@each("place", range(len(WRONG)))
 def test_what_is_wrong_is_said_as_of_a_table_in_memory(place: int, tmp_path: Path) -> None:
     table, options = WRONG[place]
     path = tmp_path / "a.arrow"

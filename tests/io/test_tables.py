@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from pyarrow import csv
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.tables.columns import read_table
 from discreet.tables.values import read_values
+from packing import each
 from refusals import refused
 
 SECRET = 8_675_309
@@ -32,7 +32,7 @@ def save(path: Path, columns: dict[str, Any]) -> Path:
     return path
 
 
-kinds = pytest.mark.parametrize("suffix", ["parquet", "csv", "arrow", "jsonl"])
+kinds = each("suffix", ["parquet", "csv", "arrow", "jsonl"])
 
 
 @kinds
@@ -73,7 +73,7 @@ def test_values_outside_the_domain_are_counted_and_not_quoted(suffix: str, tmp_p
 
 
 @kinds
-@pytest.mark.parametrize("content", [b"", b"\0\1\2\xff" * 9, b'{"a": 1}\n{"a": "x"}\n', b"PAR1\0\0PAR1", b"ARROW1\0\0"])
+@each("content", [b"", b"\0\1\2\xff" * 9, b'{"a": 1}\n{"a": "x"}\n', b"PAR1\0\0PAR1", b"ARROW1\0\0"])
 def test_broken_tables_are_refused_or_read(content: bytes, suffix: str, tmp_path: Path) -> None:
     """CSV takes nearly anything for text; nothing may end in another error."""
     path = tmp_path / f"v.{suffix}"

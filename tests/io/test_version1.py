@@ -13,6 +13,7 @@ import discreet as dc
 from discreet.errors import DataError, RewrittenFileWarning
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import read_tally
+from packing import each
 from running import done, refusal, told
 from version1_files import FACTS, FOLDER, digest_of, estimate_of, lines_of, plain
 
@@ -52,7 +53,7 @@ def test_plans_have_their_fingerprints(name: str) -> None:
     assert 0.9 < plan.mechanism().guarantee.realised <= plan.document.epsilon == 1.0
 
 
-@pytest.mark.parametrize("name", sorted(REPORTS))
+@each("name", sorted(REPORTS))
 def test_reports_have_their_rows(name: str) -> None:
     mechanism, unmarked = mechanism_of(name), name == UNSTAMPED
     if unmarked:

@@ -19,12 +19,13 @@ from discreet.files.writing import replacing
 from discreet.formats.reports import read_reports, write_reports
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.mechanisms import UnaryEncoding
+from packing import each
 from refusals import refused
 
 MECHANISM = UnaryEncoding(Domain(range(9), sensitive=[1, 2, 7]), 1.0)
 REPORTS = MECHANISM.obfuscate_codes(np.arange(90) % 9, random=SeededRandom(2))
 OTHERS = UnaryEncoding(Domain(range(9), sensitive=[1, 2, 7]), 2.0).obfuscate_codes([1], random=SeededRandom(2))
-formats = pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl", "jsonl.gz"])
+formats = each("suffix", ["parquet", "arrow", "jsonl", "jsonl.gz"])
 
 
 class Interrupted(BaseException):
@@ -75,8 +76,8 @@ def test_nothing_is_read_before_an_existing_file_is_refused(tmp_path: Path) -> N
 
 
 @formats
-@pytest.mark.parametrize("error", [RuntimeError("no"), Interrupted(), KeyboardInterrupt(), None], ids=repr)
-@pytest.mark.parametrize("old", [None, b"old"])
+@each("error", [RuntimeError("no"), Interrupted(), KeyboardInterrupt(), None])
+@each("old", [None, b"old"])
 def test_an_interrupted_write_leaves_nothing_behind(
     suffix: str, error: BaseException | None, old: bytes | None, tmp_path: Path
 ) -> None:

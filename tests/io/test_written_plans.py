@@ -15,6 +15,7 @@ from discreet.errors import OutputExistsError, ParameterError
 from discreet.formats.plan import Plan, toml_text, write_plan
 from discreet.mechanisms import BlockDesign, PooledHashing
 from discreet.mechanisms.law import LawMechanism
+from packing import each
 from refusals import refused
 
 DOMAINS = {
@@ -31,9 +32,9 @@ MECHANISMS = {
 }
 
 
-@pytest.mark.parametrize("ending", ["toml", "json"])
-@pytest.mark.parametrize("kind", DOMAINS)
-@pytest.mark.parametrize("name", MECHANISMS)
+@each("ending", ["toml", "json"])
+@each("kind", DOMAINS)
+@each("name", MECHANISMS)
 def test_a_written_plan_is_that_of_the_mechanism(tmp_path: Path, kind: str, name: str, ending: str) -> None:
     source, target = tmp_path / "domain.toml", tmp_path / f"plan.{ending}"
     source.write_text(f'title = "Ä \\u007f"\nsensitive_mass = 0.5\n[domain]\n{DOMAINS[kind]}\n')
@@ -133,9 +134,9 @@ BUILT = {
 }
 
 
-@pytest.mark.parametrize("ending", ["toml", "json"])
-@pytest.mark.parametrize("kind", BUILT)
-@pytest.mark.parametrize("name", MECHANISMS)
+@each("ending", ["toml", "json"])
+@each("kind", BUILT)
+@each("name", MECHANISMS)
 def test_the_plan_of_a_mechanism_is_read_back(tmp_path: Path, kind: str, name: str, ending: str) -> None:
     domain = BUILT[kind]
     if name != "default" and domain.sensitive_count < 2:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.kernels import counting
+from packing import each
 
 RANDOM = np.random.default_rng(11)
 # One group with more reports than eight bits count, twice over, one with few, one with none.
@@ -28,8 +29,8 @@ def test_symbols_of_each_group(shape: tuple[int, ...], dtype: type) -> None:
         counting.add_grouped_symbols(symbols.astype(float), GROUPS, counts)
 
 
-@pytest.mark.parametrize("size", [1, 7, 8, 9, 64, 100])
-@pytest.mark.parametrize("share", [0.5, 1.0])
+@each("size", [1, 7, 8, 9, 64, 100])
+@each("share", [0.5, 1.0])
 def test_bits_of_each_group(size: int, share: float) -> None:
     bits = RANDOM.random((len(GROUPS), size)) < share
     packed, counts = np.packbits(bits, axis=1, bitorder="little"), np.ones((4, size), np.int64)

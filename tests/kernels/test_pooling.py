@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.kernels.hashing import gather_buckets, scatter_buckets
+from packing import each
 
 LARGEST = (1 << 31) - 1
 
@@ -45,9 +46,9 @@ def test_both_products_are_the_loop(prime: int, size: int, buckets: int, functio
         assert total.tolist() == np.bincount(row, values, buckets).tolist()
 
 
-@pytest.mark.parametrize("prime", [16411, LARGEST])
-@pytest.mark.parametrize("size", [127, 128, 129, 4095, 4096, 4097, 9000])
-@pytest.mark.parametrize("buckets", [1, 2, 3, 1023, 1024, 1025, 65_536])
+@each("prime", [16411, LARGEST])
+@each("size", [127, 128, 129, 4095, 4096, 4097, 9000])
+@each("buckets", [1, 2, 3, 1023, 1024, 1025, 65_536])
 def test_where_tiles_and_lanes_end(prime: int, size: int, buckets: int) -> None:
     coefficients = np.vstack([drawn(1, 2, prime), np.full((1, 4), prime - 1, np.uint32)])
     where = hashed(coefficients, size, prime, buckets)
@@ -66,8 +67,8 @@ def test_the_number_of_threads_changes_no_digit() -> None:
         partial(gather_buckets, coefficients, tables, prime=LARGEST, size=20_000),
         partial(scatter_buckets, coefficients, values, prime=LARGEST, buckets=5),
     ]
-    for each in products:
-        assert (each(threads=1) == each(threads=4)).all()
+    for product in products:
+        assert (product(threads=1) == product(threads=4)).all()
 
 
 def test_what_does_not_fit_is_refused() -> None:

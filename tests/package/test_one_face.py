@@ -14,6 +14,7 @@ from discreet.mechanisms import BlockMechanism, Mechanism, RandomizedResponse
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.singletons import Singletons
 from laws import BUILDERS
+from packing import each
 from refusals import refused
 
 SOURCES = Path(discreet.__file__).parent
@@ -51,9 +52,7 @@ def test_it_would_be_seen() -> None:
     assert asks("isinstance(one, int)") == []
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in SOURCES.rglob("*.py") if ROOM not in path.parents], ids=lambda path: path.stem
-)
+@each("path", [path for path in SOURCES.rglob("*.py") if ROOM not in path.parents])
 def test_nobody_asks_which_mechanism_it_is(path: Path) -> None:
     assert asks(path.read_text(encoding="utf-8")) == []
 
@@ -78,7 +77,7 @@ def test_a_matrix_is_no_block_mechanism() -> None:
     assert "got Channel" in refused(ParameterError, lambda: BlockMechanism.checked(channel))
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+@each("name", BUILDERS)
 def test_the_order_of_bases_does_not_matter(name: str) -> None:
     """No two bases of a law define the same name, unless one of them is derived from the other."""
     law = type(BUILDERS[name](Domain(range(9), sensitive=range(6)), 1.0).law)

@@ -29,6 +29,7 @@ from discreet.mechanisms import (
 from discreet.privacy.audit import Audit, audit, epsilon_at_least
 from discreet.privacy.events import Sample, Values, best_candidate
 from laws import BUILDERS, PER_VALUE, SIZES, Case, cases, over
+from packing import each
 from refusals import refused
 
 DRAWS = 100_000
@@ -134,7 +135,7 @@ def test_the_bound_itself() -> None:
 # What is broken is seen
 
 
-@pytest.mark.parametrize("case", cases({"3of7": SIZES["3of7"]}, (1.0,)), ids=str)
+@each("case", cases({"3of7": SIZES["3of7"]}, (1.0,)))
 def test_twice_the_truth_is_flagged(case: Case) -> None:
     mechanism = fresh(case)
     mechanism.__dict__["threshold"] = min(2 * mechanism.threshold, (1 << 64) - 1)
@@ -144,7 +145,7 @@ def test_twice_the_truth_is_flagged(case: Case) -> None:
     assert "THE PROMISE IS BROKEN" in str(found)
 
 
-@pytest.mark.parametrize("case", cases({size: SIZES[size] for size in ("3of7", "12of40")}, (1.0,)), ids=str)
+@each("case", cases({size: SIZES[size] for size in ("3of7", "12of40")}, (1.0,)))
 def test_a_mechanism_that_promises_less_than_it_does_is_flagged(case: Case) -> None:
     mechanism = fresh(case)
     object.__setattr__(mechanism, "epsilon", 0.7)
@@ -152,7 +153,7 @@ def test_a_mechanism_that_promises_less_than_it_does_is_flagged(case: Case) -> N
     assert not seeded(mechanism, 80_000).holds
 
 
-@pytest.mark.parametrize("case", cases({"3of7": SIZES["3of7"]}, (1.0,)), ids=str)
+@each("case", cases({"3of7": SIZES["3of7"]}, (1.0,)))
 def test_one_in_a_hundred_without_noise_is_flagged(case: Case) -> None:
     """A code path that now and then tells a sensitive value in clear; every integer of the mechanism is right."""
     sound, leaky = fresh(case), fresh(case)

@@ -38,9 +38,9 @@ def test_coverage_is_never_less_than_stated(p: float) -> None:
     assert above <= error
 
 
-@pytest.mark.parametrize("error", [1e-3, 1e-9])
-@pytest.mark.parametrize("share", [1e-6, 1e-3, 0.1, 0.5, 0.9, 0.999])
-@pytest.mark.parametrize("n", [1000, 10**6])
+@each("error", [1e-3, 1e-9])
+@each("share", [1e-6, 1e-3, 0.1, 0.5, 0.9, 0.999])
+@each("n", [1000, 10**6])
 def test_bounds_lie_next_to_where_the_tail_has_its_probability(n: int, share: float, error: float) -> None:
     """By differences of lgamma the tail was right to 7e-10 at n = 10^6; on the safe side a little is given away."""
     k = max(int(n * share), 1)

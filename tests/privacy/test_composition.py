@@ -12,6 +12,7 @@ from discreet.errors import MismatchError, ParameterError
 from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding
 from discreet.privacy.composition import Derived, integrated, repeated_epsilon, sequential, split_epsilon
 from discreet.privacy.notions import smallest_epsilon
+from packing import each
 from refusals import refused
 
 
@@ -79,8 +80,8 @@ def test_three_reports_at_a_third_each() -> None:
     assert found.epsilon == pytest.approx(repeated_epsilon(part, 3), rel=1e-9)
 
 
-@pytest.mark.parametrize("reports", [1, 2, 3, 7, 10, 49, 1000])
-@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 2.7])
+@each("reports", [1, 2, 3, 7, 10, 49, 1000])
+@each("epsilon", [0.1, 0.3, 1.0, 2.7])
 def test_shares_never_add_up_to_more(epsilon: float, reports: int) -> None:
     each = split_epsilon(epsilon, reports)
     assert Fraction(each) * reports <= Fraction(epsilon)

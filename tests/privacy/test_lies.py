@@ -22,6 +22,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, LawMechanism, RandomizedResponse
 from discreet.mechanisms.registry import GROUP, Registry
 from discreet.privacy.verify import verify
+from packing import each
 from refusals import refused
 
 
@@ -144,7 +145,7 @@ LIES = {
     FirstFlawed: "blocks that are drawn must not be flawed",
     Raising: "but KeyError was raised",
 }
-each_lie = pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.__name__)
+each_lie = each("lie", LIES)
 
 
 def lying(lie: Any, size: int = 4, sensitive: Any = None) -> LawMechanism:
@@ -154,7 +155,7 @@ def lying(lie: Any, size: int = 4, sensitive: Any = None) -> LawMechanism:
 
 
 @each_lie
-@pytest.mark.parametrize("sensitive", [None, [0, 2, 3, 5]], ids=["all", "some"])
+@each("sensitive", [None, [0, 2, 3, 5]])
 def test_a_lie_is_denied_with_its_cause(lie: Any, sensitive: Any) -> None:
     found = verify(lying(lie, 4 if sensitive is None else 7, sensitive))
     assert not found.holds

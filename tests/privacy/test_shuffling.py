@@ -12,6 +12,7 @@ from discreet.errors import ParameterError
 from discreet.privacy.shuffling import curve_points, delta, shuffled
 from discreet.privacy.shuffling_pairs import ValuePair
 from discreet.privacy.shuffling_rounds import _Losses, pair_epsilon
+from packing import each
 
 
 def law_pair(e: float, s: float, pi: float, rho: float) -> ValuePair:
@@ -280,13 +281,9 @@ def test_a_personalized_mechanism_is_judged_with_its_bots() -> None:
     assert shuffled(personalized, 1000).among.upper > 0
 
 
-@pytest.mark.parametrize(
-    "domain", [dc.Domain(range(2)), dc.Domain(range(100), sensitive=range(5)), dc.Domain(range(3), sensitive=[0])]
-)
-@pytest.mark.parametrize("build", [dc.RandomizedResponse, dc.HadamardResponse, dc.UnaryEncoding])
-@pytest.mark.parametrize(
-    ("epsilon", "n", "delta"), [(30.0, 100, 1e-6), (12.0, 1000, 1e-30), (40.0, 10**8, 1e-30), (0.001, 2, 1e-6)]
-)
+@each("domain", [dc.Domain(range(2)), dc.Domain(range(100), sensitive=range(5)), dc.Domain(range(3), sensitive=[0])])
+@each("build", [dc.RandomizedResponse, dc.HadamardResponse, dc.UnaryEncoding])
+@each("epsilon, n, delta", [(30.0, 100, 1e-6), (12.0, 1000, 1e-30), (40.0, 10**8, 1e-30), (0.001, 2, 1e-6)])
 def test_nearly_no_noise_in_the_batch_has_at_most_the_local_epsilon(
     build: Any, domain: dc.Domain, epsilon: float, n: int, delta: float
 ) -> None:

@@ -15,6 +15,7 @@ from discreet.errors import ParameterError
 from discreet.privacy.shuffling import shuffled
 from discreet.privacy.shuffling_pairs import ValuePair
 from discreet.privacy.shuffling_rounds import CentralCurve
+from packing import each
 
 
 def test_chances_are_of_both_directions_and_within_the_local_epsilon() -> None:
@@ -133,7 +134,7 @@ CASES = [
 CHANCES = (1e-2, 1e-4, 1e-6)
 
 
-@pytest.mark.parametrize("case", range(len(CASES)))
+@each("case", range(len(CASES)))
 def test_nobody_gets_further_more_often_than_they_are_told(case: int) -> None:
     """Exact binomial tails at 1e-9, over 200,000 batches: of the rival below, whose chance is 27 times 1e-4 or more."""
     law, n, towards = CASES[case]

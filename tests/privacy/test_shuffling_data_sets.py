@@ -11,6 +11,7 @@ import discreet as dc
 from discreet.privacy.shuffling import ShuffledGuarantee, shown_in_clear
 from discreet.testing import spell_out
 from laws import BUILDERS
+from packing import each
 
 
 def batch(rows: list[Any]) -> dict[tuple[int, ...], float]:
@@ -72,8 +73,8 @@ def check(central: ShuffledGuarantee, matrix: Any, ratio: float) -> None:
             assert most == pytest.approx(ends.upper, abs=1e-9)
 
 
-@pytest.mark.parametrize("builder", BUILDERS)
-@pytest.mark.parametrize("sizes", [(4, [0, 1]), (4, [0, 2, 3]), (3, None)], ids=["2of4", "3of4", "3of3"])
+@each("builder", BUILDERS)
+@each("sizes", [(4, [0, 1]), (4, [0, 2, 3]), (3, None)])
 def test_no_data_set_of_a_law_exceeds_the_guarantee(builder: str, sizes: Any) -> None:
     domain = dc.Domain(range(sizes[0]), sensitive=sizes[1])
     if builder == "subset-k2" and domain.sensitive_count < 3:

@@ -16,6 +16,7 @@ from discreet.planning.compare import compare_mechanisms
 from discreet.privacy.composition import integrated, sequential
 from discreet.privacy.notions import smallest_epsilon
 from discreet.risk.scores.pse import pse_of_matrix
+from packing import each
 from refusals import refused
 
 DOMAIN = Domain(["a", "b", "c", "d"], sensitive=["a", "b"])
@@ -93,8 +94,8 @@ def test_distributions_are_numbers_and_all_there() -> None:
 # Epsilon and theta at their ends
 
 
-@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-30, 5e-20])
-@pytest.mark.parametrize("name", [name for name, cls in BLOCK_MECHANISMS.items() if not cls.needs_options()])
+@each("epsilon", [5e-324, 1e-300, 1e-30, 5e-20])
+@each("name", [name for name, cls in BLOCK_MECHANISMS.items() if not cls.needs_options()])
 def test_an_epsilon_too_small_for_any_truth(name: str, epsilon: float) -> None:
     for domain in (DOMAIN, PLAIN, Domain(["a", "b"], sensitive=["a"])):
         message = refused(ParameterError, lambda given=domain: BLOCK_MECHANISMS[name](given, epsilon))
@@ -107,9 +108,9 @@ def test_the_least_epsilon_of_a_design_is_no_larger_than_before() -> None:
     assert 0 < BlockDesign(domain, 2.0**-63).guarantee.realised <= 2.0**-63
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 37.0, 50.0, 100.0, 200.0])
-@pytest.mark.parametrize("size", [1, 2, 5])
-@pytest.mark.parametrize("clear_bits", [False, True])
+@each("epsilon", [1.0, 37.0, 50.0, 100.0, 200.0])
+@each("size", [1, 2, 5])
+@each("clear_bits", [False, True])
 def test_the_best_theta_is_never_refused(epsilon: float, size: int, clear_bits: bool) -> None:
     domain = Domain(range(8), sensitive=range(size))
     mechanism = UnaryEncoding(domain, epsilon, theta="optimal", clear_bits=clear_bits)

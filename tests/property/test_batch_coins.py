@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.random import WORD_RANGE, Coins, SeededRandom, WordShares, chosen, half_toss, joint
+from packing import each
 
 HALF = 1 << 32
 THRESHOLDS = (
@@ -36,8 +37,8 @@ def first_parts(bits: int) -> Any:
     return np.arange(1 << bits, dtype=np.uint32)
 
 
-@pytest.mark.parametrize(("bits", "rest"), [(3, 3), (4, 2), (2, 4), (6, 0)])
-@pytest.mark.parametrize("symbols", [1, 2, 3, 5, 8])
+@each("bits, rest", [(3, 3), (4, 2), (2, 4), (6, 0)])
+@each("symbols", [1, 2, 3, 5, 8])
 def test_every_word_of_a_small_machine(bits: int, rest: int, symbols: int) -> None:
     """Words of 6 bits, for every threshold: the truth has the rest of N / 64, and every symbol the same share of N."""
     for noise in range(1, 64):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from discreet.core.columns import all_below
 from discreet.core.domain import Domain
 from discreet.errors import DataError
+from packing import each
 
 INTEGERS: dict[str, Callable[[list[int]], Any]] = {
     "list": list,
@@ -193,8 +194,8 @@ def test_an_empty_list_of_points() -> None:
     assert Domain.grid(lat=LAT, lon=LON, rows=2, cols=2).encode([]).tolist() == []
 
 
-@pytest.mark.parametrize("kind", ["i1", "u1", ">i2", "<u2", "i4", ">u8", "i8"])
-@pytest.mark.parametrize("limit", [6, 127, 128, 625, 2**40])
+@each("kind", ["i1", "u1", ">i2", "<u2", "i4", ">u8", "i8"])
+@each("limit", [6, 127, 128, 625, 2**40])
 def test_numbers_below_a_limit_are_told_from_others_in_every_type(kind: str, limit: int) -> None:
     info = np.iinfo(kind)
     for one in (info.min, -1, 0, 5, 6, 126, 127, info.max):

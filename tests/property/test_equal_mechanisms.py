@@ -27,6 +27,7 @@ from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.law import LawMechanism
 from discreet.mechanisms.per_value import GroupEpsilons
 from laws import BUILDERS
+from packing import each
 from refusals import refused
 
 DOMAIN, PLAIN = Domain(range(12), sensitive=range(8)), Domain(range(12))
@@ -44,7 +45,7 @@ def all_of_them(domain: Domain, epsilon: float) -> list[BlockMechanism]:
     return [build(domain, epsilon) for build in BUILDERS.values()]
 
 
-@pytest.mark.parametrize("name", BUILDERS)
+@each("name", BUILDERS)
 def test_made_alike_they_are_equal(name: str) -> None:
     one, same = BUILDERS[name](DOMAIN, 1.0), BUILDERS[name](Domain(range(12), sensitive=range(8)), 1.0)
     assert one == same

@@ -11,6 +11,7 @@ from discreet.formats.plan import Plan
 from discreet.mechanisms import LawMechanism, UnaryEncoding
 from discreet.planning.best import best
 from discreet.privacy.verify import verify
+from packing import each
 from running import told
 
 TABLE = [
@@ -38,9 +39,9 @@ def test_digits_and_errors_are_those_of_the_specification(
     assert 100 * change == pytest.approx(percent, abs=0.06)
 
 
-@pytest.mark.parametrize("clear_bits", [False, True])
-@pytest.mark.parametrize("theta", [None, 0.3, 0.5, "optimal"])
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 3.0, 8.0, 20.0, 40.0])
+@each("clear_bits", [False, True])
+@each("theta", [None, 0.3, 0.5, "optimal"])
+@each("epsilon", [0.01, 0.5, 1.0, 3.0, 8.0, 20.0, 40.0])
 def test_no_promise_is_broken_and_little_changes(epsilon: float, theta: Any, *, clear_bits: bool) -> None:
     for domain in (Domain(range(40), sensitive=[17]), Domain(range(40), sensitive=range(11))):
         usual, few = _both(domain, epsilon, theta=theta, clear_bits=clear_bits)

@@ -15,6 +15,7 @@ from discreet.core.random import SecureRandom, SeededRandom, checked_source, fre
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel
 from laws import BUILDERS
+from packing import each
 from refusals import refused
 
 DOMAIN = Domain(range(7), sensitive=[0, 3, 4, 6])
@@ -57,8 +58,8 @@ WRONG: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("builder", [name for name in BUILDERS if name != "unary-clear-bits"])
-@pytest.mark.parametrize("spoil", WRONG.values(), ids=WRONG)
+@each("builder", [name for name in BUILDERS if name != "unary-clear-bits"])
+@each("spoil", WRONG.values())
 def test_words_that_are_none_are_refused_by_every_mechanism(builder: str, spoil: Callable[[Any], Any]) -> None:
     mechanism = BUILDERS[builder](DOMAIN, 1.0)
     refused(ParameterError, lambda: mechanism.obfuscate_codes([0, 3, 5], random=Foreign(spoil)))
@@ -75,7 +76,7 @@ def test_words_that_are_none_are_refused_by_whatever_draws(spoil: Callable[[Any]
     refused(ParameterError, lambda: law.draw(np.array([0, 1, -1]), Foreign(spoil), out))
 
 
-@pytest.mark.parametrize("builder", BUILDERS)
+@each("builder", BUILDERS)
 def test_a_source_that_does_as_it_should_gives_the_same_reports(builder: str) -> None:
     mechanism = BUILDERS[builder](DOMAIN, 1.0)
     codes = np.arange(700) % 7

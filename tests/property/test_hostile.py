@@ -26,6 +26,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
+from packing import each
 
 DOMAIN = Domain(range(5), sensitive=[1, 2, 4])
 PLAIN = Domain(range(5))
@@ -49,11 +50,10 @@ def refused(kind: type[DiscreetError], attempt: Callable[[], Any]) -> str:
 # Mechanisms
 
 
-@pytest.mark.parametrize("build", MECHANISMS)
-@pytest.mark.parametrize(
+@each("build", MECHANISMS)
+@each(
     "epsilon",
     [0, 0.0, -0.0, -1.0, nan, inf, -inf, "1", None, True, [1.0], 1e-25, 201.0, 1j, Fraction(-1, 3), 10**400, np.nan],
-    ids=kind_of,
 )
 def test_epsilon(build: type, epsilon: Any) -> None:
     for domain in (DOMAIN, PLAIN, ONE):
@@ -173,7 +173,7 @@ def test_estimates_from_nothing() -> None:
 # Domains
 
 
-@pytest.mark.parametrize(
+@each(
     "labels",
     [
         [],
@@ -205,7 +205,6 @@ def test_estimates_from_nothing() -> None:
         pd.Series(["a", None]),
         pl.Series([1, None]),
     ],
-    ids=kind_of,
 )
 def test_labels(labels: Any) -> None:
     assert "labels" in refused(ParameterError, lambda: Domain(labels)) or isinstance(labels, range)
@@ -288,7 +287,7 @@ TABLE = Domain.product({"who": ["a", "b"], "age": [1, 2]})
 MAP = Domain.grid(lat=(0, 1), lon=(0, 1), rows=2, cols=2)
 
 
-@pytest.mark.parametrize(
+@each(
     "values",
     [
         [0, SECRET],
@@ -317,7 +316,6 @@ MAP = Domain.grid(lat=(0, 1), lon=(0, 1), rows=2, cols=2)
         pa.table({"a": [SECRET]}),
         np.array(["2020-01-01"], dtype="M8[D]"),
     ],
-    ids=kind_of,
 )
 def test_values_of_an_integer_domain(values: Any) -> None:
     refused(DataError, lambda: DOMAIN.encode(values))

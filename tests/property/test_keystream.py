@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.core import random
 from discreet.core.random import SEGMENT, Keystream, SecureRandom, SeededRandom, galois_is_faster
+from packing import each
 
 KEY = bytes(range(32))
 LARGE = 1 << 15
@@ -50,8 +51,8 @@ def test_any_requests_are_pieces_of_one_stream(sizes: list[int]) -> None:
         assert filled(stream, size) == expected(start, size)
 
 
-@pytest.mark.parametrize("segment", [1, 2, 5])
-@pytest.mark.parametrize("sizes", [[200], [8, 8, 8, 16, 24, 100], [1, 30, 1, 70], [16, 16, LARGE]])
+@each("segment", [1, 2, 5])
+@each("sizes", [[200], [8, 8, 8, 16, 24, 100], [1, 30, 1, 70], [16, 16, LARGE]])
 def test_a_segment_begins_where_the_one_before_it_ends(segment: int, sizes: list[int]) -> None:
     """Each has a nonce of its own, and the 32-bit counter never begins again."""
     stream = Keystream(KEY)

@@ -16,6 +16,7 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError, ParameterError, SecretError
 from discreet.mechanisms.personalized import Personalized, SecretTags, SimulatedTags
+from packing import each
 from refusals import refused
 
 PLACES = ["clinic", "park", "zanzibar", "xanadu", "harbour"]
@@ -76,7 +77,7 @@ CARRIED: dict[str, Callable[[SecretTags], Any]] = {
 }
 
 
-@pytest.mark.parametrize("way", CARRIED)
+@each("way", CARRIED)
 def test_nothing_carries_it_off(way: str) -> None:
     it = secret()
     with pytest.raises((TypeError, AttributeError)) as caught:

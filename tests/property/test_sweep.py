@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
@@ -50,6 +49,7 @@ from discreet.risk.bounds import identification_bounds
 from discreet.risk.scores import Scores
 from discreet.risk.scores.pse import divergence, pse_of_matrix, pse_of_scores
 from discreet.theory.optimum import lower_bound, optimal_design, optimal_theta
+from packing import each
 from refusals import refused
 
 DOMAIN, PLAIN, TEXT = Domain(range(5), sensitive=[0, 1, 2]), Domain(range(5)), Domain(["a", "b", "c"], sensitive=["a"])
@@ -237,7 +237,7 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize(("function", "arguments"), CASES, ids=[function.__qualname__ for function, _ in CASES])
+@each("function, arguments", CASES)
 def test_whatever_is_no_argument_is_refused(function: Callable[..., Any], arguments: dict[str, Any]) -> None:
     function(**arguments)
     for name in arguments:

@@ -21,6 +21,7 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from evidence import binomial
+from packing import each
 
 pytestmark = pytest.mark.slow
 
@@ -155,11 +156,8 @@ def sum_of(reports: list[Reports]) -> Reports:
     return reports[0] if len(reports) == 1 else Reports.concatenate(reports)
 
 
-@pytest.mark.parametrize("name", PAPERS)
-@pytest.mark.parametrize(
-    ("domain", "value", "alone"),
-    [(SOME, 0, False), (SOME, 5, True), (SOME, 8, False), (ALL, 0, False), (ALL, 4, True)],
-)
+@each("name", PAPERS)
+@each("domain, value, alone", [(SOME, 0, False), (SOME, 5, True), (SOME, 8, False), (ALL, 0, False), (ALL, 4, True)])
 def test_sensitive_values(name: str, domain: Domain, value: int, alone: bool) -> None:
     if name == "unary-clear-bits" and domain is ALL:
         return
@@ -181,8 +179,8 @@ def test_sensitive_values(name: str, domain: Domain, value: int, alone: bool) ->
                 binomial(f"{name}: {code}", support[rank], n, rates.other, rival=rival_of_other(name, rates, off))
 
 
-@pytest.mark.parametrize("name", PAPERS)
-@pytest.mark.parametrize(("value", "alone"), [(1, False), (6, True)])
+@each("name", PAPERS)
+@each("value, alone", [(1, False), (6, True)])
 def test_values_that_are_not_sensitive(name: str, value: int, alone: bool) -> None:
     build, options, law = PAPERS[name]
     n = MORE.get(name, N)

@@ -35,6 +35,7 @@ from discreet.risk.attacks.reports import (
 )
 from discreet.risk.attacks.traces import SMALLEST, match
 from discreet.risk.scores import Scores
+from packing import each
 from refusals import refused
 from slow_matching import assert_agrees, events_of, scored
 
@@ -116,8 +117,8 @@ SOME = (0, 2, 3, 7)
 CASES = [(name, some) for name in MECHANISMS for some in (None, SOME) if some or name != "clear bits"]
 
 
-@pytest.mark.parametrize(("name", "sensitive"), CASES)
-@pytest.mark.parametrize("events", [1, 3])
+@each("name, sensitive", CASES)
+@each("events", [1, 3])
 def test_reports_are_scored_by_their_likelihood(name: str, sensitive: tuple[int, ...] | None, events: int) -> None:
     made = MECHANISMS[name](Domain(range(PLACES), sensitive=sensitive))
     whole = by_count(draw(events, least=0), 2)

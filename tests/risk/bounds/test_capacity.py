@@ -23,6 +23,7 @@ from discreet.risk.bounds import identification_bounds
 from discreet.risk.bounds.leakage import Prior, ReportLeakage, report_leakage
 from discreet.theory.capacity import BITS, channel_capacity, contraction
 from laws import POOLS, SMALL, Case, cases, over, spelled, with_rho
+from packing import each
 
 D, N, G = 10_500_393, 1_370_637, 10**8
 LOCATIONS = Domain(range(D))
@@ -44,7 +45,7 @@ def told(case: Case, users: int, listed: int = 1, prior: Any = None) -> ReportLe
 
 
 @every_case
-@pytest.mark.parametrize("users", [2, 4])
+@each("users", [2, 4])
 def test_capacity_is_that_of_the_best_values(case: Case, users: int) -> None:
     low, high = brute_force.largest_capacity(matrix_of(case), users)
     found = told(case, users).information
@@ -77,7 +78,7 @@ def test_contraction_is_that_of_the_worst_pair(case: Case) -> None:
 
 
 @several
-@pytest.mark.parametrize("users", [1, 2, 3, 4])
+@each("users", [1, 2, 3, 4])
 def test_success_is_that_of_the_best_map(case: Case, users: int) -> None:
     matrix = matrix_of(case)
     if len(matrix) == 7 and users == 4:
@@ -109,7 +110,7 @@ def test_success_with_a_prior(case: Case) -> None:
 
 
 @over([case for case in SEVERAL if case.sizes in ("5of5", "1of2")])
-@pytest.mark.parametrize(("users", "listed"), [(3, 2), (4, 2), (5, 3), (4, 4), (3, 7)])
+@each("users, listed", [(3, 2), (4, 2), (5, 3), (4, 4), (3, 7)])
 def test_success_of_lists(case: Case, users: int, listed: int) -> None:
     best = brute_force.best_success(matrix_of(case), np.full(users, 1 / users), min(listed, users))
     found = identification_bounds(case.mechanism, users, largest_list=listed).identification
@@ -245,8 +246,8 @@ def rr_by_decimals(values: int, users: int, epsilon: float) -> Decimal:
         return (e * Decimal(epsilon) - (e + m - 1) * ((e + m - 1) / m).ln()) / (values + e - 1)
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 0.1, 1.0, 7.0, 20.0, 40.0])
-@pytest.mark.parametrize(("values", "users"), [(2, 2), (5, 3), (1000, 10**6), (10**9 - 1, 10**6), (10**9 - 1, 10**9)])
+@each("epsilon", [1e-6, 1e-3, 0.1, 1.0, 7.0, 20.0, 40.0])
+@each("values, users", [(2, 2), (5, 3), (1000, 10**6), (10**9 - 1, 10**6), (10**9 - 1, 10**9)])
 def test_digits_of_randomized_response(epsilon: float, values: int, users: int) -> None:
     mechanism = RandomizedResponse(Domain(range(values)), epsilon)
     realised = mechanism.guarantee.realised

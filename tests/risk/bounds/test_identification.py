@@ -21,6 +21,7 @@ from discreet.theory import fano
 from discreet.theory.capacity import BITS, Inputs, binary_divergence, excess, ldp_capacity, shortfall, success
 from discreet.theory.hits import binomial, hits_of_subsets, hypergeometric
 from laws import Case, spelled
+from packing import each
 from refusals import refused
 
 D, N, G = 10_500_393, 1_370_637, 10**8
@@ -130,9 +131,9 @@ def several(matrix: Any, users: int, seed: int, *, reacts: bool) -> tuple[Any, A
     return prior, joint.reshape(users, -1)
 
 
-@pytest.mark.parametrize("builder", ["rr", "unary", "subset-k2", "hashing-g2", "hadamard", "rr-per-value"])
-@pytest.mark.parametrize("sizes", ["5of5", "3of7"])
-@pytest.mark.parametrize("reacts", [False, True])
+@each("builder", ["rr", "unary", "subset-k2", "hashing-g2", "hadamard", "rr-per-value"])
+@each("sizes", ["5of5", "3of7"])
+@each("reacts", [False, True])
 def test_two_reports(builder: str, sizes: str, reacts: bool) -> None:
     case = Case(builder, sizes, 3.0)
     matrix = brute_force.merged(spelled(case).matrix)

@@ -7,6 +7,7 @@ import discreet as dc
 from discreet.arrays import FloatArray
 from discreet.risk.bounds import Bounds, identification_bounds
 from discreet.risk.bounds.leakage import Prior, report_leakage
+from packing import each
 
 SIZE, ROUNDING = 4, 1e-6
 GENERATOR = np.random.default_rng(20261126)
@@ -17,8 +18,8 @@ def bounds(matrix: FloatArray, users: int) -> Bounds:
     return identification_bounds(dc.Channel(matrix, dc.Domain(range(SIZE))), users)
 
 
-@pytest.mark.parametrize("users", [2, 3, 50])
-@pytest.mark.parametrize("case", CASES)
+@each("users", [2, 3, 50])
+@each("case", CASES)
 def test_processing_never_tells_more(case: tuple[FloatArray, FloatArray, FloatArray], users: int) -> None:
     first, _, processing = case
     before, after = bounds(first, users), bounds(first @ processing, users)
@@ -26,8 +27,8 @@ def test_processing_never_tells_more(case: tuple[FloatArray, FloatArray, FloatAr
     assert after.identification.value <= before.identification.value + ROUNDING
 
 
-@pytest.mark.parametrize("users", [2, 3, 50])
-@pytest.mark.parametrize("case", CASES)
+@each("users", [2, 3, 50])
+@each("case", CASES)
 def test_a_random_choice_of_two_tells_no_more_than_their_mean(
     case: tuple[FloatArray, FloatArray, FloatArray], users: int
 ) -> None:

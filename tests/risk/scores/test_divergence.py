@@ -18,6 +18,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.kernels import neighbours
 from discreet.risk.scores import Scores
 from discreet.risk.scores.pse import MUCH_BEYOND, Information, bits, divergence, harmonic, partition_nats
+from packing import each
 from refusals import refused
 
 BITS = 1 / log(2)
@@ -99,8 +100,8 @@ def test_groups_of_bins(counts: list[int], least: int) -> None:
 # Against known divergences
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("m", [10_000, 100_000])
+@each("case", CASES)
+@each("m", [10_000, 100_000])
 def test_bias_is_small(case: Case, m: int) -> None:
     rng, repeats = np.random.default_rng(7), 20 if m == 10_000 else 8
     found = [nats(case.genuine(rng, 10_000), case.impostors(rng, m)) for _ in range(repeats)]

@@ -14,6 +14,7 @@ from discreet import SeededRandom
 from discreet.errors import DataError, ParameterError
 from discreet.risk.scores import Scores
 from discreet.risk.scores.pse import PSE, StepFunction, fitted_steps, pse_of_folds, pse_of_matrix, pse_of_scores
+from packing import each
 from refusals import refused
 
 
@@ -70,7 +71,7 @@ def kl(p: np.ndarray, q: np.ndarray) -> float:
         return float((p[seen] * np.log2(p[seen] / q[seen])).sum())
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each("seed", range(60))
 def test_the_order_of_the_bounds(seed: int) -> None:
     """D(f_G || f_mix) <= InfoNCE <= I(U;S) with the best L, and InfoNCE <= I(U;S) with any."""
     joint = Joint(seed, users=2 + seed % 4, reports=6, values=4)
