@@ -24,8 +24,8 @@ def _run(folder: Path, *arguments: str) -> dict[str, int | str]:
 def test_devices_as_they_are_operated(tmp_path: Path) -> None:
     """Two in a process that copies their database, another one beside them, each killed again and again."""
     program = Path(__file__).with_name("operated_devices.py")
-    command = [sys.executable, str(program), str(tmp_path), str(2 * KILLS), "20"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60 + KILLS)
+    command = [sys.executable, str(program), str(tmp_path), str(2 * KILLS), "90"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120 + KILLS)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)
     print(found)
