@@ -14,7 +14,6 @@ import pytest
 from pyarrow import csv as arrow_csv
 
 from discreet.cli import main
-from packing import each
 from running import done, refusal, run, told
 
 TRACES, SCORES, COMPARE, DEFENCES = "traces", "scores", "compare", "compare --traces"
@@ -245,7 +244,7 @@ def answer(form: str) -> Any:
         return told("risk", *Inputs(Path(folder)).base(form))
 
 
-@each("form, name", USES)
+@pytest.mark.parametrize(("form", "name"), USES)
 def test_an_option_is_used(form: str, name: str, inputs: Inputs) -> None:
     if name == "fail_above":
         assert run("risk", *inputs.base(form), "--fail-above", 0.0).exit_code == 1
@@ -272,7 +271,7 @@ def test_an_option_is_used(form: str, name: str, inputs: Inputs) -> None:
             assert after != before
 
 
-@each("form, name", WASTES)
+@pytest.mark.parametrize(("form", "name"), WASTES)
 def test_an_option_that_would_be_ignored_is_refused(form: str, name: str, inputs: Inputs) -> None:
     arguments = [*inputs.base(form), *passed(name, inputs)]
     message = refusal("risk", *arguments)
@@ -281,8 +280,8 @@ def test_an_option_that_would_be_ignored_is_refused(form: str, name: str, inputs
     assert not (inputs.folder / "out").exists()
 
 
-@each("limit", ["5", "nan", "inf", "-inf", "-1", "1", "1.0001", "-0.1"])
-@each("form", [TRACES, SCORES, COMPARE])
+@pytest.mark.parametrize("limit", ["5", "nan", "inf", "-inf", "-1", "1", "1.0001", "-0.1"])
+@pytest.mark.parametrize("form", [TRACES, SCORES, COMPARE])
 def test_a_limit_that_never_or_always_fires_is_refused(limit: str, form: str, inputs: Inputs) -> None:
     assert "--fail-above must be a probability" in refusal("risk", *inputs.base(form), f"--fail-above={limit}")
 

@@ -27,7 +27,6 @@ from discreet.kernels.parallel import forget
 from discreet.mechanisms import Channel, LocalHashing, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.block_law import StoredBlocks
 from laws import MEDIUM, Case, cases, sampled
-from packing import each
 
 MECHANISM = UnaryEncoding(Domain(range(70), sensitive=list(range(45))), 2.0)
 
@@ -73,7 +72,7 @@ STORED = cases({"12of40": MEDIUM["12of40"]}, (1.0,))
 SIZED = [Case(builder, sizes, 1.0) for sizes in ("1of40", "40of40") for builder in ("unary", "subset", "hashing-pool")]
 
 
-@each("case", [*STORED, *SIZED])
+@pytest.mark.parametrize("case", [*STORED, *SIZED], ids=str)
 def test_estimates_are_those_in_memory(case: Case, spread: Any, temporary: Path) -> None:
     reports = sampled(case, 700)
     found, left_out = observe(case.mechanism, spread(case.mechanism, reports), folder=temporary)
