@@ -99,8 +99,9 @@ class Crowd(threading.Thread):
                 raise DataError(f"the collector must be ready within {_READY_SECONDS:g} seconds, and is not.")
             if (answers := self._answer()) is not None:
                 self._say_answered(answers)
-                # What is not sealed by then waits for others in vain: it is too little.
-                late = self._collection.window(answers.epoch)[2] + _SEAL_SECONDS
+                # Too little is not sealed by then, and waits for others in vain; enough is, on a busy machine later.
+                closed, sent = self._collection.window(answers.epoch)[2], self._devices - answers.waiting
+                late = inf if sent >= self._collection.least else closed + _SEAL_SECONDS
                 if self._until(lambda: bool(self._files(answers)) or time.time() > late):
                     self._tell(answers)
         except DiscreetError as error:
