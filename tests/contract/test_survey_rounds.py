@@ -134,6 +134,11 @@ def test_rounds_of_a_survey_tell_what_enumeration_says(way: str) -> None:
         ({"a": 1.5, "b": 1.0}, dc.Rounds(4, first=1.0), "at most epsilon=1 in a round, got 1.5"),
         ({"a": 1.0, "b": 1.0}, dc.Rounds(4, first=2.0), "first must be below the epsilon of all rounds, 2, got 2"),
         ({"a": 1.0, "b": 1.0}, "memo", "rounds must be Rounds or None, got str"),
+        (
+            {"a": 1.0, "b": 1.0},
+            dc.Rounds(4, first=float(np.nextafter(2.0, 0))),
+            "the epsilon of all rounds of a memo must be above",
+        ),
     ],
 )
 def test_rounds_that_would_break_the_promise_are_refused(epsilons, rounds, words) -> None:
@@ -177,6 +182,13 @@ def test_surveys_without_rounds_keep_their_fingerprints() -> None:
         for rounds in (dc.Rounds(2), dc.Rounds(3), dc.Rounds(2, first=1.0), dc.Rounds(2, how="fresh"))
     ]
     assert len({once.fingerprint, *others}) == 5
+
+
+def test_many_rounds_of_questions_drawn_anew_are_bounded_by_all_reports_on_each() -> None:
+    survey = asked({"a": 0.5, "b": 0.5}, dc.Rounds(1000, first=1.0, redrawn=True))
+    near, far = survey.after(250)[0], survey.after(1000)[0]
+    assert survey.after(3)[0] < near <= far <= survey.epsilon
+    assert far == sum(survey.told(name, 1000) for name in SIZES)
 
 
 def rows(people: int, months: int) -> dict[str, np.ndarray]:

@@ -23,7 +23,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_choice, checked_epsilon, checked_whole, meant
-from discreet.core.columns import categories
+from discreet.core.columns import categories, numbered
 from discreet.core.domain import Domain, checked_domain, value_mask
 from discreet.core.guarantee import in_odds
 from discreet.core.labels import Grid, Product, named_columns
@@ -47,6 +47,7 @@ _JOIN, _PART = ",", "#"
 _FORMAT = 1
 # So few borders are compared one after the other sooner than they are searched.
 _FEW_BORDERS = 64
+_MOST_SHARED = 500
 
 Part = TypeVar("Part", Reports, Tally)
 
@@ -376,6 +377,8 @@ class Survey:
         object.__setattr__(self, "want", tuple(self.ordered(table, "want") for table in self.want))
         self._check_questions()
         self._check_promise()
+        # Each of them is checked where it is made.
+        dict(self.memos)
 
     def _check_questions(self) -> None:
         total = sum(question.share for question in self.questions)
@@ -435,15 +438,13 @@ class Survey:
         rounds = self.rounds
         if rounds is None or not rounds.keeps:
             return {}
-        coins = dict[str, float | None]()
-        for question in self.questions:
-            coins[question.name] = None
-            if rounds.first is not None:
-                # As far above that of one round as epsilon is above first.
-                exact = Fraction(question.epsilon) * Fraction(self.epsilon) / Fraction(rounds.first)
-                coins[question.name] = -_rounded_up(-exact)
-        asked = (question for question in self.questions if question.epsilon)
-        return {question.name: Memo(question.mechanism, coins[question.name]) for question in asked}
+        # As far above that of one round as epsilon is above first.
+        times = None if rounds.first is None else Fraction(self.epsilon) / Fraction(rounds.first)
+        return {
+            each.name: Memo(each.mechanism, None if times is None else -_rounded_up(-Fraction(each.epsilon) * times))
+            for each in self.questions
+            if each.epsilon
+        }
 
     def told(self, name: str, reports: int | None = None) -> float:
         """Return the realised epsilon of so many reports of a person on a question, in nats; None for all there are."""
@@ -467,7 +468,8 @@ class Survey:
         """
         names = [question.name for question in self.questions]
         record, attributes = self.largest([self.told(name, rounds) for name in names])
-        if self._keeps_all and rounds is not None:
+        # Of more the bound of so many reports on every question is as good.
+        if self._keeps_all and rounds is not None and rounds * len(names) <= _MOST_SHARED:
             curves = {name: [0.0, *(self.told(name, n) for n in range(1, rounds + 1))] for name in names}
             record = most_together([*curves.values()], rounds * self.answers)
             for name in attributes:
@@ -537,11 +539,10 @@ class Survey:
         """Both promises, realised, from the integers of the samplers and the draw."""
         record, attributes = self.after()
         in_clear = any(question.mechanism.domain.clear_count for question in self.questions)
-        counts = self.answers, len(self.questions)
         asked = {name for question in self.questions for name in question.attributes}
         unasked, rounds = tuple(name for name in self.attributes if name not in asked), self.rounds
         curve = () if rounds is None or not rounds.keeps else tuple(self.after(n)[0] for n in (1, rounds.number))
-        facts = self.promise, self.epsilon, record, attributes, *counts
+        facts = self.promise, self.epsilon, record, attributes, self.answers, len(self.questions)
         return SurveyGuarantee(*facts, in_clear, unasked, rounds, curve)
 
     # The draw
@@ -661,7 +662,7 @@ class Survey:
         (whose, persons), (when, times) = categories(people, "people"), categories(rounds, "rounds")
         if len(times) > number:
             raise DataError(f"the survey has {number} rounds, and the table {len(times)}.")
-        if len(np.unique(whose * max(len(times), 1) + when)) < len(when):
+        if len(numbered(whose * max(len(times), 1) + when)[0]) < len(when):
             raise DataError("a person answers once in a round, and some rows are of the same person and round.")
         rows = np.arange(len(when))
         if self.rounds.how == "rotate":
