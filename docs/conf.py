@@ -29,6 +29,8 @@ suppress_warnings = ["mystnb.unknown_mime_type"]
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 4
+# Quotes and dots, and no dashes: --force is an option.
+smartquotes_action = "qe"
 # Results of tutorials are kept in them and compared by tests; the gallery is drawn anew.
 nb_execution_mode = "off"
 nb_execution_raise_on_error = True
@@ -108,7 +110,9 @@ def with_words(app: Any, document: nodes.document) -> None:
 
 
 def with_named_buttons(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Name the buttons that unfold pages in the list of pages, which the theme leaves without a name."""
+    """Name the buttons that unfold pages in the list of pages, which have no names in the theme; list all verbs."""
+    if name == "reference/verbs":
+        context["theme_show_toc_level"] = 3
     tree = context.get("generate_toctree_html")
     if tree is not None:
         context["generate_toctree_html"] = lambda *words, **options: str(tree(*words, **options)).replace(
