@@ -8,7 +8,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import distributions
 from pathlib import Path
@@ -125,8 +125,14 @@ def _greeted(process: subprocess.Popen[str], errors: IO[str], stack: ExitStack) 
     if not hello:
         errors.seek(0)
         return "does not start: " + shortened((errors.read().strip().splitlines() or ["it ended"])[-1])
-    stack.callback(process.stdin.close)
+    stack.callback(_closed, process.stdin)
     return Peer(process, frozenset(json.loads(hello)["tasks"]))
+
+
+def _closed(stream: IO[str]) -> None:
+    # What was asked of a process that has ended since is still to be written.
+    with suppress(BrokenPipeError):
+        stream.close()
 
 
 def survey() -> dict[str, dict[str, Any]]:

@@ -70,6 +70,15 @@ def test_who_is_missing_is_skipped_with_a_reason_and_who_fails_is_not_asked_agai
         assert found.notes == ["good-one failed at broken: ValueError: cannot do 7, see (address)."]
 
 
+def test_a_package_that_ends_meanwhile_is_left_without_an_error(home: Path) -> None:
+    with companions.peers("good-one") as found:
+        process = found.there["good-one"].process
+        process.terminate()
+        process.wait()
+        assert found.ask("broken", number=7) == {}
+        assert found.notes == ["good-one failed at broken: its process ended."]
+
+
 def test_a_message_is_shortened_and_names_no_place() -> None:
     told = companions.shortened("Could not\n  fetch file:///opt/x/y from 'C:\\tmp\\z' and /usr/lib; 1/2 is fine.")
     assert told == "Could not fetch (address) from '(path)' and (path); 1/2 is fine"
