@@ -187,6 +187,22 @@ def test_a_column_that_is_published_as_reports(tmp_path: Path) -> None:
     assert facts["names"] == ["age", "sex"]
     assert risks(facts)["prosecutor"] == risks(plain)["prosecutor"]
     assert risks(facts)["prosecutor"] < risks(facts)["reader of reports of zip"] < 1
+    way = tmp_path / "way.toml"
+    done(
+        "risk",
+        "people",
+        EXAMPLE,
+        "--quasi",
+        "age,zip,sex",
+        "--plan",
+        f"zip={plan}",
+        "--what-if",
+        "--limit",
+        1,
+        "-o",
+        way,
+    )
+    assert set(told("risk", "people", EXAMPLE, "--generalise", way)["names"]) == {"age", "sex"}
     told_nothing = told("risk", "people", EXAMPLE, "--quasi", "age", "--sensitive", "zip", "--plan", f"zip={plan}")
     assert told_nothing["diversity"] == []
 
@@ -204,7 +220,10 @@ def test_a_column_that_is_published_as_reports(tmp_path: Path) -> None:
         ),
         ([], "--quasi must name the columns that others may know"),
         (["--quasi", "age", "--what-if", "-o", "new.csv"], "--what-if writes no table; let new.csv end in .toml"),
-        (["--quasi", "age,zip", "--plan", "zip=none.toml", "-o", "new.csv"], "--output writes no reports"),
+        (
+            ["--quasi", "age,zip", "--plan", "zip=none.toml", "-o", "new.csv"],
+            "no table has the reports of --plan; let new.csv end in .toml",
+        ),
         (["--generalise", "none.toml"], "none.toml does not exist"),
         (["--quasi", "sex", "--generalise", "sex=5-year"], "cannot be written as 5-year"),
         (["--quasi", "age,zip,sex", "--suppress", 200], "nobody is left"),

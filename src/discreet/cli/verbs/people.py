@@ -85,7 +85,6 @@ class _Columns(Writing):
         "-o",
         "--output",
         type=OutputFile("generalisations and the tables that they make", (*PLANS, *COLUMNS, ".csv")),
-        bars={"plan": "{} writes no reports; obfuscate the column of --plan first, and leave that out."},
         help="Write the table so (.csv, .parquet, .arrow), if nobody in it exceeds the limit; or the file that says "
         "how (.toml, .json), with --what-if as it is recommended.",
     )
@@ -185,8 +184,9 @@ def people(table: str | Path, columns: _Columns, *, what_if: bool, fail_above: f
     """
     if what_if:
         refuse_idle(["fail_above"], _NOT_TRIED)
-        if columns.output is not None and not columns.writes_plan:
-            raise ParameterError(f"--what-if writes no table; let {columns.output} end in .toml, and then apply that.")
+    if columns.output is not None and not columns.writes_plan and (what_if or columns.plan):
+        why = "--what-if writes no table" if what_if else "no table has the reports of --plan"
+        raise ParameterError(f"{why}; let {columns.output} end in .toml, and then apply that.")
     asked = columns.asked()
     named = columns.names(asked)
     reported = columns.reported(*named)
