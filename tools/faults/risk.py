@@ -67,6 +67,13 @@ FAULTS = [
         ("tests/risk/attacks/test_learned.py",),
     ),
     Fault(
+        "all traces at once are matched by probabilities as they are",
+        "risk/attacks/learned.py",
+        "200, 5e-3, 1.5, 1e-300",
+        "200, 5e-3, 1.0, 1e-300",
+        ("tests/risk/attacks/test_learned.py",),
+    ),
+    Fault(
         "users who are not listed are no alternative",
         "risk/attacks/learned.py",
         "stands = np.column_stack([there, self.training.users - there.sum(axis=1)])",
@@ -90,8 +97,8 @@ FAULTS = [
     Fault(
         "a probe's spread is taken for what it would be alone",
         "risk/scores/pse.py",
-        "spread = max(_variance(logs - levels / (users * mean), own), _variance(logs, own))",
-        "spread = _variance(logs - levels / (users * mean), own)",
+        "spread = max(_variance(logs - levels / (users * mean), shares), _variance(logs, shares))",
+        "spread = _variance(logs - levels / (users * mean), shares)",
         ("tests/risk/scores/test_pse.py",),
     ),
     Fault(
