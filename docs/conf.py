@@ -110,9 +110,7 @@ def with_words(app: Any, document: nodes.document) -> None:
 
 
 def with_named_buttons(app: Any, name: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Name the buttons that unfold pages in the list of pages, which have no names in the theme; list all verbs."""
-    if name == "reference/verbs":
-        context["theme_show_toc_level"] = 3
+    """Name the buttons that unfold pages in the list of pages, which have no names in the theme."""
     tree = context.get("generate_toctree_html")
     if tree is not None:
         context["generate_toctree_html"] = lambda *words, **options: str(tree(*words, **options)).replace(
