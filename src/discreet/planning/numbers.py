@@ -11,7 +11,7 @@ of |F_hat - F| over all steps from one value to the next: sqrt(2/pi) times the s
 from dataclasses import dataclass
 from functools import cached_property
 from math import pi, sqrt
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockDesign, BlockMechanism, RandomizedResponse, SubsetSelection, Windows
+from discreet.mechanisms.channel import MatrixDecoder
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.results.estimate import Estimate
 from discreet.results.functionals import scores_of
@@ -52,8 +53,8 @@ def mean_error(mechanism: Mechanism, users: int, p: Any) -> float:
     return sqrt(max(float(scores @ covariances @ scores), 0.0) / checked_n(users))
 
 
-def mean_moment(mechanism: Windows) -> float:
-    """Return n times the variance of the unbiased mean of numbers, for the people for whom it is largest.
+def mean_moment(mechanism: Mechanism) -> float:
+    """Return n Var of the unbiased mean of numbers under a law of neighbours, for people for whom it is largest.
 
     A variance is the least mean square about any constant. So the largest one is the least, over constants, of the
     largest mean square of what a report of any number is worth to the mean.
@@ -63,7 +64,7 @@ def mean_moment(mechanism: Windows) -> float:
         >>> round(mean_moment(dc.Windows(dc.Domain.number(0, 1, bins=16), 1.0)), 2)
         1.3
     """
-    scores, decoder = scores_of(mechanism.domain, None, "scores"), mechanism.decoder
+    scores, decoder = scores_of(mechanism.domain, None, "scores"), cast("MatrixDecoder", mechanism.decoder)
     squares = decoder.matrix @ (decoder.inverse @ scores) ** 2
 
     def least(constant: float) -> float:

@@ -58,7 +58,7 @@ def second_moment(mechanism: BlockMechanism) -> float:
         10.784046
     """
     space = mechanism.domain.space
-    if isinstance(mechanism, Windows) and isinstance(space, Numbers):
+    if mechanism.of_neighbours and isinstance(space, Numbers):
         return mean_moment(mechanism) / (space.high - space.low) ** 2
     numbers = mechanism.numbers
     if mechanism.domain.sensitive_count == 0:
@@ -186,7 +186,7 @@ class SurveyPlan(ResultTable):
         )
         beside = f" Times as much by other ways: {listed}." if listed else ""
         least = "the least summed squared error over the tables, with a question for each"
-        if any(isinstance(question.mechanism, Windows) for question in self.survey.questions):
+        if any(question.mechanism.of_neighbours for question in self.survey.questions):
             least += "; of numbers it is that of their mean, in parts of their range"
         return f"{chosen.name[:1].upper()}{chosen.name[1:]}: {least}.{beside}"
 
@@ -200,7 +200,7 @@ def _estimated(domain: Domain) -> str:
 def _standard_error(question: Question, n: int) -> float:
     """Return the largest standard error of a value of a question that n people answer; of numbers, of their mean."""
     domain = question.mechanism.domain
-    if isinstance(question.mechanism, Windows):
+    if question.mechanism.of_neighbours:
         return sqrt(mean_moment(question.mechanism) / n)
     # The share of a value that goes in clear always is counted.
     return sqrt((worst_variance(question.mechanism, n) if domain.sensitive_count else 0.25) / n)
