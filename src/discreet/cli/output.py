@@ -142,7 +142,7 @@ def check_output(kind: Any, path: Path, *, force: bool) -> None:
         for name in kind.names if path.is_dir() else ():
             check_free(path / name, force=force)
         return
-    if kind.folders and not path.suffix:
+    if kind.folders and not path.suffix and path != STANDARD:
         check_folder(path)
         return
     checked_output(path, kind.endings, kind.what)

@@ -30,7 +30,7 @@ from discreet.cli.output import InputFile, OutputFile, asked_question, write_res
 from discreet.cli.output import show as print_result
 from discreet.cli.surveys import SurveyVerb
 from discreet.errors import ParameterError
-from discreet.files.paths import COLLECTIONS, PAGES
+from discreet.files.paths import COLLECTIONS, PAGES, checked_output
 from discreet.files.writing import check_free, replacing
 from discreet.formats import signing
 from discreet.formats.plan import Plan
@@ -329,6 +329,7 @@ def attest(
         question = asked_question()
         survey = None if question is None else question.survey
         attested = Attestation(load_plan(plan), users=users, survey=survey)
+    checked_output(output, PAGES, "attestations")
     if draws is None:
         draws = _DRAWS if attested.mechanism.domain.size <= _MOST_DRAWN else 0
     if draws and attested.holds:

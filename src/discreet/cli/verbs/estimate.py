@@ -56,7 +56,7 @@ from discreet.errors import ParameterError
 from discreet.estimators import TOGETHER, Method
 from discreet.estimators import estimate as estimated
 from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate, estimate_personalized
-from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, file_of, is_tally, spelled
+from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, checked_output, file_of, is_tally, spelled
 from discreet.formats.plan import Plan
 from discreet.formats.public_columns import read_margins, read_public, read_shares
 from discreet.formats.sources import Sources, files_by_question
@@ -236,7 +236,7 @@ def estimate(
         _estimate_survey(document.survey(), reports, how, read, shown, out)
         return
     known = backgrounds(document, how.background)
-    _check_sources(reports, read.engine)
+    _check_files(reports, read.engine, out.tally_file)
     publishing = Publishing(document, reports, read.not_trusted, read.trust_plan, read.engine == "local")
     if grouping.wanted:
         _estimate_groups(publishing, how, grouping, read, shown, out)
@@ -295,8 +295,10 @@ def _statement(publishing: Publishing, data: Data, result: Estimate, left_out: M
     return asked.of(sizes, "this estimate", simulated=result.simulated)
 
 
-def _check_sources(reports: Sequence[Path], engine: str) -> None:
-    """Refuse options that would do nothing, before anything is read."""
+def _check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> None:
+    """Refuse the name of a tally that no verb would read, and options that would do nothing, before reading."""
+    if tally is not None:
+        checked_output(tally, TALLIES, "tallies")
     if STANDARD in reports and engine != "local":
         raise ParameterError("- is read on this machine, and executors see files; name files, or use --engine local.")
     if all(is_tally(file_of(source)) for source in reports):
