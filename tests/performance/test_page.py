@@ -95,7 +95,7 @@ def test_a_page_is_of_one_machine() -> None:
 
 def test_the_page_is_short() -> None:
     text = (DOCS / "performance.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 170
+    assert len(text.splitlines()) <= 205
     assert list(sections(text)) == list(GROUPS)
 
 
