@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import starmap
-from math import ceil, exp, expm1, inf, log2
+from math import ceil, exp, expm1, floor, inf, log2
 from typing import Any
 
 import numpy as np
@@ -328,6 +328,8 @@ class TraceAssessment(Assessment):
         if self.chances is None:
             return ""
         tenth = np.sort(self.chances)[-ceil(len(self.chances) / 10)]
+        # Rounded down, as so much "or more" is true; of certainty there is no more.
+        tenth = min(floor(tenth * 10_000) / 10_000, 0.9999)
         return (
             "An average says little of single users: as the attack reckons from each trace alone, the right one has a "
             f"probability of {tenth:.2%} or more for a tenth of the traces, and of no more than guessing would give "
