@@ -59,6 +59,8 @@ def test_reports_know_their_round_and_nobody_else(table, tmp_path):
         assert [group["round"] for group in by["groups"]] == [*MONTHS]
     whole = told("estimate", plan, tmp_path / "r", "--by", "round")
     assert {name: len(part["groups"]) for name, part in whole["questions"].items()} == {"age": 3, "sick": 3}
+    # Reports of three rounds are not as many people's: no estimate of all has an error that is known.
+    assert not any("overall" in part for part in (by, *whole["questions"].values()))
     # What a person's three permanent reports tell, and not what three people's would.
     assert whole["publication"]["epsilon"] is None
     for verb in ("estimate", "tally", "seal"):

@@ -74,6 +74,7 @@ from discreet.results.groups import GroupedEstimate
 from discreet.results.groups import spelled as spelled_group
 from discreet.tables.columns import read_distribution
 from discreet.theory.binomial import DEFAULT_LEVEL
+from discreet.theory.rounds import ROUND
 
 Data = Reports | Tally | StoredBlocks
 
@@ -497,7 +498,7 @@ def _read_groups(engine: Engine, publishing: Publishing, how: _How, grouping: _G
 def _groups_record(
     estimates: GroupedEstimate, shown: Showing, statement: Statement, notes: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the estimates ready for JSON: ``groups`` has an object for each, ``overall`` is that of everybody."""
+    """Return the estimates ready for JSON: ``groups`` has an object for each, ``overall``, but of rounds, is all's."""
     names, facts = (
         estimates.names or ("group",),
         partial(estimate_facts, level=shown.level, simultaneous=shown.simultaneous),
@@ -510,7 +511,8 @@ def _groups_record(
         groups.append({**dict(zip(names, labels, strict=True)), "publication": person, **facts(group)})
     left_out = {"groups": estimates.left_out[0], "reports": estimates.left_out[1]}
     more = {"minimum": estimates.minimum, "left_out": left_out, "notes": notes}
-    return {"groups": groups, "overall": facts(estimates.overall), **statement.record(), **more}
+    overall = {} if ROUND in estimates.names else {"overall": facts(estimates.overall)}
+    return {"groups": groups, **overall, **statement.record(), **more}
 
 
 def _groups_parts(estimates: GroupedEstimate, shown: Showing) -> Iterator[str | Table]:
@@ -519,7 +521,9 @@ def _groups_parts(estimates: GroupedEstimate, shown: Showing) -> Iterator[str | 
     # Without columns of groups, everybody is the only one.
     chosen, cells = set(estimates.largest(_GROUPS_SHOWN)) if estimates.names else set(), []
     groups = [(label, estimates[label]) for label in estimates if label in chosen]
-    for label, group in [*groups, ("everybody", everybody)]:
+    # The same people answer in several rounds: reports of all rounds are not as many people's, and say less than those.
+    rows_of_all = [] if ROUND in estimates.names else [("everybody", everybody)]
+    for label, group in [*groups, *rows_of_all]:
         columns = group.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
         names = text_column("value", estimates.domain.names(codes))
         headings, *rows = rows_of([names, *(each.at(codes) for each in columns)], "groups")
@@ -529,9 +533,12 @@ def _groups_parts(estimates: GroupedEstimate, shown: Showing) -> Iterator[str | 
     yield Table(title, ["group", "reports", *headings], cells, left=3)
     if smaller := len(estimates) - len(groups) if groups else 0:
         yield f"{smaller:,} smaller {'group is' if smaller == 1 else 'groups are'} not shown; -o and --json give all."
-    yield f"Everybody: {everybody.n:,} reports, method {everybody.method}."
-    if noise := everybody.selected(len(codes), shown.level, simultaneous=shown.simultaneous):
-        yield noise
+    if rows_of_all:
+        yield f"Everybody: {everybody.n:,} reports, method {everybody.method}."
+        if noise := everybody.selected(len(codes), shown.level, simultaneous=shown.simultaneous):
+            yield noise
+    else:
+        yield f"{everybody.n:,} reports, of people who answer in several rounds, which are not added up."
     if estimates.left_out[0]:
         few, people = estimates.left_out
         small, sent = number_of(few, "group"), number_of(people, "report")
