@@ -411,7 +411,7 @@ class Survey:
             again = "in all" if self.rounds is None else "in a round" + ", all drawn ones" * self._keeps_all
             raise ParameterError(
                 f"questions that a person answers {together} must have at most epsilon={float(limit):g} {again}, got "
-                f"{float(most):g}."
+                f"{float(most):g}; plan the survey anew for questions that fit."
             )
 
     @property

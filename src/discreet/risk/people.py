@@ -415,7 +415,7 @@ class WhatIf(ResultTable):
         choice = f"None of the ways that may be chosen has {wanted}."
         if self.choice is not None:
             listed = ", ".join(f"{name} {steps}" for name, steps in self.choice.columns.items())
-            choice = f"Of those that have {wanted} this one loses least: {listed}."
+            choice = f"Of the ways that may be chosen and have {wanted}, this one loses least: {listed}."
         return (
             "Shown are the ways that no other beats in mean risk, worst risk and loss at once: kept is the share of "
             f"the columns' information that is left, merged that of their values which are no more.{rare}",
