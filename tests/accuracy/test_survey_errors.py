@@ -8,9 +8,8 @@ import pytest
 
 import discreet as dc
 from discreet.mechanisms import BlockMechanism
-from discreet.planning.surveys import second_moment
+from discreet.planning.surveys import fake_moment, joint_moment, second_moment
 from discreet.testing import spell_out
-from discreet.theory.surveys import fake_attribute_epsilon, fake_epsilon, fake_moment, fake_variance, joint_moment
 
 
 def moment(mechanism: BlockMechanism, parts: int, p: np.ndarray) -> float:
@@ -77,22 +76,11 @@ def channel(record: float, sizes: tuple[int, ...]) -> np.ndarray:
     return np.array(rows)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "epsilon", "of_record", "of_attribute"),
-    [((3, 3), 1.0, 1.4899, 1.0), ((2, 2, 2, 2, 2), 1.0, 2.2609, 1.0), ((2, 3, 4), 1.0, 1.8172, 1.1240)],
-)
-def test_fakes_keep_less_than_they_say(
-    sizes: tuple[int, ...], epsilon: float, of_record: float, of_attribute: float
-) -> None:
-    record = fake_epsilon(epsilon, len(sizes))
-    matrix, records = channel(record, sizes), np.array(list(product(*map(range, sizes))))
+@pytest.mark.parametrize("sizes", [(3, 3), (2, 2, 2, 2, 2), (2, 3, 4)])
+def test_fakes_protect_whole_records_by_the_epsilon_of_the_one_answer(sizes: tuple[int, ...]) -> None:
+    matrix = channel(1.1, sizes)
     np.testing.assert_allclose(matrix.sum(axis=1), 1)
-    assert log((matrix.max(axis=0) / matrix.min(axis=0)).max()) == pytest.approx(record)
-    assert record == pytest.approx(of_record, abs=5e-5)
-    nearby = (records[:, None] != records[None]).sum(axis=2) == 1
-    ratio = max((matrix[a] / matrix[b]).max() for a, b in zip(*np.nonzero(nearby), strict=True))
-    assert log(ratio) == pytest.approx(fake_attribute_epsilon(record, sizes))
-    assert log(ratio) == pytest.approx(of_attribute, abs=5e-5)
+    assert log((matrix.max(axis=0) / matrix.min(axis=0)).max()) == pytest.approx(1.1)
 
 
 def test_fakes_have_the_error_of_every_output() -> None:
@@ -103,10 +91,3 @@ def test_fakes_have_the_error_of_every_output() -> None:
     chances = matrix[3]
     np.testing.assert_allclose(chances @ worths, np.eye(3)[outputs[3, 1]], atol=1e-12)
     assert chances @ (worths**2).sum(axis=1) == pytest.approx(fake_moment(record, 3, 3))
-    variance = chances @ worths[:, 0] ** 2 - (chances @ worths[:, 0]) ** 2
-    assert variance == pytest.approx(fake_variance(record, 3, 3, float(outputs[3, 1] == 0)))
-
-
-def test_fakes_beside_sampling_and_beside_answers_to_everything() -> None:
-    assert 10 * fake_variance(1.0, 10, 1) == pytest.approx(36.3, abs=0.05)
-    assert fake_variance(fake_epsilon(1.0, 10), 10, 10) / fake_variance(1.0, 10, 1) == pytest.approx(5.9, abs=0.06)

@@ -65,7 +65,12 @@ def test_reports_know_their_round_and_nobody_else(table, tmp_path):
     assert whole["publication"]["epsilon"] is None
     for verb in ("estimate", "tally", "seal"):
         more = () if verb == "estimate" else ("-o", tmp_path / "out")
-        assert "people answer again; take each: --by round" in refusal(verb, plan, tmp_path / "r", *more)
+        assert "people answer again; take each by itself, as estimate --by round does" in refusal(
+            verb, plan, tmp_path / "r", *more
+        )
+        one = "-o", tmp_path / f"out{'.tally' * (verb == 'tally')}.parquet"
+        words = refusal(verb, f"{plan}#age", tmp_path / "r" / "age.parquet", *(more and one))
+        assert "people answer again; take each by itself, as estimate --by round does" in words
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from discreet.cli.commands import Verb
-from discreet.cli.options import refuse_idle
+from discreet.cli.options import allows_outside, refuse_idle
 from discreet.cli.output import (
     STANDARD,
     OutputPlace,
@@ -29,7 +29,7 @@ from discreet.cli.output import (
 from discreet.errors import DiscreetError, ParameterError
 from discreet.files.paths import ESTIMATES, REPORTS, File
 from discreet.files.writing import check_own_folder, replacing_all
-from discreet.formats.survey import Questionnaire, WholeSurveyError, question_files
+from discreet.formats.survey import Questionnaire, WholeSurveyError, question_files, survey_of_question
 from discreet.mechanisms.survey import Survey
 from discreet.privacy.surveys import SurveyPublication
 from discreet.theory.rounds import ROUND
@@ -85,10 +85,22 @@ class SurveyVerb(Verb):
 
     def run(self, ctx: click.Context) -> None:
         """Run the verb; on every question of a survey."""
+        self._refuse_pooling(ctx.params)
         try:
             super().run(ctx)
         except WholeSurveyError as whole:
             self._go_through(ctx, whole.questionnaire)
+
+    def _refuse_pooling(self, values: Mapping[str, Any]) -> None:
+        """Refuse reports of several rounds of one question, of which its plan by itself knows nothing."""
+        from discreet.formats.sources import refuse_pooling, report_files
+
+        sources = values.get(self.reads) or ()
+        document = survey_of_question(values["plan"], allow_outside=allows_outside()) if sources else None
+        if document is not None and document.rounds is not None:
+            named = sources if isinstance(sources, tuple) else (sources,)
+            for file in report_files([source for source in named if source != STANDARD]):
+                refuse_pooling(file, values.get("by") or ())
 
     def _go_through(self, ctx: click.Context, document: Questionnaire) -> None:
         """Run the verb on every question; print all results, write all files or none, exit with the largest code."""

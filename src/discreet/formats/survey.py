@@ -501,6 +501,12 @@ def load_plan(path: str | Path, *, allow_outside: bool = False) -> Plan:
     raise WholeSurveyError(path, document)
 
 
+def survey_of_question(path: str | Path, *, allow_outside: bool = False) -> Questionnaire | None:
+    """Return the survey of which a path names a question; None where it names none."""
+    place, question = _split(path)
+    return Questionnaire.load(place, allow_outside=allow_outside) if question else None
+
+
 def _split(path: str | Path) -> tuple[Path, str]:
     """Return the file of a plan, and the question of a survey that is named behind it."""
     name, mark, question = str(path).rpartition(_PART)

@@ -5,12 +5,25 @@ for has the error g/(n q), and the sum over tables is least for shares in propor
 them above 1. Of numbers g is n Var of their mean, their range being 1: where both kinds are asked, the sum of squared
 errors of shares and of means in parts of their range is least. With t answers each of which has epsilon/t, noise grows
 and so do the shares; the least of all is taken.
+
+Other ways stand beside it, where every value is sensitive. *Joint*: one question over all W cells. A cell of a marginal
+has m of these, and the sum of their phi is K (phi_in - phi_out) + m phi_out, K the members of the block among them.
+With pi and rho of the block law, and tau the probability that two further values are in a block of which one is known,
+
+    noise:                  E K = m pi,             E K^2 = m pi (1 + (m-1) rho),
+    the cell of the truth:  E K = 1 + (m-1) rho,    E K^2 = 1 + 3 (m-1) rho + (m-1)(m-2) tau,
+    other cells:            E K = m rho,            E K^2 = m rho + m (m-1) tau.
+
+*Products*: each attribute is asked with a part of epsilon; g of a pair is the product of both. *Fakes*: RS+FD [Arcolezi
+et al., CIKM 2021] with randomized response: one of d attributes is reported with epsilon, and uniform values for the
+others. An output y has the probability sum_j k_j Q_j(y_j | x_j), up to a factor, so that epsilon is that of whole
+records; its authors state e^epsilon' = 1 + (e^epsilon - 1)/d, which is less.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import prod, sqrt
+from math import exp, expm1, prod, sqrt
 from typing import Any, Unpack
 
 import numpy as np
@@ -40,7 +53,6 @@ from discreet.planning.losses import worst_variance
 from discreet.planning.numbers import mean_moment
 from discreet.privacy.composition import split_epsilon
 from discreet.theory.rounds import Rounds
-from discreet.theory.surveys import fake_moment, joint_moment
 
 _DIGITS = 6
 # How much worse than the best a number of answers is, beyond which larger ones are not looked at.
@@ -65,6 +77,59 @@ def second_moment(mechanism: BlockMechanism) -> float:
         return 1.0
     mass, sensitive = numbers.worst_mass, float(np.max(numbers.sensitive_loss))
     return mass * sensitive + ((1 - mass) * numbers.clear_loss if mass < 1 else 0.0)
+
+
+def joint_moment(cells: int, parts: int, truth: float, inclusion: float, conditional: float, triple: float) -> float:
+    """Return g of a marginal of one question over all cells.
+
+    Args:
+        cells: W.
+        parts: m, the cells of the question for each of the marginal.
+        truth: s, the probability of the truth.
+        inclusion: pi.
+        conditional: rho.
+        triple: tau.
+
+    Example:
+        Of subsets of 2 among 6 cells, with s = 0.2, the marginal of 3 cells:
+
+        >>> round(joint_moment(6, 2, 0.2, 1 / 3, 1 / 5, 0.0), 6)
+        42.0
+    """
+    per_member = 1 / (truth * (1 - conditional))
+    outside = -(conditional + (inclusion - conditional) * (1 - truth)) * per_member
+
+    def square(mean: float, second: float) -> float:
+        return per_member**2 * second + parts * outside * (2 * per_member * mean + parts * outside)
+
+    m, rho, tau = parts, conditional, triple
+    noise = square(m * inclusion, m * inclusion * (1 + (m - 1) * rho))
+    same = square(1 + (m - 1) * rho, 1 + 3 * (m - 1) * rho + (m - 1) * (m - 2) * tau)
+    other = square(m * rho, m * rho + m * (m - 1) * tau)
+    count = cells // parts
+    return (1 - truth) * count * noise + truth * (same + (count - 1) * other)
+
+
+def fake_moment(record: float, size: int, attributes: int) -> float:
+    """Return g of one attribute by RS+FD with randomized response.
+
+    Each report is worth (d 1{y = x} - q - (d-1)/k)/(p - q) to the value x.
+
+    Args:
+        record: epsilon', of whole records.
+        size: k, the number of its values.
+        attributes: d.
+
+    Example:
+        It is as many times that of sampling one attribute, which says which, as there are attributes:
+
+        >>> round(fake_moment(1.0, 10, 10) / (10 * fake_moment(1.0, 10, 1)), 1)
+        10.0
+    """
+    other = 1 / (exp(record) + size - 1)
+    constant = other + (attributes - 1) / size
+    squares = (attributes - constant) ** 2 + (size - 1) * constant**2
+    return squares / (expm1(record) * other) ** 2
 
 
 def best_shares(moments: Sequence[float] | FloatArray, answers: int) -> FloatArray:
