@@ -55,7 +55,7 @@ def test_reports_know_their_round_and_nobody_else(table, tmp_path):
         assert (
             len({tuple(reports["region"].to_pylist()[start : start + count]) for start in (0, count, 2 * count)}) == 1
         )
-        by = told("estimate", f"{plan}#{name}", tmp_path / "r" / f"{name}.parquet", "--by", "round")
+        by = told("estimate", plan, tmp_path / "r" / f"{name}.parquet", "--by", "round")["questions"][name]
         assert [group["round"] for group in by["groups"]] == [*MONTHS]
     whole = told("estimate", plan, tmp_path / "r", "--by", "round")
     assert {name: len(part["groups"]) for name, part in whole["questions"].items()} == {"age": 3, "sick": 3}
@@ -70,7 +70,7 @@ def test_reports_know_their_round_and_nobody_else(table, tmp_path):
         )
         one = "-o", tmp_path / f"out{'.tally' * (verb == 'tally')}.parquet"
         words = refusal(verb, f"{plan}#age", tmp_path / "r" / "age.parquet", *(more and one))
-        assert "people answer again; take each by itself, as estimate --by round does" in words
+        assert "people answer again; name the survey as a whole, and not one question, with --by round" in words
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_the_file_of_a_question_may_be_missing_and_that_is_said(reports, tmp_pat
     (some / "renamed.parquet").write_bytes((reports / "sex,diagnosis.parquet").read_bytes())
     text = done("estimate", SURVEY, some)
     assert "sex,diagnosis: 12 largest of 12 values" in text
-    assert "Nobody answered age; education; diagnosis." in " ".join(text.split())
+    assert "No reports on age; education; diagnosis." in " ".join(text.split())
 
 
 def test_reports_of_another_survey_are_refused_by_the_file(reports, tmp_path):

@@ -175,7 +175,7 @@ def test_questions_without_reports_are_named(place, tmp_path):
     some.mkdir()
     (some / "x.parquet").write_bytes((place / "first" / FILES["age"]).read_bytes())
     text = done("seal", SURVEY, some, "-o", tmp_path / "sealed")
-    assert "Nobody answered education; diagnosis; sex,diagnosis." in " ".join(text.split())
+    assert "No reports on education; diagnosis; sex,diagnosis." in " ".join(text.split())
     assert [file.name for file in (tmp_path / "sealed").iterdir()] == ["age.parquet"]
     assert told("compare", SURVEY, some, place / "second")["unanswered"] == QUESTIONS[1:]
     (tmp_path / "empty").mkdir()

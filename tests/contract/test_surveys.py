@@ -226,7 +226,7 @@ def test_answers_say_how_many_answered_each_question_and_are_right():
         shares = np.bincount(truth) / n
         assert ((low <= shares) & (shares <= high)).all()
     assert answers.to_arrow().column_names[:3] == ["question", "value", "n"]
-    assert "Nobody answered c." in repr(answers)
+    assert "No reports on c." in repr(answers)
     assert "20,000 people" in repr(answers)
     tallied = dc.estimate(made, made.tally(reports), method="projected")
     assert tallied["a"].frequencies.sum() == pytest.approx(1)

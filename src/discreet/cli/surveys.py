@@ -85,22 +85,25 @@ class SurveyVerb(Verb):
 
     def run(self, ctx: click.Context) -> None:
         """Run the verb; on every question of a survey."""
-        self._refuse_pooling(ctx.params)
+        self._refuse_rounds(ctx.params)
         try:
             super().run(ctx)
         except WholeSurveyError as whole:
             self._go_through(ctx, whole.questionnaire)
 
-    def _refuse_pooling(self, values: Mapping[str, Any]) -> None:
+    def _refuse_rounds(self, values: Mapping[str, Any]) -> None:
         """Refuse reports of several rounds of one question, of which its plan by itself knows nothing."""
-        from discreet.formats.sources import refuse_pooling, report_files
+        from discreet.formats.sources import has_rounds, report_files
 
         sources = values.get(self.reads) or ()
         document = survey_of_question(values["plan"], allow_outside=allows_outside()) if sources else None
         if document is not None and document.rounds is not None:
             named = sources if isinstance(sources, tuple) else (sources,)
-            for file in report_files([source for source in named if source != STANDARD]):
-                refuse_pooling(file, values.get("by") or ())
+            for file in filter(has_rounds, report_files([source for source in named if source != STANDARD])):
+                raise ParameterError(
+                    f"{file} has reports of rounds, in which people answer again; name the survey as a whole, and not "
+                    f"one question, with --by {ROUND}."
+                )
 
     def _go_through(self, ctx: click.Context, document: Questionnaire) -> None:
         """Run the verb on every question; print all results, write all files or none, exit with the largest code."""
@@ -188,7 +191,7 @@ class SurveyVerb(Verb):
                 yield from (_renamed(part, names) for part in result.parts)
             yield ""
             absent = (
-                "Not on both sides:" if self.sides else "Nobody answered" if self.reads else "Nothing is protected in"
+                "Not on both sides:" if self.sides else "No reports on" if self.reads else "Nothing is protected in"
             )
             yield from [f"{absent} {'; '.join(lacking)}."] if lacking else []
             yield str(survey.guarantee)

@@ -374,23 +374,18 @@ def files_by_question(survey: Survey, sources: Sequence[str | File], by: Sequenc
         if plan not in names:
             whose = f"of plan {plan[:12]}, which is" if plan else "without the mark of a plan, and so of"
             raise MismatchError(f"{file} holds reports {whose} no question of survey {survey.fingerprint[:12]}.")
-        if survey.rounds is not None:
-            refuse_pooling(file, by)
+        if survey.rounds is not None and ROUND not in by and has_rounds(file):
+            raise ParameterError(
+                f"{file} has reports of rounds, in which people answer again; take each by itself, as estimate "
+                f"--by {ROUND} does."
+            )
         files[names[plan]].append(file)
     return {name: some for name, some in files.items() if some}
 
 
-def refuse_pooling(file: File, by: Sequence[str]) -> None:
-    """Refuse a file of reports of several rounds of a survey, if groups do not tell these apart.
-
-    Raises:
-        ParameterError: if they do not: people who answer again would be taken for as many people.
-    """
-    if ROUND not in by and file.name.endswith(COLUMNS) and ROUND in look(file).schema.names:
-        raise ParameterError(
-            f"{file} has reports of rounds, in which people answer again; take each by itself, as estimate "
-            f"--by {ROUND} does."
-        )
+def has_rounds(file: File) -> bool:
+    """Return true for reports of several rounds of a survey, which are not those of as many people."""
+    return file.name.endswith(COLUMNS) and ROUND in look(file).schema.names
 
 
 def partitions_of(

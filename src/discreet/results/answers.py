@@ -104,7 +104,7 @@ class Answers(ResultTable, Mapping[str, Any]):
     def notes(self) -> Iterator[str]:
         """Yield sentences on how many people answered what, and on what is not shown."""
         if self.unanswered:
-            yield f"Nobody answered {'; '.join(self.unanswered)}."
+            yield f"No reports on {'; '.join(self.unanswered)}."
         for name, part in self.estimates.items():
             size = part.domain.size
             if size > _SHOWN:

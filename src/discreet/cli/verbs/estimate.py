@@ -444,7 +444,7 @@ def _estimate_survey(
         writers = {place: partial(put_tally, tally=tallies[name]) for name, place in places.items()}
     write_results(out.output, SavedTable(_at(answers.to_arrow, *limits), record), writers, force=out.force)
     tables = (part for name, result in answers.items() for part in _table(result, shown, f"{name}: "))
-    lacking = [f"Nobody answered {'; '.join(answers.unanswered)}."] if answers.unanswered else []
+    lacking = [f"No reports on {'; '.join(answers.unanswered)}."] if answers.unanswered else []
     more = [*lacking, str(survey.guarantee), *publication.lines(), *left_out_sentences(left_out), *notes_of(notes)]
     show(record, chain(tables, more, written(out.output, out.tally_file)))
 
