@@ -1,0 +1,91 @@
+"""Readings of texts: two labels are alike if their readings are equal.
+
+A reading ignores case, width, invisible characters, surrounding and repeated spaces, kinds of dashes and quotes, and
+compatibility forms such as ligatures and superscripts. It decides which labels are alike, and is never stored, shown or
+sent. Devices compute the same readings, so every list of characters here is fixed and none depends on the runtime:
+the standard tables of spaces differ between Python and JavaScript.
+
+Lower case followed by upper case joins exactly the characters that case folding joins, and also i and the dotless i.
+JavaScript has no case folding.
+"""
+
+import re
+from collections.abc import Sequence
+from unicodedata import normalize
+
+INVISIBLE = (
+    "\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u0640\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
+)
+"""The characters that a reading drops, as the inside of a regular expression's class."""
+DASHES = "\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
+SINGLE_QUOTES = "\u2018\u2019\u201a\u201b\u2032\u00b4\u0060\u02bc"
+DOUBLE_QUOTES = "\u201c-\u201f\u00ab\u00bb\u2033"
+UNUSUAL_SPACES = "\t\x0b\x0c\r\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+"""The characters that count as a space, besides the space and the line feed."""
+
+_MARKS = tuple(
+    (re.compile(f"[{characters}]"), plain)
+    for characters, plain in ((INVISIBLE, ""), (DASHES, "-"), (SINGLE_QUOTES, "'"), (DOUBLE_QUOTES, '"'))
+)
+_ANY_MARK = re.compile(f"[{INVISIBLE}{DASHES}{SINGLE_QUOTES}{DOUBLE_QUOTES}]")
+_UNUSUAL_SPACE = re.compile(f"[{UNUSUAL_SPACES}]")
+_SPACES = re.compile(" {2,}")
+_ASCII = {code: None if _MARKS[0][0].match(chr(code)) else " " for code in (*range(10), *range(11, 32), 127)} | {
+    ord("`"): "'"
+}
+
+
+def composed(text: str) -> str:
+    r"""Return a text in Unicode's normal form C: an accent that follows its letter becomes one character with it.
+
+    Example:
+        >>> len("e\u0301"), len(composed("e\u0301"))
+        (2, 1)
+    """
+    return normalize("NFC", text)
+
+
+def reading(text: str) -> str:
+    r"""Return the reading of a text.
+
+    Example:
+        >>> reading("krank") == reading("\u00a0Krank ")
+        True
+        >>> reading("Straße"), reading("18\u201339"), reading("C++")
+        ('STRASSE', '18-39', 'C++')
+    """
+    return readings([text])[0]
+
+
+def readings(texts: Sequence[str]) -> list[str]:
+    r"""Return the readings of many texts, in a tenth of the time that one by one takes.
+
+    Example:
+        >>> readings(["ja", "JA\u200b", "½"])
+        ['JA', 'JA', '1/2']
+    """
+    if not texts:
+        return []
+    # Line feeds separate the texts: no step changes them, or anything beside one.
+    joined = "\n".join(texts)
+    if joined.count("\n") >= len(texts):
+        joined = "\n".join([text.replace("\n", " ") for text in texts])
+    folded = joined.translate(_ASCII).upper() if joined.isascii() else _folded(joined)
+    if "  " in folded:
+        folded = _SPACES.sub(" ", folded)
+    return [text.strip(" ") for text in folded.split("\n")]
+
+
+def _folded(text: str) -> str:
+    text = normalize("NFKC", _plain(text)).lower().upper()
+    text = normalize("NFKC", _plain(text.replace("I\u0307", "I").replace("\u2044", "/")))
+    return _UNUSUAL_SPACE.sub(" ", text) if _UNUSUAL_SPACE.search(text) else text
+
+
+def _plain(text: str) -> str:
+    """Return a text without invisible characters, and with plain dashes and quotes."""
+    if _ANY_MARK.search(text):
+        for pattern, plain in _MARKS:
+            text = pattern.sub(plain, text)
+    return text
