@@ -46,7 +46,7 @@ def verbs(files: Files) -> dict[str, list[object]]:
         "estimate": ["estimate", files.plan, files.reports],
         "audit": ["audit", files.plan, "--draws", 3000, "--seed", 1],
         "risk": ["risk", files.folder / "events.csv", "--seed", 1],
-        "risk people": ["risk", "people", files.folder / "events.csv", "--quasi", "user,event", "--what-if"],
+        "risk reports": ["risk", "reports", files.plan, files.folder / "events.csv", "--by", "user,event"],
         "risk compare": ["risk", "compare", files.plan, files.folder / "per_value.toml", "--users", "1e6"],
     }
 
@@ -59,7 +59,7 @@ NAMES = [
     "estimate",
     "audit",
     "risk",
-    "risk people",
+    "risk reports",
     "risk compare",
 ]
 

@@ -41,7 +41,6 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "risk traces -o": lambda files: ["risk", "none.csv", "-o"],
     "risk compare -o": lambda files: ["risk", "compare", "--traces", "none.csv", "-o"],
     "risk traces --per-user": lambda files: ["risk", "none.csv", "--per-user"],
-    "risk people -o": lambda files: ["risk", "people", "none.csv", "--quasi", "age", "-o"],
 }
 FILES = {
     "obfuscate -o": "r.jsonl",
@@ -60,7 +59,6 @@ FILES = {
     "attest -o": "a.html",
     "verify --plot": "p.svg",
     "risk traces --per-user": "who.csv",
-    "risk people -o": "people.csv",
 }
 DRAWING = [
     "attest -o",

@@ -30,7 +30,7 @@ VERBS = {
     "plan-identification": "Compare mechanisms on DOMAIN by the largest epsilon that an identification risk allows.",
     "regress": "Regress what people reported under PLAN on public columns beside REPORTS.",
     "reproduce": "Make figures and tables of the papers again, and check the papers' findings.",
-    "risk": "Assess the identification risk of traces, reports, plans, tables of people, or scores of a matcher.",
+    "risk": "Assess the identification risk of traces, reports, plans, or scores of a matcher.",
     "seal": "Write REPORTS made under PLAN into one file, sorted by what they say: nothing of ids, order or times is "
     "left.",
     "serve": "Take reports in, keep them safe, and seal them: a collector.",

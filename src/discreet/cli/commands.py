@@ -22,6 +22,7 @@ from typing import Any
 import click
 
 from discreet import __version__
+from discreet.cli.removed import refuse_removed
 from discreet.errors import DiscreetError, ParameterError
 from discreet.kernels.startup import listening
 
@@ -255,6 +256,7 @@ class Verb(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             *groups, name = ctx.command_path.split()[1:] or [str(self.name)]
+            refuse_removed(" ".join([*groups, name]), error.option_name)
             whose = [" ".join(["discreet", *groups, verb]) for verb in _having(error.option_name, ctx, name)]
             if not whose:
                 raise
@@ -328,6 +330,7 @@ class VerbGroup(click.Group):
         """Return the verb of a name, or refuse the name and list the verbs."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
+            refuse_removed(" ".join([*ctx.command_path.split()[1:], name]))
             from difflib import get_close_matches
 
             close = get_close_matches(name, self.commands, n=1)

@@ -35,11 +35,12 @@ from discreet.cli.output import (
     table_of,
     written,
 )
+from discreet.cli.removed import refuse_removed
 from discreet.cli.surveys import survey_facts
+from discreet.cli.verbs.classes import risk_of_reports
 from discreet.cli.verbs.defences import compare_risks
 from discreet.cli.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, left_out_of, say_how_long
 from discreet.cli.verbs.linkage import KnownTable, gate_linkage, linkage_parts, linkage_record
-from discreet.cli.verbs.people import people
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
@@ -78,6 +79,7 @@ class _RiskGroup(VerbGroup):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; without a verb they are those of ``traces``."""
         if args and args[0] not in {*self.commands, *ctx.help_option_names}:
+            refuse_removed(f"risk {args[0]}")
             args = [_TRACES, *args]
         ctx.meta[ARGUMENTS] = list(args)
         return super().parse_args(ctx, args)
@@ -85,13 +87,13 @@ class _RiskGroup(VerbGroup):
 
 @click.group(cls=_RiskGroup)
 def risk() -> None:
-    """Assess the identification risk of traces, reports, plans, tables of people, or scores of a matcher.
+    """Assess the identification risk of traces, reports, plans, or scores of a matcher.
 
     `discreet risk TABLE...` is `discreet risk traces TABLE...`; write ./traces for a table of that name.
     """
 
 
-risk.add_command(people)
+risk.add_command(risk_of_reports)
 risk.add_command(compare_risks)
 
 

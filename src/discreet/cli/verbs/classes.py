@@ -1,0 +1,51 @@
+"""The verb ``risk reports``: the identification risk of reports beside public columns."""
+
+from pathlib import Path
+
+import click
+import pyarrow as pa
+
+from discreet.cli import options
+from discreet.cli.commands import Verb
+from discreet.cli.options import load_plan, progress_bar
+from discreet.cli.output import InputFile, Table, built_ins, show
+from discreet.risk.classes import ClassRisk, class_risk, written_cells
+from discreet.tables.columns import read_columns
+from discreet.tables.scan import table_files
+from discreet.tables.text import Cells, Kind
+
+
+@click.command("reports", cls=Verb)
+@click.argument("plan", type=InputFile())
+@click.argument("table", type=InputFile(urls=True))
+@click.option("--by", required=True, metavar="A,B", help="Public columns that are published beside the reports.")
+@options.fail_above
+@options.allow_outside
+def risk_of_reports(plan: Path, table: str | Path, *, by: str, fail_above: float | None) -> None:
+    """Bound the identification risk of one report under PLAN per row of TABLE, beside public columns.
+
+    People with the same values in all columns of --by are a class. The adversary knows these columns and sees the
+    reports of a class.
+    """
+    mechanism = load_plan(plan).mechanism()
+    names = [name.strip() for name in by.split(",")]
+    asked = dict.fromkeys(names, Cells(Kind.TEXT))
+    with progress_bar("reading the people"):
+        parts = [read_columns(file, lambda _: asked, names) for file in table_files(table)]
+        risk = class_risk(mechanism, pa.concat_tables([written_cells(part.select(names)) for part in parts]))
+    record = {"plan": mechanism.fingerprint, **built_ins(risk), "limit": fail_above, "in_words": risk.sentences}
+    show(record, [_table(risk), *risk.sentences])
+    if fail_above is not None and risk.worst > fail_above:
+        click.echo(
+            f"The identification risk in the smallest class is at most {risk.worst:.4g}, above {fail_above:g}.",
+            err=True,
+        )
+        raise click.exceptions.Exit(1)
+
+
+def _table(risk: ClassRisk) -> Table:
+    rows = [
+        ["the columns", f"{risk.guessed:.4g}", f"{1 / risk.smallest:.4g}"],
+        ["the columns and the reports", f"{risk.identified:.4g}", f"{risk.worst:.4g}"],
+    ]
+    return Table(risk.heading, ["adversary knows", "identified, mean", "worst class"], rows)

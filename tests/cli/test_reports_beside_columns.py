@@ -1,0 +1,81 @@
+"""The verb ``risk reports``, as an officer tries it."""
+
+from importlib.resources import files
+from math import exp
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from planted import VALUE, clean
+from running import done, refusal, run, told
+
+EXAMPLE = Path(str(files("discreet") / "examples" / "people.csv"))
+PLAN = 'epsilon = 1.0\n[domain]\nlabels = ["yes", "no"]\n[mechanism]\nname = "rr"\n'
+TRUTH = exp(1) / (exp(1) + 1)
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    path = tmp_path / "plan.toml"
+    path.write_text(PLAN)
+    return path
+
+
+def test_the_example(plan: Path) -> None:
+    facts = told("risk", "reports", plan, EXAMPLE, "--by", "age, zip,sex")
+    assert (facts["columns"], facts["people"], facts["smallest"]) == (["age", "zip", "sex"], 300, 1)
+    assert facts["guessed"] == pytest.approx(facts["classes"] / 300)
+    assert facts["guessed"] < facts["identified"] < facts["worst"] == 1
+    text = " ".join(done("risk", "reports", plan, EXAMPLE, "--by", "age,zip,sex").split())
+    for words in (
+        "300 people in 2",
+        "Alone in their class: ",
+        "A missing cell is a value of its own.",
+        "as one person",
+    ):
+        assert words in text
+
+
+def test_the_gate(plan: Path) -> None:
+    asked = ["risk", "reports", plan, EXAMPLE, "--by", "sex"]
+    smallest = told(*asked)["smallest"]
+    worst = 2 * TRUTH / smallest
+    assert told(*asked)["worst"] == pytest.approx(worst)
+    assert run(*asked, "--fail-above", worst * 1.001).exit_code == 0
+    above = run(*asked, "--fail-above", worst * 0.999)
+    assert above.exit_code == 1
+    assert above.stderr.startswith(f"The identification risk in the smallest class is at most {worst:.4g}, above ")
+
+
+def test_folders_are_one_table_whatever_the_types(plan: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "people"
+    folder.mkdir()
+    (folder / "a.csv").write_text("age,zip\n30,02139\n41,\n")
+    pq.write_table(pa.table({"zip": ["02139", None], "age": [30, 41]}), folder / "b.parquet")
+    facts = told("risk", "reports", plan, folder, "--by", "age,zip")
+    assert (facts["people"], facts["classes"], facts["smallest"], facts["missing"]) == (4, 2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--by", ","], "there is no column ''"),
+        (["--by", "age,postcode"], "there is no column 'postcode'; the table has age, zip, sex, education"),
+        (["--by", "age,age"], "each once"),
+        (["--by", "age", "--fail-above", "2"], "--fail-above must be a probability"),
+    ],
+)
+def test_requests_that_say_nothing_are_refused(plan: Path, options: list[object], words: str) -> None:
+    assert words in refusal("risk", "reports", plan, EXAMPLE, *options)
+
+
+def test_no_cell_is_quoted(plan: Path, tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text(f"age,word\n1,{VALUE}\n2,{VALUE}\nx,{VALUE}\n")
+    for names in ("age,word", VALUE[:4], "word,word"):
+        for more in ([], ["--json"], ["--fail-above", 0.1]):
+            result = run("risk", "reports", plan, table, "--by", names, *more)
+            clean(result.output)
+            assert result.exit_code in {0, 1, 2}
