@@ -1,17 +1,4 @@
-"""Generalisations of tables of people: coarser ways of writing columns, ladders of them, and who is left out.
-
-A document says it, in TOML or JSON, and so do options; both are a `Generalisation`:
-
-    limit = 0.2
-
-    [columns]
-    age = ["as it is", "5-year", "20-year"]
-    zip = "3-digits"
-    sex = "*"
-
-    [suppress]
-    below = 5
-    share = 0.05
+"""Steps: coarser ways of writing a column, and a ladder of them for a column.
 
 A step is written as people say it:
 
@@ -25,17 +12,14 @@ A missing cell stays a value of its own, except under ``*``.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import floor, log10
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.core.checks import checked_share, checked_whole
 from discreet.errors import ParameterError
 
 AS_IT_IS, LEFT_OUT = "as it is", "*"
@@ -108,7 +92,7 @@ class Step:
             return values
         if self.text == LEFT_OUT:
             return pa.repeat(pa.scalar(LEFT_OUT), len(values))
-        is_date, is_text = pa.types.is_date(kind) or pa.types.is_timestamp(kind), is_textual(kind)
+        is_date, is_text = pa.types.is_date(kind) or pa.types.is_timestamp(kind), _is_textual(kind)
         if is_date and self.text in _SPANS:
             moments = values.cast(pa.timestamp("s", tz=getattr(kind, "tz", None)), safe=False)
             return pc.strftime(moments, format=_SPANS[self.text])
@@ -124,7 +108,7 @@ class Step:
         if self.length and (is_text or pa.types.is_integer(kind)):
             return pc.utf8_slice_codeunits(values if is_text else _padded(values), 0, self.length)
         raise ParameterError(
-            f"the column {name!r} holds {noun_of(kind)}, which cannot be written as {self.text}; numbers take 5-year "
+            f"the column {name!r} holds {_noun_of(kind)}, which cannot be written as {self.text}; numbers take 5-year "
             "or 10-wide, text and whole numbers 3-digits, dates (as 1990-12-31) week, month or 5-year, and every "
             "column *."
         )
@@ -145,7 +129,7 @@ def _intervals(values: Any, width: float) -> Any:
     return pc.binary_join_element_wise("[", low, ", ", high, ")", "")
 
 
-def is_textual(kind: Any) -> bool:
+def _is_textual(kind: Any) -> bool:
     """Return true for Arrow's types of text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
@@ -162,11 +146,11 @@ def _padded(values: Any) -> Any:
     return pc.utf8_lpad(texts, longest or 0, "0")
 
 
-def noun_of(kind: Any) -> str:
+def _noun_of(kind: Any) -> str:
     """Return a noun for values of an Arrow type, for messages."""
     if is_numeric(kind):
         return "numbers"
-    if is_textual(kind):
+    if _is_textual(kind):
         return "text"
     return "dates" if pa.types.is_temporal(kind) else str(kind)
 
@@ -188,7 +172,7 @@ def proposed(values: Any) -> tuple[Step, ...]:
         between = _widths(ends["max"] - ends["min"])
     elif pa.types.is_date(there.type) or pa.types.is_timestamp(there.type):
         between = ["month", "year", "10-year"]
-    elif len(there) > 2 and is_textual(there.type):
+    elif len(there) > 2 and _is_textual(there.type):
         lengths, digits = pc.min_max(pc.utf8_length(there)).as_py(), pc.match_substring_regex(there, "[0-9]")
         longest = lengths["max"]
         if lengths["min"] == longest <= _LONGEST_CODE and pc.all(digits).as_py():
@@ -210,91 +194,3 @@ def _widths(span: float) -> list[str]:
 
 def _spelled(width: float) -> str:
     return f"{width:.9f}".rstrip("0").rstrip(".")
-
-
-class Suppression(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """People who are left out of a table.
-
-    Attributes:
-        below: people in classes of fewer are.
-        share: of the people that may be left out so, at most.
-
-    Raises:
-        ParameterError: if a number is out of range.
-    """
-
-    below: int = 1
-    share: float = 1.0
-
-    def __post_init__(self) -> None:
-        checked_whole("below", self.below)
-        checked_share("share", self.share)
-
-
-class Generalisation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The ways in which a table of people may be written, and what is wanted of them.
-
-    Attributes:
-        limit: risk that nobody in the table is to exceed; 0.2 asks for classes of five.
-        columns: by column a step, or the steps of which one is to be chosen.
-        suppress: people who are left out.
-
-    Raises:
-        ParameterError: if a step is none, or a number is out of range.
-
-    Example:
-        >>> Generalisation(columns={"age": ["5-year", "*"]}).ladders["age"]
-        (Step(text='5-year'), Step(text='*'))
-    """
-
-    limit: float = 0.2
-    columns: dict[str, str | list[str]] = {}
-    suppress: Suppression = Suppression()
-
-    def __post_init__(self) -> None:
-        checked_share("limit", self.limit)
-        for name, steps in self.columns.items():
-            try:
-                for step in [steps] if isinstance(steps, str) else steps or [""]:
-                    Step(step)
-            except ParameterError as error:
-                raise ParameterError(f"column {name!r}: {error}") from None
-
-    @property
-    def ladders(self) -> dict[str, tuple[Step, ...]]:
-        """The steps by column."""
-        return {
-            name: tuple(map(Step, [steps] if isinstance(steps, str) else steps)) for name, steps in self.columns.items()
-        }
-
-    @property
-    def chosen(self) -> dict[str, Step] | None:
-        """The step of each column; None if one is to be chosen among several."""
-        steps = {name: ladder[0] for name, ladder in self.ladders.items() if len(ladder) == 1}
-        return steps if len(steps) == len(self.columns) else None
-
-    def choosing(self, columns: Mapping[str, str | list[str]]) -> "Generalisation":
-        """Return the generalisation with these columns instead."""
-        return msgspec.structs.replace(self, columns=dict(columns))
-
-
-def columns_of(text: str) -> dict[str, str | list[str]]:
-    """Return the columns of a `Generalisation`, as in ``age=5-year,zip=3``; steps are separated by a slash.
-
-    Raises:
-        ParameterError: if it is not written so, or a column is named twice.
-
-    Example:
-        >>> columns_of("age=5-year/10-year,sex=*")
-        {'age': ['5-year', '10-year'], 'sex': '*'}
-    """
-    columns = dict[str, str | list[str]]()
-    for part in text.split(","):
-        name, _, steps = (piece.strip() for piece in part.partition("="))
-        if not (name and steps) or name in columns:
-            raise ParameterError(
-                f"generalisations must be written as age=5-year,zip=3, each column once, got {part.strip()!r}."
-            )
-        ladder = [step.strip() for step in steps.split("/")]
-        columns[name] = ladder if len(ladder) > 1 else ladder[0]
-    return columns

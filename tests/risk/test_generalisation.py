@@ -1,0 +1,67 @@
+"""Steps: coarser ways of writing a column."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.risk.generalisation import Step, proposed
+
+
+def test_steps_are_proposed_by_what_a_column_holds() -> None:
+    def texts(values: Any) -> list[str]:
+        return [step.text for step in proposed(pa.array(values))]
+
+    assert texts(["02139", "02141", "94103"]) == ["as it is", "4-digits", "3-digits", "2-digits", "*"]
+    assert texts(["red", "green", "blue"]) == texts([True, False]) == ["as it is", "*"]
+    assert texts([None, 0.0, 1e6]) == ["as it is", "*"]
+    assert texts([0.0, 3.5, 1e6]) == ["as it is", "50000-wide", "100000-wide", "250000-wide", "*"]
+    assert texts(np.array(["2001-05-03", "1999-01-31"], "M8[D]")) == ["as it is", "month", "year", "10-year", "*"]
+    for values in (["02139", "02141", None], np.array(["2001-05-03", "1999-01-31"], "M8[D]"), [0.0, 3.5, 1e6]):
+        sizes = [
+            len(pa.chunked_array([step.of("x", pa.array(values))]).unique()) for step in proposed(pa.array(values))
+        ]
+        assert sizes == sorted(sizes, reverse=True)
+    assert Step("5-digits").of("zip", pa.array([2139, 94103])).to_pylist() == ["02139", "94103"]
+    born = pa.array(np.array(["2001-05-03", "2001-05-30", "2001-06-01"], "M8[D]"))
+    assert len(Step("month").of("born", born).unique()) == 2
+    assert len(Step("5-year").of("born", born).unique()) == 1
+
+
+def test_what_is_written_is_where_the_value_is() -> None:
+    generator = np.random.default_rng(4)
+    for step, width in (("0.1-degree", 0.1), ("5-year", 5), ("2.5-wide", 2.5), ("0.001-wide", 0.001)):
+        values = np.concatenate([np.arange(-50, 50) * width, generator.normal(0, 100 * width, 200)]).round(9)
+        for value, text in zip(values, Step(step).of("x", pa.array(values)).to_pylist(), strict=True):
+            low, high = map(float, text[1:-1].split(", "))
+            assert low <= value < high
+            assert high - low == pytest.approx(width)
+    moments = pa.array(np.array(["2001-05-03T07:20", "1969-12-31T23:00", None], "M8[s]"))
+    for step, texts in {
+        "6-hour": ["2001-05-03T06", "1969-12-31T18"], "day": ["2001-05-03", "1969-12-31"],
+        "week": ["2001-05-03", "1969-12-25"], "month": ["2001-05", "1969-12"], "year": ["2001", "1969"],
+        "10-year": ["[2000, 2010)", "[1960, 1970)"], "*": ["*", "*"],
+    }.items():  # fmt: skip
+        assert Step(step).of("at", moments).to_pylist() == [*texts, "*" if step == "*" else None]
+    zoned = moments.cast(pa.timestamp("s", "Pacific/Auckland"))
+    assert Step("year").of("at", zoned).to_pylist() == ["2001", "1970", None]
+
+
+@pytest.mark.parametrize("text", ["", "5 years", "0-year", "fortnight", "0", "*5"])
+def test_steps_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(ParameterError, match="must be written as"):
+        Step(text)
+
+
+def test_a_step_that_does_not_go_with_its_column_is_refused() -> None:
+    for step, values, kind in (
+        ("5-year", ["f", "m"], "text"),
+        ("3-digits", [1.5], "numbers"),
+        ("month", [7], "numbers"),
+        ("3-digits", np.array(["2001-05-03"], "M8[D]"), "dates"),
+        ("3-digits", [True], "bool"),
+    ):
+        with pytest.raises(ParameterError, match=f"'x' holds {kind}, which cannot be written as {step};"):
+            Step(step).of("x", pa.array(values))
