@@ -87,7 +87,6 @@ VALUES: dict[str, list[object]] = {
     "least": [11],
     "attack": ["markov"],
     "alone": [],
-    "strata": ["other"],
     "traces": ["KNOWN"],
     "defences": ["rare:9 + first:3"],
     "known": ["KNOWN"],

@@ -15,6 +15,7 @@ from pyarrow import csv as arrow_csv
 from discreet import __version__
 from discreet.risk.attacks import traces as attacks
 from discreet.risk.attacks.traces import ATTACKS
+from discreet.simulation.pages import CHANCES_HEADING
 from running import done, refusal, run, told
 
 PLACES = [f"place {place}" for place in range(12)]
@@ -282,36 +283,17 @@ def test_what_cannot_be_assessed_is_refused(tmp_path: Path) -> None:
         assert run(*wrong).exit_code == 2
 
 
-def test_strata_are_in_text_json_and_page(tmp_path: Path) -> None:
-    """Who has a place of their own is named, and their town is said to be; a small town is not shown."""
+def test_probabilities_of_the_right_user_are_in_text_json_and_page(tmp_path: Path) -> None:
+    """Whoever has a place of their own is named."""
     table, out = tmp_path / "events.csv", tmp_path / "out"
-    towns = ["own"] * 30 + ["shared"] * 30 + ["hamlet"] * 5
-    rows = [
-        f"person-{user},place {min(user, 30)},{'moved' if user == 0 and time else town}"
-        for user, town in enumerate(towns)
-        for time in range(4)
-    ]
-    table.write_text("\n".join(["user,event,town", *rows]) + "\n")
-    facts = told("risk", table, "--strata", "town", "--attack", "learned", "--seed", 1)
-    assert [(one["name"], one["success"]["trials"]) for one in facts["strata"]["shown"]] == [
-        ("own", 29),
-        ("shared", 30),
-    ]
-    assert facts["strata"]["hidden"] == 6
-    assert sum(one["share"]["value"] for one in facts["by_probability_of_the_right_user"]) == pytest.approx(1)
-    text = " ".join(done("risk", table, "--strata", "town", "--attack", "learned", "--seed", 1, "-o", out).split())
-    page = (out / "risk.html").read_text()
-    for words in ("more often than all traces together, by town: own.", "6 traces are in strata of fewer than 20"):
-        assert words in text
-        assert words in page
-    assert "Right user named, by town" in text
-    assert "hamlet" not in text + page + (out / "risk.json").read_text()
-    aged = tmp_path / "aged.csv"
-    aged.write_text("\n".join(["user,event,age", *(f"{at % 400},{at},{at % 400 // 10}" for at in range(1600))]) + "\n")
-    groups = told("risk", aged, "--strata", "age", "--attack", "markov", "--seed", 1)["strata"]["shown"]
-    assert {one["name"] for one in groups} >= {"0 to 2", "35 to 39"}
-    assert "there is no column 'nope'" in refusal("risk", table, "--strata", "nope")
-    assert told("risk", table, "--seed", 1)["strata"] is None
+    rows = [f"person-{user},place {min(user, 30)}" for user in range(60) for _ in range(4)]
+    table.write_text("\n".join(["user,event", *rows]) + "\n")
+    asked = ["risk", table, "--attack", "learned", "--seed", 1]
+    groups = told(*asked)["by_probability_of_the_right_user"]
+    assert sum(one["share"]["value"] for one in groups) == pytest.approx(1)
+    text = " ".join(done(*asked, "-o", out).split())
+    assert CHANCES_HEADING in text
+    assert CHANCES_HEADING in (out / "risk.html").read_text()
 
 
 def test_defences_are_ranked_in_text_json_and_page(tmp_path: Path) -> None:

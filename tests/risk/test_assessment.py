@@ -215,12 +215,12 @@ def test_success_by_number_of_events() -> None:
     rows = Traces.of(who, np.where(generator.random(len(who)) < 0.5, who % 50, generator.integers(0, PLACES, len(who))))
     found = assess(by_half(rows), random=SeededRandom(1))
     assert isinstance(found, TraceAssessment)
-    strata = found.by_events
-    assert sum(one.success.trials for one in strata) == 200
-    assert sum(one.success.trials * one.success.value for one in strata) == pytest.approx(200 * found.success.value)
-    assert all(before.most < after.fewest for before, after in pairwise(strata))
-    assert 5 <= len(strata) <= 10
-    for one in strata:
+    groups = found.by_events
+    assert sum(one.success.trials for one in groups) == 200
+    assert sum(one.success.trials * one.success.value for one in groups) == pytest.approx(200 * found.success.value)
+    assert all(before.most < after.fewest for before, after in pairwise(groups))
+    assert 5 <= len(groups) <= 10
+    for one in groups:
         inside = (found.events >= one.fewest) & (found.events <= one.most)
         assert one.success.value == pytest.approx(found.places.hits()[inside].mean())
 

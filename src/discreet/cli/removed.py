@@ -5,6 +5,7 @@ from discreet.errors import ParameterError
 REMOVED = {
     "risk people": "use ARX, sdcMicro or pycanon for tables of people; discreet risk reports PLAN TABLE --by A,B "
     "bounds the risk of reports beside public columns",
+    "risk traces --strata": "use --per-user FILE, and group the rows of FILE by the column",
 }
 """What to use instead, by the verb ("risk people") or by the verb and its option ("risk traces --strata")."""
 

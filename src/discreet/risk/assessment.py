@@ -187,8 +187,8 @@ class TraceGroup:
         >>> from discreet.core.random import SeededRandom
         >>> from discreet.core.traces import Traces, by_half
         >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 8, list("abab") + list("cccc") + list("dededede"))
-        >>> strata = assess(by_half(traces), random=SeededRandom(1)).by_events
-        >>> [(one.fewest, one.most, one.success.value) for one in strata]
+        >>> groups = assess(by_half(traces), random=SeededRandom(1)).by_events
+        >>> [(one.fewest, one.most, one.success.value) for one in groups]
         [(2, 4, 1.0)]
     """
 
@@ -301,13 +301,13 @@ class TraceAssessment(Assessment):
         """
         hits, groups = self.places.hits(), even_groups(self.events)
         level = level_of_each(self.success.level, int(groups.max()) + 1)
-        strata = []
+        rates = []
         for group in range(int(groups.max()) + 1):
             inside = groups == group
             fewest, most = int(self.events[inside].min()), int(self.events[inside].max())
             named = rate(float(hits[inside].sum()), int(inside.sum()), level=level)
-            strata.append(TraceGroup(fewest, most, named))
-        return tuple(strata)
+            rates.append(TraceGroup(fewest, most, named))
+        return tuple(rates)
 
     @property
     def by_chance(self) -> tuple["ChanceGroup", ...]:

@@ -103,7 +103,7 @@ class Step:
             starts = pc.multiply(pc.floor(pc.divide(instants, self.seconds)), self.seconds)
             form = "%Y-%m-%dT%H" if self.seconds % _SECONDS["day"] else "%Y-%m-%d"
             return pc.strftime(starts.cast(pa.int64()).cast(pa.timestamp("s")), format=form)
-        if self.width and is_numeric(kind):
+        if self.width and _is_numeric(kind):
             return _intervals(values, self.width)
         if self.length and (is_text or pa.types.is_integer(kind)):
             return pc.utf8_slice_codeunits(values if is_text else _padded(values), 0, self.length)
@@ -134,7 +134,7 @@ def _is_textual(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def is_numeric(kind: Any) -> bool:
+def _is_numeric(kind: Any) -> bool:
     """Return true for Arrow's types of numbers."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
@@ -148,7 +148,7 @@ def _padded(values: Any) -> Any:
 
 def _noun_of(kind: Any) -> str:
     """Return a noun for values of an Arrow type, for messages."""
-    if is_numeric(kind):
+    if _is_numeric(kind):
         return "numbers"
     if _is_textual(kind):
         return "text"
@@ -167,7 +167,7 @@ def proposed(values: Any) -> tuple[Step, ...]:
     """
     between = list[str]()
     there = values.drop_null()
-    if len(there) > 2 and is_numeric(there.type):
+    if len(there) > 2 and _is_numeric(there.type):
         ends = pc.min_max(there.cast(pa.float64(), safe=False)).as_py()
         between = _widths(ends["max"] - ends["min"])
     elif pa.types.is_date(there.type) or pa.types.is_timestamp(there.type):

@@ -25,7 +25,6 @@ from discreet.risk.bounds.identification import NO_LIMIT, limit
 from discreet.risk.defences import DefenceComparison
 from discreet.risk.linkage import Linkage
 from discreet.risk.scores.rates import Rate, rank_curve
-from discreet.risk.strata import TraceStrata
 from discreet.simulation.study import Findings, make_folder, rows, table
 
 
@@ -116,7 +115,6 @@ def write_page(
     facts: Mapping[str, Any],
     folder: Path,
     sweep: Sweep = (),
-    grouped: TraceStrata | None = None,
     *,
     force: bool = False,
 ) -> list[Path]:
@@ -128,7 +126,6 @@ def write_page(
         facts: the numbers.
         folder: where to; made if need be.
         sweep: epsilon, success and bound of other epsilons, if there are any.
-        grouped: the strata, if there are any.
         force: whether files that exist are replaced.
 
     Raises:
@@ -137,7 +134,7 @@ def write_page(
         MissingExtraError: if the ``plot`` extra is not installed.
     """
     texts = {
-        "risk.html": risk_page(assessment, knowledge, sweep, facts, grouped),
+        "risk.html": risk_page(assessment, knowledge, sweep, facts),
         "risk.json": json_text(facts, indent=2) + "\n",
     }
     return _written(folder, texts, force=force)
@@ -148,7 +145,6 @@ def risk_page(
     knowledge: str,
     sweep: Sweep = (),
     facts: Mapping[str, Any] | None = None,
-    grouped: TraceStrata | None = None,
 ) -> str:
     """Return the page as one HTML text.
 
@@ -163,8 +159,7 @@ def risk_page(
         tried=tried_in_words(assessment),
         figures=[_ranks(assessment), _det(assessment)],
         swept=_swept(sweep),
-        who=_who(assessment, grouped),
-        grouped=grouped,
+        who=_who(assessment),
         bounds=_bounds(assessment),
         conditions=(facts or {}).get("conditions", ()),
         evidence=_evidence(facts or {}),
@@ -258,14 +253,10 @@ def chances(assessment: TraceAssessment) -> tuple[list[str], list[list[str]]]:
     return ["probability", "traces", "share", "interval"], rows
 
 
-def _who(assessment: Assessment, grouped: TraceStrata | None) -> list[PageTable]:
-    tables = []
+def _who(assessment: Assessment) -> PageTable | None:
     if isinstance(assessment, TraceAssessment) and assessment.by_chance:
-        tables.append(PageTable(CHANCES_HEADING, *chances(assessment)))
-    if grouped is not None:
-        headings, *cells = grouped.cells
-        tables.append(PageTable(grouped.heading, headings, cells))
-    return tables
+        return PageTable(CHANCES_HEADING, *chances(assessment))
+    return None
 
 
 def _measured(assessment: Assessment) -> PageTable:

@@ -37,14 +37,12 @@ class TraceColumn:
         wanted: what it holds, for messages.
         timed: whether it holds times; otherwise names.
         domain: what the names are values of, if of anything.
-        free: whether cells of text decide what they are; otherwise they are text.
     """
 
     name: str
     wanted: str
     timed: bool = False
     domain: Domain | None = None
-    free: bool = False
 
     def read(self, column: Any) -> Any:
         """Return ``(m,)`` int64 or float64 times, int64 names, or text in Arrow; refuse what is missing."""
@@ -69,7 +67,7 @@ class TraceColumn:
     @property
     def cells(self) -> Cells:
         """The reading of cells of text files: names, unless a domain gives labels."""
-        if self.timed or self.free:
+        if self.timed:
             return ANYTHING
         return NAMES if self.domain is None or columns_of(self.domain) else cells_of(self.domain.space)
 
@@ -413,44 +411,6 @@ def read_linked(
             )
     target, training = _traces_of(tables, asked[0][1].domain, progress)
     return Split(training, target)
-
-
-def read_strata(
-    sources: str | Path | Sequence[str | Path], users: Any, *, user: str, column: str, missing: str = "refuse"
-) -> Any:
-    """Return the values of a column for users, in Arrow; null where its rows say several things of one, or nothing.
-
-    Args:
-        sources: as for `read_traces`.
-        users: ``(k,)`` names in Arrow, as `Traces.names`.
-        user: the column of users.
-        column: of integers or text.
-        missing: as for `read_traces`, here of a user or a value.
-
-    Raises:
-        DataError: as by `read_traces`.
-
-    Example:
-        >>> from importlib.resources import files
-        >>> checkins = files("discreet") / "examples" / "checkins.csv"
-        >>> read_strata(checkins, pa.array(["106", "2"]), user="user", column="user").to_pylist()
-        [106, 2]
-    """
-    import pyarrow.compute as pc
-
-    columns = [TraceColumn(user, "users"), TraceColumn(column, "strata", free=True)]
-    rows = EventTable.of(sources, columns, drop=missing == "drop")
-    owners, strata = _Names(), _Names()
-    for people, values in rows.batches():
-        owners.add(people)
-        strata.add(values)
-    (who, names), (codes, labels) = owners.numbers(), strata.numbers()
-    first, last = np.full(len(names), len(labels)), np.full(len(names), -1)
-    np.minimum.at(first, who, codes)
-    np.maximum.at(last, who, codes)
-    # Numbers come as arrays of NumPy.
-    of_each = pa.array(labels).take(pa.array(first, mask=first != last))
-    return of_each.take(pc.index_in(pa.array(users).cast(pa.array(names).type), value_set=pa.array(names)))
 
 
 def _traces_of(

@@ -60,15 +60,12 @@ from discreet.risk.attacks.traces import ATTACKS, JOINTLY
 from discreet.risk.bounds.identification import Bound, at_most
 from discreet.risk.linkage import link
 from discreet.risk.scores.biometric import Biometric, biometric
-from discreet.risk.strata import TraceStrata, trace_strata
 from discreet.risk.surveys import ClearInformation, clear_information, survey_bounds
 from discreet.simulation.pages import CHANCES_HEADING, chances, measured, tried_in_words, write_linkage, write_page
 from discreet.tables.columns import read_scores
-from discreet.tables.events import read_strata
 
 _TRACES = "traces"
 _WORSE_THAN_CHANCE = 0.5
-_MOST_STRATA = 15
 _AS_THEY_ARE = "events are published as they are."
 _Found = TraceAssessment | ReportAssessment
 
@@ -170,14 +167,7 @@ _FOR_ALL_ALIKE = {
 
 @dataclass(frozen=True, slots=True)
 class _Pages(Writing):
-    """Answers on single users: strata, pages, and a file of users by name."""
-
-    strata: str | None = option(
-        "--strata",
-        metavar="COLUMN",
-        bars=_FOR_ALL_ALIKE,
-        help="Public column, such as a city: how often each of its values is named.",
-    )
+    """Pages, and a file of users by name."""
 
     output: Path | None = option(
         "-o", "--output", type=OutputFolder("risk.html", "risk.json"), help="Folder for risk.html and risk.json."
@@ -188,16 +178,6 @@ class _Pages(Writing):
         bars=_FOR_ALL_ALIKE,
         help="Users by name, with rank and margin: a .csv or .parquet, mode 0600.",
     )
-
-    def strata_of(
-        self, assessment: _Found, names: Any, tables: Sequence[str | Path], events: Events
-    ) -> TraceStrata | None:
-        """Return the strata, if a column is named."""
-        if self.strata is None or not isinstance(assessment, TraceAssessment):
-            return None
-        users = names.take(assessment.places.users)
-        values = read_strata(tables, users, user=events.user, column=self.strata, missing=events.missing)
-        return trace_strata(assessment, self.strata, values)
 
     @contextmanager
     def naming(self, assessment: _Found, names: Any) -> Iterator[list[Path]]:
@@ -257,8 +237,7 @@ def traces(
         assessment = assess(parts, mechanism=mechanism, random=random, **chosen)
     verdict = None if fail_above is None else "above the limit" if assessment.risk > fail_above else "within the limit"
     record = _assessment_record(assessment, parts, knowledge, read)
-    grouped = out.strata_of(assessment, parts.target.names, tables, events)
-    record |= {"strata": built_ins(grouped), "seed": seed, "limit": fail_above, "verdict": verdict}
+    record |= {"seed": seed, "limit": fail_above, "verdict": verdict}
     record["conditions"] = _conditions(assessment, record)
     if prints_json() or out.output is not None:
         record["evidence"] = evidence_of(tables, filter(None, [how.plan]), read)
@@ -267,10 +246,10 @@ def traces(
             # Where one pass gives all other epsilons.
             one_pass = mechanism is not None and mechanism.name == RandomizedResponse.name and how.reports == 1
             swept = sweep(parts, mechanism) if one_pass and mechanism and not mechanism.domain.clear_count else ()
-            files.extend(write_page(assessment, knowledge, record, out.output, swept, grouped, force=out.force))
+            files.extend(write_page(assessment, knowledge, record, out.output, swept, force=out.force))
     lines = chain(
         _assessment_parts(assessment, parts, knowledge, read),
-        _groups(assessment, grouped),
+        _groups(assessment),
         written(*files),
         [] if seed is not None else [VARIES],
     )
@@ -405,16 +384,10 @@ def _assessment_parts(assessment: _Found, split: Split, knowledge: str, read: Tr
         yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
 
 
-def _groups(assessment: _Found, grouped: TraceStrata | None) -> Iterator[str | Table]:
-    """Yield the traces by how surely they are named, and by strata."""
+def _groups(assessment: _Found) -> Iterator[Table]:
+    """Yield the traces by the probability of their right user."""
     if isinstance(assessment, TraceAssessment) and assessment.by_chance:
         yield Table(CHANCES_HEADING, *chances(assessment))
-    if grouped is not None:
-        headings, *cells = grouped.cells
-        yield Table(grouped.heading, headings, cells[:_MOST_STRATA])
-        if len(cells) > _MOST_STRATA:
-            yield f"{len(cells) - _MOST_STRATA:,} more strata, named less often, are in --json."
-        yield from grouped.sentences
 
 
 def _random(seed: int | None) -> RandomSource:
