@@ -26,7 +26,7 @@ from scipy.stats import binom
 import discreet as dc
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
-from discreet.simulation.devices import draw_tally
+from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import miss_probability, score_ends, sigmas
 
 ROOT = Path(__file__).parent.parent

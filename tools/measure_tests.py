@@ -19,7 +19,7 @@ from scipy.stats import binom
 import discreet as dc
 from discreet.estimators.differences import _tested
 from discreet.mechanisms import BLOCK_MECHANISMS
-from discreet.simulation.devices import can_draw, draw_tally
+from discreet.simulation.tallies import can_draw, draw_tally
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "evidence" / "coverage.md"
 MARK = "\n## Tests of all values at once\n"

@@ -13,7 +13,7 @@ from discreet.core.arithmetic import bisected
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism, LocalHashing
 from discreet.risk.bounds import identification_bounds
-from discreet.simulation.devices import draw_tally
+from discreet.simulation.tallies import draw_tally
 from papers.cells import UTILITY, Cell
 from papers.figure import Settings
 from papers.pie.settings import GLH, REPORTED, RR, cells_of, mechanism_over, reported, reporting

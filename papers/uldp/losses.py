@@ -14,7 +14,7 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.estimators import Method, estimate
 from discreet.mechanisms import BlockMechanism, RandomizedResponse
-from discreet.simulation.devices import draw_tally
+from discreet.simulation.tallies import draw_tally
 from discreet.theory.optimum import optimal_design
 from papers.cells import Cell
 from papers.data.population import Population

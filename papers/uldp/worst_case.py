@@ -9,7 +9,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.losses import worst_normal_l1
-from discreet.simulation.devices import draw_tally
+from discreet.simulation.tallies import draw_tally
 from papers.cells import WORST, Cell
 from papers.data.population import Population
 from papers.figure import Figure, Finding, Settings, Table, no_charts

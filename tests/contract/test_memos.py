@@ -17,7 +17,7 @@ from discreet.mechanisms.decoders import PlaceDecoder
 from discreet.mechanisms.law import Memo
 from discreet.privacy.audit import audit_rounds
 from discreet.privacy.verify import verify_memo
-from discreet.theory.rounds import RareBlock, ratio_after
+from discreet.theory.memo import RareBlock, ratio_after
 from laws import BUILDERS, POOLS
 from packing import each
 

@@ -13,7 +13,7 @@ from discreet.core import tally as rules
 from discreet.core.reports import RecordForm, SealedBatch, batch_name, in_both, read_digest, spelled
 from discreet.core.tally import MODULUS, Digesting, digest_of_limbs, digesting, limbs_of
 from discreet.errors import DataError, MismatchError
-from discreet.protocol.frames import RecordCodec
+from discreet.formats.records import RecordCodec
 from laws import MEDIUM, Case, cases, over, sampled
 from refusals import refused
 

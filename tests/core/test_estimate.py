@@ -24,7 +24,7 @@ from discreet.estimators import METHODS, estimate
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import HadamardResponse, RandomizedResponse, UnaryEncoding
 from discreet.results.estimate import Estimate
-from discreet.simulation.devices import draw_tally
+from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import miss_probability
 from packing import each
 from refusals import refused

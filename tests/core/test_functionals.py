@@ -15,7 +15,7 @@ from discreet.estimators import estimate
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.count_laws import SumLaw
 from discreet.results.estimate import Estimate
-from discreet.simulation.devices import draw_tally
+from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import BinomialCounts, share_limits
 from discreet.theory.limits import Estimated, difference_ends, share_ends
 

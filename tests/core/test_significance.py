@@ -10,7 +10,7 @@ from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.mechanisms import RandomizedResponse, UnaryEncoding
-from discreet.simulation.devices import draw_tally
+from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import rejected
 from packing import each
 

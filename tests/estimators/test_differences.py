@@ -14,7 +14,7 @@ import discreet as dc
 from discreet.core.tally import GroupedTally
 from discreet.errors import MismatchError, ParameterError
 from discreet.estimators.differences import _tested
-from discreet.simulation.devices import draw_tally
+from discreet.simulation.tallies import draw_tally
 
 DOMAIN = dc.Domain(["flu", "hiv", "none", "cold", "other"], sensitive=["hiv", "flu"])
 MECHANISM = dc.SubsetSelection(DOMAIN, 1.0)

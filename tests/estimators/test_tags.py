@@ -15,7 +15,7 @@ from discreet.errors import MismatchError, ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.tags import ErrorTerms, TagEstimate, estimate_personalized
 from discreet.mechanisms.personalized import Personalized
-from discreet.simulation.devices import draw_tally
+from discreet.simulation.tallies import draw_tally
 from packing import each
 from refusals import refused
 

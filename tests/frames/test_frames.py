@@ -12,9 +12,10 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError
+from discreet.formats.records import RecordCodec, entry_as_json
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection
 from discreet.mechanisms.row_checks import FlawedRowsError
-from discreet.protocol.frames import Frame, FrameError, RecordCodec, entry_as_json, frame_of_json, head, head_of_json
+from discreet.protocol.frames import Frame, FrameError, frame_of_json, head, head_of_json
 from laws import Case, one_epsilon, sampled
 from packing import each
 from refusals import refused

@@ -20,10 +20,11 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import CLEAR
 from discreet.errors import DataError
 from discreet.formats import json_reports
+from discreet.formats.records import RecordCodec, entry_as_json
 from discreet.mechanisms import BlockDesign, BlockMechanism, PooledHashing, RandomizedResponse
 from discreet.mechanisms.row_checks import FlawedRowsError
 from discreet.mechanisms.subsets import MixedSubsets
-from discreet.protocol.frames import Frame, FrameError, RecordCodec, entry_as_json, frame_of_json, head, head_of_json
+from discreet.protocol.frames import Frame, FrameError, frame_of_json, head, head_of_json
 from laws import BUILDERS
 
 NUMBER = int(os.environ.get("DISCREET_HOSTILE", "100000"))

@@ -9,6 +9,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DataError
+from discreet.formats.records import RecordCodec
 from discreet.mechanisms import (
     HadamardResponse,
     LocalHashing,
@@ -19,7 +20,6 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.row_checks import FlawedRowsError
-from discreet.protocol.frames import RecordCodec
 from laws import Case, one_epsilon, sampled
 from packing import each
 

@@ -11,11 +11,11 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.errors import ParameterError
+from discreet.formats.records import RecordCodec
 from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding, law_of, spelled_out
 from discreet.mechanisms.hashing import PooledHashBlocks
 from discreet.mechanisms.law import LawMechanism
 from discreet.mechanisms.personalized import Personalized
-from discreet.protocol.frames import RecordCodec
 from discreet.protocol.sampler import Sampler, SamplerError
 from laws import BUILDERS, SIZES, Case, cases, every, one_epsilon
 from refusals import refused

@@ -21,7 +21,7 @@ from discreet.privacy.verify import verify
 from discreet.protocol.collection import Epochs, rebuild
 from discreet.protocol.notice import notice
 from discreet.risk.bounds.identification import identification_bounds
-from discreet.theory.rounds import NOT_HIDDEN
+from discreet.theory.memo import NOT_HIDDEN
 from signed import EPOCH, PLAIN, START, collection
 from signed import plan_of as plan_from
 

@@ -8,10 +8,10 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.formats.records import RecordCodec
 from discreet.formats.reports import read_reports, write_reports
 from discreet.formats.sealing import canonical, is_canonical
 from discreet.mechanisms import Mechanism
-from discreet.protocol.frames import RecordCodec
 from laws import MEDIUM, Case, cases, sampled
 from packing import each
 

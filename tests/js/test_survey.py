@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from survey_site import SurveySite, served
 
+from discreet.formats.records import RecordCodec
 from discreet.protocol.collection import rebuild
 from discreet.protocol.envelope import public_key
-from discreet.protocol.frames import Frame, RecordCodec
+from discreet.protocol.frames import Frame
 from planted import TAGGED, VALUE, clean
 
 PHONE = {"width": 360, "height": 740}

@@ -18,7 +18,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from discreet.simulation.devices import can_draw, draw_tally
+from discreet.simulation.tallies import can_draw, draw_tally
 from laws import by_value
 
 COUNTS = np.array([40, 0, 25, 10, 5])

@@ -32,7 +32,7 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.mechanism import tallies_by_group
 from discreet.mechanisms.personalized import Personalized
-from discreet.simulation.devices import draw_tally
+from discreet.simulation.tallies import draw_tally
 
 pytestmark = pytest.mark.slow
 

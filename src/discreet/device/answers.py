@@ -30,7 +30,7 @@ from discreet.device.memory import Limits, affordable, charge, is_answered, one_
 from discreet.device.outbox import Keys, put
 from discreet.errors import DataError, ParameterError
 from discreet.protocol.collection import ONCE, OPEN, PERMANENT, Collection
-from discreet.theory.rounds import second_threshold
+from discreet.theory.memo import second_threshold
 
 PRINT_BYTES = 16
 SHORTEST_SECRET = 16

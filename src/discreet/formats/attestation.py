@@ -38,7 +38,7 @@ from discreet.privacy.verify import GroupVerification, Verification, verify
 from discreet.protocol.collection import PERMANENT, Collection
 from discreet.protocol.notice import notice
 from discreet.risk.bounds.identification import identification_bounds
-from discreet.theory.rounds import NOT_HIDDEN
+from discreet.theory.memo import NOT_HIDDEN
 
 USERS = 1000
 """Users among whom one is identified, where no collection says how many answer at least."""

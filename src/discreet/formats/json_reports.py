@@ -21,10 +21,10 @@ import numpy as np
 
 from discreet.core.reports import CLEAR, PLAN, SIMULATED, Column, Reports, check_same_plan
 from discreet.errors import DataError, MismatchError
+from discreet.formats.records import JsonRows, entry_as_json, once
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.report_tables import Form, refuse_clear
 from discreet.mechanisms.row_checks import UNREADABLE, checked_reports, sifted_reports
-from discreet.protocol.frames import JsonRows, entry_as_json, once
 
 _NOTHING = object()
 # Floats below it are exact.

@@ -28,10 +28,10 @@ import numpy as np
 from discreet.arrays import AnyArray, IntArray
 from discreet.core.reports import CLEAR, Column, Reports, check_same_plan
 from discreet.errors import DataError
+from discreet.formats.records import RecordCodec
 from discreet.kernels.row_order import sorted_rows
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.row_checks import Nullable, checked_reports
-from discreet.protocol.frames import RecordCodec
 
 _LEAST_ROWS, _LEAST_BLOCK = 1 << 10, 1 << 6
 

@@ -43,8 +43,8 @@ from discreet.kernels import counting
 from discreet.mechanisms.block_law import BlockLaw, CutMembership, EvenLaw, ValueCounts, by_group
 from discreet.mechanisms.law import BlockMechanism, numbers_of, sensitive_size, threshold_of
 from discreet.theory.hits import HitDistribution, binomial
+from discreet.theory.memo import RareBlock
 from discreet.theory.optimum import optimal_theta
-from discreet.theory.rounds import RareBlock
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,7 +27,7 @@ from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
 from discreet.kernels import counting
 from discreet.theory.hits import HitDistribution, from_pairs
-from discreet.theory.rounds import RareBlock
+from discreet.theory.memo import RareBlock
 
 
 class Membership(ABC):

@@ -45,7 +45,7 @@ from discreet.mechanisms.decoders import BlockDecoder, PlaceDecoder
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.mechanisms.obfuscation import Sampling, obfuscated, sent_again
 from discreet.theory.linear_decoder import NO_POOL_BIAS, DecoderBesideClear, LinearDecoder, PerValue, PoolBias
-from discreet.theory.rounds import RareBlock, ratio_after, second_threshold
+from discreet.theory.memo import RareBlock, ratio_after, second_threshold
 
 Law = TypeVar("Law", bound=BlockLaw)
 

@@ -1,7 +1,7 @@
 """Mechanisms and their decoders, one abstract class for each, and the counts of reports by group.
 
 Reports and tallies are checked before anything is estimated from them. Reports from files are checked row by row as
-they are read (`protocol/frames.py`); those that a caller puts together carry the fingerprint of the plan, but need not
+they are read (`formats/records.py`); those that a caller puts together carry the fingerprint of the plan, but need not
 be possible under its mechanism.
 """
 

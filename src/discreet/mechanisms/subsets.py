@@ -60,8 +60,8 @@ from discreet.mechanisms.law import BlockMechanism, least_worst, sensitive_size
 from discreet.theory.binomial import joint_share
 from discreet.theory.design import Design
 from discreet.theory.hits import HitDistribution, hits_of_subsets, hypergeometric, mixed
+from discreet.theory.memo import RareBlock
 from discreet.theory.optimum import optimal_design
-from discreet.theory.rounds import RareBlock
 
 _WORD = 64
 # Marks of the rows drawn together, a byte each, stay in the cache.

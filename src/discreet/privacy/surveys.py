@@ -19,7 +19,8 @@ from discreet.mechanisms.survey import Survey
 from discreet.privacy.notions import at_most
 from discreet.privacy.publication import HONEST, Publication, left_out
 from discreet.privacy.verify import Verification, verify, verify_memo
-from discreet.theory.rounds import MOST_ROUNDS, NOT_HIDDEN
+from discreet.theory.memo import NOT_HIDDEN
+from discreet.theory.rounds import MOST_ROUNDS
 
 _WORDS = 1 << 64
 _ROUNDS = (1, 2, 3)

@@ -1,16 +1,4 @@
-"""Frames: records of constant length on their way to the collector.
-
-Entries of one report as JSON: integers, lists of integers, bits in base64.
-
-Records: reports as bytes of constant length.
-
-A record is a byte that says what follows (1: a block, 2: a value in clear, 3: both), then the columns of the report,
-little-endian, then zeros up to a width that depends on the collection only; so its length tells nothing. Where reports
-in clear carry a block too, the value in clear comes first, and its place is zero in a report without one.
-
-Bytes become columns with nulls here; `discreet.mechanisms.row_checks` judges them, as in every other format.
-
-Frames: records of one collection and epoch on their way from devices to the collector, each under a random id.
+"""Frames: records of one collection and epoch on their way from devices to the collector, each under a random id.
 
     "DSC1", collection (32 bytes), epoch (u32), n (u32), then n times: id (16 bytes), record
 
@@ -22,176 +10,19 @@ import binascii
 import json
 import re
 import struct
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray
+from discreet.arrays import AnyArray
 from discreet.core.checks import checked_whole
-from discreet.core.reports import BLOCK, BOTH, CLEAR, IN_CLEAR, Column, RecordForm, Reports
 from discreet.errors import DataError
+from discreet.formats.records import JsonRows, RecordCodec, once
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.row_checks import Nullable, checked_reports, reasons, refuse_rows
-
-
-def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object with a repeated field."""
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("repeated")
-    return dict(pairs)
-
-
-def entry_as_json(column: Column, entry: Any) -> Any:
-    """Return an entry of a column as a value of JSON."""
-    if column.width is not None and column.bound is None:
-        return base64.b64encode(entry.tobytes()).decode()
-    return entry.tolist()
-
-
-def entry_of(column: Column, entry: Any, row: int) -> Any:
-    """Return an entry of a column from a value of JSON.
-
-    Raises:
-        DataError: if it is not of the column's kind; bounds are for `discreet.mechanisms.row_checks` to check.
-    """
-    wrong = DataError(f"report {row} has a {column.name} that is not of its kind.")
-    if column.width is None:
-        if type(entry) is not int or not 0 <= entry < 1 << 63:
-            raise wrong
-        return entry
-    if column.bound is None:
-        raw = b""
-        with suppress(ValueError):
-            raw = base64.b64decode(entry, validate=True) if isinstance(entry, str) else b""
-        if len(raw) != column.width:
-            raise wrong
-        return np.frombuffer(raw, dtype=np.uint8)
-    whole = isinstance(entry, list) and len(entry) == column.width
-    if not whole or not all(type(item) is int and 0 <= item < 1 << 63 for item in entry):
-        raise wrong
-    return entry
-
-
-class JsonRows:
-    """Reports under construction from objects of JSON; one that is refused leaves nothing.
-
-    Args:
-        mechanism: what they claim to come from.
-    """
-
-    def __init__(self, mechanism: Mechanism) -> None:
-        self._columns = {column.name: column for column in mechanism.columns}
-        self._entries: dict[str, list[Any]] = {name: [] for name in self._columns}
-        self._present: dict[str, list[bool]] = {name: [] for name in self._columns}
-
-    def add(self, report: Mapping[str, Any], row: int) -> None:
-        """Add the entries of a report, whose other fields are the caller's.
-
-        Raises:
-            DataError: if an entry is not of its column's kind.
-        """
-        entries = {name: entry_of(self._columns[name], report[name], row) for name in self._columns if name in report}
-        for name, present in self._present.items():
-            present.append(name in entries)
-        for name, entry in entries.items():
-            self._entries[name].append(entry)
-
-    def columns(self) -> dict[str, Nullable]:
-        """Return the columns, for `discreet.mechanisms.row_checks.checked_reports` to judge."""
-        nullables = {}
-        for name, column in self._columns.items():
-            entries, dtype = self._entries[name], np.uint8 if column.bound is None else np.int64
-            shape = (len(entries),) if column.width is None else (len(entries), column.width)
-            numbers = np.array(entries, dtype=dtype).reshape(shape)
-            nullables[name] = Nullable(np.array(self._present[name], bool), numbers)
-        return nullables
-
-
-_KIND = "are of a kind that this collection does not have"
-_PADDING = "hold bytes that are not zero where nothing may be"
-
-
-@dataclass(frozen=True)
-class RecordCodec(RecordForm):
-    """The form of a collection's records, from reports and back; attributes as of `RecordForm`.
-
-    Example:
-        >>> import discreet as dc
-        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(1000), sensitive=range(100)), epsilon=1.0)
-        >>> codec = RecordCodec.of(mechanism)
-        >>> records = codec.encode(mechanism.obfuscate([3, 500], random=dc.SeededRandom(1)))
-        >>> codec.width, records.shape, sorted(codec.decode(records))
-        (3, (2, 3), ['clear', 'symbol'])
-    """
-
-    @classmethod
-    def of(cls, mechanism: Mechanism) -> "RecordCodec":
-        """Return the form of a mechanism's records."""
-        return cls(mechanism.columns, mechanism.clear_blocks)
-
-    def decode(self, records: AnyArray) -> dict[str, Nullable]:
-        """Return the columns of ``(n, W)`` bytes, for `discreet.mechanisms.row_checks.checked_reports` to judge.
-
-        Raises:
-            DataError: if they are no records of this width.
-            FlawedRowsError: if a record is of no kind that the collection has, or has a byte where nothing may be.
-        """
-        if records.dtype != np.uint8 or records.ndim != 2 or records.shape[1] != self.width:
-            raise DataError(f"records must be rows of {self.width} bytes, got {records.dtype} of {records.shape}.")
-        kinds, every = records[:, 0], np.ones(len(records), dtype=np.bool_)
-        in_clear = kinds == (BOTH if self.clear_blocks else IN_CLEAR)
-        if self.clear is None:
-            in_clear = np.zeros(len(records), dtype=np.bool_)
-        refuse_rows(every, ~(in_clear | (kinds == BLOCK)), _KIND)
-        refuse_rows(every, self._is_dirty(records, in_clear), _PADDING)
-        with_block = every if self.clear_blocks else ~in_clear
-        columns = (
-            {}
-            if self.clear is None
-            else {CLEAR: Nullable(in_clear, self._entries(_rows(records, in_clear), self.clear, 1))}
-        )
-        blocks, at = _rows(records, with_block), self._block_at
-        for column in self.block:
-            columns[column.name] = Nullable(with_block, self._entries(blocks, column, at))
-            at += column.bytes
-        return columns
-
-    def _is_dirty(self, records: AnyArray, in_clear: BoolArray) -> BoolArray:
-        """Return ``(n,)`` booleans: which records have a byte other than zero where nothing may be."""
-        if self.clear_blocks:
-            return ~in_clear & records[:, 1 : self._block_at].any(axis=1)
-        dirty = np.zeros(len(records), dtype=np.bool_)
-        if self._block_end < self.width:
-            dirty |= ~in_clear & records[:, self._block_end :].any(axis=1)
-        if 1 + self._clear_bytes < self.width:
-            dirty |= in_clear & records[:, 1 + self._clear_bytes :].any(axis=1)
-        return dirty
-
-    @staticmethod
-    def reasons(mechanism: Mechanism) -> tuple[str, ...]:
-        """Return the possible flaws of a record, in the order of the checks; see `row_checks.reasons`."""
-        return (_KIND, _PADDING, *reasons(mechanism))
-
-    def reports(self, mechanism: Mechanism, records: AnyArray, *, simulated: bool) -> Reports:
-        """Return the reports of records, checked.
-
-        Args:
-            mechanism: the collection's.
-            records: ``(n, W)`` bytes.
-            simulated: whether the collection is.
-
-        Raises:
-            FlawedRowsError: if no device can have sent one of them.
-        """
-        return checked_reports(mechanism, len(records), self.decode(records), simulated=simulated)
-
-
-def _rows(records: AnyArray, which: BoolArray) -> AnyArray:
-    return records if which.all() else records[which]
-
+from discreet.mechanisms.row_checks import checked_reports, refuse_rows
 
 REPORTS = "/v1/reports"
 """The path at a collector to which frames are sent."""

@@ -19,12 +19,13 @@ from discreet.core.checks import is_whole, shown
 from discreet.core.random import WORD_RANGE, RandomSource, likelihood_ratio, logarithm, toss
 from discreet.core.reports import CLEAR, Column, smallest_unsigned
 from discreet.errors import DataError, ParameterError
+from discreet.formats.records import RecordCodec
 from discreet.mechanisms import BlockMechanism, Mechanism, law_of, spelled_out
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.obfuscation import Sampling, obfuscated
 from discreet.mechanisms.registry import UnknownLawError
 from discreet.mechanisms.translates import SetTranslates
-from discreet.protocol.frames import LARGEST_RECORD, RecordCodec
+from discreet.protocol.frames import LARGEST_RECORD
 
 _LARGEST_SIZE = (1 << 31) - 1
 # Laws that mark the values that a block has: a byte for each, on every device, whatever asks for it.

@@ -17,7 +17,7 @@ import pyarrow as pa
 from discreet.arrays import FloatArray
 from discreet.core import columns
 from discreet.core.domain import Domain
-from discreet.core.traces import numbered
+from discreet.core.identifiers import identifier_codes
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import File, file_of
 from discreet.files.reading import readable
@@ -202,7 +202,7 @@ def _matrix(table: Any, probe: str, template: str, score: str) -> FloatArray:
     for name in (probe, template, score):
         if name not in table.column_names:
             raise ParameterError(f"there is no column {name!r}; the table has {', '.join(table.column_names)}.")
-    (rows, n), (columns, m) = (numbered(table[name], name) for name in (probe, template))
+    (rows, n), (columns, m) = (identifier_codes(table[name], name) for name in (probe, template))
     same = np.asarray(table[probe].combine_chunks().unique()).tolist()
     order = {name: place for place, name in enumerate(same)}
     names = np.asarray(table[template].combine_chunks().unique()).tolist()

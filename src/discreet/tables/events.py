@@ -18,7 +18,8 @@ from discreet.core.arrow import array_of, flags_of
 from discreet.core.checks import checked_choice
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
-from discreet.core.traces import Split, Traces, instants, missing_rows, spelled
+from discreet.core.identifiers import identifiers, missing_rows
+from discreet.core.traces import Split, Traces, instants
 from discreet.errors import DataError, DiscreetError
 from discreet.files.paths import File, file_of
 from discreet.files.reading import Progress, prefetched, readable
@@ -46,7 +47,7 @@ class TraceColumn:
 
     def read(self, column: Any) -> Any:
         """Return ``(m,)`` int64 or float64 times, int64 names, or text in Arrow; refuse what is missing."""
-        return instants(pa.chunked_array([column])) if self.timed else spelled(column, self.wanted)
+        return instants(pa.chunked_array([column])) if self.timed else identifiers(column, self.wanted)
 
     def kind(self, dtype: Any) -> str | None:
         """Return the kind of values of an Arrow type; None if there is none.

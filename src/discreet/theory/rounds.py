@@ -1,38 +1,15 @@
-"""The same question in several rounds: schedules, and the exact promise of permanent reports with a second coin.
-
-A *memo* is a report that was drawn with the truth probability s_1 and is kept. In each round it is sent with
-probability s_2, and otherwise fresh noise from the law of blocks Lambda, also in place of a value in clear. The truth
-survives both coins with s = s_1 s_2, and all else is noise: so the reports of one round are those of the mechanism with
-s, and as exact as those of any mechanism of its epsilon. (RAPPOR [Erlingsson et al. 2014] has two coins for every bit.)
-
-After t rounds the most is known where all show one block A. With lambda = Lambda(A) and r = 1 + s_2/((1 - s_2) lambda)
-every value has shown it with (1 - s_2)^t lambda^t (1 + P(A) (r^t - 1)), where P(A) is the probability of the memo, so
-
-    e^eps_t = (1 + P_in (r^t - 1)) / (1 + P_out (r^t - 1)),
-    P_in = lambda (1 - s_1 + s_1/pi),  P_out = lambda (1 - s_1).
-
-Rounds that show several blocks tell less: the sum over blocks of lambda (r^t - 1) grows with its convexity in t, and
-is largest for the rarest one. It is e^eps_1 = 1 + s/((1 - s) pi) for t = 1, and rises to that of the memo.
-"""
+"""The same question in several rounds: permanent reports, rotation or fresh reports, and the epsilon of one round."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from discreet.core.checks import checked_choice, checked_epsilon, checked_flag, checked_whole
-from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 
 How = Literal["memo", "rotate", "fresh"]
 """Ways to ask in several rounds: a permanent report, each person in one round alone, or a new report every time."""
-
-NOT_HIDDEN = (
-    "A permanent report hides what the answer is, and not that it changes or when: the promise compares people whose "
-    "answers change, and return to earlier ones, in the same rounds, each different answer costs it once more, and "
-    "changes are hidden only where each person answers in rounds of her own (rotate)."
-)
-"""The sentence on what permanent reports do not hide."""
 
 MOST_ROUNDS = 1000
 """Rounds of a survey."""
@@ -124,49 +101,3 @@ def most_together(curves: Sequence[Sequence[float]], reports: int) -> Fraction:
         exact = [Fraction(epsilon) for epsilon in curve[: reports + 1]]
         best = [max(best[n - k] + part for k, part in enumerate(exact[: n + 1])) for n in range(reports + 1)]
     return best[-1]
-
-
-def second_threshold(truth: int, memo: int) -> int:
-    """Return S_2, the largest with S_1 S_2 / 2^128 at most S / 2^64: the coin of every round, over 2^64.
-
-    Args:
-        truth: S, of one round.
-        memo: S_1, of the memo, at least S.
-    """
-    return truth * WORD_RANGE // memo
-
-
-class RareBlock(NamedTuple):
-    """A block that tells as much in several rounds as any other of its kind.
-
-    Attributes:
-        chance: lambda, the probability of the block as noise.
-        inside: pi of a value that it contains.
-        beside: pi of the value that it is compared with; None for one that the block does not contain.
-    """
-
-    chance: Fraction
-    inside: Fraction
-    beside: Fraction | None = None
-
-
-def ratio_after(rounds: int, coins: tuple[Fraction, Fraction], block: RareBlock) -> Fraction:
-    """Return the ratio of the probabilities that t rounds all show a block, of a value inside and of another, exactly.
-
-    Args:
-        rounds: t.
-        coins: s_1 and s_2.
-        block: what they show.
-
-    Example:
-        >>> coins, block = (Fraction(3, 5), Fraction(2, 3)), RareBlock(Fraction(1, 4), Fraction(1, 4))
-        >>> [str(ratio_after(t, coins, block)) for t in (1, 2)]
-        ['11/3', '19/3']
-    """
-    memo, again = coins
-    inside = 1 - memo + memo / block.inside
-    outside = 1 - memo + (0 if block.beside is None else memo / block.beside)
-    if again == 1:
-        return inside / outside
-    growth = block.chance * ((1 + again / ((1 - again) * block.chance)) ** rounds - 1)
-    return (1 + inside * growth) / (1 + outside * growth)

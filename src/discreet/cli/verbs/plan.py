@@ -39,7 +39,7 @@ from discreet.planning.schedules import schedules, survey_schedules
 from discreet.planning.surveys import plan_survey
 from discreet.risk.bounds.calibration import RiskTarget
 from discreet.tables.columns import read_distribution
-from discreet.theory.rounds import NOT_HIDDEN
+from discreet.theory.memo import NOT_HIDDEN
 
 _NOT_OF_NUMBERS = (
     "sensitive_mass", "target", "largest_report", "most_seconds", "within", "standard_error", "change", "power",

@@ -43,7 +43,7 @@ from discreet.privacy.publication import Answers, Publication
 from discreet.privacy.surveys import verify_survey
 from discreet.privacy.verify import MemoVerification, Verification, spelled_epsilon, verify_memo
 from discreet.privacy.verify import verify as verified
-from discreet.theory.rounds import NOT_HIDDEN
+from discreet.theory.memo import NOT_HIDDEN
 
 if TYPE_CHECKING:
     from discreet.cli.publications import Statement

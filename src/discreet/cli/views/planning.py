@@ -19,7 +19,7 @@ from discreet.planning.numbers import NumberPlan
 from discreet.planning.schedules import SHOWN_ROUNDS, Schedule, SurveySchedule
 from discreet.risk.bounds.calibration import LARGEST_EPSILON
 from discreet.risk.bounds.identification import Bounds, conditions
-from discreet.theory.rounds import NOT_HIDDEN
+from discreet.theory.memo import NOT_HIDDEN
 
 _LIMITS = {"local": "", "among": "among sensitive values", "towards": "towards values in clear"}
 _CONDITIONS = (

@@ -1,0 +1,94 @@
+"""Columns of identifiers, such as users or events: integers or text, none missing, and numbers for them."""
+
+from collections.abc import Iterable, Sized
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.arrays import AnyArray
+from discreet.core import columns
+from discreet.errors import DataError
+
+
+def identifier_codes(values: Any, wanted: str) -> tuple[AnyArray, int]:
+    """Return integers or text as numbers, in the order of first occurrence.
+
+    Args:
+        values: ``(m,)``; see `Traces.of`.
+        wanted: what they are, for messages.
+
+    Returns:
+        ``(m,)`` int32 codes, and how many different ones there are.
+
+    Raises:
+        DataError: if they are neither, or some are missing.
+    """
+    column = identifiers(values, wanted)
+    array = pa.array(column) if isinstance(column, np.ndarray) else column
+    if pa.types.is_dictionary(array.type):
+        # A dictionary may hold what no row says, or say the same twice; so both steps are numbered.
+        names = np.asarray(array.dictionary.dictionary_encode().indices)
+        array = pa.array(names[np.asarray(array.indices)])
+    coded = array.dictionary_encode()
+    coded = coded.unify_dictionaries().combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+    return np.asarray(coded.indices).astype(np.int32, copy=False), len(coded.dictionary)
+
+
+def identifiers(values: Any, wanted: str) -> Any:
+    """Return integers as ``(m,)`` int64, or text in Arrow: large strings, or a dictionary of text.
+
+    Args:
+        values: ``(m,)``; see `Traces.of`.
+        wanted: what they are, for messages.
+
+    Raises:
+        DataError: if they are neither, or some are missing or empty text.
+    """
+    column = _integers_or_text(values, wanted)
+    if isinstance(column, np.ndarray):
+        return column
+    if pa.types.is_dictionary(column.type) and column.dictionary.null_count:
+        # Where a dictionary says that an entry is missing, its rows do not count as missing until they are spelled out.
+        column = column.dictionary_decode().cast(pa.large_string())
+    rows = missing_rows(column)
+    if len(rows):
+        raise DataError(columns.missing_message(len(rows), len(column), int(rows[0]), wanted))
+    return column
+
+
+def missing_rows(values: Any) -> AnyArray:
+    """Return the rows of an Arrow column where nothing stands, nan and empty text included: cells of CSV left empty.
+
+    Args:
+        values: ``(m,)``, an array.
+    """
+    import pyarrow.compute as pc
+
+    gone = values.is_null(nan_is_null=pa.types.is_floating(values.type))
+    if pa.types.is_dictionary(values.type):
+        entries = missing_rows(values.dictionary)
+        if len(entries):
+            gone = pc.or_(gone, pc.is_in(values.indices, value_set=pa.array(entries).cast(values.indices.type)))
+    elif str(values.type).endswith("string_view"):
+        return missing_rows(values.cast(pa.large_string()))
+    elif pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        gone = pc.or_(gone, pc.fill_null(pc.equal(pc.binary_length(values), 0), fill_value=True))
+    return np.flatnonzero(np.asarray(gone))
+
+
+def _integers_or_text(values: Any, wanted: str) -> Any:
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise DataError(f"{wanted} must be a sequence, got a single {type(values).__name__}.")
+    values = values if isinstance(values, Sized) and hasattr(values, "__getitem__") else list(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        return columns.integers(values, wanted)
+    try:
+        return columns.text(values, wanted)
+    except DataError:
+        pass
+    try:
+        return columns.integers(values, wanted)
+    except DataError as error:
+        raise DataError(str(error).replace("must be integers", "must be integers or text")) from None

@@ -1,0 +1,59 @@
+"""Tallies of people whose values are known, drawn from their joint law instead of counted from reports.
+
+Where blocks are single values or independent bits the tally's joint law is a few binomials and multinomials, so that
+drawing it costs O(|X|) for any number of people. Every other law makes real reports and counts them. Either way the
+result is a simulation and marked as one.
+"""
+
+import numpy as np
+
+from discreet.arrays import AnyArray, IntArray
+from discreet.core.random import SeededRandom
+from discreet.core.tally import Tally
+from discreet.errors import DataError
+from discreet.mechanisms import BlockMechanism
+
+
+def can_draw(mechanism: BlockMechanism) -> bool:
+    """Return true if the law can draw a tally from its joint law."""
+    return mechanism.law.has_joint_law
+
+
+def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random.Generator) -> Tally:
+    """Return the tally of one report from each person, drawn from its exact joint law where the law has one.
+
+    Probabilities are the sampler's own integers, as 53-bit numbers.
+
+    Args:
+        mechanism: what would make the reports.
+        counts: ``(|X|,)`` how many people have each value.
+        generator: the randomness of the simulation.
+
+    Raises:
+        DataError: if the counts are not one whole number of at least 0 per value.
+    """
+    people = checked_counts(counts, mechanism.domain.size)
+    if not can_draw(mechanism):
+        random = SeededRandom(int(generator.integers(1 << 62)))
+        return mechanism.tally(mechanism.obfuscate_codes(np.repeat(np.arange(len(people)), people), random=random))
+    domain, n = mechanism.domain, int(people.sum())
+    truthful: IntArray = generator.binomial(people, mechanism.numbers.truth)
+    truth, clear = truthful[domain.sensitive_codes], truthful[domain.clear_codes]
+    support = truth
+    if domain.sensitive_count:
+        support = mechanism.law.draw_support(truth, mechanism.block_count(n, int(clear.sum())), generator)
+    return Tally(mechanism.fingerprint, n, support, clear, simulated=True)
+
+
+def checked_counts(counts: AnyArray, size: int) -> IntArray:
+    """Return counts of people as ``(size,)`` integers.
+
+    Raises:
+        DataError: if they are not one whole number of at least 0 per value.
+    """
+    people = np.asarray(counts)
+    if people.shape != (size,) or people.dtype.kind not in "iu" or (people < 0).any():
+        raise DataError(
+            f"counts must be {size} whole numbers of at least 0, got shape {people.shape} of type {people.dtype}."
+        )
+    return people.astype(np.int64)
