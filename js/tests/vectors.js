@@ -3,6 +3,7 @@
 import { frame } from "../frames.js";
 import { checkedLog } from "../log.js";
 import { realised } from "../promise.js";
+import { reading } from "../reading.js";
 import { draw } from "../sampler.js";
 
 export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -91,4 +92,10 @@ export function checkFrames(lines) {
   const made = ({ collection, epoch, ids, records }) =>
     hex(frame(bytesOf(collection), epoch, bytesOf(ids[0]), bytesOf(records[0])));
   return { count: single.length, wrong: single.filter((line) => made(line) !== line.frame) };
+}
+
+/** Of the file of readings, which have no other reading themselves. */
+export function checkReadings(lines) {
+  const wrong = lines.filter((line) => reading(line.text) !== line.reading || reading(line.reading) !== line.reading);
+  return { count: lines.length, wrong };
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { checkFrames, checkLogs, checkRefused, checkSampler, linesOf } from "./vectors.js";
+import { checkFrames, checkLogs, checkReadings, checkRefused, checkSampler, linesOf } from "./vectors.js";
 
 const FOLDER = new URL("../vectors/", import.meta.url);
 const read = (name) => linesOf(readFileSync(new URL(name, FOLDER), "utf8"));
@@ -31,4 +31,10 @@ test("frames.jsonl", () => {
   const { count, wrong } = checkFrames(read("frames.jsonl"));
   assert.deepEqual(wrong, []);
   assert.ok(count >= 4);
+});
+
+test("reading.jsonl", () => {
+  const { count, wrong } = checkReadings(read("reading.jsonl"));
+  assert.deepEqual(wrong, []);
+  assert.ok(count >= 80, `${count} vectors`);
 });

@@ -110,7 +110,7 @@ def test_node_agrees_and_sees_every_planted_fault() -> None:
     said = node("--test", "--test-reporter=tap", "tests/vectors.test.js", "tests/faults.test.js")
     passed = re.search(r"^# pass (\d+)$", said, re.MULTILINE)
     assert passed is not None
-    assert int(passed[1]) >= len(SAMPLERS) + 2 + 50
+    assert int(passed[1]) >= len(SAMPLERS) + 3 + 50
     assert re.search(r"^# fail 0$", said, re.MULTILINE)
     assert re.search(r"^# skipped 0$", said, re.MULTILINE)
 
@@ -123,7 +123,7 @@ def test_chromium_agrees(site: str, browser: Any) -> None:
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(f"{site}/tests/vectors.html")
     page.wait_for_function("window.check !== undefined")
-    names = [*(path.name for path in SAMPLERS), "refused.jsonl", "frames.jsonl"]
+    names = [*(path.name for path in SAMPLERS), "refused.jsonl", "frames.jsonl", "reading.jsonl"]
     found = page.evaluate("names => window.check(names)", names)
     page.close()
     assert {name: found[name]["wrong"] for name in names} == {name: [] for name in names}
