@@ -7,6 +7,7 @@ import { hex, joined, sha256, utf8 } from "./bytes.js";
 import { botsOf, spaceOf } from "./domain.js";
 import { DeviceError, must, refuse } from "./errors.js";
 import { realised } from "./promise.js";
+import { quoted, unequal } from "./reading.js";
 
 const FORMAT = "discreet collection 1";
 const MOST_BYTES = 1 << 20, MOST_ENVELOPE_BYTES = 3 << 19, MOST_SIGNATURES = 16;
@@ -266,6 +267,20 @@ function haveWords({ languages, space, bots }) {
     && lists.every((list) => new Set(list.map((/** @type {any} */ one) => (typeof one === "string" ? labels[one] : one))).size === list.length));
 }
 
+/** Refuse names that are written in two ways, and names that read alike of which one alone is protected. @param {import("./index.js").Collection} collection */
+function checkNames({ plan: { domain, tags }, space, languages, sampler, isSensitive, protected: { count } }) {
+  const written = JSON.stringify(domain), parts = space.kind === "product" ? space.attributes.map(([, part]) => part) : [space];
+  must(written === written.normalize(), "plan", "composed");
+  if (domain.exact || count === space.size) return;
+  const lists = parts.map((part) => (part.kind === "labels" ? part.labels : []));
+  for (const words of [null, ...Object.values(languages).map(({ labels }) => labels)]) {
+    const names = lists.map((labels) => labels.map((label) => (words && typeof label === "string" ? words[label] : String(label))));
+    // Under tags any value may be a person's secret, without those that read like it.
+    const pair = unequal(names, sampler.sensitive, isSensitive, Boolean(tags));
+    if (pair) refuse("plan", `alike: ${pair.map(quoted).join(", ")}`);
+  }
+}
+
 /**
  * Refuse a sampler whose integers do not keep the epsilon that is stated.
  * @param {{strict: any, loose: any}} document
@@ -288,6 +303,14 @@ export function checkPromise({ strict, loose }) {
  * @param {{id: string, strict: any, loose: any}} document
  */
 export function checkedPlan(document) {
+  const collection = planned(document);
+  // A notice of withdrawal asks nobody, and must reach whoever accepted an earlier version.
+  if (collection.state === "open") checkNames(collection);
+  return collection;
+}
+
+/** @param {{id: string, strict: any, loose: any}} document */
+function planned(document) {
   const { plan, sampler, epsilon: stated } = document.loose;
   try {
     const collection = collectionOf(document), { space, bots, protected: { count } } = collection, added = bots?.count ?? 0;

@@ -21,7 +21,12 @@ function flat(labels) {
   /** @type {Map<any, number>} */
   const codes = new Map(labels.map((label, code) => /** @type {const} */ ([label, code]))), size = labels.length;
   must(size && codes.size === size);
-  return { kind: "labels", size, labels, code: (value) => codes.get(value) ?? -1, name: (code, word = String) => word(labels[code]) };
+  return {
+    kind: "labels", size, labels,
+    // All labels are composed, so that a value as it is stands for no other one.
+    code: (value) => codes.get(value) ?? (typeof value === "string" ? codes.get(value.normalize()) : undefined) ?? -1,
+    name: (code, word = String) => word(labels[code]),
+  };
 }
 
 /** @param {any} range @returns {Space} */
@@ -94,9 +99,9 @@ function number(strict, loose) {
   must(isPair([low, high], Number.isFinite) && isInteger(bins) && bins >= 2 && bins <= 4096 && typeof clip === "boolean");
   must(scale === "linear" || (scale === "log1p" && low > -1));
   must(Object.keys(strict).every((name) => ["low", "high", "bins", "scale", "clip"].includes(name)));
-  const [first, last] = scale === "linear" ? [low, high] : [Math.log1p(low), Math.log1p(high)], step = (last - first) / bins;
-  /** The border below a bin. @param {number} code */
-  const border = (code) => (code === 0 ? low : code === bins ? high : scale === "linear" ? first + code * step : Math.expm1(first + code * step));
+  const border = scale === "linear" ? linear(low, high, bins) : logarithmic(low, high, bins);
+  const borders = [low, ...Array.from({ length: bins - 1 }, (_, place) => border(place + 1)), high];
+  must(borders.every((one, place) => !place || borders[place - 1] < one));
   return {
     kind: "number", size: bins, low, high,
     code(value) {
@@ -105,13 +110,34 @@ function number(strict, loose) {
       // A border belongs to the bin above it, the last one to the last bin.
       while (above - below > 1) {
         const middle = (below + above) >> 1;
-        if (border(middle) <= value) below = middle;
+        if (borders[middle] <= value) below = middle;
         else above = middle;
       }
       return below;
     },
-    name: (code) => `${Number(border(code).toPrecision(6))} – ${Number(border(code + 1).toPrecision(6))}`,
+    name: (code) => `${Number(borders[code].toPrecision(6))} – ${code < bins - 1 ? "<" : ""}${Number(borders[code + 1].toPrecision(6))}`,
   };
+}
+
+// So many decimal places leave no double between a quotient and what is written of it.
+const PLACES = 800;
+
+/** A number as it is written, 0.3 as three tenths, in the last of the decimal places. @param {number} number */
+function written(number) {
+  const [digits, exponent] = number.toExponential().split("e"), [whole, rest = ""] = digits.split(".");
+  return BigInt(whole + rest) * 10n ** BigInt(PLACES + Number(exponent) - rest.length);
+}
+
+/** The border below a bin: 0.3 must not lie below the border 0.1 + 0.1 + 0.1. @param {number} low @param {number} high @param {number} bins */
+function linear(low, high, bins) {
+  const first = written(low), last = written(high), count = BigInt(bins);
+  return (/** @type {number} */ code) => Number(`${first + ((last - first) * BigInt(code)) / count}e-${PLACES}`);
+}
+
+/** @param {number} low @param {number} high @param {number} bins */
+function logarithmic(low, high, bins) {
+  const first = Math.log1p(low), step = (Math.log1p(high) - first) / bins;
+  return (/** @type {number} */ code) => Number(Math.expm1(first + code * step).toPrecision(15));
 }
 
 /** @type {Record<string, (strict: any, loose: any) => Space>} */
@@ -122,8 +148,9 @@ const KINDS = { labels: flat, range, product, grid, number };
  * @param {any} strict the plan's table, integers as written @param {any} loose the same, numbers as they are @returns {Space}
  */
 export function spaceOf(strict, loose) {
-  const [kind, ...more] = Object.keys(KINDS).filter((kind) => (strict[kind] ?? null) !== null);
-  must(!more.length && typeof (strict.attribute ?? "") === "string");
+  const { sensitive, allow_unprotected, missing, cuts, attribute = "", exact = false, ...kinds } = strict;
+  const [kind, ...more] = Object.keys(kinds).filter((kind) => kinds[kind] !== null);
+  must(!more.length && typeof attribute === "string" && typeof exact === "boolean" && Object.keys(kinds).every((kind) => Object.hasOwn(KINDS, kind)));
   const space = KINDS[kind](strict[kind], loose[kind]);
   must(space.size < LARGEST);
   return space;

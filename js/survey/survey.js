@@ -188,10 +188,10 @@ export class Survey {
 
   /** The lines on what went wrong: a sentence for people, and in English the one for whoever is asked. @param {unknown} error */
   #refused(error) {
-    const isGone = error instanceof GoneError, { code } = error instanceof DeviceError ? error : { code: "" };
+    const isGone = error instanceof GoneError, { code, about } = error instanceof DeviceError ? error : { code: "", about: "" };
     this.#options.heard("failed", { code: isGone ? "gone" : code || "other" });
     if (isGone) return [this.#words.say("read.gone")];
-    const kind = Object.keys(REFUSALS).find((one) => REFUSALS[one].split(" ").includes(code)) ?? "other";
+    const kind = about.startsWith("alike: ") ? "alike" : Object.keys(REFUSALS).find((one) => REFUSALS[one].split(" ").includes(code)) ?? "other";
     return [this.#words.say(`refused.${kind}`) + (code && ` (${code})`), make("span", { class: "small", lang: "en", dir: "ltr" }, sentence(error))];
   }
 

@@ -8,6 +8,7 @@ import { after, test } from "node:test";
 
 import { FileMemory } from "../file_memory.js";
 import { Device, RamMemory } from "../index.js";
+import { sentence } from "../messages.js";
 import { pause, post } from "../sending.js";
 import { linesOf } from "./vectors.js";
 
@@ -170,6 +171,39 @@ async function resigned(label, change) {
   const document = made.toString("base64"), signatures = [{ key: Buffer.from(key).toString("base64"), signature }];
   return [new TextEncoder().encode(JSON.stringify({ document, signatures })), key];
 }
+
+/** A change of the labels of a collection. */
+const labelled = (labels, more = {}) => ({ plan }) => ({ plan: { ...plan, domain: { ...plan.domain, labels, ...more } } });
+
+test("labels that read alike are refused by their names, unless the plan is exact", async () => {
+  const labels = ["never", "krank", "Krank\u00a0", "daily"];
+  const [alike, key] = await resigned("fresh", labelled(labels)), memory = kept();
+  await assert.rejects(device(memory, { trust: [key] }).accept(alike), (error) =>
+    error.code === "plan" && sentence(error).endsWith("or set exact = true: 'krank', 'Krank<U+00A0>'."));
+  assert.deepEqual((await memory.look()).state.names, []);
+  const [exact, other] = await resigned("fresh", labelled(labels, { exact: true }));
+  const one = device(kept(), { trust: [other] }), collection = await one.accept(exact);
+  assert.deepEqual(labels.map((label) => collection.isSensitive(collection.space.code(label))), [false, false, true, true]);
+  const [withdrawn, third] = await resigned("fresh", (said) => ({ ...labelled(labels)(said), state: "withdrawn" }));
+  assert.equal((await device(kept(), { trust: [third] }).accept(withdrawn)).state, "withdrawn");
+});
+
+test("a value is looked up as it is, and composed once more", async () => {
+  const [written, key] = await resigned("fresh", labelled(["never", "rarely", "\u00e9t\u00e9", "daily"]));
+  const one = device(kept(), { trust: [key] }), { space } = await one.accept(written);
+  assert.deepEqual(["\u00e9t\u00e9", "e\u0301te\u0301", "ete", "\u00c9T\u00c9", 2].map(space.code), [2, 2, -1, -1, -1]);
+  await one.agree("fresh");
+  await assert.rejects(one.answer("fresh", "ete"), { code: "value" });
+  assert.equal(await one.answer("fresh", "e\u0301te\u0301"), "recorded");
+});
+
+test("a border of numbers is the number that people write", async () => {
+  const { spaceOf } = await import("../domain.js"), numbers = (number) => spaceOf({ number }, { number });
+  const tenths = numbers({ low: 0, high: 1, bins: 10 });
+  assert.deepEqual([0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1].map(tenths.code), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9]);
+  assert.deepEqual([tenths.name(2), tenths.name(9)], ["0.2 – <0.3", "0.9 – 1"]);
+  assert.throws(() => numbers({ low: 1, high: 1 + 1e-15, bins: 256 }), RangeError);
+});
 
 test("a bot that the coin does not look at is refused", async () => {
   const [bad, key] = await resigned("tagged", ({ sampler }) => ({ sampler: { ...sampler, sensitive: [[0, 3], [4, 5]] } }));

@@ -15,8 +15,8 @@ let made = 0;
 after(() => rmSync(folder, { recursive: true }));
 
 const FILES = {
-  envelopes: [checkEnvelopes, 70],
-  encoders: [checkEncoders, 11],
+  envelopes: [checkEnvelopes, 190],
+  encoders: [checkEncoders, 19],
   permanent: [checkPermanent, 15],
 };
 for (const [name, [check, least]] of Object.entries(FILES)) {

@@ -78,6 +78,11 @@ PLANS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"domain": {"labels": _PLACES, "sensitive": ["clinic", VALUE]}},
         {"question": "Which place?", "languages": {"de": _GERMAN, "ar": _ARABIC}},
     ),
+    "number": (
+        "once",
+        {"domain": {"number": {"low": 0, "high": 1, "bins": 10}, "sensitive": [[0, 0.3], [0.9, 1]]}},
+        {},
+    ),
     "dear": ("once", {"domain": {"labels": ["a", "b"]}, "epsilon": 5.0}, {}),
 }
 
@@ -92,6 +97,7 @@ class SurveySite:
         asked: the path of every request.
         logged: names of collections that are in the public log.
         altered: names of collections whose envelope is altered on its way.
+        instead: envelopes that devices are given in the place of those of the pages, by name.
         status: of answers to reports.
         shown: status of answers to whoever asks for an envelope.
     """
@@ -101,6 +107,7 @@ class SurveySite:
     asked: list[str] = field(default_factory=list)
     logged: set[str] = field(default_factory=set)
     altered: set[str] = field(default_factory=set)
+    instead: dict[str, bytes] = field(default_factory=dict)
     status: int = 202
     shown: int = 200
     envelopes: dict[str, bytes] = field(default_factory=dict)
@@ -156,7 +163,8 @@ class SurveySite:
         if kind == "collections" and name in self.envelopes:
             facts = {"published": facts_on_published(self.collection(name)), "logged": name in self.logged}
             return 200, json.dumps(facts).encode(), {"content-type": "application/json"}
-        envelope = self.envelopes.get(name.removeprefix("collections/"))
+        known = self.envelopes | self.instead
+        envelope = known.get(name.removeprefix("collections/"))
         if kind != "v1" or envelope is None:
             return 404, b"", {}
         if name.removeprefix("collections/") in self.altered:

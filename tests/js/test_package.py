@@ -20,7 +20,7 @@ SCRIPTS = sorted(path for path in JS.glob("*.js"))
 IN_BROWSERS = [path for path in SCRIPTS if path.name not in {"file_memory.js", "log.js", "messages.js"}]
 """What a device in a browser consists of; sentences for its refusals are loaded by whoever shows them, and the
 checks of a public log by a device that has the key of one."""
-MOST_BYTES, MOST_PACKED = 56_500, 17_400
+MOST_BYTES, MOST_PACKED = 60_000, 18_700
 """Of these scripts without comments and indentation; a minifier makes two thirds of it."""
 REFUSED = re.compile(r"""(?:must|refuse)\(.*?"(\w+)"(?:, (?:"([^"]+)"|[^"]+))?\);$""")
 EXPECTED = re.compile(r"""expect\(.*"([^"]+)"\);$""")
@@ -37,7 +37,7 @@ def installed(folder: Path) -> list[Path]:
 def test_what_is_packed_is_enough_and_no_more(tmp_path: Path) -> None:
     """Every export is imported from the packed files alone, and has types beside it; tests and vectors stay at home."""
     packed = {path.name: path.stat().st_size for path in installed(tmp_path)}
-    assert sum(packed.values()) < 114_500
+    assert sum(packed.values()) < 121_000
     exports = json.loads((JS / "package.json").read_text())["exports"]
     for name, ways in exports.items():
         script = ways["default"].removeprefix("./")
@@ -108,7 +108,8 @@ def test_every_refusal_has_a_sentence_and_every_sentence_a_refusal() -> None:
     sentences = set(re.findall(r'^  "?([a-zA-Z: ]+?)"?: "', (JS / "messages.js").read_text(), re.MULTILINE))
     # Which field it is, the sentence of its code says.
     assert said - sentences == {"field: languages", "field: lifetime", "field: listed", "field: memo", "field: survey"}
-    assert sentences - said <= {"store"}
+    # Of labels that read alike the refusal says which ones.
+    assert sentences - said <= {"store", "plan: alike"}
     documented = (JS / "index.d.ts").read_text() + (JS.parent / "docs" / "reference" / "device.md").read_text()
     assert all(one.split(":")[0] in documented for one in said)
 

@@ -12,8 +12,9 @@ from survey_site import SurveySite, served
 
 from discreet.formats.records import RecordCodec
 from discreet.protocol.collection import rebuild
-from discreet.protocol.envelope import public_key
+from discreet.protocol.envelope import public_key, signed
 from discreet.protocol.frames import Frame
+from discreet.protocol.wording import LANGUAGES, wording
 from planted import TAGGED, VALUE, clean
 
 PHONE = {"width": 360, "height": 740}
@@ -96,6 +97,10 @@ def choose(page: Any, name: str) -> int | list[int]:
     if name == "range":
         page.get_by_label("a whole number").fill("17")
         return 17
+    if name == "number":
+        page.get_by_label("(0 – 1)").fill("0.2")
+        page.get_by_text("This answer is protected.").wait_for()
+        return 2
     if name == "product":
         page.get_by_label("divorced").check()
         press(page, "Next")
@@ -143,7 +148,7 @@ def test_the_questions_of_a_survey_are_asked_one_after_the_other(browser: Any, s
         assert Frame.parse(body, collection.sampler.codec.width).collection == collection.id
 
 
-@pytest.mark.parametrize("name", ["labels", "many", "range", "product", "grid", "tags"])
+@pytest.mark.parametrize("name", ["labels", "many", "range", "number", "product", "grid", "tags"])
 def test_a_survey_is_taken(browser: Any, survey: SurveySite, name: str) -> None:
     survey.posted.clear()
     survey.asked.clear()
@@ -323,6 +328,25 @@ def test_what_is_altered_or_too_dear_is_not_asked(browser: Any, survey: SurveySi
     survey.altered.clear()
     with visit(browser, survey, "dear") as page:
         page.get_by_text("(cap) Nothing can be answered here.").wait_for()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_page_shows_two_answers_that_look_alike_with_different_marks(
+    browser: Any, survey: SurveySite, language: str
+) -> None:
+    """Such a collection is of an earlier version, or of another program: this one does not sign it."""
+    said = json.loads(base64.b64decode(json.loads(survey.envelopes["labels"])["document"]))
+    said["plan"]["domain"] |= {"labels": ["krank", "gesund", "Krank ", "wei\u00df nicht"]}
+    survey.instead["labels"] = signed(json.dumps(said).encode(), [survey.key])
+    try:
+        with visit(browser, survey, f"labels#{language}") as page:
+            words = wording(language)
+            page.get_by_text(f"{words.say('refused.alike')} (plan) {words.say('refused.here')}").wait_for()
+            assert page.get_by_text("set exact = true: 'krank', 'Krank '.").is_visible()
+            assert page.get_by_role("button").count() == page.get_by_role("radio").count() == 0
+            assert page.evaluate(CHECKED)["width"] <= PHONE["width"]
+    finally:
+        survey.instead.clear()
 
 
 def test_a_simulation_says_so(browser: Any, survey: SurveySite) -> None:

@@ -13,6 +13,7 @@ where the plan has cells or tags the ranges of ``sensitive`` codes, the number o
 import base64
 import json
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ def _envelopes() -> list[dict[str, Any]]:
         *_bad_signatures(good),
         *_bad_fields(good),
         *_bad_promises(good),
+        *_alike_labels(good),
     ]
 
 
@@ -304,6 +306,57 @@ def _bad_promises(good: bytes) -> list[dict[str, Any]]:
     ]
 
 
+# Two labels each that read alike, and so are refused where one of them alone is protected.
+_ALIKE = (
+    *(("krank", "Krank "), ("krank", "\u00a0KRANK"), ("Stra\u00dfe", "STRASSE"), ("m\u00b2", "m2"), ("\u00bd", "1/2")),
+    *(("\u1f40\u03b4\u03cc\u03c2", "\u1f48\u0394\u038c\u03a3"), ("\uff11\uff12", "12"), ("\ufb01t", "FIT")),
+    *(("\u0130stanbul", "istanbul"), ("\u0131l\u0131k", "ILIK"), ("18\u201339", "18-39"), ("l\u2019eau", "l'eau")),
+    *(("\u2764\ufe0f", "\u2764"), ("\u0643\u0640\u0640\u062a\u0627\u0628", "\u0643\u062a\u0627\u0628"), ("", " ")),
+)
+_APART = (("C++", "C"), ("<18", "< 18"), ("a", "\u0430"))
+
+
+def _alike_labels(good: bytes) -> Iterator[dict[str, Any]]:
+    """Yield lines on labels that read alike, on labels that are not composed, and on ``exact``."""
+    said = _document(good)
+
+    def edited(expect: str, *labels: str, sampler: Mapping[str, Any] = said["sampler"], **more: Any) -> dict[str, Any]:
+        table = {"labels": [*labels, "often", "daily"][:4], "sensitive": ["often", "daily"]} if labels else {}
+        domain, plan = {"domain": {**said["plan"]["domain"], **table, **more.pop("domain", {})}}, more.pop("plan", {})
+        return _edited(good, {**said, "plan": {**said["plan"], **domain, **plan}, "sampler": sampler, **more}, expect)
+
+    yield from (edited("plan", "never", one, other) for one, other in _ALIKE)
+    yield from (edited("good", one, other) for one, other in (*_ALIKE, *_APART))
+    yield from (edited("good", "never", one, other) for one, other in _APART)
+    yield edited("good", "never", *_ALIKE[0], domain={"exact": True})
+    yield from (edited("plan", "never", *_ALIKE[0], domain={"exact": exact}) for exact in (False, None, 1, "true"))
+    yield from (edited("plan", "never", "rarely", domain={"exact": exact}) for exact in (None, 0, "false"))
+    yield edited("good", "never", "rarely", domain={"exact": False})
+    yield from (edited("plan", domain=more) for more in ({"more": 1}, {"more": None}, {"Exact": True}))
+    # Accents that follow their letters.
+    yield edited("plan", "e\u0301", "rarely")
+    yield edited("plan", "e\u0301", "rarely", domain={"exact": True})
+    yield edited("plan", domain={"attribute": "e\u0301"})
+    yield edited("good", domain={"attribute": "\u00e9"})
+    # A notice of withdrawal asks nobody.
+    yield edited("good", "e\u0301", *_ALIKE[0], state="withdrawn")
+    yield edited("plan", domain={"exact": 1}, state="withdrawn")
+    # Combinations are alike if the labels of each attribute are.
+    pairs = [["x", ["a", "A"]], ["y", ["b", "c"]]]
+    for product, expect in ((pairs, "plan"), (pairs[::-1], "good"), ([["e\u0301", ["a", "b"]], pairs[1]], "plan")):
+        yield edited(expect, domain={"labels": None, "product": product, "sensitive": []})
+    # People read the words of their language.
+    words = dict(zip(said["plan"]["domain"]["labels"], ("nie", "selten", "oft", "Selten"), strict=True))
+    languages = {"de": {"title": "T", "purpose": "P", "labels": words}}
+    yield edited("plan", languages=languages)
+    yield edited("good", languages=languages, domain={"exact": True})
+    # Under tags a person may protect one of two, whatever is protected for everybody.
+    law, tagged = {"law": "singletons", "size": 3}, {"tags": ["home"], "others": False}
+    sampler = {**said["sampler"], "size": 5, "sensitive": [[2, 5]], "truth": str(1 << 60), "law": law}
+    yield edited("plan", *_ALIKE[0], plan=tagged, sampler=sampler)
+    yield edited("good", *_ALIKE[0], plan=tagged, sampler=sampler, domain={"exact": True})
+
+
 def _wide(said: Mapping[str, Any], cols: int) -> dict[str, Any]:
     """Return plan and sampler of a personalized grid of one row."""
     domain, size = {"grid": {**_GRID, "rows": 1, "cols": cols}}, cols + 3
@@ -355,6 +408,14 @@ def _numbers() -> Iterator[dict[str, Any]]:
     yield _encoder({"number": {"low": 0, "high": 1_000_000, "bins": 256, "scale": "log1p"}}, [*apart, *strange])
 
 
+def _borders_as_written() -> Iterator[dict[str, Any]]:
+    """Yield encoders of numbers that are borders as people write them, such as 0.3 of ten bins from 0 to 1."""
+    for low, high, bins in ((0, 1, 10), (36, 42, 60), (0, 100, 7), (0, 1, 1000)):
+        borders = [float(low + Fraction((high - low) * place, bins)) for place in range(0, bins + 1, -(-bins // 60))]
+        yield _encoder({"number": {"low": low, "high": high, "bins": bins}}, borders)
+    yield _encoder({"number": {"low": 0, "high": 99, "bins": 2, "scale": "log1p"}}, [8.999999, 9, 9.000001, 99])
+
+
 def _bots(domain: dict[str, Any], ranges: list[list[int]], **plan: Any) -> dict[str, Any]:
     said = {"epsilon": 1.0, "domain": domain, "mechanism": {"name": "rr"}, **plan}
     mask = domain_of(said).sensitive.copy()
@@ -368,8 +429,8 @@ def _bots(domain: dict[str, Any], ranges: list[list[int]], **plan: Any) -> dict[
 
 
 def _encoders() -> list[dict[str, Any]]:
-    texts = ["", "a", "A", "\u00e9", "e\u0301", "01", "1", "\U0001f600", "a\0", "__proto__", "constructor", "toString"]
-    labels = {"labels": texts}
+    texts = ["", "a", "A", "\u00e9", "01", "1", "\U0001f600", "a\0", "__proto__", "constructor", "toString"]
+    labels, marked = {"labels": texts}, {"labels": texts, "exact": True}
     product = {"product": [["sex", ["f", "m"]], ["2019", [3, 1, 2]], ["age", ["<40", "40+"]]]}
     grid = {"grid": _GRID}
     return [
@@ -394,9 +455,10 @@ def _encoders() -> list[dict[str, Any]]:
         _bots(grid, [[0, 1], [5, 20], [62, 63]], cells={"rows": 3, "cols": 2}),
         _bots(grid, [[0, 32]], cells={"rows": 7, "cols": 9}),
         _bots(grid, [[9, 27]], cells={"rows": 1, "cols": 1}),
-        _bots(labels, [[0, 2]], tags=["home", "work"]),
-        _bots(labels, [[0, 2]], tags=["home", "others"]),
-        _bots(labels, [[0, 2]], tags=["home"], others=False),
+        _bots(marked, [[0, 2]], tags=["home", "work"]),
+        _bots(marked, [[0, 2]], tags=["home", "others"]),
+        _bots(marked, [[0, 2]], tags=["home"], others=False),
+        *_borders_as_written(),
     ]
 
 

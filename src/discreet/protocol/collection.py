@@ -34,6 +34,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.mechanisms.law import Memo
 from discreet.mechanisms.personalized import Personalized
+from discreet.protocol.alike import check_alike, check_composed
 from discreet.protocol.assignment import NAME, Assignment, checked_assignment
 from discreet.protocol.envelope import (
     FieldError,
@@ -279,6 +280,7 @@ OPTIONAL: dict[str, Callable[[str, Any], Any]] = {
 
 
 _KINDS = ("labels", "range", "number", "product", "grid")
+_DOMAIN_FIELDS = {*_KINDS, "sensitive", "allow_unprotected", "missing", "cuts", "attribute", "exact"}
 _FIELDS = {"domain", "epsilon", "mechanism"}
 _OPTIONAL = {"version", "title", "tags", "others", "cells"}
 _UNFIT = "the plan in the collection must be one that `discreet collection sign` writes, and it is not."
@@ -319,7 +321,9 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
         PlanError: if the plan says no such domain.
     """
     table = plan["domain"]
-    kinds = [kind for kind in _KINDS if isinstance(table, dict) and table.get(kind) is not None]
+    if not isinstance(table, dict) or not set(table) <= _DOMAIN_FIELDS or type(table.get("exact", False)) is not bool:
+        raise PlanError(_UNFIT)
+    kinds = [kind for kind in _KINDS if table.get(kind) is not None]
     if len(kinds) != 1:
         raise PlanError(_UNFIT)
     protection = {"sensitive": sensitive, "allow_unprotected": True}
@@ -583,8 +587,13 @@ class Collection:
         size = self.domain.size
         return sum(min(stop, size) - min(start, size) for start, stop in self.sampler.sensitive)
 
-    def check_plan(self) -> None:
+    def check_plan(self, *, is_known: bool = False) -> None:
         """Refuse a plan that is not of the sampler's size, or whose bots the coin does not look at.
+
+        A plan whose labels read alike is refused too, unless it was accepted before or asks nobody any more.
+
+        Args:
+            is_known: whether it was accepted before.
 
         Raises:
             PlanError: if so.
@@ -604,6 +613,19 @@ class Collection:
         if self.languages:
             tags = () if self.bots is None or self.bots.cell_of is not None else self.bots.tags
             check_labels(self.languages, list(label_lists(self.plan, tags)))
+        if self.state == OPEN and not is_known:
+            self._check_names()
+
+    def _check_names(self) -> None:
+        """Refuse labels that are written in two ways, and names that read alike if only one of them is protected."""
+        domain = self.plan["domain"]
+        check_composed(domain)
+        lists = [labels for _, labels in domain.get("product") or []] or [domain.get("labels")]
+        if domain.get("exact", False) or lists == [None]:
+            return
+        for words in ({}, *(texts["labels"] for texts in self.languages.values())):
+            names = [[words.get(label, str(label)) for label in labels] for labels in lists]
+            check_alike(names, self.sampler.sensitive, can_differ=self.plan.get("tags") is not None)
 
 
 def open_envelope(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:
@@ -619,7 +641,7 @@ def open_envelope(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = F
         CollectionError: a class for each reason.
     """
     collection = promised(*read_document(envelope, trust, is_known=is_known), envelope)
-    collection.check_plan()
+    collection.check_plan(is_known=is_known)
     return collection
 
 

@@ -4,11 +4,12 @@ They are made from what the sampler does and not from what the plan calls it.
 """
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 import numpy as np
 
 from discreet.core.guarantee import sureness
-from discreet.core.labels import Grid
+from discreet.core.labels import Grid, Numbers
 from discreet.protocol.collection import FRESH, ONCE, PERMANENT, WITHDRAWN, Collection
 from discreet.protocol.languages import BASE, SurveyTexts
 from discreet.protocol.wording import Wording, wording
@@ -93,8 +94,19 @@ def _names(collection: Collection, texts: SurveyTexts) -> list[str]:
     table = collection.domain.space.table(np.array(codes, dtype=np.int64))
     if isinstance(collection.domain.space, Grid):
         return [f"{lat:.4f}, {lon:.4f}" for lat, lon in zip(table["lat"], table["lon"], strict=True)]
+    if isinstance(collection.domain.space, Numbers):
+        # The upper border of a bin belongs to the next one, but for the last border.
+        ends = ["<" if code < size - 1 else "" for code in codes]
+        bins = zip(table["low"].tolist(), ends, table["high"].tolist(), strict=True)
+        return [f"{_digits(low)} – {end}{_digits(high)}" for low, end, high in bins]
     rows = zip(*(column.tolist() for column in table.values()), strict=True)
     return [", ".join(texts.labels.get(part, str(part)) for part in row) for row in rows]
+
+
+def _digits(number: float) -> str:
+    """Return a number with six digits, as the survey page spells it."""
+    rounded = float(f"{number:.6g}")
+    return f"{Decimal(repr(rounded)):f}".removesuffix(".0")
 
 
 def _not_protected(collection: Collection, words: Wording) -> list[str]:
