@@ -33,7 +33,7 @@ class Census:
         self.sex = _codes(table["sex"])[1]
         self.age = np.asarray(table["age"]).astype(np.float64)
         self.truth = np.bincount(self.codes, minlength=len(self.values)) / len(self.codes)
-        self.of_work, self.of_pairs = self.shares(self.work), self.shares(self.schools * 2 + self.sex)
+        self.of_work = self.shares(self.work)
         z = np.stack([np.ones(len(self.codes)), self.age, self.sex], axis=1)
         marks = np.eye(len(self.values))[self.codes]
         self.slopes: FloatArray = np.linalg.solve(z.T @ z, z.T @ marks).T
@@ -90,10 +90,6 @@ def run(
     expected = np.stack([one.n * float(mechanism.numbers.truth) * truth[label] for label, one in found.items()])
     for name, chosen in told_by(expected, mechanism.domain.sensitive):
         yield f"direct, {name}", inside[chosen]
-    pairs = census.schools * 2 + census.sex
-    few = dc.estimate(mechanism, reports, groups=pairs[people], small="leave-out", method="shrunk")
-    truth = census.of_pairs
-    yield "shrunk, education x sex", np.concatenate([held(one, truth[label]) for label, one in few.items()])
     # People of some groups answer more often than others: known shares, or weights, put that right.
     biased = np.searchsorted(census.odds, random.integers(0, census.odds[-1], LARGE), side="right")
     reports = mechanism.obfuscate_codes(census.codes[biased], random=dc.SeededRandom(seed + 1))
@@ -102,9 +98,6 @@ def run(
     after = dc.estimate(mechanism, reports, groups=strata[biased], shares=known)
     yield "post-stratified", held(after.overall, census.truth)
     yield "weighted", held(dc.estimate(mechanism, reports, weights=1 / (1 + strata[biased])), census.truth)
-    margins = {"strata": known, "sex": dict(enumerate((np.bincount(census.sex) / n).tolist()))}
-    columns = {"strata": strata[biased], "sex": census.sex[biased]}
-    yield "raked", held(dc.estimate(mechanism, reports, groups=columns, margins=margins).overall, census.truth)
     for size in REGRESSED:
         inside = regressed(census, mechanism, random.integers(0, n, size), seed + 2)
         yield f"regression, samples of {size:,}", inside.ravel()

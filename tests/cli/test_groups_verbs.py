@@ -50,7 +50,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copyfile(path / "north.parquet", path / "copies" / "copy.parquet")
     (path / "sexes.csv").write_text("sex,share\nf,0.25\nm,0.75\n")
     (path / "shares.csv").write_text("label,probability\nflu,0.5\nnone,0.5\n")
-    (path / "margins.csv").write_text("column,label,share\nsex,f,0.5\nsex,m,0.5\nage,1,0.25\nage,2,0.75\n")
     return path
 
 
@@ -93,15 +92,6 @@ def test_weights_and_shares_are_those_of_python(folder: Path) -> None:
     alone = told(*placed(folder, "estimate plan.toml all.parquet --weights w"))
     weighted = dc.estimate(mechanism, reports, weights=WEIGHTS)
     assert columns(alone["overall"])["frequency"] == pytest.approx(weighted.frequencies.tolist(), rel=1e-12)
-
-
-def test_margins_are_those_of_python(folder: Path) -> None:
-    mechanism, reports = reports_of(folder)
-    found = told(*placed(folder, "estimate plan.toml all.parquet --by sex --by age --margins margins.csv"))
-    margins = {"sex": {"f": 0.5, "m": 0.5}, "age": {1: 0.25, 2: 0.75}}
-    alike = dc.estimate(mechanism, reports, groups={"sex": SEX, "age": AGE}, margins=margins)
-    assert columns(found["overall"])["frequency"] == pytest.approx(alike.overall.frequencies.tolist(), rel=1e-12)
-    assert found["overall"]["method"] == "linear, raked"
 
 
 def test_groups_are_written_as_tables_and_pictures(folder: Path, tmp_path: Path) -> None:
@@ -216,7 +206,6 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
         ("estimate plan.toml all.parquet --by sex --bad-rows 0.1", "--bad-rows does nothing here"),
         ("estimate plan.toml - --by sex", "- has no public columns"),
         ("estimate plan.toml all.parquet --weights region", "weights must be numbers"),
-        ("estimate plan.toml north.parquet --method shrunk", "'shrunk' needs groups"),
         ("regress plan.toml all.parquet --on sex --on sex", "--on must name each column once"),
         ("regress plan.toml all.parquet --on sex --reference sex", "--reference must be COLUMN=LABEL"),
         ("regress plan.toml all.parquet --on sex --reference sex=x", "reference must be a label of covariates 'sex'"),

@@ -249,7 +249,7 @@ def test_estimate_refuses(files: Files, options: list[str], told_: str) -> None:
 def test_unknown_methods_name_the_known_ones(files: Files) -> None:
     result = run("estimate", files.plan, files.reports, "--method", "magic")
     assert result.exit_code == 2
-    assert (*METHODS, "shrunk", *TOGETHER) == VERB_METHODS
+    assert (*METHODS, *TOGETHER) == VERB_METHODS
     assert all(f"'{name}'" in result.stderr for name in METHODS)
 
 

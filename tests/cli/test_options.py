@@ -106,7 +106,6 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--by": ["--by nope"],
         "--weights": ["--weights nope"],
         "--shares": ["--shares known.csv"],
-        "--margins": ["--margins known.csv"],
         "--minimum": ["--minimum 5"],
         "--small": ["--small leave-out"],
         "--tolerance": ["--tolerance 0.5"],

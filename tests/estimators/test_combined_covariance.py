@@ -1,4 +1,4 @@
-"""Covariances of weighted, post-stratified and raked estimates are those of the reports' own worths."""
+"""Covariances of weighted and post-stratified estimates are those of the reports' own worths."""
 
 from typing import Any
 
@@ -15,9 +15,8 @@ SHARES = [0.3, 0.2, 0.1, 0.2, 0.1, 0.1]
 
 def people(seed: int, n: int = 600) -> tuple[Any, FloatArray, Any]:
     rng = np.random.default_rng(seed)
-    regions = [("north" if r < 2 else "south", "town" if r % 2 else "land") for r in rng.integers(0, 4, n)]
-    columns = {name: [label[at] for label in regions] for at, name in enumerate(("region", "kind"))}
-    return rng.choice(DOMAIN.size, n, p=SHARES), rng.choice([1.0, 2.0, 4.0], n), columns
+    regions = np.array(["north" if r < 2 else "south" for r in rng.integers(0, 4, n)])
+    return rng.choice(DOMAIN.size, n, p=SHARES), rng.choice([1.0, 2.0, 4.0], n), regions
 
 
 def squares(mechanism: Any, reports: Any, factors: FloatArray, centres: FloatArray, free: FloatArray) -> FloatArray:
@@ -50,12 +49,11 @@ def test_weighted_estimates_have_the_covariance_of_their_worths() -> None:
 
 
 def test_post_stratified_estimates_have_the_covariance_of_their_worths() -> None:
-    codes, _, columns = people(2)
+    codes, _, regions = people(2)
     mechanism = dc.RandomizedResponse(DOMAIN, 1.0)
     reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(2))
     shares = {"north": 0.7, "south": 0.3}
-    regions = np.array(columns["region"])
-    found = dc.estimate(mechanism, reports, groups=columns["region"], shares=shares).overall
+    found = dc.estimate(mechanism, reports, groups=regions, shares=shares).overall
     assert found.covariances is not None
     sizes = {label: int(np.count_nonzero(regions == label)) for label in shares}
     worths = mechanism.decoder.worth(reports)
@@ -84,12 +82,12 @@ def test_covariances_of_blocks_have_the_mean_of_those_of_their_worths(named: Any
     assert (np.abs(apart.mean(axis=0)) <= 4.5 * error + 1e-12).all()
 
 
-def test_raked_estimates_and_shares_within_have_errors() -> None:
-    codes, weights, columns = people(3)
+def test_shares_within_weighted_strata_have_errors() -> None:
+    codes, weights, regions = people(3)
     mechanism = dc.UnaryEncoding(DOMAIN, 1.0)
     reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(3))
-    margins = {"region": {"north": 0.4, "south": 0.6}, "kind": {"land": 0.5, "town": 0.5}}
-    found = dc.estimate(mechanism, reports, groups=columns, weights=weights, margins=margins).overall
+    shares = {"north": 0.4, "south": 0.6}
+    found = dc.estimate(mechanism, reports, groups=regions, weights=weights, shares=shares).overall
     assert found.covariances is not None
     np.testing.assert_allclose(np.sqrt(found.covariances.variances()), found.standard_errors, rtol=1e-9)
     spread = found.covariances

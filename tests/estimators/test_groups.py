@@ -15,7 +15,7 @@ from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally, Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import groups
-from discreet.estimators.groups import Weights, shrunk, weighted_tally
+from discreet.estimators.groups import Weights, weighted_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.results.groups import EstimatesOnDemand
 from packing import each
@@ -117,67 +117,6 @@ def test_post_stratification_is_the_sum_of_the_strata(weighted: bool) -> None:
     assert found.overall.method == "linear, post-stratified"
 
 
-def test_raking_fits_the_margins_and_its_error_is_that_of_the_residuals() -> None:
-    mechanism = MECHANISMS["subsets"]
-    reports = reports_of(mechanism)
-    margins = {"region": SHARES, "sex": {"f": 0.6, "m": 0.4}}
-    groups = pd.DataFrame({"region": REGION, "sex": SEX})
-    found = dc.estimate(mechanism, reports, groups=groups, margins=margins)
-    weights = np.ones(PEOPLE)
-    for _ in range(200):
-        for column, shares in ((REGION, SHARES), (SEX, margins["sex"])):
-            for label, share in shares.items():
-                weights[column == label] *= share / weights[column == label].sum()
-    worth = mechanism.decoder.worth(reports)
-    assert found.overall.frequencies == pytest.approx(weights @ worth, rel=1e-8)
-    marks = np.stack([*(label == REGION for label in SHARES), SEX == "f", SEX == "m"], axis=1).astype(float)
-    root = np.sqrt(weights)[:, None]
-    residuals = worth - marks @ np.linalg.lstsq(root * marks, root * worth, rcond=None)[0]
-    cell = np.array([((region == REGION) & (sex == SEX)).sum() for region, sex in zip(REGION, SEX, strict=True)])
-    variance = ((weights**2 * cell / (cell - 1))[:, None] * residuals**2).sum(axis=0)
-    assert found.overall.standard_errors == pytest.approx(np.sqrt(variance), rel=1e-6)
-    assert next(iter(found)) == ("east", "f")
-
-
-def loop_of_morris(direct: list[float], variances: list[float]) -> list[tuple[float, float]]:
-    """Return shrunk means and errors of one value, number by number."""
-    k, between = len(direct), 0.0
-    for _ in range(2000):
-        weights = [1 / (v + between) for v in variances]
-        middle = sum(w * d for w, d in zip(weights, direct, strict=True)) / sum(weights)
-        terms = zip(weights, direct, variances, strict=True)
-        between = max(sum(w * (k / (k - 1) * (d - middle) ** 2 - v) for w, d, v in terms) / sum(weights), 0)
-    typical = sum(w * v for w, v in zip(weights, variances, strict=True)) / sum(weights)
-    found = []
-    for d, v in zip(direct, variances, strict=True):
-        pull = (k - 3) / (k - 1) * v / (v + between)
-        square = (
-            v * (1 - (k - 1) / k * pull)
-            + 2 / (k - 3) * pull**2 * (typical + between) / (v + between) * (d - middle) ** 2
-        )
-        found.append((d - pull * (d - middle), square**0.5))
-    return found
-
-
-def test_shrinkage_is_morris() -> None:
-    direct, variances = RANDOM.normal(0.3, 0.1, (9, 2)), RANDOM.uniform(0.001, 0.02, (9, 2))
-    means, errors = shrunk(direct, variances)
-    for value in (0, 1):
-        slow = loop_of_morris(direct[:, value].tolist(), variances[:, value].tolist())
-        assert means[:, value] == pytest.approx([mean for mean, _ in slow], rel=1e-6)
-        assert errors[:, value] == pytest.approx([error for _, error in slow], rel=1e-6)
-
-
-def test_shrunk_groups_lie_between_their_own_estimate_and_the_middle() -> None:
-    mechanism = MECHANISMS["bits"]
-    groups = np.arange(PEOPLE) % 12
-    direct = dc.estimate(mechanism, reports_of(mechanism), groups=groups)
-    found = dc.estimate(mechanism, reports_of(mechanism), groups=groups, method="shrunk")
-    spread = [np.std([one.frequencies for one in grouped.values()], axis=0) for grouped in (direct, found)]
-    assert (spread[1] < spread[0]).all()
-    assert all((one.standard_errors < direct[label].standard_errors).all() for label, one in found.items())
-
-
 def test_a_tally_by_group_gives_the_same() -> None:
     mechanism = MECHANISMS["subsets"]
     reports = reports_of(mechanism)
@@ -276,7 +215,7 @@ def test_small_groups_are_counted_and_never_named() -> None:
         ({"weights": [1.0] * (PEOPLE - 1) + [np.inf]}, "1 of 600 are not"),
         ({"weights": [1.0, 2.0]}, "one for each of 600 reports, got 2"),
         ({"weights": ["1"] * PEOPLE}, "weights must be numbers"),
-        ({"weights": WEIGHTS, "method": "mle"}, "method with weights must be one of linear"),
+        ({"weights": WEIGHTS, "method": "mle"}, "weights and shares need method 'linear'"),
         ({"groups": ["a", "b"]}, "groups must be one for each of 600 reports"),
         ({"groups": [None] * PEOPLE}, "600 of 600 groups are missing"),
         ({"groups": WEIGHTS}, "groups must be text, integers, or true and false"),
@@ -289,11 +228,10 @@ def test_small_groups_are_counted_and_never_named() -> None:
         ({"groups": REGION, "shares": {"east": 1.5, "north": -0.5, "south": 0.0}}, "numbers >= 0"),
         ({"groups": REGION, "shares": [0.5, 0.5]}, "shares by group"),
         ({"groups": REGION, "shares": SHARES, "small": "leave-out"}, "shares need every group"),
-        ({"groups": REGION, "margins": {"region": SHARES}}, "two or more"),
-        ({"groups": REGION, "method": "shrunk"}, "at least 4 groups, got 3"),
-        ({"groups": REGION, "shares": SHARES, "method": "mle"}, "must be one of linear, shrunk"),
+        ({"groups": REGION, "margins": {"region": SHARES}}, "margins does nothing"),
+        ({"groups": REGION, "method": "shrunk"}, "method must be one of linear, .*got method='shrunk'"),
+        ({"groups": REGION, "shares": SHARES, "method": "mle"}, "weights and shares need method 'linear', got 'mle'"),
         ({"shares": SHARES}, "shares needs groups"),
-        ({"method": "shrunk"}, "'shrunk' needs groups"),
         ({"groups": REGION, "tolerance": 1.0}, "tolerance does nothing"),
     ],
 )
@@ -309,14 +247,6 @@ def test_a_plain_tally_has_no_groups() -> None:
         dc.estimate(mechanism, tally, groups=REGION)
     with pytest.raises(ParameterError, match="weights need the reports"):
         dc.estimate(mechanism, tally, weights=WEIGHTS)
-
-
-def test_margins_that_no_weights_have_are_refused() -> None:
-    mechanism = MECHANISMS["rr"]
-    groups = {"region": REGION, "north": REGION == "north"}
-    margins = {"region": SHARES, "north": {True: 0.9, False: 0.1}}
-    with pytest.raises(DataError, match="no weights of the combinations"):
-        dc.estimate(mechanism, reports_of(mechanism), groups=groups, margins=margins)
 
 
 TABLES = {

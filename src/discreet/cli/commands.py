@@ -251,18 +251,20 @@ class Verb(click.Command):
         self.params += [json, debug_option()] if has_result else [debug_option()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; an option of a sibling is refused with that verb's name."""
+        """Parse the arguments; refuse what was removed, and an option of a sibling with that verb's name."""
+        *groups, name = ctx.command_path.split()[1:] or [str(self.name)]
+        here = " ".join([*groups, name])
+        written = tuple(args)
         try:
             return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            *groups, name = ctx.command_path.split()[1:] or [str(self.name)]
-            refuse_removed(" ".join([*groups, name]), error.option_name)
-            whose = [" ".join(["discreet", *groups, verb]) for verb in _having(error.option_name, ctx, name)]
+        except click.UsageError as error:
+            refuse_removed(here, written)
+            option = error.option_name if isinstance(error, click.NoSuchOption) else ""
+            whose = [" ".join(["discreet", *groups, verb]) for verb in _having(option, ctx, name)] if option else []
             if not whose:
                 raise
-            here = " ".join(["discreet", *groups, name])
             raise ParameterError(
-                f"{error.option_name} goes with {' or '.join(whose)}, not with {here}; leave it out."
+                f"{option} goes with {' or '.join(whose)}, not with discreet {here}; leave it out."
             ) from None
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -48,7 +48,7 @@ _LENGTH = re.compile(r"(\d{1,12})([smhdw]?)", re.ASCII)
 _KEY_BYTES = 32
 _MOST_DIGITS = 20
 
-GROUPS = "by weights shares margins minimum small"
+GROUPS = "by weights shares minimum small"
 """The options of groups and weights, as a condition."""
 
 NOT_WITH_GROUPS = "it does not go with --by or --weights"

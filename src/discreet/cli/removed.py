@@ -1,25 +1,31 @@
 """Verbs and options that earlier versions had, and what to use instead."""
 
+from collections.abc import Iterable
+from itertools import pairwise
+
 from discreet.errors import ParameterError
 
 REMOVED = {
+    "estimate --margins": "use --shares with the share of each combination of the columns of --by",
+    "estimate --method shrunk": "use --method linear, and merge groups of few people",
     "risk people": "use ARX, sdcMicro or pycanon for tables of people; discreet risk reports PLAN TABLE --by A,B "
     "bounds the risk of reports beside public columns",
     "risk traces --strata": "use --per-user FILE, and group the rows of FILE by the column",
 }
-"""What to use instead, by the verb ("risk people") or by the verb and its option ("risk traces --strata")."""
+"""What to use instead, by the verb, by the verb and an option, or by the verb, an option and its value."""
 
 
-def refuse_removed(verb: str, option: str = "") -> None:
-    """Refuse a verb, or an option of a verb, that was removed.
+def refuse_removed(verb: str, arguments: Iterable[str] = ()) -> None:
+    """Refuse a verb that was removed, or arguments with an option, or the value of an option, that was removed.
 
     Args:
         verb: the words of the verb, without the program's name.
-        option: as it is written; empty for the verb itself.
+        arguments: what follows the verb.
 
     Raises:
         ParameterError: if it was removed.
     """
-    name = f"{verb} {option}".rstrip()
-    if name in REMOVED:
-        raise ParameterError(f"discreet {name} was removed; {REMOVED[name]}.")
+    words = [word for argument in arguments for word in argument.split("=", maxsplit=1)]
+    for name in (verb, *(f"{verb} {word}" for word in words), *(f"{verb} {a} {b}" for a, b in pairwise(words))):
+        if name in REMOVED:
+            raise ParameterError(f"discreet {name} was removed; {REMOVED[name]}.")

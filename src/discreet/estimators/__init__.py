@@ -23,9 +23,9 @@ from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
 
 Method: TypeAlias = Literal[
-    "linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth", "shrunk", "joint", "consistent"
+    "linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth", "joint", "consistent"
 ]
-"""The names of estimators; ``shrunk`` is for groups, ``joint`` and ``consistent`` are for surveys."""
+"""The names of estimators; ``joint`` and ``consistent`` are for surveys."""
 
 
 class Options(TypedDict, total=False):
@@ -37,7 +37,6 @@ class Options(TypedDict, total=False):
     smoothing: float
     progress: Callable[[int, float], Any]
     shares: Any
-    margins: Any
     minimum: int
     small: Literal["refuse", "leave-out"]
     least_committal: bool
@@ -144,17 +143,15 @@ def estimate(
             - ``em``: the paper's procedure, which stops early; often the best where noise is large.
             - ``smooth``: likelihood less roughness, certified; for the distribution of numbers and other values in
               order. Options ``smoothing`` (1, or less for heaped values) and ``tolerance``.
-            - ``shrunk``, with groups: small groups are moved towards what all have in common.
             - ``joint``, of a survey: maximum likelihood from the reports of all questions together, certified; all
               tables agree, and each is better than from its own question. Options as for ``mle``, and
               ``least_committal``: tables that no question determines are answered too, without errors.
             - ``consistent``, of a survey: linear estimates of which all tables agree, with exact errors.
         groups: ``(n,)`` a public column, the group of each report, or a table of several such columns; the result is
             then a `GroupedEstimate`. So it is if the data is a `GroupedTally`.
-        weights: ``(n,)`` a public column of numbers above 0, for method ``linear`` and, with groups, ``shrunk``.
+        weights: ``(n,)`` a public column of numbers above 0, for method ``linear``.
         options: of the method, by name; the likelihood methods also take ``progress``, called with passes and gap. With
             groups there are ``shares``, of each group in the population, which make ``overall`` post-stratified;
-            ``margins``, shares of the labels of each column of groups, by column, to which ``overall`` is raked;
             ``minimum``, people in the smallest group that is estimated (20), and ``small``, whether smaller ones are
             refused (``"refuse"``) or left out (``"leave-out"``); they are never named.
 
@@ -189,13 +186,12 @@ def estimate(
     grouped = groups is not None or isinstance(reports, GroupedTally)
     method_options: dict[str, Any] = {**options}
     about_groups = {name: method_options.pop(name) for name in by_group.OPTIONS if name in method_options}
-    if not grouped and (about_groups or (isinstance(method, str) and method == by_group.SHRUNK)):
-        idle = next(iter(about_groups), f"method {method!r}")
+    if about_groups and not grouped:
         raise ParameterError(
-            f"{idle} needs groups; pass the column of each report's group as groups (--by on the command line)."
+            f"{next(iter(about_groups))} needs groups; pass the column of each report's group as groups (--by on the "
+            "command line)."
         )
-    known = [*METHODS, by_group.SHRUNK] if grouped else METHODS
-    _check_options(checked_choice("method", method, known), method_options)
+    _check_options(checked_choice("method", method, METHODS), method_options)
     if grouped:
         batch = by_group.batch_of(mechanism, reports, groups, weights)
         direct = partial(_estimated, mechanism, method=method, options=method_options)

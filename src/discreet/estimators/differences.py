@@ -189,7 +189,7 @@ def homogeneity(estimates: Any) -> ChiSquare | None:
 
     Returns:
         The statistic, its degrees of freedom and p-value. None where the tallies are not known, people have known
-        shares or margins, nothing varies, or there are more than 2,000 values (500 where covariances are simulated,
+        shares, nothing varies, or there are more than 2,000 values (500 where covariances are simulated,
         as with hash functions).
 
     Raises:

@@ -1,17 +1,12 @@
-"""Reports of several plans or strata as one: checks and combined estimates.
+"""Strata of people with known shares: their moments, and the post-stratified estimate.
 
-Strata of people: sums of their reports' worths and of squared worths, from which combined estimates are made.
-
-Combined estimates: sums over strata of different people, with errors from the reports' own squares.
-
-With weights w_i, an estimate sum(w_i phi_i) of worths phi_i has the variance sum(w_i^2 E(phi_i - c_i)^2), c_i the part
-of phi_i that does not vary: the estimate itself where all is one sample, the stratum's where its share is known,
-the fitted value where weights are raked to margins [spec of surveys, E]. So have covariances, with products of worths.
+A stratum of share W_h with weights w_i has the estimate m_h = sum(w_i phi_i) / sum(w_i) of the worths phi_i of its
+reports. The estimate of all strata is sum(W_h m_h), with the variance sum(W_h^2 v_h), where
+v_h = sum(w_i^2 (phi_i - m_h)^2) / sum(w_i)^2. Covariances have products of worths. A weighted sample is one stratum.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
@@ -100,11 +95,6 @@ class Strata:
     def __iter__(self) -> Iterator[Stratum]:
         return (stratum_of(self.decoder, counts) for counts in self.counts)
 
-    @property
-    def weights(self) -> FloatArray:
-        """``(k,)`` sums of the weights of the strata."""
-        return np.array([float(counts.n if isinstance(counts, Tally) else counts.weights.n) for counts in self.counts])
-
     def shared_with(self, others: "Strata") -> int:
         """Return the number of reports of a tally that both have counted, as far as tallies tell; 0 if there is none.
 
@@ -136,34 +126,22 @@ def _chance(tally: Tally) -> float:
     return chance
 
 
-Centre: TypeAlias = Callable[[int, Stratum], FloatArray]
-"""A function that returns the ``(|X|,)`` part of a stratum's worths that does not vary, from its place and itself."""
-
 # Numbers of all strata's covariances that are held together.
 _MOST_NUMBERS = 1 << 28
 
 
-def own_mean(place: int, stratum: Stratum) -> FloatArray:
-    """Return the mean of a stratum: its centre where its share is known."""
-    del place
-    return stratum.mean
-
-
-def combine(
-    mechanism: Mechanism, strata: Strata, factors: FloatArray, method: str, centre: Centre = own_mean
-) -> Estimate:
-    """Return the sum over strata of factor times weighted sum.
+def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: str) -> Estimate:
+    """Return the sum over strata of the share times the estimate.
 
     Args:
         mechanism: what made the reports.
         strata: k strata of different people.
-        factors: ``(k,)`` such that the factors times their weights sum to 1.
+        shares: ``(k,)`` of the strata in the population; they sum to 1.
         method: its name.
-        centre: the centre of each stratum.
     """
     total = _Total()
-    for place, (stratum, factor) in enumerate(zip(strata, factors, strict=True)):
-        total.add(stratum, float(factor), centre(place, stratum))
+    for stratum, share in zip(strata, shares, strict=True):
+        total.add(stratum, float(share))
     # The number of reports of one weight that tell as much, as far as weights are concerned [Kish].
     effective, lasting, frequencies = 1 / total.squares, total.lasting**2, total.mean
     constant, slope = total.moments
@@ -186,13 +164,13 @@ def combine(
         mechanism.fingerprint,
         simulated=total.simulated,
         intervals=CountLimits.of(MeanWorths(frequencies, np.maximum(alike, 1), WorthMoment(*moments))),
-        joint_errors=lambda: _covariances(mechanism, strata, factors, centre, frequencies),
+        joint_errors=lambda: _covariances(mechanism, strata, shares, frequencies),
         people=strata,
     )
 
 
 def _covariances(
-    mechanism: Mechanism, strata: Strata, factors: FloatArray, centre: Centre, frequencies: FloatArray
+    mechanism: Mechanism, strata: Strata, shares: FloatArray, frequencies: FloatArray
 ) -> Covariance | None:
     """Return the covariance of a sum over strata; None where one of a stratum is unknown."""
     first = next(iter(strata))
@@ -205,8 +183,8 @@ def _covariances(
             f"numbers, more than {_MOST_NUMBERS}; merge groups, or ask within each."
         )
     diagonal, rows, weights, samples = np.zeros(len(frequencies)), [], [np.zeros((0, 0))], []
-    for place, (stratum, factor) in enumerate(zip(strata, factors, strict=True)):
-        scale = float(factor) ** 2 * stratum.people / max(stratum.people - 1, 1)
+    for stratum, known in zip(strata, shares, strict=True):
+        scale = (float(known) / stratum.weight) ** 2 * stratum.people / max(stratum.people - 1, 1)
         for times, tally in stratum.squared_weights:
             # The sum of squares about the mean is n - 1 times the covariance of the mean, n times.
             part, share = _covariance(mechanism, tally), scale * times * tally.n
@@ -219,7 +197,7 @@ def _covariances(
                 weights.append(part.core)
             rows.append(mechanism.decoder.decode(tally)[None])
             weights.append(np.array([[share]]))
-        rows += [centre(place, stratum)[None], stratum.square_mean[None]]
+        rows += [stratum.mean[None], stratum.square_mean[None]]
         weights.append(scale * stratum.squares * np.array([[1.0, -1.0], [-1.0, 0.0]]))
     # One report by itself has no sample covariance.
     counted = tuple(sample for sample in samples if sample[0] > 0)
@@ -248,15 +226,15 @@ class _Total:
         self.mean, self.variance, self.lasting = (np.zeros(1) for _ in range(3))
         self.moments = (np.zeros(1), np.zeros(1))
 
-    def add(self, stratum: Stratum, factor: float, centre: FloatArray) -> None:
+    def add(self, stratum: Stratum, share: float) -> None:
         """Add a stratum."""
-        share, free = factor * stratum.weight, stratum.people / max(stratum.people - 1, 1)
+        factor, free = share / stratum.weight, stratum.people / max(stratum.people - 1, 1)
         self.people += stratum.people
         self.squares += factor**2 * stratum.squares
         self.simulated |= stratum.simulated
         self.mean = self.mean + share * stratum.mean
-        # The sum of w^2 (worth - centre)^2 over the reports, unbiased for a known centre.
-        squares = stratum.squares * (stratum.mean_square - 2 * centre * stratum.square_mean + centre**2)
+        # The sum of w^2 (worth - mean)^2 over the reports.
+        squares = stratum.squares * (stratum.mean_square - 2 * stratum.mean * stratum.square_mean + stratum.mean**2)
         self.variance = self.variance + factor**2 * free * squares
         # The bias of a pool is the same for all who use it.
         self.lasting = self.lasting + abs(share) * np.sqrt(np.maximum(stratum.lasting, 0))

@@ -1,7 +1,7 @@
 """Public columns: of a group or a weight of each person, beside reports in files; and known shares of groups."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,22 +158,3 @@ def read_shares(path: str | Path, names: Sequence[str], labels: Iterable[Any]) -
             raise DataError("each group must be named once, and some are named twice.")
         keys = [known.get(key, key if len(key) > 1 else key[0]) for key in spelled]
         return dict(zip(keys, table[SHARE].to_pylist(), strict=True))
-
-
-def read_margins(path: str | Path, columns_of: Mapping[str, Iterable[Any]]) -> dict[str, dict[Any, float]]:
-    """Return the known shares of the labels of several columns.
-
-    Args:
-        path: a table with the columns column, label and share.
-        columns_of: the labels of each column of groups.
-
-    Raises:
-        DataError: as for `read_shares`; a column that is none of the groups is named.
-    """
-    margins: dict[str, dict[Any, float]] = {}
-    pairs = [(name, label) for name, labels in columns_of.items() for label in labels]
-    for (name, label), share in read_shares(path, ("column", "label"), pairs).items():
-        if name not in columns_of:
-            raise DataError(f"{path}: margins must be of the columns {', '.join(columns_of)}, got {name[:40]!r}.")
-        margins.setdefault(name, {})[label] = share
-    return margins

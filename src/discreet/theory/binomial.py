@@ -261,8 +261,7 @@ class CountLaw(ABC):
 
     remark: ClassVar[str] = ""
     no_sums: ClassVar[str] = (
-        "the covariances of these estimates are not known: some laws need the reports for them, not only their tally; "
-        "of shrunk groups take the method linear."
+        "the covariances of these estimates are not known: some laws need the reports for them, not only their tally."
     )
 
     @abstractmethod

@@ -58,7 +58,7 @@ from discreet.estimators import estimate as estimated
 from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate, estimate_personalized
 from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, checked_output, file_of, is_tally, spelled
 from discreet.formats.plan import Plan
-from discreet.formats.public_columns import read_margins, read_public, read_shares
+from discreet.formats.public_columns import read_public, read_shares
 from discreet.formats.sources import Sources, files_by_question
 from discreet.formats.survey import Questionnaire
 from discreet.formats.tallies import put_tally
@@ -78,10 +78,10 @@ from discreet.theory.rounds import ROUND
 
 Data = Reports | Tally | StoredBlocks
 
-METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth", "shrunk", "joint", "consistent")
+METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth", "joint", "consistent")
 _NEEDS_REPORTS = ("mle", "em", "smooth", "joint")
 _OF_GROUPS = {"by": "{} says something of groups; name their columns with --by."}
-_OF_ONE = ["shares", "margins", "background", "plot", "trust_plan"]
+_OF_ONE = ["shares", "background", "plot", "trust_plan"]
 # Groups that are printed, those with most reports.
 _GROUPS_SHOWN = 40
 
@@ -141,9 +141,6 @@ class _Grouping(OptionGroup):
     shares: Path | None = option(
         "--shares", type=InputFile(), needs=_OF_GROUPS, help="Known shares of groups: the columns of --by, and share."
     )
-    margins: Path | None = option(
-        "--margins", type=InputFile(), needs=_OF_GROUPS, help="Known shares of each column: column, label, share."
-    )
     minimum: int | None = option(
         "--minimum", type=Count(), needs=_OF_GROUPS, help="Reports in the smallest group that is estimated. [20]"
     )
@@ -168,10 +165,6 @@ class _Grouping(OptionGroup):
         labels = list(data) if groups is None else Grouping.of(groups).labels
         if self.shares is not None:
             about["shares"] = read_shares(self.shares, self.by, labels)
-        if self.margins is not None:
-            several = len(self.by) > 1
-            parts = [[label[at] for label in labels] if several else labels for at in range(len(self.by))]
-            about["margins"] = read_margins(self.margins, dict(zip(self.by, map(set, parts), strict=True)))
         return {name: value for name, value in about.items() if value is not None}
 
 
