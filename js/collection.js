@@ -275,7 +275,6 @@ function checkNames({ plan: { domain, tags }, space, languages, sampler, isSensi
   const lists = parts.map((part) => (part.kind === "labels" ? part.labels : []));
   for (const words of [null, ...Object.values(languages).map(({ labels }) => labels)]) {
     const names = lists.map((labels) => labels.map((label) => (words && typeof label === "string" ? words[label] : String(label))));
-    // Under tags any value may be a person's secret, without those that read like it.
     const pair = unequal(names, sampler.sensitive, isSensitive, Boolean(tags));
     if (pair) refuse("plan", `alike: ${pair.map(quoted).join(", ")}`);
   }

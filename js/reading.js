@@ -30,7 +30,8 @@ function alike(names) {
 }
 
 /**
- * The first two names that read alike though a value with one name is protected and the value with the other is not.
+ * The first two names that read alike though a value with one name is protected and the value with the other is not;
+ * where people protect values of their own, though not both are protected for everybody.
  * @param {string[][]} lists names of the values, or of the labels of each attribute @param {readonly (readonly number[])[]} ranges of sensitive codes
  * @param {(code: number) => boolean} isSensitive @param {boolean} canDiffer whether people protect values of their own
  * @returns {string[] | undefined}
@@ -40,11 +41,11 @@ export function unequal(lists, ranges, isSensitive, canDiffer) {
   let step = size;
   for (const names of lists) {
     const whole = step, twins = alike(names), named = (/** @type {number[]} */ pair) => pair.map((place) => names[place]);
-    if (canDiffer && twins.length) return named(twins[0]);
     step /= names.length;
     // Where no range begins or ends, values are of one kind: only the other blocks are looked at.
     /** @type {Map<number, Set<number>>} */
     const places = new Map();
+    for (let block = 0; canDiffer && twins.length && block * whole < size; block++) places.set(block, new Set([0]));
     for (const edge of twins.length ? ranges.flat() : []) {
       const block = Math.floor(edge / whole);
       if (edge < size) places.set(block, (places.get(block) ?? new Set([0])).add(edge % step));
@@ -52,7 +53,7 @@ export function unequal(lists, ranges, isSensitive, canDiffer) {
     for (const [block, offsets] of places) {
       for (const offset of offsets) {
         const marked = (/** @type {number} */ place) => isSensitive(block * whole + place * step + offset);
-        const pair = twins.find(([one, other]) => marked(one) !== marked(other));
+        const pair = twins.find(([one, other]) => marked(one) !== marked(other) || (canDiffer && !marked(one)));
         if (pair) return named(pair);
       }
     }

@@ -9,6 +9,7 @@ import { after, test } from "node:test";
 import { FileMemory } from "../file_memory.js";
 import { Device, RamMemory } from "../index.js";
 import { sentence } from "../messages.js";
+import { unequal } from "../reading.js";
 import { pause, post } from "../sending.js";
 import { linesOf } from "./vectors.js";
 
@@ -186,6 +187,30 @@ test("labels that read alike are refused by their names, unless the plan is exac
   assert.deepEqual(labels.map((label) => collection.isSensitive(collection.space.code(label))), [false, false, true, true]);
   const [withdrawn, third] = await resigned("fresh", (said) => ({ ...labelled(labels)(said), state: "withdrawn" }));
   assert.equal((await device(kept(), { trust: [third] }).accept(withdrawn)).state, "withdrawn");
+});
+
+test("combinations are refused as if each pair of values were compared", () => {
+  const words = ["a", "A", " a", "b", "B", "c", "\u00e9", "\u00c9", "x"], text = (word) => word.trim().toUpperCase();
+  let seed = 1, refused = 0;
+  const below = (n) => Math.floor(((seed = (seed * 1103515245 + 12345) % 2 ** 31) / 2 ** 31) * n);
+  for (let round = 0; round < 3000; round++) {
+    const lists = Array.from({ length: 1 + below(3) }, () => {
+      const left = [...words];
+      return Array.from({ length: 1 + below(4) }, () => left.splice(below(left.length), 1)[0]);
+    });
+    const values = lists.reduce((all, names) => all.flatMap((value) => names.map((name) => `${value}, ${text(name)}`)), [""]);
+    const kept = new Map(values.map((value) => [value, below(4) < 2])), marks = values.map((value) => kept.get(value));
+    if (round % 2) marks[below(marks.length)] = true;
+    const ranges = [];
+    marks.forEach((mark, code) => mark && (ranges.at(-1)?.[1] === code ? ranges.at(-1)[1]++ : ranges.push([code, code + 1])));
+    const twins = values.flatMap((value, code) => values.slice(0, code).flatMap((other, before) => (other === value ? [[before, code]] : [])));
+    for (const canDiffer of [false, true]) {
+      const expected = twins.some(([one, other]) => marks[one] !== marks[other] || (canDiffer && !marks[one]));
+      assert.equal(Boolean(unequal(lists, ranges, (code) => marks[code], canDiffer)), expected, JSON.stringify([lists, marks]));
+      refused += expected;
+    }
+  }
+  assert.ok(refused > 1000 && refused < 5000, `${refused} refused`);
 });
 
 test("a value is looked up as it is, and composed once more", async () => {

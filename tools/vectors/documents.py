@@ -355,6 +355,7 @@ def _alike_labels(good: bytes) -> Iterator[dict[str, Any]]:
     sampler = {**said["sampler"], "size": 5, "sensitive": [[2, 5]], "truth": str(1 << 60), "law": law}
     yield edited("plan", *_ALIKE[0], plan=tagged, sampler=sampler)
     yield edited("good", *_ALIKE[0], plan=tagged, sampler=sampler, domain={"exact": True})
+    yield edited("good", "never", "rarely", *_ALIKE[0], plan=tagged, sampler=sampler)
 
 
 def _wide(said: Mapping[str, Any], cols: int) -> dict[str, Any]:

@@ -41,7 +41,8 @@ def check_alike(lists: Sequence[Sequence[str]], ranges: Sequence[tuple[int, int]
     Args:
         lists: names of the values, or of the labels of each attribute of a product.
         ranges: half-open ranges of protected codes, ascending.
-        can_differ: whether people protect values of their own beside them.
+        can_differ: whether people protect values of their own beside them; then names that read alike must all be
+            protected for everybody.
 
     Raises:
         PlanError: if there are such names; it quotes two of them.
@@ -63,18 +64,18 @@ def _unequal(lists: Sequence[Sequence[str]], ranges: IntArray, can_differ: bool)
     for names in lists:
         whole, step = step, step // len(names)
         twins = _twins(names)
-        if can_differ:
-            yield from ((names[place], names[twin]) for place, twin in twins.tolist())
         if not len(twins):
             continue
         # Where no range begins or ends all values are of one kind, so that only the other blocks are looked at.
         edges = ranges[ranges < size]
         blocks = edges // whole * whole
-        places = np.unique(np.concatenate([blocks, blocks + edges % step]))
+        looked_at = np.arange(0, size if can_differ else 0, whole)
+        places = np.unique(np.concatenate([looked_at, blocks, blocks + edges % step]))
         at_once = max(_MOST_AT_ONCE // len(twins), 1)
         for start in range(0, len(places), at_once):
             codes = places[start : start + at_once, np.newaxis, np.newaxis] + twins * step
-            differs = np.logical_xor(*np.moveaxis(_is_inside(codes, ranges), -1, 0)).any(axis=0)
+            first, later = np.moveaxis(_is_inside(codes, ranges), -1, 0)
+            differs = ((first != later) | (~first & can_differ)).any(axis=0)
             yield from ((names[place], names[twin]) for place, twin in twins[differs].tolist())
 
 
