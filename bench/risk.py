@@ -19,10 +19,10 @@ import numpy as np
 from bench.machine import memory_gb
 from bench.measure import Group, Row, progress
 from bench.memory import peak_bytes
-from discreet.core.traces import Split, Traces, by_half
-from discreet.kernels.matching import Problem
 from discreet.risk.attacks.traces import markov, match
+from discreet.risk.kernels.matching import Problem
 from discreet.risk.scores import Scores
+from discreet.risk.traces import Split, Traces, by_half
 from discreet.tables.columns import read_table
 
 COLUMNS = (

@@ -22,8 +22,8 @@ from bench.measure import Group, Row
 from bench.memory import peak_bytes
 from bench.risk import EVENTS, PLACES, USERS, ours, synthetic
 from bench.tables import show
-from discreet.core.traces import Traces, by_half
-from discreet.engines import read_traces
+from discreet.risk.events import read_traces
+from discreet.risk.traces import Traces, by_half
 
 COLUMNS = ("events", "seconds", "from a table", "ratio", "CPU seconds", "peak MB", "peak MB from a table", "share")
 COLUMN_NAMES = {"user": "user", "event": "place", "time": "time"}

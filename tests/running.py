@@ -39,7 +39,6 @@ VERBS = [
     "attest",
     "plan",
     "plan-central",
-    "plan-identification",
     "audit",
     "reproduce",
     "risk",

@@ -8,10 +8,10 @@ from math import log
 
 import numpy as np
 
-from discreet.core.traces import Split, Traces
-from discreet.kernels import matching as kernels
 from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher
+from discreet.risk.kernels import matching as kernels
 from discreet.risk.scores import Scores
+from discreet.risk.traces import Split, Traces
 
 Factors = list[Fraction]
 ZERO = Fraction(SMALLEST)

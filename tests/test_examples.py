@@ -24,7 +24,7 @@ MODULES = {
 }
 # Names that users call in modules of which the rest is for other modules.
 NAMES = {
-    "core.traces": "Split Traces by_count by_half by_time leave_out maximum_knowledge",
+    "risk.traces": "Split Traces by_count by_half by_time leave_out maximum_knowledge",
     "engines": "Counted Fold Sealed Stamped TallyFold gather observe read_traces seal stamp tally",
     "formats.reports": "iterate_reports read_reports write_reports",
     "formats.sealed_files": "check_sealed write_sealed",

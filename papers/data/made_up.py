@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.traces import Traces
+from discreet.risk.traces import Traces
 from papers.data.traces import LEAST_EVENTS, PAPER_PLACES, PAPER_USERS
 
 EXPONENT, SHIFT = 0.75, 7.0

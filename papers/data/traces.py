@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from discreet.core.traces import Traces
 from discreet.errors import DataError
 from discreet.files.reading import readable
+from discreet.risk.traces import Traces
 from papers.data.population import column_of
 
 KL_FILE, NYC_FILE, FOURSQUARE_FILE = "lbsn_kuala_lumpur.parquet", "lbsn_nyc.parquet", "foursquare_nyc.parquet"

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from discreet.core.random import SeededRandom
-from discreet.core.traces import Split, Traces, by_half, maximum_knowledge
 from discreet.risk.assessment import Assessment, assess
 from discreet.risk.bounds.leakage import Prior
 from discreet.risk.scores.biometric import biometric
 from discreet.risk.scores.rates import DET
+from discreet.risk.traces import Split, Traces, by_half, maximum_knowledge
 from papers.cells import Cell
 from papers.data.biometrics import FAILED, Biometrics
 from papers.data.traces import TraceData

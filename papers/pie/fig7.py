@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.pictures.det import DetLine, det_chart
+from discreet.risk.det import DetLine, det_chart
 from papers.cells import ATTACKED, Cell
 from papers.cells import MATCHERS as MATCHED
 from papers.figure import Figure, Finding, Settings

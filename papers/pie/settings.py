@@ -5,8 +5,8 @@ from typing import Any
 
 from discreet.arrays import AnyArray
 from discreet.core.domain import Domain
-from discreet.core.traces import Traces
 from discreet.mechanisms import BlockMechanism, LocalHashing, RandomizedResponse
+from discreet.risk.traces import Traces
 from papers.cells import Cell
 from papers.data.made_up import TOWN, WORLD
 from papers.figure import Settings

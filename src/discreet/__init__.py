@@ -1,47 +1,10 @@
-"""discreet: local privacy, with estimates and exact statements of how well each person is protected."""
+"""discreet: local privacy, with estimates and exact statements of how well each person is protected.
+
+Names are imported when they are used, from the core or from a wing. Their types are in ``__init__.pyi``.
+"""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from discreet.core.domain import Domain
-    from discreet.core.guarantee import Guarantee
-    from discreet.core.random import SecureRandom, SeededRandom
-    from discreet.core.reports import Reports
-    from discreet.core.tally import Tally
-    from discreet.estimators import METHODS, estimate
-    from discreet.estimators.differences import compare, homogeneity
-    from discreet.estimators.regression import regress
-    from discreet.estimators.tags import estimate_personalized
-    from discreet.formats.plan import Plan
-    from discreet.formats.reports import read_reports, write_reports
-    from discreet.formats.sources import Sources
-    from discreet.formats.survey import Questionnaire
-    from discreet.mechanisms import (
-        BlockDesign,
-        Channel,
-        HadamardResponse,
-        LocalHashing,
-        PaleyResponse,
-        PerValueEncoding,
-        PerValueResponse,
-        PooledHashing,
-        RandomizedResponse,
-        SubsetSelection,
-        TranslateResponse,
-        UnaryEncoding,
-        Windows,
-    )
-    from discreet.mechanisms.law import Memo
-    from discreet.mechanisms.personalized import Personalized, SecretTags
-    from discreet.mechanisms.survey import Question, Survey
-    from discreet.planning.best import best
-    from discreet.planning.central import CentralTarget
-    from discreet.planning.surveys import plan_survey
-    from discreet.privacy.publication import published
-    from discreet.privacy.shuffling import shuffled
-    from discreet.results.estimate import Estimate
-    from discreet.theory.rounds import Rounds
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -136,14 +99,12 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:
-    # Type checkers know the names above; this would tell them that there is any other.
-    def __getattr__(name: str) -> Any:
-        if name not in _HOMES:
-            raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

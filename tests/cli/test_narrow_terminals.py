@@ -40,7 +40,7 @@ def verbs(files: Files) -> dict[str, list[object]]:
     (files.folder / "events.csv").write_text(EVENTS)
     return {
         "plan": ["plan", files.plan, "--epsilon", 1, "--users", "1e7", "--standard-error", 1e-4, "--all"],
-        "plan for identification": ["plan-identification", files.plan, "--identification-error", 0.9, "--users", "1e5"],
+        "plan for identification": ["risk", "plan", files.plan, "--identification-error", 0.9, "--users", "1e5"],
         "verify": ["verify", files.plan],
         "verify per value": ["verify", files.folder / "per_value.toml"],
         "estimate": ["estimate", files.plan, files.reports],

@@ -61,7 +61,7 @@ FORMS: dict[str, list[str]] = {
     # Of two values: whatever is planned is planned again for each option.
     "plan": ["plan", "two.toml", "--epsilon", "1", "--users", "1000"],
     "plan-central": ["plan-central", "two.toml", "--users", "1000", "--central", "1"],
-    "plan-identification": ["plan-identification", "two.toml", "--users", "1000", "--identification-error", "0.9"],
+    "plan-identification": ["risk", "plan", "two.toml", "--users", "1000", "--identification-error", "0.9"],
     "simulate": ["simulate", "study.toml", "--seed", "1"],
     "manifest": ["manifest", "folder"],
     "stamp": ["stamp", "plan.toml", "bare.parquet", "-o", "stamped.parquet"],
@@ -424,7 +424,7 @@ def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: l
         ("estimate plan.toml reports.parquet --plot", "old.svg"),
         ("plan two.toml --epsilon 1 --users 10 --plot", "old.svg"),
         ("plan two.toml --epsilon 1 --users 10 -o", "old.toml"),
-        ("plan-identification two.toml --epsilon 1 --users 1000 --identification-error 0.9 -o", "old.toml"),
+        ("risk plan two.toml --epsilon 1 --users 1000 --identification-error 0.9 -o", "old.toml"),
         ("simulate study.toml --seed 1 -o", "studied"),
         ("attest plan.toml --draws 0 -o", "old.html"),
         ("manifest", "listed"),

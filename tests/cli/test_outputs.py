@@ -27,8 +27,8 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "plan --plot": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "--plot"],
     "plan -o": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "-o"],
     "plan-central -o": lambda files: ["plan-central", "none.toml", "--central", 1, "--users", 10, "-o"],
-    "plan-identification -o": lambda files: [
-        *("plan-identification", "none.toml", "--identification-error", 0.9, "--users", 10, "--epsilon", 1, "-o")
+    "risk plan -o": lambda files: [
+        *("risk", "plan", "none.toml", "--identification-error", 0.9, "--users", 10, "--epsilon", 1, "-o")
     ],
     "init -o": lambda files: ["init", "none.csv", "--column", "x", "--all-sensitive", "--epsilon", 1, "-o"],
     "compare -o": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "-o"],
@@ -49,7 +49,7 @@ FILES = {
     "estimate --tally": "t.tally.arrow",
     "plan -o": "p.toml",
     "plan-central -o": "p.toml",
-    "plan-identification -o": "p.toml",
+    "risk plan -o": "p.toml",
     "init -o": "p.json",
     "plan --plot": "p.png",
     "compare -o": "e.csv",

@@ -187,9 +187,7 @@ def test_reports_of_a_survey_are_no_single_file(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "verb", [("plan-central", "--central", 1), ("plan-identification", "--identification-error", 0.5)]
-)
+@pytest.mark.parametrize("verb", [("plan-central", "--central", 1), ("risk", "plan", "--identification-error", 0.5)])
 def test_a_limit_is_planned_for_one_question_of_a_survey(verb, tmp_path):
     name, *limit = verb
     assert "one of its questions is needed here" in refusal(name, SURVEY, *limit, "--users", 1000)

@@ -8,9 +8,9 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
+from discreet.risk.events import read_traces
 from discreet.tables import text
 from discreet.tables.columns import read_table
-from discreet.tables.events import read_traces
 from discreet.tables.values import read_values
 from refusals import refused
 

@@ -9,12 +9,13 @@ import pytest
 from test_urls import behind_urls, s3
 
 import discreet as dc
-from discreet.engines import LocalEngine, obfuscate, read_traces
+from discreet.engines import LocalEngine, obfuscate
 from discreet.errors import DataError
 from discreet.files.paths import matched
 from discreet.files.reading import readable
 from discreet.formats.manifest import write_manifest
 from discreet.formats.reports import write_reports
+from discreet.risk.events import read_traces
 from discreet.tables.labels import look_at
 from discreet.tables.values import ValueColumns, read_values
 from object_store import Put

@@ -11,11 +11,12 @@ from pyarrow import csv
 
 import discreet as dc
 from discreet.core.random import SeededRandom
-from discreet.engines import gather, read_traces, tally
+from discreet.engines import gather, tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.files import paths
 from discreet.formats.reports import read_reports, write_reports
 from discreet.formats.tallies import read_tally, write_tally
+from discreet.risk.events import read_traces
 from discreet.tables.columns import read_distribution, read_labels, read_table
 from discreet.tables.values import read_owned, read_values
 from refusals import refused

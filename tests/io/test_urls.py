@@ -12,13 +12,14 @@ import pytest
 from pyarrow import fs
 
 import discreet as dc
-from discreet.engines import LocalEngine, gather, read_traces, stamp, tally
+from discreet.engines import LocalEngine, gather, stamp, tally
 from discreet.errors import DataError, ParameterError, RewrittenFileWarning
 from discreet.files import paths
 from discreet.formats.manifest import write_manifest
 from discreet.formats.reports import read_reports, write_reports
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import read_tally, write_tally
+from discreet.risk.events import read_traces
 from discreet.tables.columns import read_table
 from object_store import Put, object_store
 from refusals import refused

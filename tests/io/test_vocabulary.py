@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import DataError
-from discreet.kernels import events
-from discreet.kernels.events import KeyTable
-from discreet.tables.events import _Names
+from discreet.risk.events import _Names
+from discreet.risk.kernels import events
+from discreet.risk.kernels.events import KeyTable
 
 TEXTS = st.one_of(
     st.sampled_from(["", "a", "aa", "ab", "b", "\x00", "\x00\x00"]),
@@ -29,7 +29,7 @@ def numbers_of(batches: list[list[Any]]) -> tuple[list[list[int]], list[Any]]:
 def test_texts_are_numbered_as_they_come(batches: list[list[str]], unified: int, coded: bool) -> None:
     names, expected = _Names(), numbers_of(batches)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("discreet.tables.events._UNIFIED", unified)
+        patch.setattr("discreet.risk.events._UNIFIED", unified)
         for batch in batches:
             column = pa.array(["before", *batch], pa.large_string())[1:]
             names.add(column.dictionary_encode() if coded else column)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.core.traces import Traces, by_half
 from discreet.kernels import bits, hashing, members, plain
 from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.risk.assessment import assess
+from discreet.risk.traces import Traces, by_half
 
 DRAWN = np.random.default_rng(5)
 COLUMNS = tuple(DRAWN.integers(low, 101, 9000).astype(np.uint32) for low in (1, 0, 0))

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.core.traces import Traces, by_half
 from discreet.planning.compare import compare_mechanisms
 from discreet.risk.assessment import assess
 from discreet.risk.bounds import identification_bounds
+from discreet.risk.traces import Traces, by_half
 
 DOMAIN = dc.Domain(["<b>clinic</b>", "park", "mall"], sensitive=["<b>clinic</b>"])
 MECHANISM = dc.RandomizedResponse(DOMAIN, 2.0)

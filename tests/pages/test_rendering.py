@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from discreet.core.traces import Traces, by_half
 from discreet.pictures.pages import PageFigure, PageTable, render
 from discreet.risk.assessment import assess, sweep
+from discreet.risk.pages import risk_page
+from discreet.risk.traces import Traces, by_half
 from discreet.simulation.pages import page as study_page
-from discreet.simulation.pages import risk_page
 from discreet.simulation.study import Findings, Study, run_study
 from papers.figure import Finding, Table
 from papers.registry import FIGURES

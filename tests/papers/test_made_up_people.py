@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from discreet.core.traces import by_half
+from discreet.risk.traces import by_half
 from papers.cells import REPORTS, UTILITY, Cell
 from papers.data import made_up, sources
 from papers.data.made_up import EXPONENT, SHIFT, TOWN, WORLD, MadeUp

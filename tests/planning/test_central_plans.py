@@ -138,7 +138,7 @@ def test_options_that_do_nothing_are_refused(tmp_path: Path) -> None:
     source.write_text('[domain]\nlabels = ["a", "b", "c"]\n')
     asked = ["plan-central", source, "--users", 2000, "--central", 1]
     other = refusal(*asked, "--epsilon", 4)
-    assert "--epsilon goes with discreet plan or discreet plan-identification, not with discreet plan-central" in other
+    assert "--epsilon goes with discreet plan or discreet risk plan, not with discreet plan-central" in other
     assert "--plot goes with discreet plan, not with" in refusal(*asked, "--local-at-most", 4, "--plot", "a.svg")
     assert "--local-at-most must be given" in refusal(*asked)
     usual = refusal("plan", source, "--users", 2000, "--epsilon", 1, "--delta", 0.1)

@@ -10,7 +10,6 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.core.traces import Split, Traces, by_half, maximum_knowledge
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.risk.assessment import (
@@ -26,8 +25,9 @@ from discreet.risk.assessment import (
 )
 from discreet.risk.attacks import traces as attacks
 from discreet.risk.attacks.traces import ALL, ATTACKS, level_of_each, strongest
+from discreet.risk.pages import measured, risk_page
 from discreet.risk.scores.rates import rank_curve, rate
-from discreet.simulation.pages import measured, risk_page
+from discreet.risk.traces import Split, Traces, by_half, maximum_knowledge
 from refusals import refused
 
 PLACES = 40

@@ -11,7 +11,6 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.core.traces import Split, Traces, by_half, maximum_knowledge
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import RandomizedResponse
 from discreet.risk.attacks.learned import clock_of
@@ -33,6 +32,7 @@ from discreet.risk.defences import (
 )
 from discreet.risk.generalisation import Step
 from discreet.risk.scores.rates import Rate
+from discreet.risk.traces import Split, Traces, by_half, maximum_knowledge
 from refusals import refused
 
 USERS, PLACES, DAY = 40, 30, 86_400

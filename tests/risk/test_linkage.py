@@ -9,14 +9,14 @@ from scipy.stats import binom
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.core.traces import Split, Traces, by_half
 from discreet.errors import DataError, ParameterError
-from discreet.kernels.matching import scores_of_pairs
 from discreet.mechanisms import RandomizedResponse, UnaryEncoding
 from discreet.risk.attacks.learned import Logit, Pairs, Posterior
 from discreet.risk.bounds.identification import identification_bounds
+from discreet.risk.kernels.matching import scores_of_pairs
 from discreet.risk.linkage import SURE, Claims, Linkage, _chosen, _filled, _leads, _matcher, link
 from discreet.risk.scores.pse import generator_of
+from discreet.risk.traces import Split, Traces, by_half
 from refusals import refused
 
 PLACES = 40

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.core.traces import Traces, maximum_knowledge
 from discreet.errors import DataError
 from discreet.risk.assessment import assess
+from discreet.risk.traces import Traces, maximum_knowledge
 from discreet.risk.uniqueness import FEW, MOST_EVENTS, uniqueness
 from refusals import refused
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from discreet.core.random import SeededRandom
-from discreet.core.traces import Traces, by_half
 from discreet.risk.assessment import CHANCES, TraceAssessment, assess, even_groups
 from discreet.risk.scores.rates import rank_curve
 from discreet.risk.scores.scores import Ranks
+from discreet.risk.traces import Traces, by_half
 
 USERS = 240
 

@@ -27,7 +27,6 @@ VERBS = {
     "obfuscate": "Obfuscate a table of values under PLAN: one report per row, in order.",
     "plan": "Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.",
     "plan-central": "Compare mechanisms on DOMAIN by the largest epsilon that a promise for what is published allows.",
-    "plan-identification": "Compare mechanisms on DOMAIN by the largest epsilon that an identification risk allows.",
     "regress": "Regress what people reported under PLAN on public columns beside REPORTS.",
     "reproduce": "Make figures and tables of the papers again, and check the papers' findings.",
     "risk": "Assess the identification risk of traces, reports, plans, or scores of a matcher.",
@@ -42,22 +41,28 @@ VERBS = {
 }
 """The first sentence of each verb's help, by its name."""
 
-_HOMES = {
+_BESIDE = {
     "attest": "collection",
     "audit": "verify",
     "examples": "simulate",
     "manifest": "seal",
     "plan-central": "plan",
-    "plan-identification": "plan",
     "reproduce": "simulate",
     "serve": "collector",
     "stamp": "seal",
     "tally": "seal",
 }
-"""Modules of verbs that are beside another one."""
+"""Verbs of the core that are in the module of another verb."""
+
+_WINGS = {
+    "risk": "discreet.risk.verbs.risk",
+}
+"""Modules of the wings' verbs: names only, since the core imports no wing."""
+
+_HOMES = {name: f"discreet.cli.verbs.{_BESIDE.get(name, name)}" for name in VERBS} | _WINGS
 
 
-@click.group(cls=Verbs, commands=LazyVerbs("discreet.cli.verbs", VERBS, _HOMES))
+@click.group(cls=Verbs, commands=LazyVerbs(VERBS, _HOMES))
 @click.version_option(__version__, prog_name="discreet")
 def main() -> None:
     """Local privacy: obfuscate values, estimate their distribution, and know how well each person is protected."""

@@ -345,19 +345,18 @@ class LazyVerbs(Mapping[str, click.Command]):
     """Verbs by name; the module of a verb is imported when the verb is asked for.
 
     Args:
-        package: with the verbs' modules.
         sentences: the first sentence of each verb's help, by the verb's name.
-        homes: the modules of verbs that are not in one of their own name.
+        homes: the module of each verb, by the verb's name.
     """
 
-    def __init__(self, package: str, sentences: Mapping[str, str], homes: Mapping[str, str]) -> None:
-        self.package, self.sentences, self.homes = package, sentences, homes
+    def __init__(self, sentences: Mapping[str, str], homes: Mapping[str, str]) -> None:
+        self.sentences, self.homes = sentences, homes
 
     def __getitem__(self, name: str) -> click.Command:
         """Return the verb, imported."""
         if name not in self.sentences:
             raise KeyError(name)
-        module = import_module(f"{self.package}.{self.homes.get(name, name)}")
+        module = import_module(self.homes[name])
         verb: click.Command = getattr(module, name.replace("-", "_"))
         return verb
 

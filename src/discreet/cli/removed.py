@@ -8,6 +8,7 @@ from discreet.errors import ParameterError
 REMOVED = {
     "estimate --margins": "use --shares with the share of each combination of the columns of --by",
     "estimate --method shrunk": "use --method linear, and merge groups of few people",
+    "plan-identification": "use discreet risk plan, with the same options",
     "risk people": "use ARX, sdcMicro or pycanon for tables of people; discreet risk reports PLAN TABLE --by A,B "
     "bounds the risk of reports beside public columns",
     "risk traces --strata": "use --per-user FILE, and group the rows of FILE by the column",

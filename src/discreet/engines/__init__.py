@@ -1,6 +1,6 @@
 """Engines: obfuscation, tallies, evidence and sealing of sources, by one `Fold` on one machine or on a cluster.
 
-Sources of values, of reports and of events are streamed, never held in memory whole. What is here is imported when it
+Sources of values and of reports are streamed, never held in memory whole. What is here is imported when it
 is used: a device's gateway that only obfuscates loads no estimators.
 """
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from discreet.engines.stamping import Stamped, stamp
     from discreet.files.reading import Progress
     from discreet.formats.sources import Sources
-    from discreet.tables.events import read_traces
 
 _HOMES = {
     "Counted": "engines.folds",
@@ -33,7 +32,6 @@ _HOMES = {
     "gather": "engines.local",
     "obfuscate": "engines.obfuscation",
     "observe": "engines.evidence",
-    "read_traces": "tables.events",
     "seal": "engines.local",
     "stamp": "engines.stamping",
     "tally": "engines.local",
@@ -53,7 +51,6 @@ __all__ = [
     "gather",
     "obfuscate",
     "observe",
-    "read_traces",
     "seal",
     "stamp",
     "tally",

@@ -22,8 +22,8 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, UnaryEncoding
 from discreet.planning.candidates import Candidate, LeastErrors, Requirements, candidate, none_fits
 from discreet.planning.compare import compare_mechanisms, cost, recommended
-from discreet.planning.identification import builders
 from discreet.privacy.shuffling import ShuffledGuarantee, shuffled
+from discreet.risk.planning import builders
 
 # Of the largest local epsilon: to 5 digits of it.
 _HALVINGS = 15

@@ -20,7 +20,6 @@ from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.result_table import facts_as_html
-from discreet.core.traces import Split
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
 from discreet.risk.attacks.reports import match_reports
@@ -30,6 +29,7 @@ from discreet.risk.scores.biometric import pse_of_ranks
 from discreet.risk.scores.pse import PSE, Information, information_of_posterior, pse_of_scores
 from discreet.risk.scores.rates import DET, RankCurve, Rate, det, rank_curve, rate
 from discreet.risk.scores.scores import Ranks, Scores
+from discreet.risk.traces import Split
 from discreet.risk.uniqueness import Uniqueness, uniqueness
 
 REPORTS = "likelihood of reports"
@@ -64,7 +64,7 @@ class Assessment(ABC):
 
     Example:
         >>> from discreet.core.random import SeededRandom
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> found = assess(split, alone=True, random=SeededRandom(1))
         >>> found.attack, found.largest_list, found.consistent
@@ -185,7 +185,7 @@ class TraceGroup:
 
     Example:
         >>> from discreet.core.random import SeededRandom
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 8, list("abab") + list("cccc") + list("dededede"))
         >>> groups = assess(by_half(traces), random=SeededRandom(1)).by_events
         >>> [(one.fewest, one.most, one.success.value) for one in groups]
@@ -212,7 +212,7 @@ class ChanceGroup:
 
     Example:
         >>> from discreet.core.random import SeededRandom
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> users = np.repeat(range(30), 4)
         >>> split = by_half(Traces.of(users, users))
         >>> likeliest, *_ = assess(split, attack="learned", random=SeededRandom(1)).by_chance
@@ -255,7 +255,7 @@ class TraceAssessment(Assessment):
             shown to name more than guessing would, unless the attacker knows the traces themselves.
 
     Example:
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> assessment = assess(split, attack="markov")
         >>> assessment.users, assessment.success.value, assessment.singled_out
@@ -344,7 +344,7 @@ class TraceAssessment(Assessment):
         that user alone is the best.
 
         Example:
-            >>> from discreet.core.traces import Traces, by_half
+            >>> from discreet.risk.traces import Traces, by_half
             >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
             >>> assess(split, attack="markov").per_user().column("worst_rank").to_pylist()
             [1, 1]
@@ -434,7 +434,7 @@ class ReportAssessment(Assessment):
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
         >>> mechanism = dc.RandomizedResponse(dc.Domain(range(50)), epsilon=3.0)
         >>> assess(split, mechanism=mechanism, random=dc.SeededRandom(1)).bounds.identification.value <= 0.3
@@ -509,7 +509,7 @@ def assess(
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
         >>> mechanism = dc.RandomizedResponse(dc.Domain(range(50)), epsilon=3.0)
         >>> assessment = assess(split, mechanism=mechanism, random=dc.SeededRandom(1))
@@ -613,7 +613,7 @@ def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, f
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
         >>> first, *_, last = sweep(split, dc.RandomizedResponse(dc.Domain(range(50)), epsilon=3.0))
         >>> [round(figure, 2) for figure in first], [round(figure, 2) for figure in last]

@@ -21,16 +21,16 @@ from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, rows_of, text_column
-from discreet.core.traces import Split, Traces
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism
-from discreet.pictures.det import spans_chart
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess
 from discreet.risk.attacks.learned import clock_of
 from discreet.risk.attacks.traces import level_of_each
 from discreet.risk.bounds.identification import identification_bounds, limit
+from discreet.risk.det import spans_chart
 from discreet.risk.generalisation import LEFT_OUT, Step, proposed
 from discreet.risk.scores.rates import Rate
+from discreet.risk.traces import Split, Traces
 
 _FIRST, _FEW = (1, 5, 20), (2, 5, 20)
 _CLOCK_UNITS = {1: "s", 10**3: "ms", 10**6: "us", 10**9: "ns"}

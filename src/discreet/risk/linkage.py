@@ -20,18 +20,18 @@ from discreet.arrays import BoolArray, FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_share, checked_whole
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, text_column
-from discreet.core.traces import Split, Traces
 from discreet.errors import DataError
 from discreet.mechanisms import BlockMechanism, Channel
-from discreet.pictures.det import PrecisionLine, precision_chart
 from discreet.risk.assessment import REPORTS
 from discreet.risk.attacks.features import UNIT
 from discreet.risk.attacks.learned import Logit, Pairs, Posterior
 from discreet.risk.attacks.reports import reports_matcher
 from discreet.risk.attacks.traces import Matcher
 from discreet.risk.bounds.identification import NO_LIMIT, Bound, identification_bounds, limit
+from discreet.risk.det import PrecisionLine, precision_chart
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.rates import Rate, rate
+from discreet.risk.traces import Split, Traces
 
 SURE = (0.5, 0.9, 0.99, 0.999)
 """How sure an attacker is who names a trace; the thresholds are fixed beforehand, not chosen by what they achieve."""
@@ -293,7 +293,7 @@ def link(
         >>> found.inside, found.outside, found.recall.value
         (10, 10, 1.0)
     """
-    from discreet.kernels.matching import leads
+    from discreet.risk.kernels.matching import leads
 
     goal, level, source = checked_share("precision", precision), checked_level(level), checked_source(random)
     reports = checked_whole("reports", reports, 1)

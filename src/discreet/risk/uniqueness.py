@@ -13,10 +13,10 @@ import numpy as np
 
 from discreet.arrays import IntArray
 from discreet.core.random import RandomSource, checked_source
-from discreet.core.traces import Traces
 from discreet.errors import DataError
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.rates import Rate, rate
+from discreet.risk.traces import Traces
 
 MOST_EVENTS = 10
 FEW = 5

@@ -1,30 +1,14 @@
-"""Pages of studies and of risk, and how they are saved.
-
-A self-contained HTML page of a study: sentences, table, guarantee and an interactive chart.
-
-Files of findings: a page, a picture and the numbers.
-
-A self-contained HTML page of an assessment of identification risk, and its numbers as JSON.
-"""
+"""A self-contained HTML page of a study, and the files of its findings: a page, a picture and the numbers."""
 
 import json
-from collections.abc import Mapping, Sequence
-from math import log2
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.core.result_table import rows_of
 from discreet.extras import optional
 from discreet.files.writing import json_text, replacing_all
 from discreet.pictures.charts import DRAWN, Panel
-from discreet.pictures.curves import Curves, curve_chart
-from discreet.pictures.det import det_chart, rank_chart
-from discreet.pictures.pages import PageFigure, PageTable, render
-from discreet.risk.assessment import Assessment, ReportAssessment, TraceAssessment
-from discreet.risk.bounds.identification import NO_LIMIT, limit
-from discreet.risk.defences import DefenceComparison
-from discreet.risk.linkage import Linkage
-from discreet.risk.scores.rates import Rate, rank_curve
+from discreet.pictures.pages import PageTable, render
 from discreet.simulation.study import Findings, make_folder, rows, table
 
 
@@ -90,11 +74,11 @@ def save_findings(findings: Findings, folder: Path, *, force: bool = False) -> l
         "chart.png": lambda path: findings.chart().save(str(path), ppi=144),
         "results.json": facts,
     }
-    return _written(folder, contents, force=force)
+    return written(folder, contents, force=force)
 
 
-def _written(folder: Path, contents: Mapping[str, Any], *, force: bool) -> list[Path]:
-    """Write files into a folder, texts or functions of a path: all of them, or none."""
+def written(folder: Path, contents: Mapping[str, Any], *, force: bool) -> list[Path]:
+    """Write files into a folder, texts or functions of a path: all of them, or none; return their paths."""
     make_folder(folder)
     files = [folder / name for name in contents]
     with replacing_all(files, force=force) as besides:
@@ -104,231 +88,3 @@ def _written(folder: Path, contents: Mapping[str, Any], *, force: bool) -> list[
             else:
                 content(beside)
     return files
-
-
-Sweep = Sequence[tuple[float, float, float]]
-
-
-def write_page(
-    assessment: Assessment,
-    knowledge: str,
-    facts: Mapping[str, Any],
-    folder: Path,
-    sweep: Sweep = (),
-    *,
-    force: bool = False,
-) -> list[Path]:
-    """Write ``risk.html`` and ``risk.json`` into a folder: both of them, or none.
-
-    Args:
-        assessment: the answer.
-        knowledge: what the attacker knows, in words.
-        facts: the numbers.
-        folder: where to; made if need be.
-        sweep: epsilon, success and bound of other epsilons, if there are any.
-        force: whether files that exist are replaced.
-
-    Raises:
-        OutputExistsError: if one of the files exists and ``force`` is not set.
-        ParameterError: if the folder cannot be made or written to; nothing is written then.
-        MissingExtraError: if the ``plot`` extra is not installed.
-    """
-    texts = {
-        "risk.html": risk_page(assessment, knowledge, sweep, facts),
-        "risk.json": json_text(facts, indent=2) + "\n",
-    }
-    return _written(folder, texts, force=force)
-
-
-def risk_page(
-    assessment: Assessment,
-    knowledge: str,
-    sweep: Sweep = (),
-    facts: Mapping[str, Any] | None = None,
-) -> str:
-    """Return the page as one HTML text.
-
-    Raises:
-        MissingExtraError: if the ``plot`` extra is not installed.
-    """
-    return render(
-        "risk.html",
-        found=assessment,
-        knowledge=knowledge,
-        measured=_measured(assessment),
-        tried=tried_in_words(assessment),
-        figures=[_ranks(assessment), _det(assessment)],
-        swept=_swept(sweep),
-        who=_who(assessment),
-        bounds=_bounds(assessment),
-        conditions=(facts or {}).get("conditions", ()),
-        evidence=_evidence(facts or {}),
-    )
-
-
-def write_linkage(linkage: Linkage, facts: Mapping[str, Any], folder: Path, *, force: bool = False) -> list[Path]:
-    """Write ``risk.html`` and ``risk.json`` of a release beside a known table into a folder, as `write_page`."""
-    headings, *cells = linkage.cells
-    _, precision, recall = linkage.claims.curve()
-    text = (
-        f"Of the traces with the surest names {precision[0]:.1%} are named right; of all {len(linkage.claims.right):,} "
-        f"traces {precision[-1]:.1%}, which are {recall[-1]:.1%} of those whose users are known."
-    )
-    page = render(
-        "linkage.html",
-        found=linkage,
-        measured=PageTable(linkage.heading, headings, cells),
-        curve=PageFigure.of(linkage.plot(), "How many names are right, as more traces are named.", text),
-    )
-    return _written(folder, {"risk.html": page, "risk.json": json_text(facts, indent=2) + "\n"}, force=force)
-
-
-def write_defences(
-    found: DefenceComparison, knowledge: str, facts: Mapping[str, Any], folder: Path, *, force: bool = False
-) -> list[Path]:
-    """Write ``risk.html`` and ``risk.json`` of a comparison of defences into a folder, as `write_page`."""
-    headings, *cells = rows_of(found.stated())
-    text = "; ".join(f"{row.name}: {row.named.value:.1%}, risk {limit(row.risk)}" for row in found.rows)
-    page = render(
-        "defences.html",
-        found=found,
-        knowledge=knowledge,
-        compared=PageTable(found.heading, headings, cells),
-        spans=PageFigure.of(found.plot(), "What is named under each defence, and up to what risk.", text),
-        evidence=_evidence(facts),
-    )
-    return _written(folder, {"risk.html": page, "risk.json": json_text(facts, indent=2) + "\n"}, force=force)
-
-
-def tried_in_words(assessment: Assessment) -> list[str]:
-    """Return each attack that was tried on traces with its success and interval, the strongest first."""
-    tried = assessment.tried if isinstance(assessment, TraceAssessment) else ()
-    return [f"{attack.attack} {_with_interval(attack.success, assessment)}" for attack in tried]
-
-
-def _with_interval(rate: Rate, assessment: Assessment) -> str:
-    # As few digits as leave room for the bound beside it on a phone.
-    return f"{rate.value:.3g} ({rate.low:.3g} {assessment.upper(f'{rate.high:.3g}')})"
-
-
-def measured(assessment: Assessment) -> tuple[list[str], list[list[str]]]:
-    """Return headings and cells of what was measured, beside what bounds every attack."""
-    bits = log2(assessment.users)
-    named = listed = NO_LIMIT
-    if isinstance(assessment, TraceAssessment):
-        named = limit(assessment.unique.limit)
-    if isinstance(assessment, ReportAssessment):
-        named, listed = limit(assessment.risk), limit(assessment.list_bound.value)
-    rows = [
-        ["right user named", _with_interval(assessment.success, assessment), named],
-        [f"right user among {assessment.largest_list}", _with_interval(assessment.listed, assessment), listed],
-        ["information on the user (bits)", f"{assessment.certified:.4g} of {bits:.4g}", limit(assessment.alpha, bits)],
-    ]
-    if isinstance(assessment, TraceAssessment) and assessment.unlearned:
-        rows += [["nothing learned of (traces)", f"{assessment.unlearned:.2%}", ""]]
-        rows += [["identification risk, these counted as named", limit(assessment.risk), ""]]
-    if isinstance(assessment, TraceAssessment):
-        worst = max(assessment.by_events, key=lambda attack: attack.success.value)
-        span = f"{worst.fewest}" if worst.fewest == worst.most else f"{worst.fewest} to {worst.most}"
-        named_of_these = _with_interval(worst.success, assessment)
-        rows[1:1] = [[f"right user named, of traces with {span} events", named_of_these, ""]]
-        unique, fourth = assessment.unique, assessment.unique.singled_out[3]
-        rows += [["unique as they are (traces)", f"{unique.unique:,} of {unique.traces:,}", ""]]
-        rows += [["singled out by 4 random events", f"{fourth.value:.3g} ({fourth.low:.3g} to {fourth.high:.3g})", ""]]
-    singled_out = f"{assessment.singled_out:,} of {assessment.success.trials:,}"
-    rows += [["singled out (traces)", singled_out, ""]]
-    return ["", "measured", "at most"], [*rows, ["equal error rate", f"{assessment.det.equal_error_rate:.4g}", ""]]
-
-
-CHANCES_HEADING = "Traces by the probability of their right user, as the attack reckons from each alone"
-
-
-def chances(assessment: TraceAssessment) -> tuple[list[str], list[list[str]]]:
-    """Return headings and cells of the traces by the probability that the attack gives to the right user."""
-    rows = []
-    for group in assessment.by_chance:
-        span, share = f"{group.least:.0%} to {group.below:.0%}", group.share
-        count = f"{share.value * share.trials:,.0f}"
-        rows.append([span, count, f"{share.value:.2%}", f"{share.low:.2%} to {share.high:.2%}"])
-    return ["probability", "traces", "share", "interval"], rows
-
-
-def _who(assessment: Assessment) -> PageTable | None:
-    if isinstance(assessment, TraceAssessment) and assessment.by_chance:
-        return PageTable(CHANCES_HEADING, *chances(assessment))
-    return None
-
-
-def _measured(assessment: Assessment) -> PageTable:
-    headings, rows = measured(assessment)
-    if assessment.pse.paper is not None:
-        # A figure under its own name: it bounds nothing.
-        rows += [["D(f_G || f_I) of the paper, bits (no bound)", f"{assessment.pse.paper.bits:.4g}", ""]]
-    return PageTable("The attack that was measured, beside what bounds every attack", headings, rows)
-
-
-def _ranks(assessment: Assessment) -> PageFigure:
-    # As sure as the table beside it, where the attack was chosen among several.
-    level = assessment.success.level
-    places = assessment.places
-    ranks = rank_curve(places.greater, places.ties, users=assessment.users, level=level)
-    return PageFigure.of(
-        rank_chart([ranks.line(assessment.attack)], users=assessment.users),
-        "How often the right user is among the k best, with what guessing finds.",
-        f"A curve that rises with k: the right user is the best of {assessment.users:,} in "
-        f"{assessment.success.value:.1%} of the cases, and among the {assessment.largest_list} best in "
-        f"{assessment.listed.value:.1%}.",
-    )
-
-
-def _det(assessment: Assessment) -> PageFigure:
-    return PageFigure.of(
-        det_chart([assessment.det.line(assessment.attack)]),
-        "How often other users' traces are taken for a user's own, against how often a user's own is missed.",
-        f"A falling curve, both of whose errors are {assessment.det.equal_error_rate:.2%} where they are equal.",
-    )
-
-
-def _swept(sweep: Sweep) -> PageFigure | None:
-    if not sweep:
-        return None
-    lines = ("what no attack exceeds", "this attack")
-    points = [
-        {"x": epsilon, "y": y, "low": y, "high": y, "line": line, "column": "", "row": ""}
-        for epsilon, success, bound in sweep
-        for line, y in zip(lines, (bound, success), strict=True)
-    ]
-    caption = "one report of randomized response; all epsilons from one pass"
-    axes = ("epsilon", "the right user is named")
-    chart = curve_chart(
-        Curves("At another epsilon", [caption], *axes, points, lines, [""], [""], {}, even=True), width=420
-    )
-    first, last = sweep[0], sweep[-1]
-    text = (
-        f"Two rising curves, what no attack exceeds and this attack: at epsilon = {first[0]:g} the limit is "
-        f"{limit(first[2])} and this attack names {first[1]:.4g}; at epsilon = {last[0]:g} {limit(last[2])} and "
-        f"{last[1]:.4g}."
-    )
-    return PageFigure.of(chart, f"How often the right user is named: {caption}.", text)
-
-
-def _evidence(facts: Mapping[str, Any]) -> list[str]:
-    """Return the files, the command and the verdict in sentences; none if they are not among the facts."""
-    if "evidence" not in facts:
-        return []
-    evidence = facts["evidence"]
-    seed = "without a seed, so that figures vary" if facts["seed"] is None else f"seed {facts['seed']}"
-    sentences = [f"{evidence['command']} (discreet {evidence['version']}, {seed})"]
-    sentences += [f"{file['file']}: {file['bytes']:,} bytes, SHA-256 {file['sha256']}" for file in evidence["files"]]
-    sentences += [f"Rows read: {evidence['rows_read']:,}; left out: {facts['rows_left_out']:,}."]
-    if facts["limit"] is not None and "risk" in facts:
-        sentences += [f"The identification risk, {limit(facts['risk'])}, is {facts['verdict']} of {facts['limit']:g}."]
-    return sentences
-
-
-def _bounds(assessment: Assessment) -> list[str]:
-    if not isinstance(assessment, ReportAssessment):
-        return []
-    bounds = assessment.bounds
-    printed = (figure for figure in (bounds.paper_pie, bounds.paper_error) if figure is not None)
-    return [str(figure) for figure in (*bounds.pies, *bounds.identifications, *printed)]

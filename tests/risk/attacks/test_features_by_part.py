@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.traces import Split, Traces
 from discreet.risk.attacks import features
 from discreet.risk.attacks.traces import _step_totals, markov, match
+from discreet.risk.traces import Split, Traces
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, table
 
 ROWS = st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=2, max_size=9)

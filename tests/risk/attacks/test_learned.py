@@ -9,11 +9,11 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.core.traces import Split, Traces, by_half, maximum_knowledge
-from discreet.kernels.pairs import NOBODY, _balanced_plain, balanced, nearest, shared_sums
 from discreet.risk.attacks.learned import DENSE_USERS, SHARES, Logit, Pairs, Posterior
 from discreet.risk.attacks.traces import Attacker
+from discreet.risk.kernels.pairs import NOBODY, _balanced_plain, balanced, nearest, shared_sums
 from discreet.risk.scores.pse import information_of_posterior
+from discreet.risk.traces import Split, Traces, by_half, maximum_knowledge
 from slow_matching import events_of
 
 Random = np.random.Generator

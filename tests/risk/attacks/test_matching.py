@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.kernels.matching import Bins, locate
 from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, markov, match
+from discreet.risk.kernels.matching import Bins, locate
 from discreet.risk.scores import Scores
+from discreet.risk.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from refusals import refused
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, scored, table
 

@@ -11,7 +11,6 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
-from discreet.core.traces import Split, Traces, by_count, by_half, maximum_knowledge
 from discreet.errors import DataError, DiscreetError
 from discreet.mechanisms import (
     BlockMechanism,
@@ -35,6 +34,7 @@ from discreet.risk.attacks.reports import (
 )
 from discreet.risk.attacks.traces import SMALLEST, match
 from discreet.risk.scores import Scores
+from discreet.risk.traces import Split, Traces, by_count, by_half, maximum_knowledge
 from packing import each
 from refusals import refused
 from slow_matching import assert_agrees, events_of, scored

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.random import SeededRandom
-from discreet.core.traces import Split, Traces, by_count, by_half
 from discreet.errors import DataError, ParameterError
 from discreet.risk.attacks import traces as attacks
 from discreet.risk.attacks.traces import ATTACKS, Attacker, level_of_each, markov, match, strongest
 from discreet.risk.scores.rates import rate
+from discreet.risk.traces import Split, Traces, by_count, by_half
 from refusals import refused
 
 ROWS = st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=2, max_size=9)

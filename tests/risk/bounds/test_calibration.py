@@ -9,9 +9,9 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
-from discreet.planning.identification import SIDE_BY_SIDE, plan_identification
 from discreet.risk.bounds import identification_bounds
 from discreet.risk.bounds.calibration import RiskTarget, largest_buckets, largest_epsilon
+from discreet.risk.planning import SIDE_BY_SIDE, plan_identification
 from refusals import refused
 
 D, N = 10_500_393, 1_370_637

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import beta, norm
 
 from discreet.errors import DataError, ParameterError
-from discreet.pictures.det import deviate
+from discreet.risk.det import deviate
 from discreet.risk.scores import Scores
 from discreet.risk.scores.rates import DET, det, rank_curve, rate
 from refusals import refused

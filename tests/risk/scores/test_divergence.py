@@ -15,7 +15,7 @@ from scipy.special import psi
 
 from discreet import SeededRandom
 from discreet.errors import DataError, ParameterError
-from discreet.kernels import neighbours
+from discreet.risk.kernels import neighbours
 from discreet.risk.scores import Scores
 from discreet.risk.scores.pse import MUCH_BEYOND, Information, bits, divergence, harmonic, partition_nats
 from packing import each

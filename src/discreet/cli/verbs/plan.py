@@ -1,4 +1,4 @@
-"""The verbs ``plan``, ``plan-central`` and ``plan-identification``: mechanisms side by side, and which to use."""
+"""The verbs ``plan`` and ``plan-central``: mechanisms side by side, and which to use."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -30,14 +30,13 @@ from discreet.files.paths import PICTURES, PLANS, spelled
 from discreet.formats.plan import DomainDocument, read_document, write_plan
 from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BlockMechanism
-from discreet.planning import central, identification
+from discreet.planning import central
 from discreet.planning.candidates import People, Requirements, Target
 from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_change
 from discreet.planning.numbers import NumberPlan, OrderPlan
 from discreet.planning.schedules import schedules, survey_schedules
 from discreet.planning.surveys import plan_survey
-from discreet.risk.bounds.calibration import RiskTarget
 from discreet.tables.columns import read_distribution
 from discreet.theory.memo import NOT_HIDDEN
 
@@ -46,7 +45,7 @@ _NOT_OF_NUMBERS = (
     "everything", "reports_per_user",
 )  # fmt: skip
 _NOT_OF_ORDER = {*_NOT_OF_NUMBERS, "rounds", "plot"} - {"sensitive_mass", "target"}
-_USERS = click.option("--users", required=True, type=Count(), help="Number of people.")
+USERS = click.option("--users", required=True, type=Count(), help="Number of people.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class _People(OptionGroup):
 
     def known(self, path: Path) -> tuple[Domain, dict[str, Any]]:
         """Return the domain and the knowledge of the people, as `compare_mechanisms` takes it, with the target."""
-        domain, stated = _domain_of(path)
+        domain, stated = domain_of(path)
         if self.distribution is None:
             mass = stated if self.sensitive_mass is None else self.sensitive_mass
             likely: Target = "worst-case" if mass is None else "sensitive-mass"
@@ -152,7 +151,7 @@ class _Precision(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class _PlanFile(Writing):
+class PlanFile(Writing):
     """The plan to write."""
 
     output: Path | None = option(
@@ -168,7 +167,7 @@ class _PlanFile(Writing):
 
 
 @dataclass(frozen=True, slots=True)
-class _Outputs(_PlanFile):
+class _Outputs(PlanFile):
     """The plan and the picture to write."""
 
     plot: Path | None = option("--plot", type=options.PICTURE, help=f"Errors by epsilon, users: {spelled(PICTURES)}.")
@@ -210,7 +209,7 @@ def plan(
 
     Of a survey it plans the questions, who answers how many of them, and their mechanisms.
 
-    discreet plan-central and discreet plan-identification turn the question round: which epsilon may it be?
+    discreet plan-central and discreet risk plan find the largest epsilon that a wanted protection allows.
     """
     survey = _survey_of(domain)
     if survey is not None:
@@ -335,13 +334,13 @@ class _Central(OptionGroup):
 @click.command(cls=Verb)
 @click.argument("domain", type=InputFile())
 @_Central.options
-@_USERS
+@USERS
 @_People.options
 @_Limits.options
-@_PlanFile.options
+@PlanFile.options
 @allow_outside
 def plan_central(
-    domain: Path, wanted: _Central, people: _People, limits: _Limits, out: _PlanFile, *, users: int
+    domain: Path, wanted: _Central, people: _People, limits: _Limits, out: PlanFile, *, users: int
 ) -> None:
     """Compare mechanisms on DOMAIN by the largest epsilon that a promise for what is published allows.
 
@@ -358,39 +357,6 @@ def plan_central(
     show(views.central_record(options), chain(views.central_parts(options), files))
 
 
-@click.command(cls=Verb)
-@click.argument("domain", type=InputFile())
-@click.option(
-    "--identification-error", type=float, required=True, help="How often whoever guesses the user errs, at least."
-)
-@_USERS
-@click.option("--epsilon", type=float, help="The most that it may be, in nats. [no limit]")
-@click.option("--reports-per-user", type=Count(), default=1, show_default=True, help="Reports of each user.")
-@_PlanFile.options
-@allow_outside
-def plan_identification(
-    domain: Path,
-    out: _PlanFile,
-    *,
-    identification_error: float,
-    users: int,
-    epsilon: float | None,
-    reports_per_user: int,
-) -> None:
-    """Compare mechanisms on DOMAIN by the largest epsilon that an identification risk allows.
-
-    Both risks are shown side by side, what reports say of values and what they say of users, with the error that they
-    leave. DOMAIN is a file with a [domain] table, or a plan.
-    """
-    if out.output is not None and epsilon is None:
-        raise ParameterError("-o writes what is recommended, which needs a limit on epsilon; give --epsilon as well.")
-    values, _ = _domain_of(domain)
-    wanted = RiskTarget(users, error=identification_error, reports=reports_per_user)
-    options = identification.plan_identification(values, wanted, epsilon=epsilon)
-    files = out.write(domain, options.options[0].mechanism)
-    show(views.identification_record(options), chain(views.identification_parts(options), files))
-
-
 def _stated_epsilon(path: Path, name: str = "--epsilon") -> float:
     """Return the epsilon of a plan; refuse a domain, which has none."""
     if "#" not in path.name and "mechanism" not in read_document(path, dict):
@@ -398,7 +364,8 @@ def _stated_epsilon(path: Path, name: str = "--epsilon") -> float:
     return load_plan(path).document.epsilon
 
 
-def _domain_of(path: Path) -> tuple[Domain, float | None]:
+def domain_of(path: Path) -> tuple[Domain, float | None]:
+    """Return the domain of a plan or of a file with a domain, and the stated mass of its sensitive values."""
     # A document that names a mechanism or attributes is a plan, and its mistakes are those of a plan.
     if "#" in path.name or {"mechanism", "attributes"} & {*read_document(path, dict)}:
         plan = load_plan(path)

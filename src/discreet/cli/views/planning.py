@@ -1,4 +1,4 @@
-"""Views of mechanisms side by side: by their errors, and by the epsilon that a central promise or a risk allows.
+"""Views of mechanisms side by side: by their errors, and by the epsilon that a central promise allows.
 
 Each has a record for programs, and tables with a recommendation and notes for people.
 """
@@ -14,11 +14,8 @@ from discreet.pictures.curves import Heading, LossPanel, Points, loss_chart
 from discreet.planning.candidates import COUNTED, Candidate, Losses, in_seconds
 from discreet.planning.central import CentralOption, CentralPlan
 from discreet.planning.compare import LOWER_BOUND, Curve, MechanismComparison, against_epsilon, against_users
-from discreet.planning.identification import SIDE_BY_SIDE, IdentificationPlan
 from discreet.planning.numbers import NumberPlan
 from discreet.planning.schedules import SHOWN_ROUNDS, Schedule, SurveySchedule
-from discreet.risk.bounds.calibration import LARGEST_EPSILON
-from discreet.risk.bounds.identification import Bounds, conditions
 from discreet.theory.memo import NOT_HIDDEN
 
 _LIMITS = {"local": "", "among": "among sensitive values", "towards": "towards values in clear"}
@@ -29,7 +26,8 @@ _CONDITIONS = (
 )
 
 
-def _law(option: Any) -> Any:
+def law_of(option: Any) -> Any:
+    """Return the description of the block law of an option's mechanism."""
     return option.mechanism.law.describe()
 
 
@@ -48,7 +46,7 @@ def _central_facts(plan: CentralPlan) -> list[Fact]:
     return [
         Fact("name", "candidate.name"),
         Fact("", name, "mechanism"),
-        Fact("law", lambda option: _law(option.candidate)),
+        Fact("law", lambda option: law_of(option.candidate)),
         Fact("local_epsilon", "local"),
         Fact("", lambda option: f"{option.local:.4g}{'' if option.limit == 'local' else ' !'}", "local"),
         Fact("limit", "limit"),
@@ -121,7 +119,7 @@ _MOST_ROWS = 6
 
 _CANDIDATE = (
     Fact("name", "name"),
-    Fact("law", _law),
+    Fact("law", law_of),
     Fact("epsilon_realised", "mechanism.guarantee.realised"),
     Fact("worst_case_mse", "worst_mse"),
     Fact("mse_at_sensitive_mass", "assumed_mse"),
@@ -420,79 +418,6 @@ def schedule_parts(options: Sequence[Schedule], epsilon: float) -> Iterator[str 
 
 def _lines(curves: Sequence[Curve]) -> list[tuple[str, Points]]:
     return [(curve.name, curve.points) for curve in curves]
-
-
-_IDENTIFICATION = (
-    Fact("name", "name"),
-    Fact("", lambda option: f"{option.name}{'' if option.limited else ' !'}", "mechanism"),
-    Fact("law", _law),
-    Fact("epsilon_per_report", "mechanism.epsilon"),
-    Fact("epsilon_realised", "bounds.epsilon", "epsilon", ".6g"),
-    Fact("epsilon_together", "bounds.total_epsilon", "together", ".6g"),
-    Fact("identification_limits_epsilon", "limited"),
-    Fact("identification", "bounds.identification"),
-    Fact("identification_error", "bounds.error", "error >=", ".6g"),
-    Fact("pie", "bounds.pie", "PIE (bits)", lambda pie: f"{pie.value:.4g}"),
-    Fact("in_clear", "bounds.in_clear", "in clear", ".4g"),
-    Fact("worst_case_mse", "worst_mse", "MSE", ".3e"),
-    Fact("largest_standard_error", "standard_error", "max s.e.", ".3e"),
-)
-"""The figures of a mechanism at its largest epsilon."""
-
-
-def identification_record(plan: IdentificationPlan) -> dict[str, Any]:
-    """Return the options for a wanted identification risk, an object per mechanism."""
-    wanted = plan.wanted
-    return {
-        "users": wanted.users,
-        "identification_error": wanted.error,
-        "reports_per_user": wanted.reports,
-        "epsilon_limit": plan.epsilon,
-        "mechanisms": [record_of(option, _IDENTIFICATION) for option in plan.options],
-        "cannot": plan.refused,
-        "recommendation": plan.recommendation,
-        "without_noise": plan.without_noise,
-        "note": SIDE_BY_SIDE,
-    }
-
-
-def identification_parts(plan: IdentificationPlan) -> Iterator[str | Table]:
-    """Yield the wanted risk, the table of the options, the recommendation and the notes."""
-    wanted = plan.wanted
-    each = f", {wanted.reports} reports each" if wanted.reports > 1 else ""
-    limit = "no limit on epsilon" if plan.epsilon is None else f"epsilon at most {plan.epsilon:g}"
-    yield f"{plan.domain!r}, {wanted.users:,} users{each}, identification error >= {wanted.error:g}, {limit}"
-    title = "Attribute risk, identification risk, and error of the estimate"
-    yield table_of(title, plan.options, _IDENTIFICATION)
-    yield plan.recommendation
-    yield from _identification_notes(plan)
-
-
-def _identification_notes(plan: IdentificationPlan) -> list[str]:
-    notes = [
-        SIDE_BY_SIDE,
-        "error >=: identification error of any adversary who guesses one user; in clear: how often a value that is not "
-        "sensitive is told as it is, which names a user who alone has it. MSE: largest expected sum of squared errors.",
-    ]
-    bounds = [option.bounds for option in plan.options]
-    notes += [sentence for sentence in (conditions(bounds), _odds(bounds)) if sentence]
-    if not all(option.limited for option in plan.options):
-        most = LARGEST_EPSILON if plan.epsilon is None else plan.epsilon
-        notes.append(
-            f"!: the identification error is kept at any epsilon up to {most:g}; only this, and what the integers of a "
-            "sampler can reach, limits it."
-        )
-    if plan.refused:
-        notes.append(f"Cannot keep it at any epsilon: {', '.join(plan.refused)}.")
-    if plan.without_noise is not None:
-        notes.append(plan.without_noise)
-    return notes
-
-
-def _odds(bounds: list[Bounds]) -> str:
-    """Return a sentence on the odds behind the largest epsilon, if it is large."""
-    odds = in_odds(max((bound.total_epsilon for bound in bounds), default=0.0))
-    return f"At the largest epsilon: {odds}" if odds else ""
 
 
 _NUMBER_FACTS = [

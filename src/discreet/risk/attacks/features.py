@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray
-from discreet.core.traces import Traces
 from discreet.errors import DataError
+from discreet.risk.traces import Traces
 
 if TYPE_CHECKING:
-    from discreet.kernels.events import KeyTable
-    from discreet.kernels.matching import Problem
+    from discreet.risk.kernels.events import KeyTable
+    from discreet.risk.kernels.matching import Problem
 
 UNIT = 2.0**-20
 """Of a weight: scores of the Markov model and of visits are multiples of it, in nats."""
@@ -37,7 +37,7 @@ class KeyCounts:
     @classmethod
     def of(cls, traces: Traces, keys: Keys) -> "KeyCounts":
         """Return the keys of each user's trace with their counts."""
-        from discreet.kernels.events import count_keys
+        from discreet.risk.kernels.events import count_keys
 
         return cls(*count_keys(traces.offsets, keys(traces)))
 
@@ -49,14 +49,14 @@ def events_of(traces: Traces) -> IntArray:
 
 def first_and_steps(traces: Traces) -> IntArray:
     """Return keys of the first event of each user and of their steps from one event to the next."""
-    from discreet.kernels.events import transitions
+    from discreet.risk.kernels.events import transitions
 
     return transitions(traces.offsets, traces.events, traces.event_count, start=True)
 
 
 def steps(traces: Traces) -> IntArray:
     """Return keys of each user's steps; the first event does not count."""
-    from discreet.kernels.events import transitions
+    from discreet.risk.kernels.events import transitions
 
     return transitions(traces.offsets, traces.events, traces.event_count, start=False)
 
@@ -104,7 +104,7 @@ class Probes:
         Raises:
             DataError: if nobody has one.
         """
-        from discreet.kernels.events import KeyTable
+        from discreet.risk.kernels.events import KeyTable
 
         users, table = np.flatnonzero(target.lengths), KeyTable()
         if not len(users):
@@ -118,8 +118,8 @@ class Probes:
 
     def problem(self, candidates: int, constants: IntArray, known: Sequence[Entries]) -> "Problem":
         """Return the integer problem, without features that no candidate has."""
-        from discreet.kernels.events import invert
-        from discreet.kernels.matching import Problem
+        from discreet.risk.kernels.events import invert
+        from discreet.risk.kernels.matching import Problem
 
         had = np.zeros(self.size, np.bool_)
         for _, features, _ in known:

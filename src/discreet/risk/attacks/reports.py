@@ -23,12 +23,12 @@ import numpy as np
 from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.random import RandomSource
 from discreet.core.reports import Reports
-from discreet.core.traces import Split, Traces, by_lengths
 from discreet.errors import DataError
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
 from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, match
 from discreet.risk.scores import Scores
+from discreet.risk.traces import Split, Traces, by_lengths
 
 UNIT = 2.0**-40
 """Of the scores of reports, in nats: a small epsilon makes likelihoods that differ by little."""
@@ -60,7 +60,7 @@ def match_reports(
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
         >>> mechanism = dc.RandomizedResponse(dc.Domain(range(50)), epsilon=5.0)
         >>> match_reports(split, mechanism, random=dc.SeededRandom(1)).success()
@@ -87,8 +87,8 @@ def reports_matcher(
         DataError: if the traces are not in the mechanism's codes, or the reports' blocks are too large to be listed.
         ParameterError: if it is a matrix, whose reports are compared by `match_reports` alone.
     """
-    from discreet.kernels.events import invert
-    from discreet.kernels.matching import Problem
+    from discreet.risk.kernels.events import invert
+    from discreet.risk.kernels.matching import Problem
 
     checked, training = BlockMechanism.checked(mechanism), split.training
     share, added, weight = smoothing(split, events)

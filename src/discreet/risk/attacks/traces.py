@@ -27,16 +27,16 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_between, checked_level
 from discreet.core.random import RandomSource, checked_source
-from discreet.core.traces import Split, Traces
 from discreet.errors import DataError, ParameterError
 from discreet.risk.attacks.features import UNIT, KeyCounts, Known, Probes, events_of, first_and_steps, parts, steps
 from discreet.risk.attacks.learned import DENSE_USERS, Logit, Pairs, Posterior
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.rates import Rate, rate
 from discreet.risk.scores.scores import FEWEST_GENUINE, Ranks, Scores, folded
+from discreet.risk.traces import Split, Traces
 
 if TYPE_CHECKING:
-    from discreet.kernels.matching import Problem
+    from discreet.risk.kernels.matching import Problem
 
 SMALLEST = 1e-8
 """The replacement of probabilities of 0 [PIE, section 5]."""
@@ -59,7 +59,7 @@ class Matcher:
         unit: what 1 stands for in a score.
 
     Example:
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> markov(split)
         Matcher(2 probes, 2 candidates)
@@ -98,7 +98,7 @@ class Matcher:
 
         Example:
             >>> from discreet.core.random import SeededRandom
-            >>> from discreet.core.traces import Traces, by_half
+            >>> from discreet.risk.traces import Traces, by_half
             >>> matcher = markov(by_half(Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 4, list("ababccccaaaa"))))
             >>> matcher.within(60, SeededRandom(1)), matcher.within(1e-9, SeededRandom(1))
             (Matcher(3 probes, 3 candidates), Matcher(2 probes, 3 candidates))
@@ -123,7 +123,7 @@ def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
 
     Example:
         >>> from discreet.risk.attacks.traces import match
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> match(markov(split)).success()
         1.0
@@ -181,13 +181,13 @@ def match(matcher: Matcher, *, threads: int | None = None) -> Scores:
 
     Example:
         >>> from discreet.risk.attacks.traces import markov
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 4, list("abab") + list("cccc") + list("aaaa")))
         >>> scores = match(markov(split))
         >>> scores.n, scores.places.candidates, round(scores.success(), 2)
         (3, 3, 1.0)
     """
-    from discreet.kernels import matching as kernels
+    from discreet.risk.kernels import matching as kernels
 
     problem = matcher.problem
     genuine = kernels.genuine_scores(problem, threads=threads)
@@ -280,7 +280,7 @@ class Attacker:
 
     def by_markov(self) -> Naming:
         """Attack by the Markov chains of users."""
-        from discreet.kernels.matching import genuine_scores
+        from discreet.risk.kernels.matching import genuine_scores
 
         matcher = markov(self.split)
         scores = match(matcher.within(LONGEST, self.random))
@@ -310,7 +310,7 @@ class Attack:
 
     Example:
         >>> from discreet.core.random import SeededRandom
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> [attack.outcome(Attacker(split, SeededRandom(1))).ranks.greater.tolist() for attack in ATTACKS.values()]
         [[0, 0], [0, 0], [0, 0]]
@@ -366,7 +366,7 @@ def strongest(
         DataError: if no user has an event in the target.
 
     Example:
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> found = strongest(split, ["markov", "learned"])
         >>> [(attempt.attack, attempt.success.value) for attempt in found.attempts], found.blind.tolist()
@@ -399,7 +399,7 @@ def expected_seconds(split: Split, names: Sequence[str] = tuple(ATTACKS)) -> flo
         names: some of `ATTACKS`.
 
     Example:
-        >>> from discreet.core.traces import Traces, by_half
+        >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
         >>> expected_seconds(split) < 30
         True

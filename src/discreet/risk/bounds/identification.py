@@ -25,9 +25,7 @@ from discreet.core.checks import checked_whole
 from discreet.core.guarantee import Guarantee, in_odds
 from discreet.core.result_table import facts_as_html
 from discreet.mechanisms import Mechanism
-from discreet.risk.bounds.leakage import Prior, ReportLeakage, report_leakage
-from discreet.theory.capacity import BITS, ldp_capacity
-from discreet.theory.fano import (
+from discreet.risk.bounds.fano import (
     corollary_8,
     distortion_rate,
     erased_information,
@@ -37,6 +35,8 @@ from discreet.theory.fano import (
     of_order,
     tight_fano,
 )
+from discreet.risk.bounds.leakage import Prior, ReportLeakage, report_leakage
+from discreet.theory.capacity import BITS, ldp_capacity
 
 Unit: TypeAlias = Literal["bits", "probability", "share"]
 """Of information; of being right or wrong; of information let through, or of certainty."""

@@ -70,7 +70,7 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source, fresh_words
 from discreet.errors import DataError, ParameterError
-from discreet.kernels import neighbours
+from discreet.risk.kernels import neighbours
 from discreet.risk.scores.scores import Scores, as_array, checked, checked_numbers, counted, scaled
 
 NATS_PER_BIT = log(2)

@@ -26,7 +26,7 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_whole
 from discreet.errors import DataError, ParameterError
-from discreet.pictures.det import DetLine, RankLines, det_chart, rank_chart
+from discreet.risk.det import DetLine, RankLines, det_chart, rank_chart
 from discreet.risk.scores.scores import Scores, as_array, checked, listed
 from discreet.theory.binomial import lower_bound, upper_bound
 

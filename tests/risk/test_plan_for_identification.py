@@ -1,4 +1,4 @@
-"""``plan-identification``: both risks, always side by side."""
+"""``risk plan``: both risks, always side by side."""
 
 import json
 from pathlib import Path
@@ -16,17 +16,17 @@ def domain(tmp_path: Path) -> Path:
 
 
 def test_both_risks_are_in_the_table(domain: Path) -> None:
-    text = done("plan-identification", domain, "--identification-error", 0.97, "--users", 1000, "--epsilon", 2)
+    text = done("risk", "plan", domain, "--identification-error", 0.97, "--users", 1000, "--epsilon", 2)
     for word in ("epsilon", "together", "error >=", "PIE (bits)", "hashing, best g", "Use ", "does not make the other"):
         assert word in text
     assert "no attribute privacy at all" in text
-    free = done("plan-identification", domain, "--identification-error", 0.95, "--users", 1000)
+    free = done("risk", "plan", domain, "--identification-error", 0.95, "--users", 1000)
     assert "no limit on epsilon" in free
     assert "Nothing is recommended without a limit" in free
 
 
 def test_facts(domain: Path) -> None:
-    asked = ("plan-identification", domain, "--identification-error", 0.95, "--users", 1000)
+    asked = ("risk", "plan", domain, "--identification-error", 0.95, "--users", 1000)
     text = done(*asked, "--reports-per-user", 2, "--json")
     facts = json.loads(text)
     assert facts["identification_error"] == 0.95
@@ -40,17 +40,17 @@ def test_facts(domain: Path) -> None:
 def test_a_table_of_values_in_clear(tmp_path: Path) -> None:
     path = tmp_path / "domain.toml"
     path.write_text('[domain]\nlabels = ["a", "b", "c"]\nsensitive = ["b"]\n')
-    text = done("plan-identification", path, "--identification-error", 0.9, "--users", 1000, "--epsilon", 1)
+    text = done("risk", "plan", path, "--identification-error", 0.9, "--users", 1000, "--epsilon", 1)
     assert "names a user who alone has it" in text
 
 
 @pytest.mark.parametrize("error", [0, 1, -1, "nan", 0.9999])
 def test_what_cannot_be_had(domain: Path, error: object) -> None:
-    refusal("plan-identification", domain, "--identification-error", error, "--users", 100)
+    refusal("risk", "plan", domain, "--identification-error", error, "--users", 100)
 
 
 def test_options_that_say_nothing(domain: Path) -> None:
-    asked = ("plan-identification", domain, "--identification-error", 0.5, "--users", 100)
+    asked = ("risk", "plan", domain, "--identification-error", 0.5, "--users", 100)
     text = refusal(*asked, "--standard-error", 0.1)
     assert "--standard-error" in text
 
@@ -64,7 +64,7 @@ def test_one_of_both_must_be_said(domain: Path) -> None:
 def test_several_reports_need_fresh_noise_and_large_epsilons_are_told_in_odds(tmp_path: Path) -> None:
     path = tmp_path / "domain.toml"
     path.write_text("[domain]\nrange = [0, 50]\n")
-    run = ("plan-identification", path, "--identification-error", 0.5, "--users", 1000, "--epsilon", 8)
+    run = ("risk", "plan", path, "--identification-error", 0.5, "--users", 1000, "--epsilon", 8)
     once = " ".join(done(*run).split())
     assert "fresh" not in once
     assert once.count("At the largest epsilon: In odds: those of a protected value may grow by a factor of") == 1

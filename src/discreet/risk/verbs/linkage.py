@@ -12,9 +12,9 @@ from discreet.cli.options import OptionGroup, option, progress_bar, refuse_idle
 from discreet.cli.output import Fact, InputFile, Table, built_ins, record_of
 from discreet.core.domain import Domain
 from discreet.core.result_table import number_of
-from discreet.core.traces import Split
+from discreet.risk.events import asked_columns, read_linked
 from discreet.risk.linkage import Linkage
-from discreet.tables.events import asked_columns, read_linked
+from discreet.risk.traces import Split
 
 _ONE_TABLE = "with --known the attacker knows that table, and compares with all of it"
 _NEEDS = {"known": "{} goes with --known; leave it out."}

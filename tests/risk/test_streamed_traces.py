@@ -19,9 +19,9 @@ from pyarrow import csv
 
 import discreet.tables.scan as reading
 from discreet.core.domain import Domain
-from discreet.core.traces import Traces
-from discreet.engines import read_traces
 from discreet.errors import DataError, ParameterError
+from discreet.risk.events import read_traces
+from discreet.risk.traces import Traces
 from packing import each
 from refusals import refused
 
@@ -49,7 +49,7 @@ def tiny(rows: int, room: int) -> Iterator[None]:
     """Make batches and tables of names so small that there are many of them and they grow."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "_BATCH_ROWS", rows)
-        patch.setattr("discreet.tables.events._UNIFIED", room)
+        patch.setattr("discreet.risk.events._UNIFIED", room)
         yield
 
 

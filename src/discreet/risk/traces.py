@@ -156,7 +156,7 @@ class Traces:
             >>> Traces.of_numbers(([0, 1, 0], 2), ([2, 0, 1], 3)).events.tolist()
             [2, 1, 0]
         """
-        from discreet.kernels.events import group, order_rows
+        from discreet.risk.kernels.events import group, order_rows
 
         (owners, n), (codes, d) = users, events
         lengths = {len(column) for column in (owners, codes, times) if column is not None}
@@ -226,7 +226,7 @@ class Traces:
         return replace(self, offsets=before[self.offsets], events=self.events[rows], times=times)
 
     def _cut(self, starts: IntArray, stops: IntArray) -> Self:
-        from discreet.kernels.events import copy_rows
+        from discreet.risk.kernels.events import copy_rows
 
         if len(starts) == self.users and (starts == self.offsets[:-1]).all() and (stops == self.offsets[1:]).all():
             # All of it: nobody can write to it, so it need not be there twice.

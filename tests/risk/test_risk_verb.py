@@ -15,7 +15,7 @@ from pyarrow import csv as arrow_csv
 from discreet import __version__
 from discreet.risk.attacks import traces as attacks
 from discreet.risk.attacks.traces import ATTACKS
-from discreet.simulation.pages import CHANCES_HEADING
+from discreet.risk.pages import CHANCES_HEADING
 from running import done, refusal, run, told
 
 PLACES = [f"place {place}" for place in range(12)]

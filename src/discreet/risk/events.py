@@ -19,10 +19,10 @@ from discreet.core.checks import checked_choice
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
 from discreet.core.identifiers import identifiers, missing_rows
-from discreet.core.traces import Split, Traces, instants
 from discreet.errors import DataError, DiscreetError
 from discreet.files.paths import File, file_of
 from discreet.files.reading import Progress, prefetched, readable
+from discreet.risk.traces import Split, Traces, instants
 from discreet.tables.columns import check_once
 from discreet.tables.scan import TableScan, is_text, scan, table_files
 from discreet.tables.text import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of
@@ -273,7 +273,7 @@ class _Names:
     def add(self, column: Any) -> None:
         """Add a column of a batch: ``(m,)`` int64, or text in Arrow."""
         if isinstance(column, np.ndarray):
-            from discreet.kernels.events import KeyTable
+            from discreet.risk.kernels.events import KeyTable
 
             # Twice as fast as Arrow's dictionaries, which are faster with text.
             self._integers = self._integers or KeyTable()

@@ -452,7 +452,7 @@ def test_an_output_that_cannot_be_drawn_or_written_is_refused_before_any_work(
     blocked = inputs.folder / "blocked"
     (blocked / "risk.json").mkdir(parents=True)
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.engines.read_traces", never)
+        patch.setattr("discreet.risk.events.read_traces", never)
         for folder in (file, file / "below"):
             assert "choose another" in refusal("risk", *inputs.base(TRACES), "-o", folder)
         assert "is a folder" in refusal("risk", *inputs.base(TRACES), "-o", blocked)

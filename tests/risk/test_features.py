@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels.events import ABSENT, NOTHING, KeyTable, count_keys, group, invert, order_rows, transitions
+from discreet.risk.kernels.events import ABSENT, NOTHING, KeyTable, count_keys, group, invert, order_rows, transitions
 
 # Some far apart, some that fall into slots side by side.
 KEYS = st.lists(st.one_of(st.integers(0, 40), st.integers(0, 2**62)), max_size=200)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels.compiling import compiled
-from discreet.kernels.events import rows_per_task
 from discreet.kernels.parallel import map_blocks
+from discreet.risk.kernels.events import rows_per_task
 
 _Ints = NDArray[np.int64]
 _Numbers = NDArray[np.int32]

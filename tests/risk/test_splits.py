@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from discreet.core.traces import Traces, by_count, by_half, leave_out, maximum_knowledge, split_of
 from discreet.errors import DataError, ParameterError
+from discreet.risk.traces import Traces, by_count, by_half, leave_out, maximum_knowledge, split_of
 
 LENGTHS = {"u1": 6, "u2": 5, "u3": 3, "u4": 2, "u5": 1}
 

@@ -16,12 +16,10 @@ from discreet.cli import options
 from discreet.cli.commands import RuledOption, Verb
 from discreet.cli.options import Count, Writing, load_plan, option, refuse_idle
 from discreet.cli.output import Fact, InputFile, OutputFolder, Table, built_ins, record_of, show, table_of, written
-from discreet.cli.verbs.events import VARIES, Events, evidence_of, left_out_of, say_how_long
 from discreet.core.columns import reals
 from discreet.core.guarantee import in_odds
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.result_table import rows_of
-from discreet.core.traces import Split, split_of
 from discreet.errors import ParameterError
 from discreet.files.paths import PLANS
 from discreet.mechanisms import BlockMechanism
@@ -39,7 +37,9 @@ from discreet.risk.defences import (
     without_rare,
 )
 from discreet.risk.generalisation import Step
-from discreet.simulation.pages import write_defences
+from discreet.risk.pages import write_defences
+from discreet.risk.traces import Split, split_of
+from discreet.risk.verbs.events import VARIES, Events, evidence_of, left_out_of, say_how_long
 from discreet.tables.columns import read_columns
 from discreet.tables.text import NUMBERS
 

@@ -37,15 +37,10 @@ from discreet.cli.output import (
 )
 from discreet.cli.removed import refuse_removed
 from discreet.cli.surveys import survey_facts
-from discreet.cli.verbs.classes import risk_of_reports
-from discreet.cli.verbs.defences import compare_risks
-from discreet.cli.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, left_out_of, say_how_long
-from discreet.cli.verbs.linkage import KnownTable, gate_linkage, linkage_parts, linkage_record
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.result_table import number_of
-from discreet.core.traces import Split, Traces, split_of
 from discreet.engines import LocalEngine
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
@@ -59,9 +54,15 @@ from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, 
 from discreet.risk.attacks.traces import ATTACKS, JOINTLY
 from discreet.risk.bounds.identification import Bound, at_most
 from discreet.risk.linkage import link
+from discreet.risk.pages import CHANCES_HEADING, chances, measured, tried_in_words, write_linkage, write_page
 from discreet.risk.scores.biometric import Biometric, biometric
 from discreet.risk.surveys import ClearInformation, clear_information, survey_bounds
-from discreet.simulation.pages import CHANCES_HEADING, chances, measured, tried_in_words, write_linkage, write_page
+from discreet.risk.traces import Split, Traces, split_of
+from discreet.risk.verbs.classes import risk_of_reports
+from discreet.risk.verbs.defences import compare_risks
+from discreet.risk.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, left_out_of, say_how_long
+from discreet.risk.verbs.linkage import KnownTable, gate_linkage, linkage_parts, linkage_record
+from discreet.risk.verbs.plan import plan_for_risk
 from discreet.tables.columns import read_scores
 
 _TRACES = "traces"
@@ -92,6 +93,7 @@ def risk() -> None:
 
 risk.add_command(risk_of_reports)
 risk.add_command(compare_risks)
+risk.add_command(plan_for_risk)
 
 
 @dataclass(frozen=True, slots=True)

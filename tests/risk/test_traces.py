@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.core.traces import Split, Traces, by_count, by_half, by_time, leave_out, maximum_knowledge
 from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.risk.traces import Split, Traces, by_count, by_half, by_time, leave_out, maximum_knowledge
 from packing import each
 from refusals import refused
 from slow_matching import events_of

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.kernels import events as kernels
+from discreet.risk.kernels import events as kernels
 
 # Longer than what is sorted by insertion, with ties.
 ROWS = st.lists(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 99)), max_size=70), max_size=6)

@@ -13,11 +13,11 @@ from discreet import __version__
 from discreet.cli.options import Count, OptionGroup, option, progress_bar
 from discreet.core.domain import Domain
 from discreet.core.result_table import number_of
-from discreet.core.traces import Split, Traces
 from discreet.files.paths import is_url, shown
 from discreet.files.reading import digest
 from discreet.risk.attacks.traces import ALL, ATTACKS, expected_seconds
-from discreet.tables.events import read_traces
+from discreet.risk.events import read_traces
+from discreet.risk.traces import Split, Traces
 from discreet.tables.scan import table_files
 
 ARGUMENTS = "discreet.risk.arguments"

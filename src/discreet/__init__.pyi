@@ -1,0 +1,45 @@
+from discreet.core.domain import Domain as Domain
+from discreet.core.guarantee import Guarantee as Guarantee
+from discreet.core.random import SecureRandom as SecureRandom
+from discreet.core.random import SeededRandom as SeededRandom
+from discreet.core.reports import Reports as Reports
+from discreet.core.tally import Tally as Tally
+from discreet.estimators import METHODS as METHODS
+from discreet.estimators import estimate as estimate
+from discreet.estimators.differences import compare as compare
+from discreet.estimators.differences import homogeneity as homogeneity
+from discreet.estimators.regression import regress as regress
+from discreet.estimators.tags import estimate_personalized as estimate_personalized
+from discreet.formats.plan import Plan as Plan
+from discreet.formats.reports import read_reports as read_reports
+from discreet.formats.reports import write_reports as write_reports
+from discreet.formats.sources import Sources as Sources
+from discreet.formats.survey import Questionnaire as Questionnaire
+from discreet.mechanisms import BlockDesign as BlockDesign
+from discreet.mechanisms import Channel as Channel
+from discreet.mechanisms import HadamardResponse as HadamardResponse
+from discreet.mechanisms import LocalHashing as LocalHashing
+from discreet.mechanisms import PaleyResponse as PaleyResponse
+from discreet.mechanisms import PerValueEncoding as PerValueEncoding
+from discreet.mechanisms import PerValueResponse as PerValueResponse
+from discreet.mechanisms import PooledHashing as PooledHashing
+from discreet.mechanisms import RandomizedResponse as RandomizedResponse
+from discreet.mechanisms import SubsetSelection as SubsetSelection
+from discreet.mechanisms import TranslateResponse as TranslateResponse
+from discreet.mechanisms import UnaryEncoding as UnaryEncoding
+from discreet.mechanisms import Windows as Windows
+from discreet.mechanisms.law import Memo as Memo
+from discreet.mechanisms.personalized import Personalized as Personalized
+from discreet.mechanisms.personalized import SecretTags as SecretTags
+from discreet.mechanisms.survey import Question as Question
+from discreet.mechanisms.survey import Survey as Survey
+from discreet.planning.best import best as best
+from discreet.planning.central import CentralTarget as CentralTarget
+from discreet.planning.surveys import plan_survey as plan_survey
+from discreet.privacy.publication import published as published
+from discreet.privacy.shuffling import shuffled as shuffled
+from discreet.results.estimate import Estimate as Estimate
+from discreet.theory.rounds import Rounds as Rounds
+
+__version__: str
+__all__: list[str]

@@ -1,0 +1,1 @@
+"""Kernels: say here what it is for."""

@@ -1,0 +1,1 @@
+"""Verbs: say here what it is for."""

@@ -1,0 +1,124 @@
+"""The verb ``risk plan``: the largest epsilon of each mechanism that an identification risk allows."""
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.commands import Verb
+from discreet.cli.options import Count, allow_outside
+from discreet.cli.output import Fact, InputFile, Table, record_of, show, table_of
+from discreet.cli.verbs.plan import USERS, PlanFile, domain_of
+from discreet.cli.views.planning import law_of
+from discreet.core.guarantee import in_odds
+from discreet.errors import ParameterError
+from discreet.risk.bounds.calibration import LARGEST_EPSILON, RiskTarget
+from discreet.risk.bounds.identification import Bounds, conditions
+from discreet.risk.planning import SIDE_BY_SIDE, IdentificationPlan, plan_identification
+
+_IDENTIFICATION = (
+    Fact("name", "name"),
+    Fact("", lambda option: f"{option.name}{'' if option.limited else ' !'}", "mechanism"),
+    Fact("law", law_of),
+    Fact("epsilon_per_report", "mechanism.epsilon"),
+    Fact("epsilon_realised", "bounds.epsilon", "epsilon", ".6g"),
+    Fact("epsilon_together", "bounds.total_epsilon", "together", ".6g"),
+    Fact("identification_limits_epsilon", "limited"),
+    Fact("identification", "bounds.identification"),
+    Fact("identification_error", "bounds.error", "error >=", ".6g"),
+    Fact("pie", "bounds.pie", "PIE (bits)", lambda pie: f"{pie.value:.4g}"),
+    Fact("in_clear", "bounds.in_clear", "in clear", ".4g"),
+    Fact("worst_case_mse", "worst_mse", "MSE", ".3e"),
+    Fact("largest_standard_error", "standard_error", "max s.e.", ".3e"),
+)
+"""The figures of a mechanism at its largest epsilon."""
+
+
+def identification_record(plan: IdentificationPlan) -> dict[str, Any]:
+    """Return the options for a wanted identification risk, an object per mechanism."""
+    wanted = plan.wanted
+    return {
+        "users": wanted.users,
+        "identification_error": wanted.error,
+        "reports_per_user": wanted.reports,
+        "epsilon_limit": plan.epsilon,
+        "mechanisms": [record_of(option, _IDENTIFICATION) for option in plan.options],
+        "cannot": plan.refused,
+        "recommendation": plan.recommendation,
+        "without_noise": plan.without_noise,
+        "note": SIDE_BY_SIDE,
+    }
+
+
+def identification_parts(plan: IdentificationPlan) -> Iterator[str | Table]:
+    """Yield the wanted risk, the table of the options, the recommendation and the notes."""
+    wanted = plan.wanted
+    each = f", {wanted.reports} reports each" if wanted.reports > 1 else ""
+    limit = "no limit on epsilon" if plan.epsilon is None else f"epsilon at most {plan.epsilon:g}"
+    yield f"{plan.domain!r}, {wanted.users:,} users{each}, identification error >= {wanted.error:g}, {limit}"
+    title = "Attribute risk, identification risk, and error of the estimate"
+    yield table_of(title, plan.options, _IDENTIFICATION)
+    yield plan.recommendation
+    yield from _identification_notes(plan)
+
+
+def _identification_notes(plan: IdentificationPlan) -> list[str]:
+    notes = [
+        SIDE_BY_SIDE,
+        "error >=: identification error of any adversary who guesses one user; in clear: how often a value that is not "
+        "sensitive is told as it is, which names a user who alone has it. MSE: largest expected sum of squared errors.",
+    ]
+    bounds = [option.bounds for option in plan.options]
+    notes += [sentence for sentence in (conditions(bounds), _odds(bounds)) if sentence]
+    if not all(option.limited for option in plan.options):
+        most = LARGEST_EPSILON if plan.epsilon is None else plan.epsilon
+        notes.append(
+            f"!: the identification error is kept at any epsilon up to {most:g}; only this, and what the integers of a "
+            "sampler can reach, limits it."
+        )
+    if plan.refused:
+        notes.append(f"Cannot keep it at any epsilon: {', '.join(plan.refused)}.")
+    if plan.without_noise is not None:
+        notes.append(plan.without_noise)
+    return notes
+
+
+def _odds(bounds: list[Bounds]) -> str:
+    """Return a sentence on the odds behind the largest epsilon, if it is large."""
+    odds = in_odds(max((bound.total_epsilon for bound in bounds), default=0.0))
+    return f"At the largest epsilon: {odds}" if odds else ""
+
+
+@click.command("plan", cls=Verb)
+@click.argument("domain", type=InputFile())
+@click.option(
+    "--identification-error", type=float, required=True, help="How often whoever guesses the user errs, at least."
+)
+@USERS
+@click.option("--epsilon", type=float, help="The most that it may be, in nats. [no limit]")
+@click.option("--reports-per-user", type=Count(), default=1, show_default=True, help="Reports of each user.")
+@PlanFile.options
+@allow_outside
+def plan_for_risk(
+    domain: Path,
+    out: PlanFile,
+    *,
+    identification_error: float,
+    users: int,
+    epsilon: float | None,
+    reports_per_user: int,
+) -> None:
+    """Compare mechanisms on DOMAIN by the largest epsilon that an identification risk allows.
+
+    Both risks are shown side by side, what reports say of values and what they say of users, with the error that they
+    leave. DOMAIN is a file with a [domain] table, or a plan.
+    """
+    if out.output is not None and epsilon is None:
+        raise ParameterError("-o writes what is recommended, which needs a limit on epsilon; give --epsilon as well.")
+    values, _ = domain_of(domain)
+    wanted = RiskTarget(users, error=identification_error, reports=reports_per_user)
+    options = plan_identification(values, wanted, epsilon=epsilon)
+    files = out.write(domain, options.options[0].mechanism)
+    show(identification_record(options), chain(identification_parts(options), files))
