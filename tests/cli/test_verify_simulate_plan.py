@@ -274,8 +274,6 @@ def test_plan_weighs_reports(files: Files) -> None:
     assert "subset *" in text
     assert "*: least error there." in text
     assert "within" in refusal(*run, "--within", -1)
-    nothing = ("risk", "plan", path, "--users", 3000, "--identification-error", 0.9, "--within", 0.01)
-    assert "--within goes with discreet plan or discreet plan-central" in refusal(*nothing)
 
 
 def test_plan_names_an_alternative(files: Files) -> None:
@@ -302,8 +300,6 @@ def test_a_plan_fits_a_screen(files: Files, monkeypatch: pytest.MonkeyPatch) -> 
         [best] = [line.split() for line in lines if " * " in line and line.startswith("│")]
         assert best[1:3] == [facts["best"], "*"]
         assert " ".join(text.split()).count(facts["recommendation"]) == 1
-    said = refusal("plan", files.plan, "--identification-error", 0.9, "--users", 9)
-    assert "--identification-error goes with discreet risk plan, not with discreet plan;" in said
 
 
 def test_tables_fit_a_terminal(files: Files) -> None:

@@ -137,9 +137,4 @@ def test_options_that_do_nothing_are_refused(tmp_path: Path) -> None:
     source = tmp_path / "domain.toml"
     source.write_text('[domain]\nlabels = ["a", "b", "c"]\n')
     asked = ["plan-central", source, "--users", 2000, "--central", 1]
-    other = refusal(*asked, "--epsilon", 4)
-    assert "--epsilon goes with discreet plan or discreet risk plan, not with discreet plan-central" in other
-    assert "--plot goes with discreet plan, not with" in refusal(*asked, "--local-at-most", 4, "--plot", "a.svg")
     assert "--local-at-most must be given" in refusal(*asked)
-    usual = refusal("plan", source, "--users", 2000, "--epsilon", 1, "--delta", 0.1)
-    assert "--delta goes with discreet plan-central, not with discreet plan; leave it out." in usual

@@ -51,8 +51,9 @@ def test_what_cannot_be_had(domain: Path, error: object) -> None:
 
 def test_options_that_say_nothing(domain: Path) -> None:
     asked = ("risk", "plan", domain, "--identification-error", 0.5, "--users", 100)
-    text = refusal(*asked, "--standard-error", 0.1)
-    assert "--standard-error" in text
+    result = run(*asked, "--standard-error", 0.1)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--standard-error" in result.stderr
 
 
 def test_one_of_both_must_be_said(domain: Path) -> None:

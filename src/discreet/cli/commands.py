@@ -260,7 +260,7 @@ class Verb(click.Command):
         except click.UsageError as error:
             refuse_removed(here, written)
             option = error.option_name if isinstance(error, click.NoSuchOption) else ""
-            whose = [" ".join(["discreet", *groups, verb]) for verb in _having(option, ctx, name)] if option else []
+            whose = [" ".join(["discreet", *groups, verb]) for verb in _having(option, ctx)] if option else []
             if not whose:
                 raise
             raise ParameterError(
@@ -307,14 +307,12 @@ def _leave_asleep() -> None:
             spec.loader.exec_module(part)
 
 
-def _having(option: str, ctx: click.Context, verb: str) -> list[str]:
-    """Return the names of the verbs beside this one that have an option; at the top those whose first word it has."""
+def _having(option: str, ctx: click.Context) -> list[str]:
+    """Return the names of the verbs of the same group that have an option; none at the top."""
     group = None if ctx.parent is None else ctx.parent.command
-    if not isinstance(group, click.Group):
+    if not isinstance(group, click.Group) or isinstance(group, Verbs):
         return []
-    kin = verb.split("-", maxsplit=1)[0]
-    near = [name for name in group.commands if not isinstance(group, Verbs) or name.split("-")[0] == kin]
-    return [name for name in near if any(option in parameter.opts for parameter in group.commands[name].params)]
+    return [name for name, verb in group.commands.items() if any(option in one.opts for one in verb.params)]
 
 
 class VerbGroup(click.Group):
