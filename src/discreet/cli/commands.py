@@ -312,7 +312,7 @@ def _having(option: str, ctx: click.Context) -> list[str]:
     group = None if ctx.parent is None else ctx.parent.command
     if not isinstance(group, click.Group) or isinstance(group, Verbs):
         return []
-    return [name for name, verb in group.commands.items() if any(option in one.opts for one in verb.params)]
+    return [name for name, verb in group.commands.items() if any(option in parameter.opts for parameter in verb.params)]
 
 
 class VerbGroup(click.Group):
