@@ -269,7 +269,7 @@ function haveWords({ languages, space, bots }) {
 
 /** Refuse names that are written in two ways, and names that read alike of which one alone is protected. @param {import("./index.js").Collection} collection */
 function checkNames({ plan: { domain, tags }, space, languages, sampler, isSensitive, protected: { count } }) {
-  const written = JSON.stringify(domain), parts = space.kind === "product" ? space.attributes.map(([, part]) => part) : [space];
+  const written = JSON.stringify([domain, tags]), parts = space.kind === "product" ? space.attributes.map(([, part]) => part) : [space];
   must(written === written.normalize(), "plan", "composed");
   if (domain.exact || count === space.size) return;
   const lists = parts.map((part) => (part.kind === "labels" ? part.labels : []));

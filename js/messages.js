@@ -18,7 +18,7 @@ export const SENTENCES = {
   cap: "One report must cost no more than the application allows, in nats; this one would",
   lifetime: "Reports must cost no more, in all and in one epoch, than the application allows, in nats; these would",
   plan: "The plan in the collection must have the values and the epsilon of its sampler, and has not.",
-  "plan: composed": "Labels and names of attributes must be written in Unicode's normal form C, and one of them is not; ask who signed this collection.",
+  "plan: composed": "Labels, tags and names of attributes must be written in Unicode's normal form C, and one of them is not; ask who signed this collection.",
   "plan: alike": "Answers that read alike must all be protected, or none of them; whoever signed this collection must mark both as sensitive, or set exact = true",
   "log: proof": "A proof that the collection is in the public log must come with it, signed by the log's key; fetch it anew from the collector.",
   "log: inclusion": "The collection must be in the public log, and it is not; perhaps nobody else was asked.",

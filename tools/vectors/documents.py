@@ -356,6 +356,8 @@ def _alike_labels(good: bytes) -> Iterator[dict[str, Any]]:
     yield edited("plan", *_ALIKE[0], plan=tagged, sampler=sampler)
     yield edited("good", *_ALIKE[0], plan=tagged, sampler=sampler, domain={"exact": True})
     yield edited("good", "never", "rarely", *_ALIKE[0], plan=tagged, sampler=sampler)
+    yield edited("plan", plan={**tagged, "tags": ["e\u0301"]}, sampler=sampler)
+    yield edited("good", plan={**tagged, "tags": ["\u00e9"]}, sampler=sampler)
 
 
 def _wide(said: Mapping[str, Any], cols: int) -> dict[str, Any]:

@@ -19,8 +19,8 @@ _UNSEEN = re.compile(f"[\n{INVISIBLE}{UNUSUAL_SPACES}]")
 _MOST_AT_ONCE = 1 << 20
 
 
-def check_composed(domain: Mapping[str, object]) -> None:
-    """Refuse the domain of a plan if a label or the name of an attribute is not in Unicode's normal form C.
+def check_composed(plan: Mapping[str, object]) -> None:
+    """Refuse a plan if a label, a tag or the name of an attribute is not in Unicode's normal form C.
 
     Two devices that wrote one label in two ways would have different fingerprints.
 
@@ -28,9 +28,9 @@ def check_composed(domain: Mapping[str, object]) -> None:
         PlanError: if one is not.
     """
     # Each text begins behind a quotation mark, which no accent joins.
-    if not is_normalized("NFC", json.dumps(domain, ensure_ascii=False)):
+    if not is_normalized("NFC", json.dumps([plan["domain"], plan.get("tags")], ensure_ascii=False)):
         raise PlanError(
-            "labels and names of attributes must be written in Unicode's normal form C, and one of them is not; "
+            "labels, tags and names of attributes must be written in Unicode's normal form C, and one of them is not; "
             "sign the plan again with this version of discreet."
         )
 

@@ -619,7 +619,7 @@ class Collection:
     def _check_names(self) -> None:
         """Refuse labels that are written in two ways, and names that read alike if only one of them is protected."""
         domain = self.plan["domain"]
-        check_composed(domain)
+        check_composed(self.plan)
         lists = [labels for _, labels in domain.get("product") or []] or [domain.get("labels")]
         if domain.get("exact", False) or lists == [None]:
             return
