@@ -227,12 +227,15 @@ ELSEWHERE = {
     },
     ("obfuscate", "--round"): "test_survey_rounds_verbs.py",
     ("seal", "--engine"): "test_spark.py",
-    ("estimate", "--not-trusted"): "test_published_estimates.py",
-    ("compare", "--not-trusted"): "test_published_estimates.py",
+    **{
+        (verb, option): "test_published_estimates.py"
+        for verb in ("estimate", "compare")
+        for option in ("--statement", "--not-trusted")
+    },
     ("seal", "--not-trusted"): "test_published_estimates.py",
     **{
-        ("verify", option): "test_verify_shuffled.py"
-        for option in ("--shuffled", "--delta", "--rounds", "--not-trusted", "--plot", "--force")
+        ("verify", option): "test_verify_statement.py"
+        for option in ("--statement", "--delta", "--rounds", "--not-trusted", "--plot", "--force")
     },
 }
 OTHER_VERBS = {"regress", "init", "risk", "collection", "device", "collector", "serve", "reproduce", "tally"}

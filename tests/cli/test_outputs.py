@@ -34,7 +34,7 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "compare -o": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "-o"],
     "compare --plot": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "--plot"],
     "regress -o": lambda files: ["regress", files.plan, "none.parquet", "--on", "x", "-o"],
-    "verify --plot": lambda files: ["verify", files.plan, "--shuffled", "100", "--plot"],
+    "verify --plot": lambda files: ["verify", files.plan, "--statement", "100", "--plot"],
     "seal -o": lambda files: ["seal", files.plan, "none.parquet", "-o"],
     "attest -o": lambda files: ["attest", "none.toml", "-o"],
     "simulate -o": lambda files: ["simulate", "none.toml", "-o"],

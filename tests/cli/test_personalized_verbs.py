@@ -103,7 +103,6 @@ def test_estimate_in_words(folder: Folder) -> None:
     assert "3 largest of 3 bots" in text
     assert "work=play" in text
     assert "misplaces" in text
-    assert "every user's own secret values" in text
 
 
 def test_cells_need_no_tags(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
-"""Verbs say what they publish of a person: of estimates, groups, comparisons and sealed files, as one statement."""
+"""Verbs print what protects an answer and, on request, what publishing their result reveals of a person."""
 
 import json
-import re
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -42,20 +43,79 @@ def text(*arguments: object) -> str:
     return " ".join(done(*arguments).split())
 
 
+def statement(*arguments: object) -> str:
+    """Return what a verb prints with the statement."""
+    return text(*arguments, "--statement")
+
+
+def stated(*arguments: object) -> Any:
+    """Return what a verb says for programs, with the statement."""
+    return told(*arguments, "--statement")
+
+
+def last_line(*arguments: object) -> str:
+    return done(*arguments).splitlines()[-1]
+
+
+def test_one_line_says_what_protects_an_answer(files: Files) -> None:
+    line = (
+        "2 of 5 values are protected with epsilon 1.5, and the other 3 may be reported in clear; "
+        "--statement says what publishing this reveals."
+    )
+    drawn(files, region=REGIONS, age=np.arange(600) % 30)
+    assert dc.Plan.load(files.plan).mechanism().guarantee.realised <= 1.5
+    asked = {
+        "estimate": (),
+        "compare": ("--by", "region", "--groups", "north", "south"),
+        "regress": ("--on", "age"),
+    }
+    for verb, options in asked.items():
+        assert last_line(verb, files.plan, files.reports, *options) == line
+        assert "whoever sees" not in done(verb, files.plan, files.reports, *options)
+        assert "publication" not in told(verb, files.plan, files.reports, *options)
+    assert last_line("estimate", files.plan, files.reports, "--by", "region") == line
+    assert not {"publication"} & set(told("estimate", files.plan, files.reports, "--by", "region")["groups"][0])
+
+
+def test_an_estimate_by_default_makes_no_publication(files: Files) -> None:
+    """Neither the statement nor what it is computed from is imported."""
+    words = ["estimate", str(files.plan), str(drawn(files))]
+    code = (
+        "import sys\nfrom discreet.cli import main\n"
+        "try:\n    main({words})\nexcept SystemExit as end:\n    assert not end.code\n"
+        "print(*(name for name in sys.modules if name.startswith('discreet.privacy')), file=sys.stderr)"
+    )
+    loaded = []
+    for more in ([], ["--statement"]):
+        command = [sys.executable, "-c", code.format(words=[*words, *more])]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+        loaded.append(set(done.stderr.split()))
+    assert not {
+        name for name in loaded[0] if name.startswith(("discreet.privacy.publication", "discreet.privacy.shuf"))
+    }
+    assert {"discreet.privacy.publication", "discreet.privacy.shuffling"} <= loaded[1]
+
+
+def test_a_statement_is_asked_for_before_those_not_trusted(files: Files) -> None:
+    refused = refusal("estimate", files.plan, drawn(files), "--not-trusted", 3)
+    assert "--not-trusted goes with --statement" in refused
+
+
 def test_two_lines_say_what_holds_of_a_person_and_when(files: Files) -> None:
     made = Publication(files.mechanism, (600,), shown="this estimate")
     person, conditions = made.lines()
-    assert f"{person} Conditions: {conditions}" in text("estimate", files.plan, drawn(files))
+    assert f"{person} {conditions}" in statement("estimate", files.plan, drawn(files))
+    assert conditions.startswith("Conditions: ")
     assert person.startswith("If these are 600 different people with one report each, whoever sees this estimate,")
     assert "not trusted: 0" in conditions
-    facts = told("estimate", files.plan, files.reports)["publication"]
+    facts = stated("estimate", files.plan, files.reports)["publication"]
     assert facts == made.to_dict()
     assert facts["central"] == dc.shuffled(files.mechanism, 600).to_dict()
 
 
 def test_what_is_printed_holds_of_a_person(files: Files) -> None:
     """Counted on its own: others' values are known, and told in clear where the coin says truth."""
-    printed = done("estimate", files.plan, drawn(files, region=REGIONS))
+    printed = done("estimate", files.plan, drawn(files, region=REGIONS), "--statement")
     alone, wider = (" ".join(part.split()) for part in printed.split("If these are 600")[1:])
     for said, n in ((alone, 600), (wider, 100)):
         for pattern, beyond in ((AMONG, beyond_among), (TOWARDS, beyond_towards)):
@@ -71,19 +131,22 @@ def test_each_verb_states_it(files: Files) -> None:
         ["compare", "--by", "region", "--groups", "north", "south"],
     ):
         asked = (verb[0], files.plan, files.reports, *verb[1:])
-        assert "different people" in text(*asked)
-        assert "publication" in told(*asked)
+        assert "different people" in statement(*asked)
+        assert "publication" in stated(*asked)
 
 
 def test_simulated_reports_promise_nothing(files: Files) -> None:
     files.obfuscated()
-    assert "whoever sees" not in done("estimate", files.plan, files.reports)
-    assert "simulated" in told("estimate", files.plan, files.reports)["publication"]["none"]
+    mark = "These reports are simulated with a known seed: they protect nobody."
+    assert last_line("estimate", files.plan, files.reports) == mark
+    said = "Of this estimate nothing is promised: the reports are simulated, and protect nobody."
+    assert f"{mark} {said}" in statement("estimate", files.plan, files.reports)
+    assert "simulated" in stated("estimate", files.plan, files.reports)["publication"]["none"]
 
 
 def test_each_group_is_a_batch_of_its_own(files: Files) -> None:
     asked = ("estimate", files.plan, drawn(files, region=REGIONS), "--by", "region")
-    facts = told(*asked)
+    facts = stated(*asked)
     assert (facts["publication"]["n"], facts["publication"]["batches"]) == (100, 3)
     assert {one["region"]: one["publication"]["n"] for one in facts["groups"]} == {
         "north": 300,
@@ -92,28 +155,28 @@ def test_each_group_is_a_batch_of_its_own(files: Files) -> None:
     }
     shares = {one["region"]: one["publication"]["among"]["epsilon"] for one in facts["groups"]}
     assert shares["north"] < shares["south"] < shares["east"] == facts["publication"]["among"]["epsilon"]
-    assert "A person is in one of 3 batches; that is counted as the smallest, of 100 reports." in text(*asked)
+    assert "A person is in one of 3 batches; that is counted as the smallest, of 100 reports." in statement(*asked)
     assert "publication_with_columns" not in facts
 
 
 def test_one_report_that_groups_leave_out_is_seen(files: Files) -> None:
     """Everybody's estimate less those of the groups is the one report that belongs to none of them."""
     drawn(files, region=["north"] * 300 + ["south"] * 299 + ["east"])
-    said = text("estimate", files.plan, files.reports, "--by", "region", "--small", "leave-out")
+    said = statement("estimate", files.plan, files.reports, "--by", "region", "--small", "leave-out")
     assert "nothing is promised beyond the promise of each report: a batch must have at least 2 reports" in said
     assert "the smallest has 1:" in said
 
 
 def test_kept_columns_are_stated_beside_the_estimate_alone(files: Files) -> None:
     drawn(files, region=REGIONS)
-    facts = told("estimate", files.plan, files.reports)
+    facts = stated("estimate", files.plan, files.reports)
     assert facts["publication"]["n"] == 600
     assert (facts["publication_with_columns"]["n"], facts["publication_with_columns"]["batches"]) == (100, 3)
-    shown = text("estimate", files.plan, files.reports)
+    shown = statement("estimate", files.plan, files.reports)
     assert "whoever sees this estimate and the columns beside the reports too (region), or the files," in shown
     ages = [*range(20, 50)] * 20
     drawn(files, region=REGIONS, age=ages)
-    by = told("estimate", files.plan, files.reports, "--by", "region")
+    by = stated("estimate", files.plan, files.reports, "--by", "region")
     assert by["publication"]["n"] == 100
     least = min(Counter(zip(REGIONS, ages, strict=True)).values())
     assert (by["publication_with_columns"]["n"], by["publication_with_columns"]["batches"]) == (least, 90)
@@ -124,24 +187,24 @@ def test_a_column_of_many_values_is_a_name(files: Files) -> None:
     beside = cells_beside(files.mechanism, files.reports, most=1000)
     assert (beside.names, sum(beside.cells), max(beside.cells)) == (("region", "weight"), 600, 1)
     assert cells_beside(files.mechanism, [files.reports], most=100) == (("region", "weight"), ())
-    shown = text("estimate", files.plan, files.reports)
+    shown = statement("estimate", files.plan, files.reports)
     assert "at most 1 in 1,000,000" in shown
     assert "the smallest has 1: a report alone" in shown
 
 
 def test_weights_that_differ_have_no_statement_and_those_of_cells_do(files: Files) -> None:
     drawn(files, region=REGIONS, weight=np.arange(1, 601), even=[3.0] * 300 + [1.0] * 300)
-    weighted = told("estimate", files.plan, files.reports, "--weights", "weight")["publication"]
+    weighted = stated("estimate", files.plan, files.reports, "--weights", "weight")["publication"]
     assert weighted["central"] is None
     assert "weights differ between people" in weighted["none"]
-    assert told("estimate", files.plan, files.reports, "--weights", "even")["publication"]["n"] == 300
-    both = told("estimate", files.plan, files.reports, "--weights", "even", "--by", "region")["publication"]
+    assert stated("estimate", files.plan, files.reports, "--weights", "even")["publication"]["n"] == 300
+    both = stated("estimate", files.plan, files.reports, "--weights", "even", "--by", "region")["publication"]
     assert (both["n"], both["batches"]) == (100, 3)
 
 
 def test_comparisons_state_both_sides(files: Files) -> None:
     drawn(files, region=REGIONS)
-    facts = told("compare", files.plan, files.reports, "--by", "region", "--groups", "north", "south")
+    facts = stated("compare", files.plan, files.reports, "--by", "region", "--groups", "north", "south")
     assert (facts["publication"]["n"], facts["publication"]["batches"]) == (200, 2)
     assert "If these are 500 different people" in facts["publication"]["sentences"]["person"][0]
 
@@ -151,9 +214,9 @@ def test_weighted_comparisons_state_the_cells_of_both_sides(files: Files) -> Non
     asked = ("compare", files.plan, files.reports, "--by", "region", "--groups", "north", "south", "--weights")
     cells = Counter(zip(REGIONS, [3.0] * 250 + [1.0] * 350, strict=True))
     sizes = [size for (region, _), size in cells.items() if region != "east"]
-    facts = told(*asked, "even")["publication"]
+    facts = stated(*asked, "even")["publication"]
     assert (facts["n"], facts["batches"]) == (min(sizes), len(sizes))
-    weighted = told(*asked, "weight")["publication"]
+    weighted = stated(*asked, "weight")["publication"]
     assert weighted["central"] is None
     assert "weights differ between people" in weighted["none"]
 
@@ -161,8 +224,8 @@ def test_weighted_comparisons_state_the_cells_of_both_sides(files: Files) -> Non
 def test_a_regression_has_the_local_guarantee_alone(files: Files) -> None:
     drawn(files, age=np.arange(600) % 30)
     asked = ("regress", files.plan, files.reports, "--on", "age")
-    assert "a regression knows each report's covariates" in told(*asked)["publication"]["none"]
-    shown = text(*asked)
+    assert "a regression knows each report's covariates" in stated(*asked)["publication"]["none"]
+    shown = statement(*asked)
     assert "Of this regression nothing is promised beyond the promise of each report" in shown
     assert "Conditions:" not in shown
     assert "has the local guarantee, epsilon = 1.5 for each" in shown
@@ -171,7 +234,7 @@ def test_a_regression_has_the_local_guarantee_alone(files: Files) -> None:
 def test_estimates_in_files_say_it_too(files: Files) -> None:
     """Whoever gets the file and not the terminal reads the same."""
     written = files.folder / "estimate.json"
-    said = told("estimate", files.plan, drawn(files), "-o", written)["publication"]
+    said = stated("estimate", files.plan, drawn(files), "-o", written)["publication"]
     assert json.loads(written.read_text())["publication"] == said
 
 
@@ -181,9 +244,8 @@ def test_sealed_files_say_what_a_reader_learns(files: Files) -> None:
     shown = text("seal", files.plan, files.reports, "-o", sealed, "--not-trusted", 50)
     assert "If these are 600 different people with one report each, whoever sees the sealed file" in shown
     assert "Of each batch 50 reports are taken to hide nobody" in shown
-    checked = told("verify", files.plan, "--sealed", sealed)["publication"]
-    assert checked["n"] == 600
-    assert "whoever sees these files" in text("verify", files.plan, "--sealed", sealed)
+    facts = stated("estimate", files.plan, sealed)["publication"]
+    assert facts["n"] == 600
 
 
 def test_sealed_batches_of_a_tally_are_batches_still(files: Files) -> None:
@@ -196,9 +258,9 @@ def test_sealed_batches_of_a_tally_are_batches_still(files: Files) -> None:
         parts.append(files.folder / f"{name}.sealed.parquet")
         done("seal", files.plan, files.folder / f"{name}.parquet", "-o", parts[-1])
     kept = files.folder / "both.tally.parquet"
-    facts = told("estimate", files.plan, *parts, "--tally", kept)["publication"]
+    facts = stated("estimate", files.plan, *parts, "--tally", kept)["publication"]
     assert (facts["n"], facts["batches"]) == (200, 2)
-    assert told("estimate", files.plan, kept)["publication"] == facts
+    assert stated("estimate", files.plan, kept)["publication"] == facts
     assert "the same" in refusal("estimate", files.plan, kept, parts[0])
 
 
@@ -206,13 +268,13 @@ def test_tallies_of_earlier_versions_have_their_condition(files: Files) -> None:
     old = files.folder / "old.tally.parquet"
     tally = files.mechanism.tally(files.mechanism.obfuscate(VALUES))
     write_tally(old, replace(tally, rest=None))
-    assert "of which nobody can tell what else counts its reports" in text("estimate", files.plan, old)
+    assert "of which nobody can tell what else counts its reports" in statement("estimate", files.plan, old)
     write_tally(old, tally, force=True)
-    assert "nobody can tell" not in text("estimate", files.plan, old)
+    assert "nobody can tell" not in statement("estimate", files.plan, old)
 
 
 def test_not_trusted_reports_hide_nobody(files: Files) -> None:
-    facts = told("estimate", files.plan, drawn(files), "--not-trusted", 500)["publication"]
+    facts = stated("estimate", files.plan, drawn(files), "--not-trusted", 500)["publication"]
     assert facts["among"] == dc.published(files.mechanism, 100).figures()["among"]
     assert "500" in facts["sentences"]["conditions"][2]
 
@@ -221,6 +283,10 @@ def test_files_on_somebodys_word_are_a_condition(files: Files) -> None:
     drawn(files)
     pq.write_table(pq.read_table(files.reports).replace_schema_metadata(None), files.reports)
     result = run("estimate", files.plan, files.reports, "--trust-plan")
+    assert result.stdout.splitlines()[-1].startswith("As you state, 2 of 5 values are protected with epsilon 1.5")
+    result = run("estimate", files.plan, files.reports, "--trust-plan", "--statement")
     assert result.exit_code == 0
-    assert "is the word of whoever trusts them" in " ".join(result.output.split())
-    assert re.search(r"If these are 600 different people", result.output)
+    shown = " ".join(result.output.split())
+    assert "As you state, 2 of 5 values are protected with epsilon 1.5" in shown
+    assert "and that none is simulated, is your statement: --trust-plan." in shown
+    assert "If these are 600 different people" in shown

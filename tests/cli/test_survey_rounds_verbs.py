@@ -57,7 +57,7 @@ def test_reports_know_their_round_and_nobody_else(table, tmp_path):
         )
         by = told("estimate", plan, tmp_path / "r" / f"{name}.parquet", "--by", "round")["questions"][name]
         assert [group["round"] for group in by["groups"]] == [*MONTHS]
-    whole = told("estimate", plan, tmp_path / "r", "--by", "round")
+    whole = told("estimate", plan, tmp_path / "r", "--by", "round", "--statement")
     assert {name: len(part["groups"]) for name, part in whole["questions"].items()} == {"age": 3, "sick": 3}
     # Reports of three rounds are not as many people's: no estimate of all has an error that is known.
     assert not any("overall" in part for part in (by, *whole["questions"].values()))

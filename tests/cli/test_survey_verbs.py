@@ -119,8 +119,8 @@ def test_verify_adds_up_both_promises_and_fails_where_one_is_broken(tmp_path, mo
     assert facts["holds"]
     assert facts["record"] == pytest.approx(2)
     assert facts["attributes"].keys() == {"age", "sex", "education", "diagnosis"}
-    assert "as SURVEY#QUESTION" in refusal("verify", SURVEY, "--shuffled", 100)
-    done("verify", f"{SURVEY}#age", "--shuffled", 10_000)
+    assert "as SURVEY#QUESTION" in refusal("verify", SURVEY, "--statement", 100)
+    done("verify", f"{SURVEY}#age", "--statement", 10_000)
     from discreet.privacy import surveys
 
     survey = dc.Questionnaire.load(SURVEY).survey()

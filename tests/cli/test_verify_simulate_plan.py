@@ -67,12 +67,12 @@ def test_verify_exits_with_1_if_the_promise_is_broken(files: Files, monkeypatch:
     assert result.exit_code == 1
     assert "THE PROMISE IS BROKEN" in result.stdout
     picture = files.plan.with_name("curve.svg")
-    result = run("verify", files.plan, "--shuffled", 1000, "--plot", picture)
+    result = run("verify", files.plan, "--statement", 1000, "--plot", picture)
     assert result.exit_code == 1
     assert "central" not in result.stdout
     assert "Written" not in result.stdout
     assert not picture.exists()
-    assert "shuffled" not in json.loads(run("verify", files.plan, "--shuffled", 1000, "--json").stdout)
+    assert "publication" not in json.loads(run("verify", files.plan, "--statement", 1000, "--json").stdout)
     result = run("verify", files.plan, "--json")
     assert result.exit_code == 1
     assert json.loads(result.stdout)["holds"] is False

@@ -129,14 +129,10 @@ def test_two_nights_at_once(sealed: Sealed, tmp_path: Path) -> None:
 
 def test_what_the_tally_tells(sealed: Sealed, tmp_path: Path) -> None:
     year, plan = tmp_path / "year.tally.parquet", str(sealed.place / "_plan.json")
-    shown = []
-    for name, more in (("year", []), ("other", ["--not-trusted", "100"])):
-        given = ["tally", plan, str(sealed.place), "-o", str(year.with_name(f"{name}.tally.parquet")), *more]
-        result = CliRunner().invoke(main, given)
-        assert result.exit_code == 0, result.output
-        shown.append(result.stdout)
-    assert "Batches added: 3, with 6,000 reports." in shown[0]
-    assert "100" in shown[1].replace(shown[0], "")
+    result = CliRunner().invoke(main, ["tally", plan, str(sealed.place), "-o", str(year)])
+    assert result.exit_code == 0, result.output
+    assert "Batches added: 3, with 6,000 reports." in result.stdout
+    assert "whoever sees" not in result.stdout
     assert "is in" in run(sealed, sealed.place / "year.tally.parquet", sealed.place, code=2)
     assert "tallies" in run(sealed, tmp_path / "year.parquet", sealed.place, code=2)
     assert "cannot be opened" in run(sealed, tmp_path / "none" / "year.tally.parquet", sealed.place, code=2)

@@ -1,6 +1,7 @@
 """What a collector says of what it publishes: one statement in its facts, its estimates and its pages."""
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from discreet.collector.sealing import sealed_folder
 from discreet.formats.publications import collection_publication as planned
 from discreet.formats.publications import most_answers, sentences_on_published
 from discreet.protocol.collection import Collection, Epochs, rebuild
-from running import done, told
+from running import done, refusal, told
 from signed import EPOCH, START, collection
 
 FACTS, ESTIMATES = "/v1/collections/habits/facts", "/v1/collections/habits/estimates"
@@ -160,7 +161,11 @@ def test_a_sealed_folder_says_itself_how_people_are_in_it(tmp_path: Path) -> Non
     for epoch in (1, 2):
         sealed(tmp_path, 150, epoch, entry=entry)
     place = sealed_folder(DataFolder(tmp_path), entry)
-    asked = ("estimate", place / "_plan.json", place)
+    estimate = ("estimate", place / "_plan.json", place)
+    assert "publication" not in told(*estimate)
+    refused = refusal(*estimate, "--statement")
+    assert f"discreet collection statement {place} says what publishing it reveals" in refused
+    asked = ("collection", "statement", place)
     facts = told(*asked)["publication"]
     assert (facts["answers"], facts["batches"], facts["rounds"], facts["n"]) == ("fresh", 3, 2, 150)
     text = " ".join(done(*asked).split())
@@ -168,5 +173,30 @@ def test_a_sealed_folder_says_itself_how_people_are_in_it(tmp_path: Path) -> Non
     assert "is the word of the document _collection.json in the folder" in text
     next(place.glob("epoch-*.parquet")).unlink()
     assert told(*asked)["publication"]["batches"] == 3
+    known = told(*asked, "--not-trusted", 50)["publication"]
+    assert known["not_trusted"] == 50
+    assert known["among"]["epsilon"] > facts["among"]["epsilon"]
     (place / "_collection.json").unlink()
-    assert told(*asked)["publication"]["answers"] == "unknown"
+    assert "_collection.json does not exist" in refusal(*asked)
+    assert told(*estimate, "--statement")["publication"]["answers"] == "unknown"
+
+
+def test_before_anything_is_sealed_a_folder_states_its_terms(tmp_path: Path) -> None:
+    entry = added(tmp_path, least=1000)
+    (tmp_path / "_collection.json").write_bytes(entry.collection.envelope)
+    facts = told("collection", "statement", tmp_path)
+    assert facts["publication"] == planned(entry.collection, entry.mechanism).to_dict() | {
+        "sentences": facts["publication"]["sentences"]
+    }
+    assert facts["publication"]["planned"] is True
+
+
+def test_a_tally_of_another_collection_is_refused(tmp_path: Path) -> None:
+    one = sealed(tmp_path / "one", 60)
+    other = sealed(tmp_path / "other", 60, name="other")
+    here, there = (
+        sealed_folder(DataFolder(tmp_path / name), entry) for name, entry in (("one", one), ("other", other))
+    )
+    tally = next((there / "_tallies").iterdir())
+    shutil.copy(tally, here / "_tallies" / f"again-{tally.name}")
+    assert "holds a tally of another collection" in refusal("collection", "statement", here)

@@ -240,3 +240,19 @@ def test_nobody_else_builds_such_a_statement() -> None:
         path for path in source.rglob("*.py") if re.search(r"\bshuffled\(|among_sentence|\.at_most\(", path.read_text())
     ]
     assert [path.name for path in asking if not rooms & set(path.parents)] == []
+
+
+def test_results_know_their_batches() -> None:
+    mechanism = dc.RandomizedResponse(SIX, 1.0)
+    reports = mechanism.obfuscate(np.arange(812) % 6)
+    regions, ages = ["north"] * 500 + ["south"] * 312, np.arange(812) % 40
+    grouped = dc.estimate(mechanism, reports, groups=regions)
+    sides = dc.published(mechanism, dc.compare(grouped["north"], grouped["south"]))
+    assert sides.batches == (500, 312)
+    census = dc.published(mechanism, dc.compare(grouped["north"], np.full(6, 1 / 6)))
+    assert census.batches == (500,)
+    fit = dc.regress(mechanism, reports, {"age": ages})
+    assert "a regression knows each report's covariates" in dc.published(mechanism, fit).none
+    assert "what the press sees" in dc.published(mechanism, 812, shown="what the press sees").person()[0]
+    for result in (grouped, grouped["north"], fit, dc.compare(grouped["north"], grouped["south"])):
+        assert not hasattr(result, "publication")

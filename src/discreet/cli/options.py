@@ -208,36 +208,28 @@ class Writing(OptionGroup):
 force = Writing.only("force")
 
 
+NOT_TRUSTED: dict[str, Any] = {
+    "type": Count(0),
+    "default": 0,
+    "help": "Reports of each batch that hide nobody: fake, or known to the reader. [0]",
+}
+"""The option ``--not-trusted`` of a verb that prints a privacy statement."""
+
+
 @dataclass(frozen=True, slots=True)
-class Trust(OptionGroup):
-    """Trust in reports: in their files, and in the people behind them.
+class Reading(OptionGroup):
+    """Reading of reports: from which files, by which engine, and which rows are left out.
 
     Attributes:
         trust_plan: whether files are taken that do not say their plan.
-        not_trusted: reports of each batch that hide nobody.
-    """
-
-    trust_plan: bool = option(
-        "--trust-plan", is_flag=True, help="Take files that do not say their plan: you vouch for them."
-    )
-    not_trusted: int = option(
-        "--not-trusted",
-        type=Count(0),
-        default=0,
-        help="Reports of each batch that hide nobody, as those that are faked. [0]",
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Reading(Trust):
-    """Reading of reports: by which engine, and what is left out.
-
-    Attributes:
         engine: what goes through them.
         master: where Spark runs.
         bad_rows: share of rows that may be left out.
     """
 
+    trust_plan: bool = option(
+        "--trust-plan", is_flag=True, help="Take files that do not say their plan: you vouch for them."
+    )
     engine: str = option(
         "--engine",
         type=click.Choice(["local", "spark"]),
@@ -285,17 +277,21 @@ class Reading(Trust):
 
 @dataclass(frozen=True, slots=True)
 class Showing(OptionGroup):
-    """Intervals of a result, and the part of it that is printed.
+    """Intervals of a result, the part of it that is printed, and the privacy statement.
 
     Attributes:
         level: confidence of the intervals; None for the default.
         simultaneous: whether all intervals hold at once.
         largest: how many values are shown.
+        statement: whether the privacy statement is asked for.
+        not_trusted: for the statement, reports of each batch that hide nobody.
     """
 
     level: float | None = option("--level", type=float, help="Confidence of the intervals. [0.95]")
     simultaneous: bool = option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
     largest: int = option("--largest", type=Count(1), default=15, help="How many values to show. [15]")
+    statement: bool = option("--statement", is_flag=True, help="Also print what publishing this reveals of a person.")
+    not_trusted: int = option("--not-trusted", needs={"statement": "{} goes with --statement; add it."}, **NOT_TRUSTED)
 
 
 @dataclass(frozen=True, slots=True)

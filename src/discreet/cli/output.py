@@ -377,7 +377,7 @@ class QuestionResult:
         result: as `show` takes it.
         parts: sentences and tables, for people.
         table: the table of the result, if one is to be written.
-        statement: what it says on publications, if it says something.
+        ending: its end, a `discreet.cli.statements.Ending`; None of a verb whose result has none.
         code: with which the verb ends.
     """
 
@@ -386,7 +386,7 @@ class QuestionResult:
     result: Any = None
     parts: Sequence[str | Table] = ()
     table: "SavedTable | None" = None
-    statement: Any = None
+    ending: Any = None
     code: int = 0
 
 

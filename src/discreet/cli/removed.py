@@ -12,6 +12,8 @@ REMOVED = {
     "risk people": "use ARX, sdcMicro or pycanon for tables of people; discreet risk reports PLAN TABLE --by A,B "
     "bounds the risk of reports beside public columns",
     "risk traces --strata": "use --per-user FILE, and group the rows of FILE by the column",
+    "tally --not-trusted": "discreet estimate PLAN TALLY --statement --not-trusted N states what publishing it reveals",
+    "verify --shuffled": "use discreet verify PLAN --statement N",
 }
 """What to use instead, by the verb, by the verb and an option, or by the verb, an option and its value."""
 

@@ -26,12 +26,13 @@ from discreet.cli.output import (
     write_results,
     written,
 )
+from discreet.cli.statements import Ending
+from discreet.core.guarantee import rounded_up
 from discreet.errors import DiscreetError, ParameterError
 from discreet.files.paths import ESTIMATES, REPORTS, File
 from discreet.files.writing import check_own_folder, replacing_all
 from discreet.formats.survey import Questionnaire, WholeSurveyError, question_files, survey_of_question
 from discreet.mechanisms.survey import Survey
-from discreet.privacy.surveys import SurveyPublication
 from discreet.theory.rounds import ROUND
 
 OF_ONE = "it is for one question of a survey, as SURVEY#QUESTION"
@@ -173,14 +174,14 @@ class SurveyVerb(Verb):
         self, survey: Survey, results: Mapping[str, QuestionResult], values: Mapping[str, Any], names: Mapping[str, str]
     ) -> None:
         """Write the table of all questions, and print what came of each and of all of them."""
-        publications = _publications(survey, results, apart=ROUND in (values.get("by") or ()))
+        ending = _ending(survey, results, apart=ROUND in (values.get("by") or ()))
         record, sentences = ({}, []) if self.together is None else self.together(survey, results)
         left = "unanswered" if self.reads else "unprotected"
         lacking = [question.name for question in survey.questions if question.name not in results]
 
         def facts() -> dict[str, Any]:
             each = {name: _renamed(part.result, names) for name, part in results.items()}
-            stated = {name: publication.to_dict() for name, publication in publications.items()}
+            stated = {} if ending is None else ending.record()
             return (
                 {"plan": survey.fingerprint, **survey_facts(survey), "questions": each, left: lacking} | record | stated
             )
@@ -194,10 +195,9 @@ class SurveyVerb(Verb):
                 "Not on both sides:" if self.sides else "No reports on" if self.reads else "Nothing is protected in"
             )
             yield from [f"{absent} {'; '.join(lacking)}."] if lacking else []
-            yield str(survey.guarantee)
             yield from sentences
-            yield from (line for publication in publications.values() for line in publication.lines())
             yield from written(table)
+            yield from [str(survey.guarantee)] if ending is None else ending.lines()
 
         table = values["output"] if any(result.table for result in results.values()) else None
         write_results(table, SavedTable(partial(_joined, results), facts), {}, force=values.get("force", False))
@@ -235,18 +235,36 @@ def survey_facts(survey: Survey) -> dict[str, Any]:
     return promised | {"record": guarantee.record, "attributes": dict(guarantee.attributes)}
 
 
-def _publications(
-    survey: Survey, results: Mapping[str, QuestionResult], *, apart: bool
-) -> dict[str, SurveyPublication]:
-    """Return the publications that a verb stated: by themselves, and with the columns beside reports."""
-    stated = {name: result.statement for name, result in results.items() if result.statement is not None}
+def protection_of(survey: Survey) -> str:
+    """Return the protection of one person's answers, in a clause without a full stop."""
+    guarantee = survey.guarantee
+    which = "All protected answers" if guarantee.in_clear else "All answers"
+    return f"{which} of one person are protected together with epsilon {rounded_up(guarantee.record)}"
+
+
+def _ending(survey: Survey, results: Mapping[str, QuestionResult], *, apart: bool) -> Ending | None:
+    """Return the end of the result of all questions together; None of a verb whose results have none."""
+    endings = {name: result.ending for name, result in results.items() if result.ending is not None}
+    if not endings:
+        return None
+    simulated = any(ending.simulated for ending in endings.values())
+    return Ending(protection_of(survey), simulated, statement=_statement(survey, endings, apart=apart))
+
+
+def _statement(survey: Survey, endings: Mapping[str, Ending], *, apart: bool) -> dict[str, Any]:
+    """Return the publications of all questions: by themselves, and with the columns beside reports."""
+    stated = {name: ending.statement for name, ending in endings.items() if ending.statement}
     if not stated:
         return {}
-    alone = {name: statement.alone for name, statement in stated.items()}
-    wider = {name: statement.wider or statement.alone for name, statement in stated.items()}
-    some = any(statement.wider for statement in stated.values())
-    both = {"publication": alone, **({"publication_with_columns": wider} if some else {})}
-    return {which: SurveyPublication.of(survey, parts, apart=apart) for which, parts in both.items()}
+    from discreet.privacy.surveys import SurveyPublication
+
+    whiches = dict.fromkeys(which for statement in stated.values() for which in statement)
+    # A question without such columns has the same publication with and without them.
+    parts = {
+        which: {name: statement.get(which, statement["publication"]) for name, statement in stated.items()}
+        for which in whiches
+    }
+    return {which: SurveyPublication.of(survey, part, apart=apart) for which, part in parts.items()}
 
 
 def _joined(results: Mapping[str, QuestionResult]) -> Any:

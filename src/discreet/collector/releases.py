@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
@@ -440,7 +440,7 @@ def spelled(release: Release, entry: Entry, counts: Counts, *, level: float | No
     Raises:
         ParameterError: if the level is not in (0, 1).
     """
-    result = replace(release.found, publication=publication(entry, counts))
+    result = release.found
     kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
     kind = next((kind for kind in kinds if kind in {"application/json", "text/csv", _PARQUET}), "application/json")
     if kind == "application/json":
@@ -450,6 +450,7 @@ def spelled(release: Release, entry: Entry, counts: Counts, *, level: float | No
             "epochs": spelled_epochs(release.epochs),
             "local_epsilon": entry.mechanism.guarantee.realised,
             **estimate_facts(result, level, simultaneous=False, more={"noise_floor": release.noise_floor}),
+            "publication": publication(entry, counts).to_dict(),
         }
         return json_text(content).encode(), kind
     table = result.to_arrow(level)

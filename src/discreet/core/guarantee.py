@@ -180,6 +180,22 @@ class Guarantee:
             )
         return f"The other {rest} values are not protected: they may be reported in clear." if rest else ""
 
+    @property
+    def brief(self) -> str:
+        """The protection of one answer, in a clause without a full stop."""
+        epsilon, rest = rounded_up(self.realised), self.size - self.sensitive_count
+        if self.notion == "none":
+            return "No answer is protected: every value is reported in clear"
+        if self.tags:
+            others = f" and {self.sensitive_count} of {self.size} values" if self.sensitive_count else ""
+            return f"Each person's own secret values{others} are protected with epsilon {epsilon}, and no other values"
+        if rest:
+            return (
+                f"{self.sensitive_count:,} of {self.size:,} values are protected with epsilon {epsilon}, and the other "
+                f"{rest:,} may be reported in clear"
+            )
+        return f"Each answer is protected with epsilon {epsilon} ({self.size:,} of {self.size:,} values)"
+
     def _repr_html_(self) -> str:
         promised = {} if self.promised is None else {"promised epsilon": f"{self.promised:g}"}
         bots = {"bots": f"{self.tags}"} if self.tags else {}

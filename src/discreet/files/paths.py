@@ -39,6 +39,8 @@ _ARROWS = frozenset({"s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs"})
 _OF_ONE_PROCESS = frozenset({"memory"})
 HIDDEN = (".", "_")
 """How the names of what is no data begin: what tools keep beside it, and what is half written."""
+COLLECTION = "_collection.json"
+"""The signed terms of a collection, in a collector's folder of its sealed reports."""
 _PATTERN = re.compile(r"[*?[]")
 # What stands for a missing cell in the name of a folder.
 _NO_CELL = "__HIVE_DEFAULT_PARTITION__"

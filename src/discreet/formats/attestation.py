@@ -48,8 +48,8 @@ _MOST_NAMES = 12
 # e^30, beyond which figures say nothing.
 _LARGEST = 30.0
 _NOT_PUBLISHED = (
-    "A plan does not say of how many reports anything is published. What a batch of N reports without names and order "
-    "tells of a person is stated by `discreet verify --shuffled N`, and by the attestation of a signed collection."
+    "The plan alone does not fix the number of published reports. `discreet verify --statement N` says what publishing "
+    "N reports, without names and order, reveals of a person; the attestation of a signed collection says it too."
 )
 _OF_SURVEY = "The survey that this is one question of"
 _ANSWERS_ADD_UP = "A plan does not say how often a person answers: epsilons of several answers add up."

@@ -14,18 +14,15 @@ from typing import Any
 
 from discreet.core.guarantee import rounded_down, rounded_up, sureness
 from discreet.core.random import WORD_RANGE
-from discreet.errors import DiscreetError
-from discreet.files.paths import file_of
+from discreet.errors import MismatchError
+from discreet.files.paths import COLLECTION, file_of
 from discreet.files.stored import look
 from discreet.mechanisms import BlockMechanism, report_tables
 from discreet.privacy.publication import Publication
-from discreet.protocol.collection import FRESH, ONCE, OPEN, PERMANENT, Collection, open_envelope, rebuild
-from discreet.protocol.envelope import signers
+from discreet.protocol.collection import FRESH, ONCE, OPEN, PERMANENT, Collection, rebuild
 from discreet.protocol.languages import BASE
 from discreet.protocol.wording import wording
 
-DOCUMENT = "_collection.json"
-"""The name of the collection's envelope beside its sealed epochs."""
 TALLIES = "_tallies"
 """The name of the folder of their tallies."""
 
@@ -181,32 +178,28 @@ def sentences_on_published(
     return tuple(words.say(key, **parts) for key, parts in facts_on_published(collection, others)[1:])
 
 
-def folder_publication(folder: Path, mechanism: BlockMechanism) -> Publication | None:
-    """Return the publication of a collector's folder of sealed epochs, by its document and its tallies.
+def folder_publication(folder: Path, collection: Collection) -> Publication:
+    """Return the publication of all that a collector has sealed in a folder, by its tallies.
 
-    Tallies stay where reports have been deleted, so that they tell of all that was ever sealed.
+    Tallies stay where reports have been deleted, so that they know all that was ever sealed.
 
     Args:
-        folder: with the envelope, and a tally of each sealed batch in a folder beside it.
-        mechanism: of the plan; another one's folder is none.
+        folder: of a collector's sealed epochs, with a tally of each batch in a folder beside them.
+        collection: the terms of the folder, on whose word people are in the batches.
 
-    Returns:
-        What is published, on the word of the document; None of any other folder.
+    Raises:
+        MismatchError: if a tally is of another plan or another collection.
     """
-    try:
-        envelope = (folder / DOCUMENT).read_bytes()
-        collection = open_envelope(envelope, signers(envelope))
-        stamps = [
-            report_tables.read_stamp(look(file_of(path)).schema, "tally", mechanism.fingerprint)
-            for path in sorted((folder / TALLIES).iterdir())
-        ]
-    except (OSError, DiscreetError):
-        return None
-    if not stamps or any(stamp.get("collection") != collection.id.hex() for stamp in stamps):
-        return None
+    mechanism = rebuild(collection)
+    stamps = [
+        report_tables.read_stamp(look(file_of(path)).schema, "tally", mechanism.fingerprint)
+        for path in sorted((folder / TALLIES).glob("*"))
+    ]
+    if any(stamp.get("collection") != collection.id.hex() for stamp in stamps):
+        raise MismatchError(f"{folder / TALLIES} holds a tally of another collection than {collection.name}.")
     sealed = [(int(stamp["n"]), 1 + _more_epochs(stamp)) for stamp in stamps]
     publication = collection_publication(collection, mechanism, sealed)
-    return replace(publication, remarks=(*publication.remarks, _WORD.format(name=DOCUMENT)))
+    return replace(publication, remarks=(*publication.remarks, _WORD.format(name=COLLECTION)))
 
 
 def _more_epochs(stamp: Mapping[str, Any]) -> int:

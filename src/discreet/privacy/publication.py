@@ -23,7 +23,9 @@ from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.privacy.shuffling import ShuffledGuarantee, Surest, shuffled
+from discreet.results.comparison import Comparison
 from discreet.results.groups import GroupedEstimate
+from discreet.results.regression import Regression
 
 Answers = Literal["once", "fresh", "permanent", "unknown"]
 """How a person may be in the batches: one report in all, a new one in each, the same one again, or who knows."""
@@ -257,9 +259,8 @@ which of two protected values is a person's; the chance that they get further is
         """
         # The first line begins with what no file shows.
         others = self.conditions()[self.central is not None and self.answers == "unknown" :]
-        return " ".join(self.person()), " ".join(
-            filter(None, [*others, self.local_sentence, self.officers(status=status)])
-        )
+        conditions = " ".join(filter(None, [*others, self.local_sentence, self.officers(status=status)]))
+        return " ".join(self.person()), conditions if self.none else f"Conditions: {conditions}"
 
     def figures(self) -> dict[str, Any]:
         """Return the figures of how sure a reader gets, as built-ins: shares rounded up, epsilons in nats."""
@@ -314,19 +315,21 @@ def published(
     not_trusted: int = 0,
     beside: str = "",
     delta: float | None = None,
+    shown: str = "what is published",
 ) -> Publication:
-    """Return a publication, with the statement of what it tells of a person.
+    """Return a publication: what publishing reports, or anything made of them, reveals of one person.
 
     Args:
-        mechanism: what made the reports.
-        batches: what is published: a number of reports, or several, one of each batch; reports, a tally or an estimate,
-            or those of groups, each of which is a batch of its own.
+        mechanism: the mechanism that made the reports.
+        batches: the batches: a number of reports for each; or what is published, whose batches are known: reports, a
+            tally, an estimate, estimates of groups (a batch each), a comparison or a regression; or several of these.
         answers: how a person may be in these: ``"once"`` (one report in all), ``"fresh"`` (a new one in each batch),
             ``"permanent"`` (the same one again) or ``"unknown"``, which makes it a condition.
         most: with fresh answers, the most that one person gives.
         not_trusted: how many reports of each batch hide nobody: known to the reader, faked or made elsewhere.
         beside: why something published is no function of unordered batches, such as weights; empty if all is.
         delta: that is left out, as delta and as a chance; by default a millionth, or less where many report.
+        shown: what the reader sees, in words.
 
     Raises:
         ParameterError: if there is no batch, or a number is out of range.
@@ -334,6 +337,13 @@ def published(
     Example:
         >>> import discreet as dc
         >>> mechanism = dc.RandomizedResponse(dc.Domain(range(100)), epsilon=1.0)
+        >>> reports = mechanism.obfuscate(list(range(100)) * 20)
+        >>> once = dc.published(mechanism, [len(reports)], answers="once", shown="the press report")
+        >>> print(once.person()[0])
+        Whoever sees the press report, however much they know of everybody else, can go from 50% to at most 51% \
+sure which of two protected values is a person's; the chance that they get further is at most 1 in 1,000,000.
+        >>> dc.published(mechanism, dc.estimate(mechanism, reports)).n
+        2000
         >>> month = dc.published(mechanism, [1000] * 30, answers="fresh")
         >>> month.rounds, month.n, round(month.central.among.upper, 3)
         (30, 1000, 0.156)
@@ -341,8 +351,17 @@ def published(
         'permanent answers are sent again, which links the reports of a person in different batches'
     """
     sizes, simulated = _sizes(batches)
-    numbers = {"most": most, "not_trusted": not_trusted, "delta": delta}
-    return Publication(mechanism, sizes, answers, beside=beside, simulated=simulated, **numbers)  # type: ignore[arg-type]
+    return Publication(
+        mechanism,
+        sizes,
+        answers,
+        most,
+        not_trusted,
+        beside or (REGRESSION if isinstance(batches, Regression) else ""),
+        simulated,
+        delta=delta,
+        shown=shown,
+    )
 
 
 def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
@@ -351,6 +370,8 @@ def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
         return (batches,), False
     if isinstance(batches, GroupedEstimate):
         return cells_of(batches), batches.overall.simulated
+    if isinstance(batches, Comparison):
+        return tuple(n for n in batches.sizes if n), batches.simulated
     if isinstance(batches, Tally):
         return batches_of(batches), batches.simulated
     if hasattr(batches, "n"):

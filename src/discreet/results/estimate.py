@@ -69,8 +69,6 @@ class Estimate(Functionals, ResultTable):
             for those of the standard errors.
         joint_errors: the covariance of the unbiased estimates from the same reports, whatever the method is, or a
             function that works it out when it is first asked for; None where it is not known.
-        publication: what it tells of a person, a `discreet.privacy.publication.Publication`; None where nobody has said
-            from what, and how often, it was made.
         people: the tallies behind it, `discreet.estimators.strata.Strata`, by which comparisons recognise and test
             its people; None where there are none.
 
@@ -108,7 +106,6 @@ class Estimate(Functionals, ResultTable):
     simulated: bool = False
     intervals: ConfidenceLimits | Callable[[], ConfidenceLimits] | None = None
     joint_errors: Covariance | Callable[[], Covariance | None] | None = None
-    publication: Any = None
     people: Any = None
 
     def __post_init__(self) -> None:
@@ -487,7 +484,6 @@ def estimate_facts(
         "simultaneous": simultaneous,
         "contradicted": list(estimate.domain.names(outside)),
         "simulated": estimate.simulated,
-        **({} if estimate.publication is None else {"publication": estimate.publication.to_dict()}),
         **_number_facts(estimate, DEFAULT_LEVEL if level is None else level),
         "values": objects({name: column.tolist() for name, column in columns.items()} | dict(more or {})),
     }

@@ -1,4 +1,4 @@
-"""The verbs ``collection``: keys, signing, showing, renewing and withdrawing what people are asked; and ``attest``."""
+"""The verbs ``collection``: keys, signed terms, statements on what a collector sealed; and ``attest``."""
 
 import json
 import time
@@ -12,6 +12,7 @@ import click
 
 from discreet.cli.commands import VerbGroup
 from discreet.cli.options import (
+    NOT_TRUSTED,
     Count,
     Length,
     OptionGroup,
@@ -30,10 +31,11 @@ from discreet.cli.output import InputFile, OutputFile, asked_question, write_res
 from discreet.cli.output import show as print_result
 from discreet.cli.surveys import SurveyVerb
 from discreet.errors import ParameterError
-from discreet.files.paths import COLLECTIONS, PAGES, checked_output
+from discreet.files.paths import COLLECTION, COLLECTIONS, PAGES, checked_output
 from discreet.files.writing import check_free, replacing
 from discreet.formats import signing
 from discreet.formats.plan import Plan
+from discreet.formats.publications import folder_publication
 from discreet.formats.signing import Terms, new_key, read_key, read_survey_texts, read_texts
 from discreet.protocol.collection import Collection, Epochs, open_envelope, rebuild
 from discreet.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, public_key, signers
@@ -258,6 +260,21 @@ def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
     """
     collection = opened_file(file, trust)
     print_result(*_shown(collection, trusted=bool(trust), language=language), whole=True)
+
+
+@collection.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@_TRUST
+@click.option("--not-trusted", **NOT_TRUSTED)
+def statement(folder: Path, *, trust: tuple[bytes, ...], not_trusted: int) -> None:
+    """Print what publishing the sealed reports in a collector's FOLDER, or estimates of them, reveals of a person.
+
+    All batches that were ever sealed are counted. The signed terms in the folder say how often a person answers.
+    """
+    collection = opened_file(folder / COLLECTION, trust)
+    publication = replace(folder_publication(folder, collection), not_trusted=not_trusted)
+    names = {"collection": collection.name, "version": collection.version, "id": collection.id.hex()}
+    print_result({**names, "publication": publication.to_dict()}, filter(None, publication.lines()))
 
 
 @collection.command()

@@ -12,16 +12,26 @@ from discreet.cli import options
 from discreet.cli.options import (
     Count,
     OptionGroup,
+    Reading,
     Showing,
-    Trust,
     Writing,
     allow_outside,
     load_plan,
     option,
     refuse_idle,
 )
-from discreet.cli.output import InputFile, OutputFile, SavedTable, Table, file_notes, save_picture, show, write_results
-from discreet.cli.publications import Publishing, Statement, weighed_cells
+from discreet.cli.output import (
+    InputFile,
+    OutputFile,
+    SavedTable,
+    Table,
+    file_notes,
+    notes_of,
+    save_picture,
+    show,
+    write_results,
+)
+from discreet.cli.statements import Ending, check_folders, statement_of, weighed_cells
 from discreet.cli.surveys import SurveyVerb, files_of
 from discreet.core.grouping import MINIMUM, Grouping
 from discreet.core.result_table import ResultColumn, objects, rows_of, spelled_p_value, text_column
@@ -105,10 +115,17 @@ class _Outputs(Writing):
 @_Tests.options
 @Showing.options
 @_Outputs.options
-@Trust.options
+@Reading.only("trust_plan")
 @allow_outside
 def compare(
-    plan: Path, reports: tuple[Path, ...], asked: _Sides, tests: _Tests, shown: Showing, out: _Outputs, trust: Trust
+    plan: Path,
+    reports: tuple[Path, ...],
+    asked: _Sides,
+    tests: _Tests,
+    shown: Showing,
+    out: _Outputs,
+    *,
+    trust_plan: bool,
 ) -> None:
     """Compare two collections of reports made under PLAN, two groups of one, or one with known shares.
 
@@ -118,12 +135,13 @@ def compare(
     if document.is_personalized:
         raise ParameterError("compare does not go with personalized plans, whose bots are no values.")
     _check(reports, asked)
+    check_folders(reports if shown.statement else ())
     mechanism = document.mechanism()
     with file_notes() as notes:
         if asked.by is not None:
-            sides = _groups(mechanism, reports[0], asked.by, asked, trust)
+            sides = _groups(mechanism, reports[0], asked.by, asked, trust_plan=trust_plan)
         else:
-            sides = [_side(mechanism, source, asked.weights, trust) for source in reports]
+            sides = [_side(mechanism, source, asked.weights, trust_plan=trust_plan) for source in reports]
     second: Any = sides[-1].estimate if asked.given is None else read_distribution(asked.given, mechanism.domain)
     comparison = compared(
         sides[0].estimate,
@@ -132,23 +150,22 @@ def compare(
         simultaneous=shown.simultaneous,
         titles=(sides[0].title, sides[-1].title if asked.given is None else asked.given.name),
     )
-    cells, beside = [n for side in sides for n in side.cells], max(side.beside for side in sides)
-    known = [name for name in (asked.by, asked.weights) if name is not None]
-    publishing = Publishing(
-        document, [file for side in reports for file in files_of(side)], trust.not_trusted, trust.trust_plan
-    )
-    statement = publishing.of(cells, "this comparison", simulated=comparison.simulated, beside=beside, known=known)
+    stated = {}
+    if shown.statement:
+        sources = Sources([file for side in reports for file in files_of(side)], trust_plan=trust_plan)
+        known = [name for name in (asked.by, asked.weights) if name is not None]
+        stated = statement_of(_publication(mechanism, sides, shown), sources, known=known)
+    ending = Ending(mechanism.guarantee.brief, comparison.simulated, trust_plan, stated)
 
     def record() -> dict[str, Any]:
-        return _record(comparison, tests, statement, notes)
+        return _record(comparison, tests, ending, notes)
 
     picture = save_picture(lambda: comparison.plot(shown.largest))
     write_results(out.output, SavedTable(comparison.to_arrow, record), {out.plot: picture}, force=out.force)
-    parts = [*_parts(comparison, tests, shown.largest), *statement.closing(notes)]
-    show(record, parts)
+    show(record, [*_parts(comparison, tests, shown.largest), *notes_of(notes), *ending.lines()])
 
 
-def _record(comparison: Comparison, tests: _Tests, statement: Statement, notes: Sequence[str]) -> dict[str, Any]:
+def _record(comparison: Comparison, tests: _Tests, ending: Ending, notes: Sequence[str]) -> dict[str, Any]:
     """Return the comparison ready for JSON."""
     columns = {name: column.tolist() for name, column in comparison.columns().items()}
     columns["significant"] = comparison.significant_values(tests.rate, control=tests.control).tolist()
@@ -160,7 +177,7 @@ def _record(comparison: Comparison, tests: _Tests, statement: Statement, notes: 
         "rate": tests.rate,
         "control": tests.control,
         "overall": None if comparison.overall is None else comparison.overall._asdict(),
-        **statement.record(),
+        **ending.record(),
         "simulated": comparison.simulated,
         "remark": comparison.remark or None,
         "notes": notes,
@@ -212,27 +229,40 @@ def _check(reports: Sequence[Path], asked: _Sides) -> None:
 
 
 class _Side(NamedTuple):
-    """One side: its estimate and title, the number of reports of each of its batches, and why these are none, if so."""
+    """One side: its estimate, its title, and the weights of its people, if there are some."""
 
     estimate: Estimate
     title: str
-    cells: tuple[int, ...]
-    beside: str
+    weights: Any = None
 
 
-def _side(mechanism: BlockMechanism, source: Path, weights: str | None, trust: Trust) -> _Side:
-    title, read = source.name or str(source), Sources(files_of(source), trust_plan=trust.trust_plan)
+def _publication(mechanism: BlockMechanism, sides: Sequence[_Side], shown: Showing) -> Any:
+    """Return the publication of a comparison: a batch for each side, or for the people of a side who weigh alike."""
+    from discreet.privacy.publication import Publication
+
+    cells = [((side.estimate.n,), "") if side.weights is None else weighed_cells([side.weights]) for side in sides]
+    return Publication(
+        mechanism,
+        tuple(n for sizes, _ in cells for n in sizes),
+        not_trusted=shown.not_trusted,
+        beside=max(beside for _, beside in cells),
+        simulated=any(side.estimate.simulated for side in sides),
+        shown="this comparison",
+    )
+
+
+def _side(mechanism: BlockMechanism, source: Path, weights: str | None, *, trust_plan: bool) -> _Side:
+    title, read = source.name or str(source), Sources(files_of(source), trust_plan=trust_plan)
     if weights is None:
-        estimated = estimate(mechanism, LocalEngine().tally(mechanism, read).tally)
-        return _Side(estimated, title, (estimated.n,), "")
+        return _Side(estimate(mechanism, LocalEngine().tally(mechanism, read).tally), title)
     reports, public = read_public(mechanism, read, [weights], memory=memory_limit())
-    return _Side(estimate(mechanism, reports, weights=public[weights]), title, *weighed_cells([public[weights]]))
+    return _Side(estimate(mechanism, reports, weights=public[weights]), title, public[weights])
 
 
-def _groups(mechanism: BlockMechanism, source: Path, by: str, asked: _Sides, trust: Trust) -> list[_Side]:
+def _groups(mechanism: BlockMechanism, source: Path, by: str, asked: _Sides, *, trust_plan: bool) -> list[_Side]:
     """Return the sides of two groups."""
     weights, least = asked.weights, MINIMUM if asked.minimum is None else asked.minimum
-    read = Sources(files_of(source), trust_plan=trust.trust_plan)
+    read = Sources(files_of(source), trust_plan=trust_plan)
     data: Any
     if weights is None:
         data, about = LocalEngine().tally_by(mechanism, read, by), {}
@@ -251,12 +281,11 @@ def _groups(mechanism: BlockMechanism, source: Path, by: str, asked: _Sides, tru
     for label in groups:
         if label not in known:
             raise ParameterError(f"{label!r} is no group of at least {least} reports; there are {_listed(known)}.")
-        estimated = estimates[known[label]]
-        cells: tuple[tuple[int, ...], str] = (estimated.n,), ""
+        side = _Side(estimates[known[label]], f"{by} {label}")
         if weights is not None:
-            grouping = about["groups"]
-            cells = weighed_cells([about["weights"].filter(grouping.codes == grouping.labels.index(known[label]))])
-        sides.append(_Side(estimated, f"{by} {label}", *cells))
+            members = about["groups"].codes == about["groups"].labels.index(known[label])
+            side = side._replace(weights=about["weights"].filter(members))
+        sides.append(side)
     return sides
 
 

@@ -42,8 +42,8 @@ from discreet.cli.output import (
     write_results,
     written,
 )
-from discreet.cli.publications import Publishing, Statement, weighed_cells
-from discreet.cli.surveys import OF_ONE, SurveyVerb, files_in_folder
+from discreet.cli.statements import Ending, check_folders, statement_of, weighed_cells
+from discreet.cli.surveys import OF_ONE, SurveyVerb, files_in_folder, protection_of
 from discreet.core.grouping import Grouping
 from discreet.core.labels import Numbers
 from discreet.core.reports import Reports
@@ -66,8 +66,6 @@ from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.block_law import StoredBlocks
 from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.survey import Survey
-from discreet.privacy.publication import batches_of, cells_of, two_digits
-from discreet.privacy.surveys import SurveyPublication
 from discreet.results.answers import Answers
 from discreet.results.estimate import Estimate, estimate_facts
 from discreet.results.groups import GroupedEstimate
@@ -82,6 +80,7 @@ METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth"
 _NEEDS_REPORTS = ("mle", "em", "smooth", "joint")
 _OF_GROUPS = {"by": "{} says something of groups; name their columns with --by."}
 _OF_ONE = ["shares", "background", "plot", "trust_plan"]
+_FORGOTTEN = "A tally of an earlier version is among them, of which nobody can tell what else counts its reports too."
 # Groups that are printed, those with most reports.
 _GROUPS_SHOWN = 40
 
@@ -226,67 +225,71 @@ def estimate(
     Of a survey all questions are estimated; --plot and known shares are for one, SURVEY#QUESTION.
     """
     document = load_plan(plan) if grouping.wanted else load_plan_or_survey(plan)
+    check_folders(reports if shown.statement else ())
     if isinstance(document, Questionnaire):
         _estimate_survey(document.survey(), reports, how, read, shown, out)
         return
     known = backgrounds(document, how.background)
     _check_files(reports, read.engine, out.tally_file)
-    publishing = Publishing(document, reports, read.not_trusted, read.trust_plan, read.engine == "local")
     if grouping.wanted:
-        _estimate_groups(publishing, how, grouping, read, shown, out)
+        _estimate_groups(document, reports, how, grouping, read, shown, out)
         return
     mechanism = document.mechanism()
-    with (
-        progress_bar("reading") as progress,
-        read.running(read.memory) as engine,
-        reports_here(reports) as sources,
-    ):
+    with progress_bar("reading") as progress, read.running(read.memory) as engine, reports_here(reports) as sources:
         with file_notes() as notes:
             data, left_out = _read(engine, mechanism, read.sources(sources, partial(progress, "reading")), how)
         result, tagged = _estimated(document, data, known, how.asked(progress))
-        statement = _statement(replace(publishing, sources=sources), data, result, left_out)
-        result = replace(result, publication=statement.alone)
+        stated = _statement(document, data, left_out, read, sources, shown) if shown.statement else {}
+    ending = Ending(document.maker.guarantee.brief, result.simulated, read.trust_plan, stated)
     limits = shown.level, shown.simultaneous
+
+    def record() -> dict[str, Any]:
+        bots = {} if tagged is None else _bots(tagged)
+        read_from = {"left_out": dict(left_out), "trust_plan": read.trust_plan, "notes": tuple(notes)}
+        more = {name: fact for name, fact in read_from.items() if fact}
+        return {**_at(partial(estimate_facts, result), *limits)(), **ending.record(), **bots, **more}
+
     write_results(
         out.output,
-        SavedTable(_at(result.to_arrow, *limits), _at(partial(estimate_facts, result), *limits)),
+        SavedTable(_at(result.to_arrow, *limits), record),
         {
             out.plot: save_picture(_at(result.plot, *limits)),
             out.tally_file: lambda path: put_tally(path, _tally_of(mechanism, data)),
         },
         force=out.force,
     )
-    reading = {"left_out": dict(left_out), "trust_plan": read.trust_plan, "notes": tuple(notes)}
-    record = partial(_record, _at(partial(estimate_facts, result), *limits), statement, tagged, reading)
     parts = chain(
-        _parts(result, document, shown),
-        statement.closing(notes, left_out_sentences(left_out)),
+        _table(result, shown),
         () if tagged is None else _bot_parts(tagged, shown.largest),
-        written(out.output, out.plot, out.tally_file),
+        [*left_out_sentences(left_out), *notes_of(notes), *written(out.output, out.plot, out.tally_file)],
+        ending.lines(),
     )
     show(record, parts)
 
 
-def _record(
-    facts: Callable[[], Any], statement: Statement, tagged: TagEstimate | None, reading: Mapping[str, Any]
+def _statement(
+    document: Plan,
+    data: Data,
+    left_out: Mapping[str, int],
+    read: _Reading,
+    sources: Sequence[Path],
+    shown: Showing,
 ) -> dict[str, Any]:
-    """Return an estimate ready for JSON, with its statement and what was read."""
-    more = {name: fact for name, fact in reading.items() if fact}
-    return {**facts(), **statement.record(), **({} if tagged is None else _bots(tagged)), **more}
+    """Return the publications of an estimate, from the batches that the tally of its reports knows."""
+    from discreet.privacy.publication import published
+
+    tally = _tally_of(document.mechanism(), data)
+    publication = published(document.maker, tally, not_trusted=shown.not_trusted, shown="this estimate")
+    if tally.rest is None:
+        publication = replace(publication, remarks=(_FORGOTTEN,))
+    return statement_of(
+        publication, read.sources(sources), left_out=sum(left_out.values()), counted=read.engine == "local"
+    )
 
 
 def _at(method: Callable[..., Any], level: float | None, simultaneous: bool) -> Callable[[], Any]:
     """Return a function of no more than what is asked of intervals."""
     return partial(method, level, simultaneous=simultaneous)
-
-
-def _statement(publishing: Publishing, data: Data, result: Estimate, left_out: Mapping[str, int]) -> Statement:
-    """Return the statement on an estimate, by the batches that its tally knows of."""
-    tally = data if isinstance(data, Tally) else None
-    forgotten = tally is not None and tally.rest is None
-    asked = replace(publishing, left_out=sum(left_out.values()), forgotten=forgotten)
-    sizes = (result.n,) if tally is None else batches_of(tally)
-    return asked.of(sizes, "this estimate", simulated=result.simulated)
 
 
 def _check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> None:
@@ -319,12 +322,6 @@ def _tally_of(mechanism: BlockMechanism, data: Data) -> Tally:
     if isinstance(data, Reports):
         return mechanism.tally(data)
     return data.tally if isinstance(data, StoredBlocks) else data
-
-
-def _parts(result: Estimate, plan: Plan, shown: Showing) -> Iterator[str | Table]:
-    """Yield the table of the largest values, and what holds of all of them and of the plan."""
-    yield from _table(result, shown)
-    yield str(plan.maker.guarantee)
 
 
 def _table(result: Estimate, shown: Showing, about: str = "") -> Iterator[str | Table]:
@@ -421,14 +418,20 @@ def _estimate_survey(
             if tallies[name].n:
                 parts[name] = data if together else estimated(mechanism, data, **how.asked(progress))
         answers = estimated(survey, parts, **how.asked(progress)) if together else Answers(survey, parts)
-    batches = {name: batches_of(tally) for name, tally in tallies.items()}
-    simulated = any(tally.simulated for tally in tallies.values())
-    publication = SurveyPublication(survey, batches, read.not_trusted, simulated, "these estimates")
+    simulated, stated = any(tally.simulated for tally in tallies.values()), {}
+    if shown.statement:
+        from discreet.privacy.publication import batches_of
+        from discreet.privacy.surveys import SurveyPublication
+
+        batches = {name: batches_of(tally) for name, tally in tallies.items()}
+        about = shown.not_trusted, simulated, "these estimates"
+        stated = {"publication": SurveyPublication(survey, batches, *about)}
+    ending = Ending(protection_of(survey), simulated, read.trust_plan, stated)
     limits = shown.level, shown.simultaneous
 
     def record() -> dict[str, Any]:
         facts = {name: _at(partial(estimate_facts, part), *limits)() for name, part in answers.items()}
-        beside = {"left_out": dict(left_out), "notes": notes, "publication": publication.to_dict()}
+        beside = {"left_out": dict(left_out), "notes": notes, **ending.record()}
         return {"plan": survey.fingerprint, "questions": facts, "unanswered": answers.unanswered, **beside}
 
     writers = dict[Path | None, Any]()
@@ -438,59 +441,79 @@ def _estimate_survey(
     write_results(out.output, SavedTable(_at(answers.to_arrow, *limits), record), writers, force=out.force)
     tables = (part for name, result in answers.items() for part in _table(result, shown, f"{name}: "))
     lacking = [f"No reports on {'; '.join(answers.unanswered)}."] if answers.unanswered else []
-    more = [*lacking, str(survey.guarantee), *publication.lines(), *left_out_sentences(left_out), *notes_of(notes)]
-    show(record, chain(tables, more, written(out.output, out.tally_file)))
+    more = [*lacking, *left_out_sentences(left_out), *notes_of(notes), *written(out.output, out.tally_file)]
+    show(record, chain(tables, more, ending.lines()))
 
 
 def _estimate_groups(
-    publishing: Publishing, how: _How, grouping: _Grouping, read: _Reading, shown: Showing, out: _Outputs
+    document: Plan,
+    reports: Sequence[Path],
+    how: _How,
+    grouping: _Grouping,
+    read: _Reading,
+    shown: Showing,
+    out: _Outputs,
 ) -> None:
     """Estimate by group, or with weights, write the outputs that are named, and print the rest."""
+    mechanism, sources = document.mechanism(), read.sources(reports)
     with read.running() as engine, file_notes() as notes:
-        data, groups, weights = _read_groups(engine, publishing, how, grouping)
+        data, groups, weights = _read_groups(engine, document, sources, how, grouping)
     about = grouping.about(data, groups)
-    result = estimated(publishing.plan.mechanism(), data, groups=groups, weights=weights, **how.asked(), **about)
+    result = estimated(mechanism, data, groups=groups, weights=weights, **how.asked(), **about)
     if not isinstance(result, GroupedEstimate):
         result = GroupedEstimate((), {"everybody": result}, result, 1)
-    cells, beside, known = cells_of(result), "", grouping.by
-    if weights is not None:
-        # People in one cell weigh alike.
-        cells, beside = weighed_cells([weights, *([] if groups is None else groups.columns)])
-        known = (*known, grouping.weights or "")
-    statement = publishing.of(cells, "these estimates", simulated=result.overall.simulated, beside=beside, known=known)
-    record = partial(_groups_record, result, shown, statement, notes)
+    stated = {}
+    if shown.statement:
+        columns = [] if weights is None else [weights, *([] if groups is None else groups.columns)]
+        publication = _groups_publication(document, result, shown, columns)
+        known = [*grouping.by, *filter(None, [grouping.weights])]
+        stated = statement_of(publication, sources, known=known, counted=read.engine == "local")
+    ending = Ending(mechanism.guarantee.brief, result.overall.simulated, read.trust_plan, stated)
+    record = partial(_groups_record, result, shown, ending, notes)
     table = partial(result.to_arrow, shown.level, simultaneous=shown.simultaneous)
     picture = save_picture(partial(result.plot, shown.level))
     write_results(out.output, SavedTable(table, record), {out.plot: picture}, force=out.force)
-    parts = chain(_groups_parts(result, shown), statement.closing(notes), written(out.output, out.plot))
+    parts = chain(_groups_parts(result, shown), notes_of(notes), written(out.output, out.plot), ending.lines())
     show(record, parts)
 
 
-def _read_groups(engine: Engine, publishing: Publishing, how: _How, grouping: _Grouping) -> tuple[Any, Any, Any]:
+def _groups_publication(document: Plan, result: GroupedEstimate, shown: Showing, columns: Sequence[Any]) -> Any:
+    """Return the publication of estimates by group, or of weighted ones by the columns of weights and groups."""
+    from discreet.privacy.publication import Publication, cells_of
+
+    # People in one cell weigh alike.
+    cells, beside = weighed_cells(columns) if columns else (cells_of(result), "")
+    return Publication(
+        document.maker,
+        cells,
+        not_trusted=shown.not_trusted,
+        beside=beside,
+        simulated=result.overall.simulated,
+        shown="these estimates",
+    )
+
+
+def _read_groups(engine: Engine, plan: Plan, sources: Sources, how: _How, grouping: _Grouping) -> tuple[Any, Any, Any]:
     """Return the reports by group, or a tally of each group, with the columns of groups and of weights."""
-    plan, reports, trust = publishing.plan, list(publishing.sources), publishing.trust_plan
     if plan.is_personalized:
         raise ParameterError("--by and --weights do not go with personalized plans, whose bots belong to all.")
-    if STANDARD in reports:
+    if STANDARD in sources.of:
         raise ParameterError("- has no public columns; name files of reports.")
     mechanism = plan.mechanism()
     if grouping.weights is None and not how.reads_every(mechanism):
         with progress_bar("reading") as progress:
-            shown = partial(progress, "reading")
-            read = Sources(reports, trust_plan=trust, progress=shown)
-            return engine.tally_by(mechanism, read, grouping.by), None, None
+            watched = replace(sources, progress=partial(progress, "reading"))
+            return engine.tally_by(mechanism, watched, grouping.by), None, None
     if not isinstance(engine, LocalEngine):
         raise ParameterError("weights, and the methods mle and em by group, go with --engine local.")
     # A column of groups may be that of weights too.
     names = list(dict.fromkeys([*grouping.by, *filter(None, [grouping.weights])]))
-    evidence, public = read_public(mechanism, Sources(reports, trust_plan=trust), names, memory=memory_limit())
+    evidence, public = read_public(mechanism, sources, names, memory=memory_limit())
     groups = public.select(list(grouping.by)) if grouping.by else None
     return evidence, groups, None if grouping.weights is None else public[grouping.weights]
 
 
-def _groups_record(
-    estimates: GroupedEstimate, shown: Showing, statement: Statement, notes: Sequence[str]
-) -> dict[str, Any]:
+def _groups_record(estimates: GroupedEstimate, shown: Showing, ending: Ending, notes: Sequence[str]) -> dict[str, Any]:
     """Return the estimates ready for JSON: ``groups`` has an object for each, ``overall``, but of rounds, is all's."""
     names, facts = (
         estimates.names or ("group",),
@@ -499,13 +522,11 @@ def _groups_record(
     groups = []
     for label, group in estimates.items():
         labels = label if isinstance(label, tuple) else (label,)
-        # Of two digits of n, so that many groups are alike.
-        person = replace(statement.alone, batches=(two_digits(group.n),), remarks=()).figures()
-        groups.append({**dict(zip(names, labels, strict=True)), "publication": person, **facts(group)})
+        groups.append({**dict(zip(names, labels, strict=True)), **ending.figures(group.n), **facts(group)})
     left_out = {"groups": estimates.left_out[0], "reports": estimates.left_out[1]}
     more = {"minimum": estimates.minimum, "left_out": left_out, "notes": notes}
     overall = {} if ROUND in estimates.names else {"overall": facts(estimates.overall)}
-    return {"groups": groups, **overall, **statement.record(), **more}
+    return {"groups": groups, **overall, **ending.record(), **more}
 
 
 def _groups_parts(estimates: GroupedEstimate, shown: Showing) -> Iterator[str | Table]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from discreet.cli.options import OptionGroup, Trust, Writing, allow_outside, load_plan, option
-from discreet.cli.output import InputFile, OutputFile, SavedTable, Table, file_notes, show, write_results
-from discreet.cli.publications import Statement
+from discreet.cli.options import OptionGroup, Reading, Showing, Writing, allow_outside, load_plan, option
+from discreet.cli.output import InputFile, OutputFile, SavedTable, Table, file_notes, notes_of, show, write_results
+from discreet.cli.statements import Ending
 from discreet.cli.surveys import SurveyVerb
 from discreet.core.result_table import objects, rows_of
 from discreet.engines.folds import memory_limit
@@ -19,7 +19,6 @@ from discreet.estimators.regression import regress as regressed
 from discreet.files.paths import ESTIMATES, spelled
 from discreet.formats.public_columns import read_public
 from discreet.formats.sources import Sources
-from discreet.privacy.publication import REGRESSION, Publication
 from discreet.results.regression import Regression
 
 
@@ -87,7 +86,8 @@ class _Outputs(Writing):
 @_Model.options
 @click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
 @_Outputs.options
-@Trust.only("trust_plan")
+@Showing.only("statement")
+@Reading.only("trust_plan")
 @allow_outside
 def regress(
     plan: Path,
@@ -96,6 +96,7 @@ def regress(
     out: _Outputs,
     *,
     level: float,
+    statement: bool,
     trust_plan: bool,
 ) -> None:
     """Regress what people reported under PLAN on public columns beside REPORTS.
@@ -108,13 +109,17 @@ def regress(
     mechanism = document.mechanism()
     with file_notes() as notes:
         fit = model.fit(mechanism, reports, trust_plan=trust_plan)
-    publication = Publication(mechanism, (fit.n,), beside=REGRESSION, simulated=fit.simulated, shown="this regression")
-    statement = Statement(publication)
+    stated = {}
+    if statement:
+        from discreet.privacy.publication import published
+
+        stated = {"publication": published(mechanism, fit, shown="this regression")}
+    ending = Ending(mechanism.guarantee.brief, fit.simulated, trust_plan, stated)
     facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
     columns = {name: column.tolist() for name, column in fit.columns(level).items()}
-    record = {**facts, **statement.record(), "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
+    record = {**facts, **ending.record(), "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
     write_results(out.output, SavedTable(lambda: fit.to_arrow(level), lambda: record), {}, force=out.force)
     against = "" if fit.baseline is None else f"; odds against {fit.baseline}"
     headings, *cells = rows_of(fit.stated(level), "page")
     table = Table(f"{fit.method} regression, {fit.n:,} reports{against}", headings, cells, left=2)
-    show(record, chain([table], filter(None, [fit.remark]), statement.closing(notes)))
+    show(record, chain([table], filter(None, [fit.remark]), notes_of(notes), ending.lines()))

@@ -1,5 +1,6 @@
 """The verbs ``seal``, ``stamp``, ``tally`` and ``manifest``, about files of reports."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import click
 
 from discreet.cli import options
 from discreet.cli.commands import Verb
-from discreet.cli.options import Count, Reading, allow_outside, load_plan, progress_bar
+from discreet.cli.options import NOT_TRUSTED, Count, Reading, allow_outside, load_plan, progress_bar
 from discreet.cli.output import (
     SIMULATED_REPORTS,
     InputFile,
@@ -18,7 +19,7 @@ from discreet.cli.output import (
     notes_of,
     show,
 )
-from discreet.cli.publications import Publishing
+from discreet.cli.statements import VOUCHED, Ending
 from discreet.cli.surveys import SurveyVerb
 from discreet.engines.sealing import refuse_replacing
 from discreet.engines.stamping import stamp as stamped
@@ -27,7 +28,7 @@ from discreet.files.writing import in_turn
 from discreet.formats.manifest import NAME, write_manifest
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import read_tally, write_tally
-from discreet.privacy.publication import batches_of
+from discreet.privacy.publication import published
 
 
 @click.command(cls=SurveyVerb)
@@ -41,6 +42,7 @@ from discreet.privacy.publication import batches_of
     help="The sealed file: .parquet. Of a survey a folder.",
 )
 @click.option("--least", type=Count(1), default=2, show_default=True, help="Refuse to seal fewer reports.")
+@click.option("--not-trusted", **NOT_TRUSTED)
 @Reading.options
 @options.force
 @allow_outside
@@ -51,6 +53,7 @@ def seal(
     *,
     output: Path,
     least: int,
+    not_trusted: int,
     force: bool,
 ) -> None:
     """Write REPORTS made under PLAN into one file, sorted by what they say: nothing of ids, order or times is left.
@@ -65,8 +68,13 @@ def seal(
         sealed = running.seal(
             mechanism, read.sources(reports, partial(progress, "reading")), output, least=least, force=force
         )
-    publishing = Publishing(document, (), read.not_trusted, read.trust_plan)
-    statement = publishing.of([sealed.n], "the sealed file, or anything made of it", simulated=sealed.simulated)
+    shown = "the sealed file, or anything made of it"
+    publication = replace(
+        published(document.maker, sealed.n, not_trusted=not_trusted, shown=shown),
+        simulated=sealed.simulated,
+        remarks=(VOUCHED,) * read.trust_plan,
+    )
+    ending = Ending(document.maker.guarantee.brief, sealed.simulated, read.trust_plan, {"publication": publication})
     result = {"plan": mechanism.fingerprint, "output": output, "reports": sealed.n, "simulated": sealed.simulated}
     details = {"dropped": sealed.dropped, "left_out": dict(sealed.left_out), "notes": notes}
     sentences = [
@@ -77,12 +85,11 @@ def seal(
         ),
         *left_out_sentences(sealed.left_out),
         *notes_of(notes),
-        *([SIMULATED_REPORTS] * sealed.simulated),
-        *statement.parts(),
+        *ending.lines(),
         f"What it cannot show: that each person has one report in it. To check the rest: discreet verify {plan} "
         f"--sealed {sealed.path}",
     ]
-    show({**result, **details, **statement.record()}, sentences)
+    show({**result, **details, **ending.record()}, sentences)
 
 
 @click.command(cls=Verb)
@@ -137,7 +144,6 @@ def stamp(plan: Path, reports: tuple[str | Path, ...], *, output: Path, bad_rows
     help=f"The tally, made where there is none: {spelled(TALLIES)}. Of a survey a folder.",
 )
 @click.option("--retract", is_flag=True, help="Take the batches out instead, which must have been counted.")
-@Reading.only("not_trusted")
 @Reading.only("engine")
 @Reading.only("master")
 @allow_outside
@@ -147,7 +153,6 @@ def tally(
     *,
     output: Path,
     retract: bool,
-    not_trusted: int,
     engine: str,
     master: str | None,
 ) -> None:
@@ -160,7 +165,7 @@ def tally(
     document = load_plan(plan)
     mechanism = document.mechanism()
     checked_output(output, TALLIES, "tallies")
-    read = Reading(trust_plan=False, not_trusted=not_trusted, engine=engine, master=master, bad_rows=0.0)
+    read = Reading(trust_plan=False, engine=engine, master=master, bad_rows=0.0)
     with progress_bar("reading") as progress, read.running() as running, in_turn(output.absolute().parent):
         before = read_tally(output, mechanism) if output.exists() else mechanism.empty_tally()
         sources = read.sources(sealed, partial(progress, "reading"))
@@ -171,8 +176,6 @@ def tally(
             after = running.tally_onto(mechanism, sources, before)
         if after.batches != before.batches or not output.exists():
             write_tally(output, after, force=True)
-    publishing = Publishing(document, (), not_trusted, trust_plan=False)
-    statement = publishing.of(batches_of(after), "the tally, or anything made of it", simulated=after.simulated)
     changed = set(after.batches) ^ set(before.batches)
     what, reports = "taken out" if retract else "added", sum(batch.n for batch in changed)
     result = {"plan": mechanism.fingerprint, "output": output, "reports": after.n, "simulated": after.simulated}
@@ -181,8 +184,8 @@ def tally(
         f"Batches in {output}: {len(after.batches):,}, with {after.n:,} reports."
     )
     show(
-        {**result, "batches": len(after.batches), "changed": len(changed), **statement.record()},
-        [sentence, *statement.closing(())],
+        {**result, "batches": len(after.batches), "changed": len(changed)},
+        [sentence, *([SIMULATED_REPORTS] * after.simulated)],
     )
 
 

@@ -39,15 +39,14 @@ from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
 from discreet.mechanisms.survey import Survey
 from discreet.privacy.notions import logarithm
-from discreet.privacy.publication import Answers, Publication
 from discreet.privacy.surveys import verify_survey
 from discreet.privacy.verify import MemoVerification, Verification, spelled_epsilon, verify_memo
 from discreet.privacy.verify import verify as verified
 from discreet.theory.memo import NOT_HIDDEN
 
 if TYPE_CHECKING:
-    from discreet.cli.publications import Statement
     from discreet.formats.sealed_files import SealedFile
+    from discreet.privacy.publication import Publication
 
 _MOST_NAMES = 3
 _MOST_LEVELS = 8
@@ -55,7 +54,7 @@ _ROUNDS = (1, 2, 3, 12)
 """For which it is verified what permanent reports tell."""
 _NOT_SEALED = {"sealed": "{} does not go with --sealed."}
 _OF_BATCHES: dict[str, Any] = {
-    "needs": {"shuffled": "{} goes with --shuffled; name a number of reports."},
+    "needs": {"statement": "{} goes with --statement; name a number of reports."},
     "bars": _NOT_SEALED,
 }
 
@@ -64,18 +63,18 @@ _OF_BATCHES: dict[str, Any] = {
 class _Batches(OptionGroup):
     """The batches of shuffled reports that are asked about, and what is written of them."""
 
-    shuffled: int | None = option(
-        "--shuffled",
+    statement: int | None = option(
+        "--statement",
         type=Count(1),
         metavar="N",
         bars=_NOT_SEALED,
-        help="Also state what N reports without names and order tell.",
+        help="Also print what publishing N reports, without names and order, reveals of a person.",
     )
     delta: float | None = option(
         "--delta",
         type=float,
         **_OF_BATCHES,
-        help="With --shuffled: what is left out, as delta and as a chance, below 1/N. [1e-6, or 0.1/N]",
+        help="With --statement: what is left out, as delta and as a chance, below 1/N. [1e-6, or 0.1/N]",
     )
     rounds: int = option(
         "--rounds",
@@ -83,7 +82,7 @@ class _Batches(OptionGroup):
         default=1,
         show_default=True,
         **_OF_BATCHES,
-        help="With --shuffled: batches that hold a report of the same person, with fresh noise each.",
+        help="With --statement: batches that hold a report of the same person, with fresh noise each.",
     )
     not_trusted: int = option(
         "--not-trusted",
@@ -91,31 +90,38 @@ class _Batches(OptionGroup):
         default=0,
         show_default=True,
         **_OF_BATCHES,
-        help="With --shuffled: reports of the N that hide nobody (known, faked, made elsewhere).",
+        help="With --statement: reports of the N that hide nobody (known, faked, made elsewhere).",
     )
     plot: Path | None = option(
         "--plot",
         type=options.PICTURE,
         **_OF_BATCHES,
-        help=f"With --shuffled: picture of the curve: {spelled(PICTURES)}.",
+        help=f"With --statement: picture of the curve: {spelled(PICTURES)}.",
     )
     force: bool = option("--force", is_flag=True, **_OF_BATCHES, help="Replace output files that exist.")
 
-    def publication(self, plan: Plan) -> Publication | None:
+    def publication(self, plan: Plan) -> "Publication | None":
         """Return the publication of the batches; None if none is asked about.
 
         Raises:
             ParameterError: if nothing is to be stated of them.
         """
-        if self.shuffled is None:
+        if self.statement is None:
             return None
+        from discreet.privacy.publication import published
+
         shown = "the reports without names and order, or anything made of them"
-        answers: Answers = "unknown" if self.rounds == 1 else "fresh"
-        batches = (self.shuffled,) * self.rounds
-        stated = Publication(plan.maker, batches, answers, not_trusted=self.not_trusted, delta=self.delta, shown=shown)
-        if stated.central is None:
-            raise ParameterError(f"--shuffled has nothing to state: {stated.none}.")
-        return stated
+        publication = published(
+            plan.maker,
+            [self.statement] * self.rounds,
+            answers="unknown" if self.rounds == 1 else "fresh",
+            not_trusted=self.not_trusted,
+            delta=self.delta,
+            shown=shown,
+        )
+        if publication.central is None:
+            raise ParameterError(f"--statement has nothing to state: {publication.none}.")
+        return publication
 
 
 @click.command(cls=SurveyVerb, reads="sealed")
@@ -138,7 +144,7 @@ def verify(plan: Path, batches: _Batches, *, memo: float | None, sealed: str | P
 
     Of a survey, that of every question and what one person's answers add up to.
 
-    With --shuffled, also the central guarantee of a batch of so many reports without names and order; with --memo, what
+    With --statement, also what publishing N reports without names and order reveals of a person; with --memo, what
     rounds of permanent reports tell.
     """
     document = load_plan(plan) if sealed is not None else load_plan_or_survey(plan)
@@ -222,7 +228,7 @@ def audit(plan: Path, *, draws: int, confidence: float, seed: int | None) -> Non
 
 def _verify_survey(survey: Survey) -> None:
     """Verify every question of a survey and both promises; exit with 1 if one is broken."""
-    refuse_idle(["memo", "shuffled", "delta", "rounds", "not_trusted", "plot", "force"], OF_ONE)
+    refuse_idle(["memo", "statement", "delta", "rounds", "not_trusted", "plot", "force"], OF_ONE)
     verification = verify_survey(survey)
     facts = [
         Fact("question", lambda row: row[0], "question"),
@@ -257,7 +263,7 @@ def _verify_survey(survey: Survey) -> None:
 
 
 def _verification_record(
-    verification: Verification, mechanism: BlockMechanism, publication: Publication | None
+    verification: Verification, mechanism: BlockMechanism, publication: "Publication | None"
 ) -> dict[str, Any]:
     """Return a verification ready for JSON; what says nothing more than usual is left out."""
     renamed = {"e_to_epsilon": "ratio"}
@@ -266,7 +272,7 @@ def _verification_record(
     more: dict[str, Any] = {
         "reading": _reading(verification) if verification.groups else "",
         "per_value": [record_of(group, _group_facts(mechanism.domain)) for group in verification.groups],
-        "shuffled": None if publication is None else publication.to_dict(),
+        "publication": None if publication is None else publication.to_dict(),
         "counted": "" if verification.counted == "all" else verification.counted,
         "faults": verification.faults,
         "verdict": "" if verification.notion == "none" else verification.verdict,
@@ -291,7 +297,7 @@ def _group_facts(domain: Domain) -> list[Fact]:
 
 
 def _verification_parts(
-    verification: Verification, mechanism: BlockMechanism, publication: Publication | None
+    verification: Verification, mechanism: BlockMechanism, publication: "Publication | None"
 ) -> Iterator[str | Table]:
     """Yield the mechanism, the table of its integers, the groups of values, the verdict, and what is shuffled."""
     yield f"{mechanism}\n{mechanism.guarantee}"
@@ -304,9 +310,7 @@ def _verification_parts(
     yield from (f"Broken: {fault}" for fault in verification.faults)
     yield verification.verdict
     if publication is not None:
-        person, conditions = publication.lines(status=True)
-        yield person
-        yield f"Conditions: {conditions}"
+        yield from publication.lines(status=True)
 
 
 def _reading(verification: Verification) -> str:
@@ -355,7 +359,6 @@ def _verify_sealed(mechanism: BlockMechanism, source: Any) -> None:
         MismatchError: if one belongs to another plan.
     """
     # Arrow, which plans do without.
-    from discreet.cli.publications import Statement
     from discreet.formats.sealed_files import UnsealedError, check_sealed
     from discreet.formats.sources import report_files
 
@@ -368,17 +371,12 @@ def _verify_sealed(mechanism: BlockMechanism, source: Any) -> None:
     except UnsealedError as error:
         flaw = str(error)
     result = {"plan": mechanism.fingerprint, "sealed": not flaw, "flaw": flaw or None, "files": files}
-    batches, statement = tuple(file.n for file in files if file.n), None
-    if batches and not flaw:
-        simulated, shown = any(file.simulated for file in files), "these files, or anything made of them"
-        statement = Statement(Publication(mechanism, batches, simulated=simulated, shown=shown))
-        result |= statement.record()
-    show(result, [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint, statement))
+    show(result, [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint))
     if flaw:
         raise click.exceptions.Exit(1)
 
 
-def _sealed_parts(files: Sequence["SealedFile"], plan: str, statement: "Statement | None") -> Iterator[str]:
+def _sealed_parts(files: Sequence["SealedFile"], plan: str) -> Iterator[str]:
     for file in files:
         yield (
             f"{file.path}: {file.n:,} reports of plan {plan[:12]}, sealed: sorted by what they say, with nothing "
@@ -391,5 +389,4 @@ def _sealed_parts(files: Sequence["SealedFile"], plan: str, statement: "Statemen
             )
         if file.simulated:
             yield SIMULATED_REPORTS
-    yield from () if statement is None else statement.parts()
     yield "No check of a sealed file can show that each person has one report in it."

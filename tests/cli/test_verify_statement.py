@@ -1,4 +1,4 @@
-"""``verify --shuffled``: both central epsilons in words, as JSON and as a picture, and what is refused."""
+"""``verify --statement``: both central epsilons in words, as JSON and as a picture, and what is refused."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ def files(tmp_path: Path) -> Files:
 
 def test_both_epsilons_and_the_local_one_are_said(files: Files) -> None:
     central = shuffled(files.mechanism, 10_000, 1e-8)
-    text = " ".join(done("verify", files.plan, "--shuffled", 10_000, "--delta", "1e-8").split())
+    text = " ".join(done("verify", files.plan, "--statement", 10_000, "--delta", "1e-8").split())
     assert "If these are 10,000 different people with one report each, whoever sees" in text
     assert "at most 1 in 100,000,000" in text
     assert f"({rounded_up(central.among.upper)}, 1e-08)-DP" in text
@@ -30,15 +30,15 @@ def test_both_epsilons_and_the_local_one_are_said(files: Files) -> None:
 
 
 def test_the_facts_are_those_of_the_guarantee(files: Files) -> None:
-    facts = told("verify", files.plan, "--shuffled", 5000, "--rounds", 3, "--not-trusted", 100)
+    facts = told("verify", files.plan, "--statement", 5000, "--rounds", 3, "--not-trusted", 100)
     assert facts["holds"] is True
-    assert facts["shuffled"]["central"] == shuffled(files.mechanism, 5000, rounds=3, not_trusted=100).to_dict()
-    assert facts["shuffled"]["sentences"]["conditions"][1].startswith("Of each batch 100 reports")
-    assert "shuffled" not in told("verify", files.plan)
+    assert facts["publication"]["central"] == shuffled(files.mechanism, 5000, rounds=3, not_trusted=100).to_dict()
+    assert facts["publication"]["sentences"]["conditions"][1].startswith("Of each batch 100 reports")
+    assert "publication" not in told("verify", files.plan)
 
 
 def test_the_picture_is_written(files: Files, tmp_path: Path) -> None:
-    done("verify", files.plan, "--shuffled", 5000, "--plot", tmp_path / "curve.svg")
+    done("verify", files.plan, "--statement", 5000, "--plot", tmp_path / "curve.svg")
     assert "what a batch of 5,000 shuffled reports" in (tmp_path / "curve.svg").read_text().lower()
 
 
@@ -46,7 +46,7 @@ def test_the_picture_is_written(files: Files, tmp_path: Path) -> None:
 def test_the_picture_is_no_wider_than_a_phone(n: int, rounds: int, files: Files, tmp_path: Path) -> None:
     """Beside the picture, a page has a menu of 38 and margins of 16 pixels."""
     picture = tmp_path / "curve.svg"
-    done("verify", files.plan, "--shuffled", n, "--rounds", rounds, "--plot", picture)
+    done("verify", files.plan, "--statement", n, "--rounds", rounds, "--plot", picture)
     text = picture.read_text()
     wide = re.search(r'<svg[^>]* width="([0-9.]+)"', text)
     assert wide is not None
@@ -57,7 +57,7 @@ def test_the_picture_is_no_wider_than_a_phone(n: int, rounds: int, files: Files,
 
 
 def test_many_reports_warn_of_a_large_delta(files: Files) -> None:
-    asked = ("verify", files.plan, "--shuffled", 10**7)
+    asked = ("verify", files.plan, "--statement", 10**7)
     assert "Choose a smaller delta" in " ".join(done(*asked, "--delta", "1e-6").split())
     assert "Choose a smaller delta" not in done(*asked)
 
@@ -68,8 +68,8 @@ def test_exact_is_said_of_figures_whose_ends_agree(files: Files) -> None:
     plan.write_text(
         'epsilon = 5.0\n[domain]\nlabels = ["a", "b", "c"]\nsensitive = ["a", "b"]\n[mechanism]\nname = "rr"\n'
     )
-    asked = ("verify", plan, "--shuffled", 752, "--delta", "0.0035")
-    among = told(*asked)["shuffled"]["central"]["among"]
+    asked = ("verify", plan, "--statement", 752, "--delta", "0.0035")
+    among = told(*asked)["publication"]["central"]["among"]
     assert among["epsilon"] >= 4.21
     assert (among["status"] == "exact") == (among["epsilon"] <= 1.01 * among["epsilon_at_least"])
     assert f"of the other 751 ({among['status']})" in " ".join(done(*asked).split())
@@ -78,18 +78,20 @@ def test_exact_is_said_of_figures_whose_ends_agree(files: Files) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--delta", "0.1"], "--delta goes with --shuffled"),
-        (["--rounds", 2], "--rounds goes with --shuffled"),
-        (["--not-trusted", 2], "--not-trusted goes with --shuffled"),
-        (["--shuffled", 1], "at least 2 reports that hide each other"),
-        (["--shuffled", 10, "--not-trusted", 9], "at least 2 reports that hide each other"),
-        (["--shuffled", 10, "--delta", 1], "delta must be a number between 0 and 1"),
+        (["--delta", "0.1"], "--delta goes with --statement"),
+        (["--rounds", 2], "--rounds goes with --statement"),
+        (["--not-trusted", 2], "--not-trusted goes with --statement"),
+        (["--statement", 1], "at least 2 reports that hide each other"),
+        (["--statement", 10, "--not-trusted", 9], "at least 2 reports that hide each other"),
+        (["--statement", 10, "--delta", 1], "delta must be a number between 0 and 1"),
     ],
 )
 def test_what_would_do_nothing_is_refused(files: Files, options: list[object], words: str) -> None:
     assert words in refusal("verify", files.plan, *options)
 
 
-@pytest.mark.parametrize("options", [["--shuffled", 100], ["--rounds", 2], ["--delta", "1e-8"]], ids=lambda one: one[0])
+@pytest.mark.parametrize(
+    "options", [["--statement", 100], ["--rounds", 2], ["--delta", "1e-8"]], ids=lambda one: one[0]
+)
 def test_a_file_is_checked_without_words_about_a_batch(files: Files, options: list[object]) -> None:
     assert "does not go with --sealed" in refusal("verify", files.plan, "--sealed", files.plan, *options)

@@ -1,0 +1,141 @@
+"""The end of a verb's result: what protects an answer and, on request, what publishing the result reveals."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.cli.output import SIMULATED_REPORTS, asked_question
+from discreet.errors import ParameterError
+from discreet.files.paths import COLLECTION
+
+if TYPE_CHECKING:
+    from discreet.formats.sources import Sources
+    from discreet.privacy.publication import Publication
+
+_ON_REQUEST = "--statement says what publishing this reveals."
+
+_MOST_CELLS = 100_000
+VOUCHED = "That the files hold reports of this plan, and that none is simulated, is your statement: --trust-plan."
+_NOT_COUNTED = "Columns beside the reports are not counted here: each cell of them that is published is a batch."
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of a result.
+
+    Attributes:
+        protection: of one report, or of all answers of a person to a survey, as a clause without a full stop.
+        simulated: whether any report is simulated.
+        trust_plan: whether the caller vouches that the reports are of the plan.
+        statement: publications by their names in JSON; empty if no statement is asked for.
+    """
+
+    protection: str
+    simulated: bool
+    trust_plan: bool = False
+    statement: Mapping[str, Any] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """Return the statement ready for JSON; a survey states all questions together."""
+        if self._left_to_survey():
+            return {}
+        return {name: publication.to_dict() for name, publication in self.statement.items()}
+
+    def _left_to_survey(self) -> bool:
+        """Leave the end to the survey's, if the running verb is at one of its questions; return whether it is."""
+        if (question := asked_question()) is None:
+            return False
+        question.ending = self
+        return True
+
+    def figures(self, n: int) -> dict[str, Any]:
+        """Return the figures of one group of n reports, ready for JSON; nothing if no statement is asked for."""
+        if "publication" not in self.statement:
+            return {}
+        from discreet.privacy.publication import two_digits
+
+        # Two digits of n, so that many groups have the same figures.
+        group = replace(self.statement["publication"], batches=(two_digits(n),))
+        return {"publication": group.figures()}
+
+    def lines(self) -> Iterator[str]:
+        """Yield the line on what protects an answer, or the mark of simulated reports, and the statement."""
+        if self._left_to_survey():
+            return
+        if self.simulated:
+            yield SIMULATED_REPORTS
+        else:
+            clause = self.protection
+            clause = f"As you state, {clause[0].lower()}{clause[1:]}" if self.trust_plan else clause
+            yield f"{clause}." if self.statement else f"{clause}; {_ON_REQUEST}"
+        lines = [list(filter(None, publication.lines())) for publication in self.statement.values()]
+        # Each publication has a line on a person; the conditions of the first are those of all.
+        yield from (person for person, *_ in lines)
+        yield from lines[0][1:] if lines else ()
+
+
+def check_folders(sources: Iterable[Any]) -> None:
+    """Refuse a statement on a collector's folder, whose own document says how often a person answers.
+
+    Raises:
+        ParameterError: if one of the sources is such a folder.
+    """
+    for source in sources:
+        if isinstance(source, Path) and (source / COLLECTION).exists():
+            raise ParameterError(
+                f"{source} is a collector's folder, in which a person may have several reports; "
+                f"discreet collection statement {source} says what publishing it reveals."
+            )
+
+
+def statement_of(
+    publication: "Publication",
+    sources: "Sources",
+    *,
+    known: Sequence[str] = (),
+    left_out: int = 0,
+    counted: bool = True,
+) -> dict[str, "Publication"]:
+    """Return a publication, and the same if the columns beside the reports, or the files, are published too.
+
+    Args:
+        publication: of the result alone.
+        sources: of its reports.
+        known: names of columns beside the reports that made its batches.
+        left_out: rows that are no reports, in whichever cell they are.
+        counted: whether this machine can read the columns beside the reports.
+    """
+    remarks = {VOUCHED: sources.trust_plan, _NOT_COUNTED: not counted}
+    more = [remark for remark, holds in remarks.items() if holds]
+    alone = replace(publication, remarks=(*publication.remarks, *more))
+    wider = _with_columns(alone, sources, known, left_out) if counted and not alone.simulated else None
+    return {"publication": alone} | ({} if wider is None else {"publication_with_columns": wider})
+
+
+def _with_columns(
+    alone: "Publication", sources: "Sources", known: Sequence[str], left_out: int
+) -> "Publication | None":
+    """Return a publication with the columns beside its reports; None if there are no others than those known."""
+    from discreet.formats.public_columns import cells_beside
+
+    beside = cells_beside(alone.mechanism.maker, sources, most=_MOST_CELLS, public=known)
+    if not set(beside.names) - set(known):
+        return None
+    names = ", ".join(beside.names)
+    shown = f"{alone.shown} and the columns beside the reports too ({names}), or the files"
+    if not beside.cells:
+        why = f"the columns {names} have many values, and a cell of one report is a name"
+        return replace(alone, beside=why, shown=shown)
+    return replace(alone, batches=beside.cells, shown=shown, not_trusted=alone.not_trusted + left_out)
+
+
+def weighed_cells(columns: Sequence[Any]) -> tuple[tuple[int, ...], str]:
+    """Return the number of reports of each combination of weights and groups, and why these are no batches, if so."""
+    import pyarrow as pa
+
+    from discreet.privacy.publication import WEIGHTS
+
+    table = pa.table(list(columns), names=[str(place) for place in range(len(columns))])
+    cells = tuple(table.group_by(table.column_names).aggregate([([], "count_all")])["count_all"].to_pylist())
+    return cells, WEIGHTS if 1 in cells else ""
