@@ -31,7 +31,7 @@ STATED = {
     ".zenodo.json": r'(?m)^(  "version": ")([^"]+)',
     "packaging/conda/recipe.yaml": r'(?m)^(  version: ")([^"]+)',
 }
-TREES = (".", "papers", "packaging/device")
+TREES = (".", "papers")
 _PINNED = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;\\]+)([^\n]*(?:\n    [^\n]*)*)", re.MULTILINE)
 
 
@@ -159,8 +159,8 @@ def left() -> Iterator[str]:
 
 
 ONCE = (
-    "Once: trusted publishers of discreet, discreet-device and discreet-papers at the Python index and of discreet "
-    "at npm, for that workflow and its environment `release` with a reviewer; no token is kept anywhere.",
+    "Once: trusted publishers of discreet and discreet-papers at the Python index and of discreet at npm, for that "
+    "workflow and its environment `release` with a reviewer; no token is kept anywhere.",
     "Once: pin the actions of .github/workflows by commit, and keep them so (zizmor says which are not).",
     "Once: Zenodo takes releases of the repository (.zenodo.json); the DOI then goes into CITATION.cff.",
     "packaging/conda/recipe.yaml: address and SHA-256 of the published sdist; a pull request to the channel.",

@@ -8,10 +8,15 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import venv
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+
+from signed import START, TRUST, envelope
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
@@ -299,3 +304,45 @@ def test_who_installed_from_an_index_can_run_the_readme(installed: Path, tmp_pat
         "reports.parquet",
         "sealed.parquet",
     ]
+
+
+def with_needs(names: set[str]) -> set[str]:
+    """Return the names of installed packages and of all packages that they need."""
+    wanted = [Requirement(text) for name in names for text in metadata.requires(name) or []]
+    more = {each.name for each in wanted if each.marker is None or each.marker.evaluate({"extra": ""})}
+    return names if more <= names else with_needs(names | more)
+
+
+BARE = """
+import importlib.metadata, sys
+from discreet.device import Device, Limits
+from discreet.protocol.notice import notice
+
+place, path, key, start = sys.argv[1:]
+device = Device(place, [bytes.fromhex(key)], Limits(2, 4, 20), clock=lambda: float(start))
+collection = device.accept(open(path, "rb").read(), rebuild=True)
+assert notice(collection, "de")
+device.agree(collection)
+print(device.answer(collection, "daily"), len(device.log()), collection.epsilon)
+print(*sorted(each.name for each in importlib.metadata.distributions()))
+"""
+
+
+def test_a_device_needs_numpy_and_cryptography_beside_the_wheel(installed: Path, tmp_path: Path) -> None:
+    """In an environment with nothing else a device checks a signed collection, shows it, and draws an answer."""
+    bare, needs = tmp_path / "bare", with_needs({"numpy", "cryptography"})
+    venv.create(bare, symlinks=os.name != "nt", with_pip=False)
+    (site,) = bare.rglob("site-packages")
+    places = {*installed.iterdir()}
+    for package in map(metadata.distribution, needs):
+        places |= {Path(package.locate_file(file.parts[0])) for file in package.files or []}
+    for place in places:
+        if place.name not in {"..", "bin", "__pycache__"}:
+            (site / place.name).symlink_to(place.resolve())
+    path = tmp_path / "envelope.json"
+    path.write_bytes(envelope())
+    python = bare / ("Scripts" if os.name == "nt" else "bin") / "python"
+    words = (tmp_path / "device", path, TRUST[0].hex(), START)
+    answered, packages = run(python, "-I", "-c", BARE, *words, folder=tmp_path).splitlines()
+    assert answered == "recorded 1 1.0"
+    assert packages.split() == sorted({"discreet", *needs})

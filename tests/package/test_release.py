@@ -3,7 +3,6 @@
 import re
 import sys
 import tomllib
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +65,6 @@ def test_what_is_left_says_where_the_version_is_not_dated(monkeypatch: pytest.Mo
 
 
 def test_other_recipes_need_what_the_project_needs() -> None:
-    device = tomllib.loads((ROOT / "packaging" / "device" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert set(device["dependencies"]) < set(PROJECT["dependencies"])
-    assert device["requires-python"] == PROJECT["requires-python"]
     recipe = yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
     wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["fast"]]
     assert recipe["requirements"]["run"] == [
@@ -92,22 +88,3 @@ def test_workflows_try_every_python_and_system_and_targets_that_are_there() -> N
     # Whoever may publish is said job by job, and only there.
     assert workflow("release")["permissions"] == {}
     assert workflow("ci")["permissions"] == {"contents": "read"}
-
-
-def test_a_device_wheel_is_a_part_of_the_other_and_needs_nothing_else(tmp_path: Path) -> None:
-    for folder in (ROOT, ROOT / "packaging" / "device"):
-        release.run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, folder=folder)
-    (small,), (whole,) = tmp_path.glob("discreet_device-*.whl"), tmp_path.glob("discreet-*.whl")
-    with zipfile.ZipFile(small) as device, zipfile.ZipFile(whole) as other:
-        names = [name for name in device.namelist() if ".dist-info/" not in name and name != "discreet/LICENSE"]
-        assert all(device.read(name) == other.read(name) for name in names)
-        place = tmp_path / "device"
-        device.extractall(place)
-    code = (
-        "import sys\n"
-        "for name in ('click', 'msgspec', 'numba', 'pyarrow', 'rich', 'scipy'): sys.modules[name] = None\n"
-        "from discreet.device import Device\nfrom discreet.protocol.wording import *\nimport discreet\n"
-        "print(discreet.__file__, Device.__name__)\n"
-    )
-    printed = release.run(sys.executable, "-P", "-c", code, folder=tmp_path, PYTHONPATH=str(place))
-    assert printed == f"{place / 'discreet' / '__init__.py'} Device\n"
