@@ -8,6 +8,7 @@ may quote a value.
 from collections.abc import Iterable, Iterator, Mapping, Set, Sized
 from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import chain
 from numbers import Real
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, is_masked
 from discreet.core.checks import is_real, real_number
+from discreet.core.reading import composed
 from discreet.errors import DataError, ParameterError
 
 MISSING = -2
@@ -212,11 +214,10 @@ def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]
     encoded = column.cast(pa.large_string()) if _is_text(kind) else column
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
     encoded = encoded.dictionary_encode()
-    labels = encoded.dictionary.to_pylist()
-    order = sorted(range(len(labels)), key=labels.__getitem__)
-    ranks = np.empty(len(labels), dtype=np.int64)
-    ranks[order] = np.arange(len(labels))
-    return ranks[arrow_numbers(encoded.indices)], [labels[place] for place in order]
+    labels = [composed(label) if isinstance(label, str) else label for label in encoded.dictionary.to_pylist()]
+    ordered = sorted(set(labels))
+    ranks = {label: rank for rank, label in enumerate(ordered)}
+    return np.array([ranks[label] for label in labels], dtype=np.int64)[arrow_numbers(encoded.indices)], ordered
 
 
 def category_order(values: Any) -> list[Any]:
@@ -237,19 +238,31 @@ def category_order(values: Any) -> list[Any]:
 
 
 def named(table: Any, name: str) -> Any:
-    """Return a column of a table by its name.
+    """Return a column of a table by its name, or by a name with the same normal form C.
 
     Raises:
         DataError: if there is none.
     """
-    try:
-        return table[name]
-    except Exception as error:
-        # polars has an exception class of its own
-        absent = isinstance(error, KeyError | IndexError | TypeError | ValueError)
-        if not absent and type(error).__name__ != "ColumnNotFoundError":
-            raise
-        raise DataError(f"there is no column {name!r} in the table.") from None
+    for spelling in chain((name,), _spellings(table, name)):
+        try:
+            return table[spelling]
+        except Exception as error:
+            # polars has an exception class of its own
+            absent = isinstance(error, KeyError | IndexError | TypeError | ValueError)
+            if not absent and type(error).__name__ != "ColumnNotFoundError":
+                raise
+    raise DataError(f"there is no column {name!r} in the table.")
+
+
+def _spellings(table: Any, name: str) -> Iterator[str]:
+    """Yield the names of a table's columns that differ from a name by Unicode normalization alone."""
+    if name.isascii():
+        return
+    structure = getattr(getattr(table, "dtype", None), "names", None)
+    names = table if isinstance(table, Mapping) else getattr(table, "column_names", getattr(table, "columns", ()))
+    for other in structure or names:
+        if isinstance(other, str) and other != name and composed(other) == name:
+            yield other
 
 
 def unmasked(array: AnyArray, wanted: str) -> AnyArray:
@@ -383,11 +396,17 @@ def missing_message(count: int, total: int, row: int | str, wanted: str = "value
     return f"{count} of {total} {wanted} are missing (first at row {row}); fill them in or filter them out."
 
 
-def outside_message(count: int, total: int, row: int | str) -> str:
-    """Return a message with the number of values outside the domain and the place of the first one."""
+def outside_message(count: int, total: int, row: int | str, advice: str = "") -> str:
+    """Return a message with the number of values outside the domain, the place of the first one, and advice."""
     return (
-        f"{count} of {total} values are not in the domain (first at row {row}); extend the domain or filter them out."
+        f"{count} of {total} values are not in the domain (first at row {row}); extend the domain or filter them "
+        f"out{advice}."
     )
+
+
+def as_read_advice(count: int, way: str) -> str:
+    """Return advice on a number of values outside the domain that read like a label; empty if none does."""
+    return f"; {count} of them read like a label, and {way} takes them for it" if count else ""
 
 
 def all_below(numbers: IntArray, limit: int) -> bool:

@@ -12,7 +12,7 @@ Domains: the values of a plan, and its sensitive values.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -21,9 +21,11 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
 from discreet.core import columns
+from discreet.core.alike import AlikeLabels, alike_labels, refuse_alike
 from discreet.core.checks import checked_flag, is_real, real_number
 from discreet.core.columns import MISSING, OUTSIDE
-from discreet.core.labels import Grid, IntegerRange, Integers, LabelSpace, Numbers, Product, flat, names
+from discreet.core.labels import Grid, IntegerRange, Integers, LabelSpace, Numbers, Product, as_read, flat, names
+from discreet.core.reading import composed, composed_names
 from discreet.errors import DataError, DiscreetError, ParameterError
 
 SIGN = "⊥"
@@ -85,7 +87,7 @@ def checked_tags(tags: Any) -> tuple[str, ...]:
     """
     if isinstance(tags, str) or not isinstance(tags, Sequence):
         raise ParameterError(f"tags must be a list of texts, got {type(tags).__name__}.")
-    names = tuple(tags)
+    names = tuple(composed(tag) if isinstance(tag, str) else tag for tag in tags)
     if not names or not all(isinstance(tag, str) and tag for tag in names) or len(set(names)) < len(names):
         raise ParameterError(f"tags must be different texts, at least one, none of them empty, got {len(names)} tags.")
     return names
@@ -224,6 +226,7 @@ def _by_patterns(space: LabelSpace, patterns: Sequence[Mapping[str, Any]], name:
 
 
 def _selection(space: Product, pattern: Mapping[str, Any], where: str) -> list[IntArray]:
+    pattern = {composed(name) if isinstance(name, str) else name: wanted for name, wanted in pattern.items()}
     unknown = [name for name in pattern if name not in space.attributes]
     if unknown or not pattern:
         raise ParameterError(f"{where} must name attributes among {list(space.attributes)}, got {list(pattern)}.")
@@ -271,16 +274,21 @@ class Domain:
         sensitive: the sensitive values: labels, a ``(|X|,)`` boolean mask, a predicate on labels, or for products
             one pattern or a list of patterns; None means every value (plain LDP).
         allow_unprotected: accept that no value is sensitive, so that everything is reported in clear.
+        exact: accept labels that read alike and differ in sensitivity, such as AA, Aa and aa.
+
+    Text labels are kept in Unicode's normal form C. Labels read alike if they differ only by case, width, spaces,
+    invisible characters, kinds of dashes and quotes, or compatibility forms; of a product, in every attribute.
 
     Attributes:
         space: the label space.
         size: |X|.
+        exact: whether alike labels may differ in sensitivity. The fingerprint does not depend on it.
         attribute: the attribute of a survey that the values are of; empty for a domain that stands alone. Two
             attributes with the same labels are different domains, so that no report is taken for one about the other.
 
     Raises:
-        ParameterError: if there are no labels, some repeat, something sensitive is not among them, or nothing is
-            sensitive and that was not allowed by name.
+        ParameterError: if there are no labels, some repeat, something sensitive is not among them, nothing is
+            sensitive and that was not allowed by name, or alike labels differ in sensitivity.
 
     Example:
         >>> import discreet as dc
@@ -297,11 +305,14 @@ class Domain:
     size: int
     _mask: BoolArray | None = field()
     attribute: str = ""
+    exact: bool = False
 
-    def __init__(self, labels: Any, *, sensitive: Any = None, allow_unprotected: bool = False) -> None:
-        self._set(flat(labels), sensitive, allow_unprotected)
+    def __init__(
+        self, labels: Any, *, sensitive: Any = None, allow_unprotected: bool = False, exact: bool = False
+    ) -> None:
+        self._set(flat(labels), sensitive, allow_unprotected, exact)
 
-    def _set(self, space: LabelSpace, sensitive: Any, allow_unprotected: bool) -> None:
+    def _set(self, space: LabelSpace, sensitive: Any, allow_unprotected: bool, exact: bool) -> None:
         if space.size >= MOST_VALUES:
             raise ParameterError(f"a domain must have fewer than {MOST_VALUES} values, got {space.size}.")
         unprotected = checked_flag("allow_unprotected", allow_unprotected)
@@ -311,23 +322,43 @@ class Domain:
                 "sensitive must name at least one value: otherwise nobody is protected; "
                 "pass allow_unprotected=True if that is what you want."
             )
+        if not checked_flag("exact", exact):
+            plain = _plain(space)
+            refuse_alike(plain, None if mask is None else mask[: plain.size])
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "size", space.size)
         object.__setattr__(self, "_mask", None if mask is None else sealed(mask))
+        object.__setattr__(self, "exact", exact)
 
     @classmethod
-    def _of(cls, space: LabelSpace, sensitive: Any, allow_unprotected: bool) -> Self:
+    def _of(cls, space: LabelSpace, sensitive: Any, allow_unprotected: bool, exact: bool = False) -> Self:
         domain = cls.__new__(cls)
-        domain._set(space, sensitive, allow_unprotected)
+        domain._set(space, sensitive, allow_unprotected, exact)
         return domain
 
     @classmethod
-    def over(cls, space: LabelSpace, sensitive: BoolArray | None) -> Self:
-        """Return the domain of a label space, of which by a mask any values are sensitive, or none; None for all."""
-        return cls._of(space, sensitive, True)
+    def over(cls, space: LabelSpace, sensitive: BoolArray | None, *, exact: bool | Collection[str] = False) -> Self:
+        """Return the domain of a label space.
+
+        Args:
+            space: the labels.
+            sensitive: ``(|X|,)`` booleans, any of them true, or none; None if all are.
+            exact: as for `Domain`; or the attributes of a product of which this is true.
+        """
+        if isinstance(exact, bool):
+            return cls._of(space, sensitive, True, exact)
+        refuse_alike(space, sensitive, exact)
+        return cls._of(space, sensitive, True, bool(exact))
 
     @classmethod
-    def product(cls, attributes: Mapping[str, Any], *, sensitive: Any = None, allow_unprotected: bool = False) -> Self:
+    def product(
+        cls,
+        attributes: Mapping[str, Any],
+        *,
+        sensitive: Any = None,
+        allow_unprotected: bool = False,
+        exact: bool = False,
+    ) -> Self:
         """Make a domain of every combination of the attributes' labels.
 
         Args:
@@ -335,6 +366,7 @@ class Domain:
             sensitive: as for `Domain`; a pattern such as ``{"marital": "divorced", "age": ["30s", "40s"]}`` stands
                 for all the combinations that fit it.
             allow_unprotected: as for `Domain`.
+            exact: as for `Domain`.
 
         Example:
             >>> domain = Domain.product({"sex": ["f", "m"], "age": ["<40", "40+"]}, sensitive={"age": "<40"})
@@ -348,10 +380,10 @@ class Domain:
         if len({str(name) for name in attributes}) < len(attributes):
             raise ParameterError("attributes must have different names.")
         parts: dict[str, LabelSpace] = {
-            str(name): part if isinstance(part, Numbers) else flat(part, f"labels of {name!r}")
-            for name, part in attributes.items()
+            name: part if isinstance(part, Numbers) else flat(part, f"labels of {name!r}")
+            for name, part in zip(composed_names(map(str, attributes)), attributes.values(), strict=True)
         }
-        return cls._of(Product(parts), sensitive, allow_unprotected)
+        return cls._of(Product(parts), sensitive, allow_unprotected, exact)
 
     @classmethod
     def grid(
@@ -389,8 +421,8 @@ class Domain:
 
     def about(self, attribute: str) -> Self:
         """Return the same values as those of an attribute of a survey."""
-        domain = self._of(self.space, self._mask, True)
-        object.__setattr__(domain, "attribute", attribute)
+        domain = self._of(self.space, self._mask, True, self.exact)
+        object.__setattr__(domain, "attribute", composed(attribute))
         return domain
 
     @classmethod
@@ -489,14 +521,44 @@ class Domain:
         Raises:
             DataError: if some are missing, not in the domain or of the wrong kind; it says how many and where.
         """
-        codes = self.space.encode(values)
+        return self._checked(self.space.encode(values), values)
+
+    def codes_of(self, values: Any, *, as_read: bool = False) -> IntArray:
+        """Return the codes of a column of values, as `encode` does, or of the labels that they read like.
+
+        Args:
+            values: ``(n,)`` values; see `encode`.
+            as_read: take a text that is no label for the only label that reads alike. Where several labels do, it is
+                taken for the only one that differs from it by spaces and invisible characters alone, if there is one.
+
+        Raises:
+            DataError: as for `encode`.
+
+        Example:
+            >>> domain = Domain(["gesund", "krank"], sensitive=["krank"])
+            >>> domain.codes_of(["Krank ", "gesund"], as_read=True).tolist()
+            [1, 0]
+        """
+        if not checked_flag("as_read", as_read):
+            return self.encode(values)
+        return self._checked(self._space_as_read.encode(values))
+
+    @cached_property
+    def _space_as_read(self) -> LabelSpace:
+        return as_read(_plain(self.space))
+
+    def _checked(self, codes: IntArray, values: Any = None) -> IntArray:
+        """Return codes; refused if some are those of missing or unknown values, which are read where they are given."""
         if len(codes) and codes.min() < 0:
             columns.refuse_missing(codes == MISSING)
             outside = np.flatnonzero(codes == OUTSIDE)
-            raise DataError(columns.outside_message(len(outside), len(codes), int(outside[0])))
+            # An iterator was consumed.
+            read = self._space_as_read.encode(values)[outside] >= 0 if isinstance(values, Sized) else outside < 0
+            advice = columns.as_read_advice(int(np.count_nonzero(read)), "codes_of(values, as_read=True)")
+            raise DataError(columns.outside_message(len(outside), len(codes), int(outside[0]), advice))
         return codes
 
-    def codes_of(self, value: Any) -> IntArray:
+    def code_of(self, value: Any) -> IntArray:
         """Return the code of one value, ``(1,)``.
 
         Raises:
@@ -506,6 +568,12 @@ class Domain:
             return self.encode([value])
         except DiscreetError:
             raise KeyError("this value is not in the domain") from None
+
+    @cached_property
+    def alike(self) -> tuple[AlikeLabels, ...]:
+        """The groups of labels that read alike, of each attribute."""
+        plain = _plain(self.space)
+        return tuple(alike_labels(plain, self.sensitive[: plain.size]))
 
     def check_codes(self, codes: Any) -> IntArray:
         """Return ``codes`` as ``(n,)`` integers if all are in 0..|X| - 1.
@@ -545,7 +613,7 @@ class Domain:
         """
         space = WithBots(self.space, tags)
         mask = None if self._mask is None else np.append(self._mask, np.ones(len(space.tags), dtype=np.bool_))
-        return self._of(space, mask, False).about(self.attribute)
+        return self._of(space, mask, False, self.exact).about(self.attribute)
 
     def distribution(self, values: Any, probabilities: Any) -> FloatArray:
         """Return the ``(|X|,)`` distribution that gives the listed values their probabilities, and 0 to the others.
@@ -603,6 +671,11 @@ class Domain:
                 f"p must be {self.size} probabilities that sum to 1, got shape {array.shape} and sum {array.sum():.9g}."
             )
         return array
+
+
+def _plain(space: LabelSpace) -> LabelSpace:
+    """Return a label space without its bots."""
+    return space.space if isinstance(space, WithBots) else space
 
 
 def checked_domain(argument: object) -> Domain:

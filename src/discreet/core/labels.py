@@ -16,7 +16,7 @@ Numbers: a range of them in bins, of one width or of one width of their logarith
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +24,7 @@ from itertools import repeat
 from math import ceil, log10, prod
 from sys import float_info
 from typing import Any, Protocol
+from unicodedata import is_normalized
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core import columns
 from discreet.core.checks import checked_choice, checked_finite, checked_flag, checked_whole
 from discreet.core.columns import MISSING, OUTSIDE
+from discreet.core.reading import composed, readings, tidied
 from discreet.errors import DataError, ParameterError
 
 
@@ -109,9 +111,32 @@ class Integers:
         return {"integers": hashlib.sha256(self.labels.astype("<i8").tobytes()).hexdigest(), "size": self.size}
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class AlikeCodes:
+    """The codes of labels that read like another label.
+
+    Attributes:
+        codes: ``(k,)`` codes, one group of alike labels after the other.
+        starts: ``(g,)`` the place at which each group begins.
+    """
+
+    codes: IntArray
+    starts: IntArray
+
+    @property
+    def groups(self) -> int:
+        """Number of groups."""
+        return len(self.starts)
+
+    def group(self, place: int) -> IntArray:
+        """Return the codes of a group, ascending."""
+        last = self.starts[place + 1] if place + 1 < self.groups else len(self.codes)
+        return self.codes[self.starts[place] : last]
+
+
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """A list of text labels in the order given; an array of variable-length strings."""
+    """A list of text labels in the order given, in normal form C; an array of variable-length strings."""
 
     labels: AnyArray
 
@@ -136,30 +161,68 @@ class Texts:
             raise DataError("values must all be text, as the labels are, got lists or the like.") from None
         outside = np.flatnonzero(codes == OUTSIDE)
         if len(outside):
-            codes[columns.places_of_other(plain, outside.tolist())] = MISSING
+            missing = columns.places_of_other(plain, outside.tolist())
+            codes[missing] = MISSING
+            unknown = outside if not missing else np.flatnonzero(codes == OUTSIDE)
+            others = [plain[row] for row in unknown.tolist()]
+            different = list(dict.fromkeys(others))
+            by_text = dict(zip(different, self._others(different), strict=True))
+            codes[unknown] = [by_text[text] for text in others]
         return codes
 
     def _encode_arrow(self, values: Any) -> IntArray:
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         from discreet.core.arrow import arrow_numbers, present
 
-        column, known = columns.text(values), pc.SetLookupOptions(value_set=self._known)
-
-        def places(texts: Any) -> IntArray:
-            indices_of = pc.index_in(texts, options=known)
-            return np.where(present(indices_of), arrow_numbers(indices_of), np.int64(OUTSIDE))
-
+        column = columns.text(values)
         if pa.types.is_dictionary(column.type):
-            of_dictionary = places(column.dictionary.cast(pa.large_string()))
+            of_dictionary = self._places(column.dictionary.cast(pa.large_string()))
             indices = np.where(present(column.indices), arrow_numbers(column.indices), 0)
             codes = of_dictionary[indices] if len(of_dictionary) else np.full(len(column), OUTSIDE, dtype=np.int64)
         else:
-            codes = places(column)
+            codes = self._places(column)
         if column.null_count:
             codes = np.where(present(column), codes, MISSING)
         return codes
+
+    def _places(self, texts: Any) -> IntArray:
+        """Return the codes of Arrow's texts, those that are missing among OUTSIDE."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from discreet.core.arrow import arrow_numbers, flags_of, present
+
+        indices_of = pc.index_in(texts, options=pc.SetLookupOptions(value_set=self._known))
+        known = present(indices_of)
+        codes = np.where(known, arrow_numbers(indices_of), np.int64(OUTSIDE))
+        if indices_of.null_count > texts.null_count:
+            unknown = ~known & present(texts)
+            others = texts.filter(flags_of(unknown))
+            different = others.unique()
+            # Bytes that are no text are no label.
+            code_of_each = self._others(
+                [text.decode(errors="replace") for text in different.cast(pa.large_binary()).to_pylist()]
+            )
+            places = pc.index_in(others, options=pc.SetLookupOptions(value_set=different))
+            codes[unknown] = np.array(code_of_each, dtype=np.int64)[arrow_numbers(places)]
+        return codes
+
+    def _others(self, texts: Sequence[str]) -> list[int]:
+        """Return the codes of different texts that are no labels as they are: of labels in normal form C."""
+        return [self._codes.get(composed(text), OUTSIDE) for text in texts]
+
+    @cached_property
+    def alike(self) -> AlikeCodes:
+        """The labels whose readings are equal."""
+        read = readings(list(self._codes))
+        groups: dict[str, list[int]] = {}
+        if len(set(read)) < len(read):
+            for code, text in enumerate(read):
+                groups.setdefault(text, []).append(code)
+        several = [codes for codes in groups.values() if len(codes) > 1]
+        ends = np.cumsum([0, *map(len, several)], dtype=np.int64)
+        return AlikeCodes(np.array([code for codes in several for code in codes], dtype=np.int64), ends[:-1])
 
     @cached_property
     def _codes(self) -> dict[str, int]:
@@ -183,6 +246,47 @@ class Texts:
         """Return a digest of the labels."""
         spelled = json.dumps(self.labels.tolist(), ensure_ascii=False).encode()
         return {"texts": hashlib.sha256(spelled).hexdigest(), "size": self.size}
+
+
+class ReadTexts(Texts):
+    """Text labels that also stand for the texts that read like one of them.
+
+    A text that is no label stands for the only label that reads alike. Where several labels do, it stands for the only
+    one of them from which it differs by spaces and invisible characters alone.
+    """
+
+    def _others(self, texts: Sequence[str]) -> list[int]:
+        codes = super()._others(texts)
+        unknown = [place for place, code in enumerate(codes) if code == OUTSIDE]
+        for place, read in zip(unknown, readings([texts[place] for place in unknown]), strict=True):
+            alike = self._by_reading.get(read, ())
+            if len(alike) > 1:
+                tidy = tidied(texts[place])
+                alike = [code for code in alike if tidied(str(self.labels[code])) == tidy]
+            if len(alike) == 1:
+                codes[place] = alike[0]
+        return codes
+
+    @cached_property
+    def _by_reading(self) -> dict[str, list[int]]:
+        by_reading: dict[str, list[int]] = {}
+        for code, read in enumerate(readings(list(self._codes))):
+            by_reading.setdefault(read, []).append(code)
+        return by_reading
+
+
+def as_read(space: LabelSpace) -> LabelSpace:
+    """Return a space with the same codes that also encodes texts which read like exactly one label.
+
+    Numbers, integers and grids are as they were.
+
+    Example:
+        >>> as_read(flat(["gesund", "krank"])).encode(["Krank ", "krank", "Grippe"]).tolist()
+        [1, 1, -1]
+    """
+    if isinstance(space, Product):
+        return Product({name: as_read(part) for name, part in space.attributes.items()})
+    return ReadTexts(space.labels) if isinstance(space, Texts) else space
 
 
 def names(space: LabelSpace, codes: IntArray) -> list[str]:
@@ -265,8 +369,14 @@ def _texts(names: list[Any], wanted: str) -> LabelSpace:
         "".join(names).encode()
     except UnicodeEncodeError:
         raise ParameterError(f"{wanted} must be text that can be written down, got half of a character.") from None
+    labels = names if is_normalized("NFC", "".join(names)) else [composed(name) for name in names]
+    if len(set(labels)) < len(set(names)):
+        raise ParameterError(
+            f"{wanted} must be different from each other, and some differ only in how their accents are stored "
+            "(Unicode normalization): leave one of each out."
+        )
     _refuse_repeated(len(names) - len(set(names)), wanted)
-    return Texts(np.array(names, dtype=np.dtypes.StringDType()))
+    return Texts(np.array(labels, dtype=np.dtypes.StringDType()))
 
 
 def _refuse_repeated(count: int, wanted: str) -> None:
@@ -285,7 +395,7 @@ def named_columns(values: Any, names: list[str]) -> dict[str, Any]:
         DataError: if a column is not there or is none, a row does not fit, or lengths differ.
     """
     if isinstance(values, list | tuple):
-        rows = [tuple(row.get(name) for name in names) if isinstance(row, Mapping) else row for row in values]
+        rows = [tuple(_entry(row, name) for name in names) if isinstance(row, Mapping) else row for row in values]
         if not all(isinstance(row, tuple | list) and len(row) == len(names) for row in rows):
             raise DataError(f"every value must give {len(names)} attributes: {names}.")
         return {name: [row[place] for row in rows] for place, name in enumerate(names)}
@@ -299,6 +409,13 @@ def named_columns(values: Any, names: list[str]) -> dict[str, Any]:
     if len(lengths) > 1:
         raise DataError(f"the columns of values must be of one length, got lengths {sorted(lengths)}.")
     return columns
+
+
+def _entry(row: Mapping[Any, Any], name: str) -> Any:
+    """Return the entry of a row by its name in normal form C; None where there is none."""
+    if name in row or name.isascii():
+        return row.get(name)
+    return next((entry for key, entry in row.items() if isinstance(key, str) and composed(key) == name), None)
 
 
 def _column(values: Any, name: str, names: list[str]) -> Any:

@@ -10,8 +10,10 @@ JavaScript has no case folding.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from unicodedata import normalize
+
+from discreet.errors import ParameterError
 
 INVISIBLE = (
     "\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u0640\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
@@ -29,9 +31,13 @@ _MARKS = tuple(
     for characters, plain in ((INVISIBLE, ""), (DASHES, "-"), (SINGLE_QUOTES, "'"), (DOUBLE_QUOTES, '"'))
 )
 _ANY_MARK = re.compile(f"[{INVISIBLE}{DASHES}{SINGLE_QUOTES}{DOUBLE_QUOTES}]")
+_INVISIBLE = _MARKS[0][0]
 _UNUSUAL_SPACE = re.compile(f"[{UNUSUAL_SPACES}]")
+_ANY_SPACE = re.compile(f"[ \n{UNUSUAL_SPACES}]+")
+# Lone surrogates cannot be printed; quotes look like others, and are seldom what differs.
+_UNSEEN = re.compile(f"[\n{UNUSUAL_SPACES}{INVISIBLE}{DASHES}\ud800-\udfff]")
 _SPACES = re.compile(" {2,}")
-_ASCII = {code: None if _MARKS[0][0].match(chr(code)) else " " for code in (*range(10), *range(11, 32), 127)} | {
+_ASCII = {code: None if _INVISIBLE.match(chr(code)) else " " for code in (*range(10), *range(11, 32), 127)} | {
     ord("`"): "'"
 }
 
@@ -44,6 +50,18 @@ def composed(text: str) -> str:
         (2, 1)
     """
     return normalize("NFC", text)
+
+
+def composed_names(names: Iterable[str]) -> list[str]:
+    """Return names in normal form C.
+
+    Raises:
+        ParameterError: if two of them are then the same.
+    """
+    plain = [composed(name) for name in names]
+    if len(set(plain)) < len(plain):
+        raise ParameterError("names must be different, and two differ only in how their accents are stored.")
+    return plain
 
 
 def reading(text: str) -> str:
@@ -75,6 +93,28 @@ def readings(texts: Sequence[str]) -> list[str]:
     if "  " in folded:
         folded = _SPACES.sub(" ", folded)
     return [text.strip(" ") for text in folded.split("\n")]
+
+
+def tidied(text: str) -> str:
+    r"""Return a text in normal form C without invisible characters, and with single spaces, none at its ends.
+
+    Example:
+        >>> tidied("\u00a0no  answer\u200b "), tidied("Krank")
+        ('no answer', 'Krank')
+    """
+    plain = _ANY_SPACE.sub(" ", _INVISIBLE.sub("", text))
+    return composed(plain.strip(" "))
+
+
+def visible(text: str) -> str:
+    r"""Return a text in quotes for messages, with the code points of what looks like nothing or like something else.
+
+    Example:
+        >>> print(visible("krank\u00a0"), visible("18\u201339"))
+        'krank<U+00A0>' '18<U+2013>39'
+    """
+    shown = _UNSEEN.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
+    return f"'{shown}'"
 
 
 def _folded(text: str) -> str:

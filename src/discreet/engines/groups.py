@@ -10,6 +10,7 @@ import pyarrow as pa
 from discreet.arrays import AnyArray, IntArray
 from discreet.core.arrow import arrow_numbers, present
 from discreet.core.columns import missing_message
+from discreet.core.reading import composed
 from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally
 from discreet.engines.folds import Fold, memory_limit
@@ -158,4 +159,5 @@ def _labels_in(column: Any, name: str) -> tuple[AnyArray, list[Any]]:
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if encoded.dictionary.null_count:
         raise DataError(f"the dictionary of {name!r} must not hold a missing label; write the column as plain text.")
-    return arrow_numbers(encoded.indices), encoded.dictionary.to_pylist()
+    labels = [composed(label) if isinstance(label, str) else label for label in encoded.dictionary.to_pylist()]
+    return arrow_numbers(encoded.indices), labels

@@ -43,6 +43,7 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.core.checks import meant
 from discreet.core.domain import Domain, WithBots
 from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
+from discreet.core.reading import composed, composed_names
 from discreet.errors import ParameterError
 from discreet.files.paths import PLANS, checked_output, output_of
 from discreet.files.writing import replacing
@@ -66,6 +67,7 @@ def described_domain(domain: Domain) -> dict[str, Any]:
         [{'age': ['<40']}]
     """
     described = _labels(domain.space) | ({"attribute": domain.attribute} if domain.attribute else {})
+    described |= {"exact": True} if domain.exact else {}
     if not domain.sensitive_count:
         return described | {"sensitive": [], "allow_unprotected": True}
     if not domain.clear_count:
@@ -224,6 +226,8 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         cuts: where the ranges begin that the labels but the first name, ascending: numbers, or dates such as
             "2026-07"; of a product, by attribute. A table then holds numbers or dates. They change no fingerprint.
         attribute: the attribute of a survey that the values are of; it is in the fingerprint.
+        exact: accept labels that read alike and differ in sensitivity, such as AA, Aa and aa. It changes no
+            fingerprint.
     """
 
     labels: list[Label] | None = None
@@ -237,6 +241,16 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     missing: Label | dict[str, Label] | None = None
     cuts: list[Cut] | dict[str, list[Cut]] | None = None
     attribute: str = ""
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        """Bring labels and names of attributes to Unicode's normal form C.
+
+        Raises:
+            ParameterError: if two attributes then have the same name.
+        """
+        for name in ("labels", "product", "sensitive", "missing", "cuts", "attribute"):
+            msgspec.structs.force_setattr(self, name, all_composed(getattr(self, name)))
 
     def domain(self, folder: Path, *, allow_outside: bool = False) -> Domain:
         """Build the domain; files are looked up in ``folder``, and only there or below unless others are allowed.
@@ -250,6 +264,8 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ParameterError(
                 f"domain must have exactly one of {', '.join(kinds)}, got {', '.join(present) or 'none'}."
             )
+        if self.exact and present[0] in ("number", "grid"):
+            raise ParameterError(f"exact is for labels, and a {present[0]} has none; leave it out.")
         built = self._built(folder, allow_outside)
         if self.missing is not None:
             from discreet.tables.values import check_stand
@@ -266,7 +282,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.product is not None:
             parts = self.product.items()
             numbers = {name: Numbers(**msgspec.structs.asdict(p)) for name, p in parts if isinstance(p, NumberSpec)}
-            return Domain.product({**self.product, **numbers}, **protection)
+            return Domain.product({**self.product, **numbers}, **protection, exact=self.exact)
         if self.number is not None:
             number = self.number
             return Domain.number(
@@ -284,10 +300,29 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             )
             if marked is not None and self.sensitive is not None:
                 raise ParameterError("sensitive must be said once, in the domain or in its file, not in both.")
-            return Domain(
-                labels, sensitive=self.sensitive if marked is None else marked, allow_unprotected=self.allow_unprotected
-            )
-        return Domain(range(*self.range) if self.range else self.labels, **protection)
+            protection["sensitive"] = self.sensitive if marked is None else marked
+            return Domain(labels, **protection, exact=self.exact)
+        return Domain(range(*self.range) if self.range else self.labels, **protection, exact=self.exact)
+
+
+def all_composed(content: Any) -> Any:
+    """Return built-ins with all texts in Unicode's normal form C, the keys of tables too.
+
+    Raises:
+        ParameterError: if two keys of a table are then the same.
+
+    Example:
+        >>> all_composed({"Gro\u0308\u00dfe": ["gro\u00df", 1]})
+        {'Größe': ['groß', 1]}
+    """
+    if isinstance(content, str):
+        return composed(content)
+    if isinstance(content, list):
+        return [all_composed(item) for item in content]
+    if not isinstance(content, dict):
+        return content
+    names = composed_names(content)
+    return {name: all_composed(item) for name, item in zip(names, content.values(), strict=True)}
 
 
 def inside(folder: Path, name: str, *, allow_outside: bool) -> Path:
@@ -368,6 +403,10 @@ class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tags: list[str] | None = None
     others: bool = True
     cells: CellsSpec | None = None
+
+    def __post_init__(self) -> None:
+        """Bring tags to Unicode's normal form C."""
+        msgspec.structs.force_setattr(self, "tags", all_composed(self.tags))
 
 
 @cache

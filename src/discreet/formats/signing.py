@@ -385,8 +385,9 @@ def _refuse_names(terms: Terms, mechanism: BlockMechanism) -> None:
 def spelled_out(plan: Plan) -> dict[str, Any]:
     """Return a plan as JSON: the labels of a file in their place, a product as pairs, nothing that is not said."""
     content: dict[str, Any] = _without_none(msgspec.to_builtins(plan.document))
-    if not plan.document.domain.attribute:
-        del content["domain"]["attribute"]
+    for name in ("attribute", "exact"):
+        if not content["domain"][name]:
+            del content["domain"][name]
     if plan.document.domain.product is not None:
         if not all(isinstance(labels, list) for labels in plan.document.domain.product.values()):
             raise ParameterError("devices ask for numbers by themselves, and not for combinations with them.")

@@ -30,6 +30,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import structs
 
+from discreet.core.arithmetic import whole_shares
 from discreet.core.domain import Domain
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
@@ -41,6 +42,7 @@ from discreet.formats.plan import (
     Pattern,
     Plan,
     PlanDocument,
+    all_composed,
     build_mechanism,
     described_domain,
     described_mechanism,
@@ -62,7 +64,6 @@ from discreet.mechanisms.survey import (
     question_domain,
     question_name,
     wanted_tables,
-    whole_shares,
 )
 from discreet.theory.rounds import How, Rounds
 
@@ -87,6 +88,11 @@ class AskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     want: Literal["singles", "pairs"] | list[list[str]] = "singles"
     answers: int | None = None
     combinations: list[Pattern] | None = None
+
+    def __post_init__(self) -> None:
+        """Bring labels and names of attributes to Unicode's normal form C."""
+        for name in ("want", "combinations"):
+            structs.force_setattr(self, name, all_composed(getattr(self, name)))
 
 
 class RoundsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,6 +128,10 @@ class QuestionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     epsilon: float
     mechanism: MechanismSpec
 
+    def __post_init__(self) -> None:
+        """Bring names of attributes to Unicode's normal form C."""
+        structs.force_setattr(self, "attributes", all_composed(self.attributes))
+
 
 class SurveyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of a questionnaire.
@@ -145,6 +155,10 @@ class SurveyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ask: AskSpec = AskSpec()
     question: list[QuestionSpec] = []
     rounds: RoundsSpec | None = None
+
+    def __post_init__(self) -> None:
+        """Bring names of attributes to Unicode's normal form C."""
+        structs.force_setattr(self, "attributes", all_composed(self.attributes))
 
 
 @dataclass(frozen=True)

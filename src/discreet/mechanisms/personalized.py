@@ -31,8 +31,9 @@ from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
 from discreet.core.columns import MISSING
 from discreet.core.domain import Domain, checked_domain, checked_tags
 from discreet.core.guarantee import Guarantee
-from discreet.core.labels import Grid, LabelSpace, flat
+from discreet.core.labels import Grid, LabelSpace, as_read, flat
 from discreet.core.random import RandomSource
+from discreet.core.reading import composed, visible
 from discreet.core.reports import Blocks, Column, Reports, check_same_plan
 from discreet.errors import DataError, ParameterError, SecretError
 from discreet.mechanisms.block_law import Counting, Data
@@ -111,14 +112,15 @@ def _tagged(personalized: "Personalized", tagged: Any) -> tuple[IntArray, IntArr
         return codes, _bots_of_cells(personalized, codes)
     if not isinstance(tagged, Mapping):
         raise ParameterError("secret values must be given by tag, {tag: values}.")
-    unknown = [place for place, tag in enumerate(tagged) if tag not in personalized.tags]
+    tags = [composed(tag) if isinstance(tag, str) else tag for tag in tagged]
+    unknown = [place for place, tag in enumerate(tags) if tag not in personalized.tags]
     if unknown:
         raise ParameterError(
             f"{len(unknown)} of {len(tagged)} tags are not in the plan (first at place {unknown[0]}); "
             f"it has {', '.join(personalized.tags)}."
         )
     parts = [personalized.domain.encode(values) for values in tagged.values()]
-    ranks = [personalized.tags.index(tag) for tag in tagged]
+    ranks = [personalized.tags.index(tag) for tag in tags]
     bots = np.repeat(np.array(ranks, dtype=np.int64), [len(part) for part in parts])
     return np.concatenate([np.empty(0, dtype=np.int64), *parts]), bots + personalized.domain.size
 
@@ -219,9 +221,12 @@ class SimulatedTags:
 
 
 def _people(users: Any) -> LabelSpace:
+    """Return the names of users; a name that reads like one of them alone is the name of the same user."""
     with suppress(DataError):
         return flat(np.unique(columns.integers(users, "users")), "users")
-    return flat(columns.text(users, "users").unique(), "users")
+    columns.refuse_missing(columns.absent(users, "users"), "users")
+    names = columns.text(users, "users").unique().to_pylist()
+    return as_read(flat(list(dict.fromkeys(composed(name) for name in names)), "users"))
 
 
 def _bots_of_tags(personalized: "Personalized", codes: IntArray, tags: Any) -> IntArray:
@@ -266,8 +271,8 @@ class Personalized(Mechanism):
             None if it depends on the user's tags.
 
     Raises:
-        ParameterError: if the tags are not different texts, every value is sensitive for everybody already, or the
-            common mechanism refuses its parameters.
+        ParameterError: if the tags are not different texts, every value is sensitive for everybody already, labels
+            that read alike are not all so and the domain is not exact, or the common mechanism refuses its parameters.
 
     Example:
         >>> import discreet as dc
@@ -332,6 +337,8 @@ class Personalized(Mechanism):
             raise ParameterError(
                 "every value is sensitive for everybody, so that nobody needs a bot; use the common mechanism itself."
             )
+        if cell_of is None and not domain.exact:
+            _refuse_alike(domain)
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "tags", tags)
         object.__setattr__(self, "cell_of", None if cell_of is None else sealed(cell_of))
@@ -539,6 +546,16 @@ def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntAr
         for cell in used
     ]
     return tuple(names), cell_of
+
+
+def _refuse_alike(domain: Domain) -> None:
+    """Refuse labels that read alike unless all are sensitive: a user may hold one of them secret and give another."""
+    alike = next((group.labels for group in domain.alike if not all(group.protected)), None)
+    if alike is not None:
+        raise ParameterError(
+            f"{visible(alike[0])} and {visible(alike[1])} read alike, and users hold values of their own secret; mark "
+            "both as sensitive, or set exact=True (in a plan: exact = true) if they mean different things."
+        )
 
 
 def _span(name: str, part: int, parts: int, size: int) -> str:

@@ -28,6 +28,7 @@ from discreet.core.domain import Domain, checked_domain, value_mask
 from discreet.core.guarantee import in_odds
 from discreet.core.labels import Grid, Product, named_columns
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, fresh_words
+from discreet.core.reading import composed, composed_names
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
@@ -76,7 +77,8 @@ def checked_attributes(attributes: object) -> Mapping[str, Domain]:
             raise ParameterError(f"attributes must be named by text without {_JOIN!r} and {_PART!r}, got {name!r}.")
         if isinstance(checked_domain(domain).space, Product | Grid):
             raise ParameterError(f"attribute {name!r} must have plain labels; make each of its columns an attribute.")
-    return MappingProxyType({name: domain.about(name) for name, domain in attributes.items()})
+    named = map(Domain.about, attributes.values(), attributes)
+    return MappingProxyType(dict(zip(composed_names(attributes), named, strict=True)))
 
 
 def in_order(attributes: Mapping[str, Any], names: object, wanted: str) -> tuple[str, ...]:
@@ -86,6 +88,7 @@ def in_order(attributes: Mapping[str, Any], names: object, wanted: str) -> tuple
         ParameterError: if one is none of them, or is named twice; it says what was ``wanted``.
     """
     listed = names.split(_JOIN) if isinstance(names, str) else list(names) if isinstance(names, Sequence) else []
+    listed = [composed(str(name)) for name in listed]
     for name in listed:
         if name not in attributes:
             near = meant(name, attributes)
@@ -171,24 +174,10 @@ def question_domain(
     for axis, part in enumerate(() if combinations else parts.values()):
         np.moveaxis(sensitive, axis, -1)[..., part.sensitive] = True
     sensitive = sensitive.reshape(-1)
-    if len(parts) == 1:
-        ((name, part),) = parts.items()
-        return Domain.over(part.space, sensitive).about(name)
-    return Domain.over(space, sensitive)
-
-
-def whole_shares(shares: Sequence[Fraction]) -> list[int]:
-    """Return shares as integers over 2^64 that add up to what the shares do, each within one of its share.
-
-    Args:
-        shares: exact numbers that add up to a whole number.
-
-    Example:
-        >>> whole_shares([Fraction(1, 3), Fraction(2, 3)])
-        [6148914691236517205, 12297829382473034411]
-    """
-    ends = [int(end * WORD_RANGE) for end in accumulate(shares)]
-    return [end - start for start, end in zip([0, *ends], ends, strict=False)]
+    exact = [name for name, part in parts.items() if part.exact]
+    if len(parts) > 1:
+        return Domain.over(space, sensitive, exact=exact)
+    return Domain.over(parts[names[0]].space, sensitive, exact=bool(exact)).about(names[0])
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.arithmetic import whole_shares
 from discreet.core.checks import checked_choice, checked_epsilon, checked_n, checked_whole
 from discreet.core.domain import Domain
 from discreet.core.guarantee import rounded_up
@@ -45,7 +46,6 @@ from discreet.mechanisms.survey import (
     checked_attributes,
     question_domain,
     wanted_tables,
-    whole_shares,
 )
 from discreet.planning.best import best
 from discreet.planning.candidates import Wishes

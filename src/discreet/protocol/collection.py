@@ -327,15 +327,17 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
     if len(kinds) != 1:
         raise PlanError(_UNFIT)
     protection = {"sensitive": sensitive, "allow_unprotected": True}
+    # Whether labels that read alike are refused depends on the state of the collection: see `check_plan`.
+    labelled = {**protection, "exact": True}
     try:
         if kinds == ["product"]:
-            return Domain.product(_attributes(table["product"]), **protection)
+            return Domain.product(_attributes(table["product"]), **labelled)
         if kinds == ["grid"]:
             return Domain.grid(**table["grid"], **protection)
         if kinds == ["number"]:
             return Domain.number(**table["number"], **protection).about(_attribute(table))
         labels = range(*_two(table["range"])) if kinds == ["range"] else _listed(table["labels"])
-        return Domain(labels, **protection).about(_attribute(table))
+        return Domain(labels, **labelled).about(_attribute(table))
     except (ParameterError, DataError, TypeError, ValueError, OverflowError):
         raise PlanError(_UNFIT) from None
 

@@ -160,7 +160,7 @@ class Comparison(ResultTable):
         Raises:
             KeyError: if it is not in the domain; it is not quoted.
         """
-        return self._rows(self.domain.codes_of(value))[0]
+        return self._rows(self.domain.code_of(value))[0]
 
     def _rows(self, codes: AnyArray) -> list[ValueDifference]:
         columns = [column.at(codes).values.tolist() for column in self.stated()]

@@ -290,7 +290,7 @@ class Estimate(Functionals, ResultTable):
         Raises:
             KeyError: if it is not in the domain; it is not quoted.
         """
-        return self._shares(self.domain.codes_of(value))[0]
+        return self._shares(self.domain.code_of(value))[0]
 
     def top(self, count: int = 10) -> list["ValueEstimate"]:
         """Return the estimates of the most frequent values, in falling order; intervals hold for such a selection."""

@@ -104,7 +104,7 @@ def marginal(domain: Domain, names: Sequence[str]) -> tuple[Domain, AxisPartitio
     shape, axes = tuple(space.size for space in attributes.values()), tuple(order.index(name) for name in names)
     cells = AxisPartition(prod(shape[axis] for axis in axes), shape, axes)
     sensitive = cells.total(domain.sensitive.astype(np.float64)) > 0
-    return _domain_of({name: attributes[name] for name in names}, sensitive), cells
+    return _domain_of({name: attributes[name] for name in names}, sensitive, domain), cells
 
 
 def condition(domain: Domain, pattern: Mapping[str, Any]) -> tuple[Domain, CellPartition]:
@@ -126,7 +126,7 @@ def condition(domain: Domain, pattern: Mapping[str, Any]) -> tuple[Domain, CellP
     of_left = [place for name, place in zip(attributes, places, strict=True) if name in left]
     sizes = tuple(space.size for space in left.values())
     cells = CellPartition(prod(sizes), domain.size, codes, np.ravel_multi_index(of_left, sizes))
-    return _domain_of(left, cells.total(domain.sensitive.astype(np.float64)) > 0), cells
+    return _domain_of(left, cells.total(domain.sensitive.astype(np.float64)) > 0, domain), cells
 
 
 def _attributes(domain: Domain, wanted: str) -> dict[str, LabelSpace]:
@@ -137,9 +137,9 @@ def _attributes(domain: Domain, wanted: str) -> dict[str, LabelSpace]:
     return domain.space.attributes
 
 
-def _domain_of(attributes: Mapping[str, LabelSpace], sensitive: Any) -> Domain:
+def _domain_of(attributes: Mapping[str, LabelSpace], sensitive: Any, whole: Domain) -> Domain:
     space = next(iter(attributes.values())) if len(attributes) == 1 else Product(dict(attributes))
-    return Domain.over(space, sensitive)
+    return Domain.over(space, sensitive, exact=whole.exact)
 
 
 _LEVEL = 0.95

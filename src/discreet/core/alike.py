@@ -1,0 +1,156 @@
+"""Alike labels: labels of one attribute whose readings are equal.
+
+Where one of two alike labels is sensitive and the other is not, a sensitive answer in the other spelling is reported in
+clear. A domain refuses such labels unless it is exact.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.core.labels import LabelSpace, Product, Texts, names
+from discreet.core.reading import visible
+from discreet.errors import ParameterError
+
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AlikeLabels:
+    """Labels of one attribute that read alike.
+
+    Attributes:
+        attribute: the attribute of a product; empty for a domain of plain labels.
+        labels: two texts or more.
+        protected: whether each is sensitive; None for a label of a product that is so in some combinations only.
+        differ: whether one of them is sensitive where another is not.
+    """
+
+    attribute: str
+    labels: tuple[str, ...]
+    protected: tuple[bool | None, ...]
+    differ: bool
+
+    def __str__(self) -> str:
+        where = f" (attribute {visible(self.attribute)})" if self.attribute else ""
+        alike = f"{_joined(self.labels)}{where} read alike"
+        if not self.differ:
+            together = {True: "all are protected", False: "none is protected", None: "they are protected alike"}
+            return f"{alike}; {together[self.protected[0]]}, and each counts as a value of its own."
+        states = {True: "Protected", None: "Protected in some combinations", False: "Not protected"}
+        listed = {
+            state: [label for label, mark in zip(self.labels, self.protected, strict=True) if mark is state]
+            for state in states
+        }
+        parts = [f"{states[state]}: {_joined(labels)}." for state, labels in listed.items() if labels]
+        return " ".join([f"exact: {alike}, and each counts as a value of its own.", *parts])
+
+
+def refuse_alike(space: LabelSpace, mask: BoolArray | None, exact: Collection[str] = ()) -> None:
+    """Refuse alike labels of which some are sensitive and some are not.
+
+    Of a product these are combinations that differ in one attribute alone, by labels that read alike. Such pairs make a
+    chain between any two combinations that are alike in every attribute.
+
+    Args:
+        space: the labels, without bots.
+        mask: ``(|X|,)`` booleans: which values are sensitive; None if all are.
+        exact: the attributes of a product whose labels are what they are.
+
+    Raises:
+        ParameterError: if there are such labels; it names two of them.
+    """
+    if mask is None or not mask.any():
+        return
+    refusals: list[str] = []
+    conflicts = 0
+    for axis, (name, part) in enumerate(_parts(space).items()):
+        if not isinstance(part, Texts) or name in exact or not part.alike.groups:
+            continue
+        rows, starts = _rows(space, mask, axis, part.alike.codes), part.alike.starts
+        mixed = np.logical_or.reduceat(rows, starts) & ~np.logical_and.reduceat(rows, starts)
+        groups = np.flatnonzero(mixed.any(axis=1))
+        conflicts += len(groups)
+        if len(groups) and not refusals:
+            group = int(groups[0])
+            place, codes = int(np.argmax(mixed[group])), part.alike.group(group)
+            marks = rows[starts[group] :, place][: len(codes)]
+            refusals.append(_refusal(space, axis, place, int(codes[marks][0]), int(codes[~marks][0])))
+    if refusals:
+        more = f"; {conflicts - 1:,} more groups of labels are like these" if conflicts > 1 else ""
+        raise ParameterError(f"{refusals[0]}{more}.")
+
+
+def alike_labels(space: LabelSpace, mask: BoolArray) -> Iterator[AlikeLabels]:
+    """Yield the groups of labels of a space that read alike.
+
+    Args:
+        space: the labels, without bots.
+        mask: ``(|X|,)`` booleans: which values are sensitive.
+    """
+    for axis, (name, part) in enumerate(_parts(space).items()):
+        if not isinstance(part, Texts):
+            continue
+        for group in range(part.alike.groups):
+            codes = part.alike.group(group)
+            rows = _rows(space, mask, axis, codes)
+            protected = tuple(bool(row[0]) if row.all() or not row.any() else None for row in rows)
+            yield AlikeLabels(name, tuple(part.labels[codes].tolist()), protected, bool((rows != rows[0]).any()))
+
+
+def alike_sentences(alike: Collection[AlikeLabels]) -> list[str]:
+    """Return a sentence for each group of alike labels, those that differ in sensitivity first; many are counted."""
+    ranked = sorted(alike, key=lambda group: not group.differ)
+    sentences = [str(group) for group in ranked[:_MOST_NAMED]]
+    more = len(ranked) - _MOST_NAMED
+    return [*sentences, f"{more:,} more groups of labels read alike."] if more > 0 else sentences
+
+
+def _parts(space: LabelSpace) -> dict[str, LabelSpace]:
+    return space.attributes if isinstance(space, Product) else {"": space}
+
+
+def _rows(space: LabelSpace, mask: BoolArray, axis: int, codes: IntArray) -> BoolArray:
+    """Return a row for each of some labels of an attribute: which combinations with the label are sensitive."""
+    shape = [part.size for part in _parts(space).values()]
+    rows: AnyArray = np.moveaxis(mask.reshape(shape), axis, 0)[codes]
+    return rows.reshape(len(codes), -1)
+
+
+def _refusal(space: LabelSpace, axis: int, place: int, protected: int, clear: int) -> str:
+    """Return the refusal of two labels.
+
+    Args:
+        space: the labels.
+        axis: the attribute.
+        place: of the combination among the others' combinations.
+        protected: code of the sensitive label.
+        clear: code of the other one.
+    """
+    parts = _parts(space)
+    others = [part for at, part in enumerate(parts.values()) if at != axis]
+    fixed = [int(code) for code in np.unravel_index(place, [part.size for part in others])] if others else []
+    shown = [_shown(parts, [*fixed[:axis], code, *fixed[axis:]]) for code in (protected, clear)]
+    first, second = shown if len(parts) == 1 else ("the first", "the second")
+    return (
+        f"{' and '.join(shown)} read alike, but only {first} is sensitive, so {second} would be reported in clear; "
+        "mark both as sensitive, or set exact=True (in a plan: exact = true) if they mean different things"
+    )
+
+
+def _shown(parts: dict[str, LabelSpace], codes: list[int]) -> str:
+    shown = [
+        visible(label) if isinstance(part, Texts) else label
+        for part, code in zip(parts.values(), codes, strict=True)
+        for label in names(part, np.array([code]))
+    ]
+    if len(shown) == 1:
+        return shown[0]
+    return f"({', '.join(f'{name}: {label}' for name, label in zip(parts, shown, strict=True))})"
+
+
+def _joined(labels: Collection[str]) -> str:
+    shown = [visible(label) for label in labels]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

@@ -1,0 +1,250 @@
+"""Labels that read alike: in normal form C, refused where they differ in sensitivity, and values taken as they read."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from alike_pairs import ALIKE, DIFFERENT
+from discreet.core.alike import alike_sentences
+from discreet.core.domain import Domain
+from discreet.core.reading import composed, tidied, visible
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms.personalized import Personalized, SecretTags, SimulatedTags
+from refusals import refused
+
+E, E_APART = "\u00e9", "e\u0301"
+COLUMNS: dict[str, Callable[[list[str]], Any]] = {
+    "list": list,
+    "tuple": tuple,
+    "numpy": np.array,
+    "numpy objects": lambda v: np.array(v, dtype=object),
+    "pandas": pd.Series,
+    "pandas categories": lambda v: pd.Series(v).astype("category"),
+    "polars": pl.Series,
+    "polars categories": lambda v: pl.Series(v, dtype=pl.Categorical),
+    "polars enum": lambda v: pl.Series(v, dtype=pl.Enum(list(dict.fromkeys(v)))),
+    "arrow": pa.array,
+    "arrow chunks": lambda v: pa.chunked_array([v[:1], v[1:]]),
+    "arrow dictionary": lambda v: pa.array(v).dictionary_encode(),
+    "arrow views": lambda v: pa.array(v, type=pa.string_view()),
+}
+
+
+@pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
+def test_values_are_labels_in_normal_form_c(column: Callable[[list[str]], Any]) -> None:
+    domain = Domain([E_APART, "b"], sensitive=[E_APART])
+    assert domain.names() == [E, "b"]
+    assert domain.encode(column([E, "b", E_APART, E_APART])).tolist() == [0, 1, 0, 0]
+    # The Kelvin sign is the letter K in that form; a small k is another label.
+    kelvin = Domain(["K", "C"])
+    assert kelvin.encode(column(["\u212a", "C"])).tolist() == [0, 1]
+    assert "1 of 2" in refused(DataError, lambda: kelvin.encode(column(["K", "Krank"])), "Krank")
+
+
+@pytest.mark.parametrize("column", COLUMNS.values(), ids=COLUMNS)
+def test_a_value_is_taken_for_the_only_label_that_reads_alike(column: Callable[[list[str]], Any]) -> None:
+    domain = Domain(["gesund", "krank", E], sensitive=["krank"])
+    values = column(["krank", "Krank ", "GESUND", "\u00a0krank", "E\u0301"])
+    assert domain.codes_of(values, as_read=True).tolist() == [1, 1, 0, 1, 2]
+    message = refused(DataError, lambda: domain.encode(values), "Krank", "GESUND")
+    assert "4 of 5 values" in message
+    assert "4 of them read like a label, and codes_of(values, as_read=True)" in message
+    message = refused(DataError, lambda: domain.codes_of(column(["krank", "kranc"]), as_read=True), "kranc")
+    assert "read like" not in message
+
+
+def test_of_several_alike_labels_only_spaces_and_invisible_characters_decide() -> None:
+    domain = Domain(["krank", "Krank", "x"], sensitive=["krank", "Krank"])
+    assert domain.codes_of(["krank ", "\ufeffKrank"], as_read=True).tolist() == [0, 1]
+    assert "1 of 2" in refused(DataError, lambda: domain.codes_of(["KRANK", "x"], as_read=True), "KRANK")
+    blank = Domain(["", " x", "x "], sensitive=["", " x", "x "])
+    assert blank.codes_of([" ", "\u200b"], as_read=True).tolist() == [0, 0]
+    assert "1 of 1" in refused(DataError, lambda: blank.codes_of(["X"], as_read=True))
+
+
+def test_a_product_takes_values_as_they_read_by_attribute() -> None:
+    domain = Domain.product(
+        {"Gr\u00f6\u00dfe": ["klein", "gro\u00df"], "n": [1, 2]}, sensitive={"Gr\u00f6\u00dfe": "klein"}
+    )
+    rows = [("Klein", 1), ("GROSS", 2), ("klein", 2)]
+    assert domain.codes_of(rows, as_read=True).tolist() == [0, 3, 1]
+    assert "2 of them read like a label" in refused(DataError, lambda: domain.encode(rows))
+    apart = {"Gro\u0308\u00dfe": ["klein"], "n": [2]}
+    for table in (
+        apart,
+        pd.DataFrame(apart),
+        pl.DataFrame(apart),
+        pa.table(apart),
+        [{"Gro\u0308\u00dfe": "klein", "n": 2}],
+    ):
+        assert domain.encode(table).tolist() == [1]
+    assert Domain.product({"Gro\u0308\u00dfe": ["a"]}, sensitive={"Gro\u0308\u00dfe": "a"}).table().keys() == {
+        "Gr\u00f6\u00dfe"
+    }
+    with pytest.raises(ParameterError, match="names must be different"):
+        Domain.product({"\u00e9": ["a"], "e\u0301": ["b"]})
+
+
+def test_an_iterator_of_unknown_values_is_refused_without_being_read_again() -> None:
+    assert "read like" not in refused(DataError, lambda: Domain(["a", "b"]).encode(iter(["A"])))
+
+
+def test_what_is_neither_text_nor_whole_text_stays_unknown() -> None:
+    domain = Domain(["a", "b"])
+    assert "1 of 1" in refused(DataError, lambda: domain.codes_of(["a\ud800"], as_read=True))
+    assert "half of a character" in refused(ParameterError, lambda: Domain(["a\ud800"]))
+    broken = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xffa")])
+    assert "1 of 1" in refused(DataError, lambda: domain.encode(broken))
+
+
+@pytest.mark.parametrize(("one", "other"), ALIKE)
+def test_alike_labels_of_which_one_is_sensitive_are_refused(one: str, other: str) -> None:
+    if composed(one) == composed(other):
+        assert "accents" in refused(ParameterError, lambda: Domain([one, other]))
+        return
+    for sensitive in ([one], [other], lambda label: label == composed(one), [False, True, False]):
+        message = refused(ParameterError, partial(Domain, [one, other, "+"], sensitive=sensitive))
+        assert visible(composed(one)) in message
+        assert visible(composed(other)) in message
+        assert "mark both as sensitive, or set exact=True" in message
+        assert Domain([one, other, "+"], sensitive=sensitive, exact=True).sensitive_count == 1
+    both = Domain([one, other, "+"], sensitive=[one, other])
+    assert not any(group.differ for group in both.alike)
+    assert len(both.alike) == len(Domain([one, other]).alike) == 1
+    assert len(Domain([one, other, "+"], sensitive=["+"]).alike) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT)
+def test_labels_that_do_not_read_alike_are_free(one: str, other: str) -> None:
+    assert Domain([one, other], sensitive=[one]).alike == ()
+
+
+def test_invisible_characters_are_shown_and_further_labels_counted() -> None:
+    labels = ["krank", "krank\u00a0", "18\u201339", "18-39", "ja", "j\u00ada"]
+    message = refused(ParameterError, lambda: Domain(labels, sensitive=["krank", "18-39", "ja"]))
+    assert message.startswith(
+        "'krank' and 'krank<U+00A0>' read alike, but only 'krank' is sensitive, so 'krank<U+00A0>'"
+    )
+    assert "; 2 more groups of labels are like these." in message
+    assert visible("a\n\u200b\ud800") == "'a<U+000A><U+200B><U+D800>'"
+
+
+def test_combinations_are_alike_if_they_are_in_every_attribute() -> None:
+    attributes = {"state": ["krank", "Krank", "gesund"], "age": [30, 40], "note": ["a", "A"]}
+    message = refused(ParameterError, lambda: Domain.product(attributes, sensitive={"state": "krank", "age": 40}))
+    assert message.startswith(
+        "(state: 'krank', age: 40, note: 'a') and (state: 'Krank', age: 40, note: 'a') read alike, but only the first"
+    )
+    assert "note: 'A'" in refused(ParameterError, lambda: Domain.product(attributes, sensitive={"note": "A"}))
+    # Alike in two attributes at once: neither attribute alone joins these.
+    mask = np.zeros((3, 2, 2), dtype=np.bool_)
+    mask[0, :, 0] = mask[1, :, 1] = True
+    refused(ParameterError, lambda: Domain.product(attributes, sensitive=mask.reshape(-1)))
+    domain = Domain.product(attributes, sensitive={"state": ["krank", "Krank"], "age": 40})
+    assert [(group.attribute, group.labels, group.protected, group.differ) for group in domain.alike] == [
+        ("state", ("krank", "Krank"), (None, None), False),
+        ("note", ("a", "A"), (None, None), False),
+    ]
+    exact = Domain.product(attributes, sensitive={"state": "krank"}, exact=True)
+    assert [group.differ for group in exact.alike] == [True, False]
+    assert alike_sentences(exact.alike) == [
+        "exact: 'krank' and 'Krank' (attribute 'state') read alike, and each counts as a value of its own. "
+        "Protected: 'krank'. Not protected: 'Krank'.",
+        "'a' and 'A' (attribute 'note') read alike; they are protected alike, and each counts as a value of its own.",
+    ]
+
+
+def test_exact_labels_are_described_and_many_are_counted() -> None:
+    genes = Domain(["AA", "Aa", "aa"], sensitive=["aa"], exact=True)
+    assert alike_sentences(genes.alike) == [
+        "exact: 'AA', 'Aa' and 'aa' read alike, and each counts as a value of its own. Protected: 'aa'. "
+        "Not protected: 'AA' and 'Aa'."
+    ]
+    many = Domain([f"{letter}{place}" for place in range(30) for letter in "aA"])
+    sentences = alike_sentences(many.alike)
+    assert len(sentences) == 11
+    assert sentences[-1] == "20 more groups of labels read alike."
+
+
+def test_exact_is_handed_on_and_is_no_part_of_a_domain() -> None:
+    exact = Domain(["AA", "aa"], sensitive=["aa"], exact=True)
+    assert exact.about("gene").exact
+    assert exact.with_bots(["home"]).exact
+    assert exact.with_bots(["home"]).alike == exact.alike
+    other = Domain(["ja", "nein"], sensitive=["ja"])
+    assert other == Domain(["ja", "nein"], sensitive=["ja"], exact=True)
+    assert not other.exact
+    with pytest.raises(ParameterError, match="exact"):
+        Domain(["a", "b"], exact="yes")  # type: ignore[arg-type]
+
+
+def test_integers_grids_and_numbers_have_no_readings() -> None:
+    for domain in (
+        Domain(range(5), sensitive=[1]),
+        Domain([3, 1], sensitive=[1]),
+        Domain.number(0, 1, bins=4, sensitive=[[0, 0.5]]),
+        Domain.grid(lat=(0, 1), lon=(0, 1), rows=2, cols=2, sensitive=[(0.1, 0.1)]),
+    ):
+        assert domain.alike == ()
+    assert Domain(range(5)).codes_of([4, 0], as_read=True).tolist() == [4, 0]
+
+
+def test_many_labels_are_read_once() -> None:
+    labels = [f"Place {place}" for place in range(100_000)]
+    assert Domain(labels, sensitive=labels[:5]).alike == ()
+    message = refused(ParameterError, lambda: Domain([*labels, "PLACE 3"], sensitive=labels[:5]))
+    assert "'Place 3' and 'PLACE 3'" in message
+    every_other = [f"{'pP'[place % 2]}lace {place // 2}" for place in range(100_000)]
+    assert "; 49,999 more groups" in refused(ParameterError, lambda: Domain(every_other, sensitive=every_other[::2]))
+
+
+@pytest.mark.parametrize(
+    ("domain", "fingerprint"),
+    [
+        (lambda: Domain(["clinic", "court", "park"], sensitive=["clinic"]), "6ed2a870fdf7c12d"),
+        (lambda: Domain(["Größe", "Straße", "ὀδός"], sensitive=["Größe"]).about("a"), "511b3a117c1ae735"),
+        (
+            lambda: Domain.product({"Größe": ["klein", "groß"], "n": [1, 2]}, sensitive={"Größe": "groß"}),
+            "ee2a85c2d5cd3517",
+        ),
+        (lambda: Domain(["clinic", "park"], sensitive=["clinic"]).with_bots(["home"]), "5258b1d029d1beb7"),
+    ],
+)
+def test_fingerprints_are_as_they_were(domain: Callable[[], Domain], fingerprint: str) -> None:
+    assert domain().fingerprint.startswith(fingerprint)
+
+
+def test_tidied_texts() -> None:
+    assert [tidied(text) for text in ("\ufeffkrank ", "a\u00a0 b", "e\u0301", "Krank", " \t")] == [
+        "krank",
+        "a b",
+        "é",
+        "Krank",
+        "",
+    ]
+
+
+def test_users_own_secrets_need_labels_that_do_not_read_alike() -> None:
+    places = ["clinic", "park", "Park"]
+    domain = Domain(places, sensitive=["clinic"])
+    message = refused(ParameterError, lambda: Personalized(domain, 1.0, ["home"]))
+    assert message.startswith("'park' and 'Park' read alike")
+    assert Personalized(Domain(places, sensitive=["clinic"], exact=True), 1.0, ["home"]).domain.exact
+    assert Personalized(Domain(places, sensitive=["park", "Park"]), 1.0, ["home"]).tags == ("home", "others")
+
+
+def test_tags_and_users_are_found_in_any_normal_form() -> None:
+    mechanism = Personalized(Domain(["clinic", "park"], sensitive=["clinic"]), 1.0, [E_APART], others=False)
+    assert mechanism.tags == (E,)
+    for tag in (E, E_APART):
+        assert repr(SecretTags(mechanism, {tag: ["park"]})) == "SecretTags(hidden)"
+    secrets = SimulatedTags(mechanism, ["Zoe\u0308", "Anna"], [1, 1], [E_APART, E])
+    users = ["Zo\u00eb", "anna ", "Anna", "Bob"]
+    assert secrets.replaced(mechanism, [1, 1, 1, 1], users).tolist() == [2, 2, 2, 1]
+    assert "missing" in refused(DataError, lambda: SimulatedTags(mechanism, ["Anna", None], [1, 1], [E, E]), "Anna")

@@ -1,0 +1,166 @@
+"""Words of plans: labels and names in normal form C, and labels that read alike."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import discreet as dc
+from discreet.core.domain import Domain
+from discreet.errors import ParameterError
+from discreet.formats.plan import Plan, write_plan
+from discreet.formats.signing import plan_of as plan_in
+from discreet.formats.signing import sign, spelled_out
+from discreet.formats.survey import Questionnaire
+from discreet.protocol.collection import open_envelope
+from refusals import refused
+from signed import PLAIN, TRUST, key, plan_of, terms
+
+COMPOSED, APART = "Gr\u00f6\u00dfe", "Gro\u0308\u00dfe"
+HEAD = 'epsilon = 1.0\nmechanism = { name = "rr" }\n'
+STATES = 'labels = ["gesund", "krank", "Krank"]\nsensitive = ["krank"]\n'
+GENES = {"labels": ["AA", "Aa", "aa"], "sensitive": ["aa"]}
+
+
+def written(folder: Path, text: str, name: str = "plan.toml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        'labels = ["{0}", "b"]\nsensitive = ["{0}"]\nattribute = "{0}"',
+        'labels = ["b", "{0}"]\nsensitive = [false, true]\nmissing = "{0}"',
+        'product = {{ "{0}" = ["{0}", "b"], n = [1, 2] }}\nsensitive = [{{ "{0}" = ["{0}"], n = 1 }}]\n'
+        'missing = {{ "{0}" = "{0}" }}',
+        'product = {{ "{0}" = ["19 and below", "20 and above"], n = [1, 2] }}\ncuts = {{ "{0}" = [20] }}',
+    ],
+)
+def test_a_plan_is_brought_to_normal_form_c(tmp_path: Path, domain: str) -> None:
+    tags = 'tags = ["{0}"]\n' if 'sensitive = ["' in domain else ""
+    plans = [
+        Plan.load(written(tmp_path, tags.format(word) + HEAD + "[domain]\n" + domain.format(word)))
+        for word in (COMPOSED, APART, "Gro\\u0308\\u00DFe")
+    ]
+    assert len({plan.fingerprint for plan in plans}) == 1
+    for plan in plans:
+        assert plan.document == plans[0].document
+        assert COMPOSED in json.dumps(spelled_out(plan), ensure_ascii=False)
+        assert APART not in json.dumps(spelled_out(plan), ensure_ascii=False)
+
+
+def test_two_names_that_are_one_in_normal_form_are_refused(tmp_path: Path) -> None:
+    product = f'product = {{ "{COMPOSED}" = [1], "{APART}" = [2] }}'
+    assert "accents" in refused(ParameterError, lambda: Plan.load(written(tmp_path, f"{HEAD}[domain]\n{product}")))
+    labels = f'labels = ["{COMPOSED}", "{APART}"]'
+    plan = Plan.load(written(tmp_path, f"{HEAD}[domain]\n{labels}"))
+    assert "1 repeated" in refused(ParameterError, lambda: plan.domain)
+    attributes = "".join(f'[attributes."{name}"]\nlabels = [1, 2]\n' for name in (COMPOSED, APART))
+    survey = f'version = 2\nepsilon = 1.0\npromise = "record"\n{attributes}'
+    assert "accents" in refused(ParameterError, lambda: Questionnaire.load(written(tmp_path, survey)))
+    domains = {COMPOSED: Domain([1, 2]), APART: Domain([1, 2])}
+    assert "accents" in refused(ParameterError, lambda: dc.plan_survey(domains, 1.0))
+
+
+@pytest.mark.parametrize("suffix", ["toml", "json"])
+def test_a_plan_with_alike_labels_is_refused_unless_it_is_exact(tmp_path: Path, suffix: str) -> None:
+    plan = Plan.load(written(tmp_path, f"{HEAD}[domain]\n{STATES}"))
+    assert "'krank' and 'Krank' read alike" in refused(ParameterError, lambda: plan.domain)
+    exact = Plan.load(written(tmp_path, f"{HEAD}[domain]\n{STATES}exact = true\n"))
+    assert exact.domain.exact
+    assert exact.domain.sensitive_count == 1
+    again = exact.save(tmp_path / f"again.{suffix}")
+    assert (again.domain.exact, again.fingerprint) == (True, exact.fingerprint)
+    assert Plan.of(exact.mechanism()).save(tmp_path / f"of.{suffix}").domain.exact
+    assert write_plan(tmp_path / f"best.{suffix}", tmp_path / "plan.toml", exact.mechanism()).domain.exact
+    plain = Plan.load(written(tmp_path, f'{HEAD}[domain]\nlabels = ["ja", "nein"]\nexact = false\n'))
+    plain.save(tmp_path / f"plain.{suffix}")
+    assert "exact" not in (tmp_path / f"plain.{suffix}").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("entry", ['"true"', "1", "[true]", "{ a = true }"])
+def test_exact_is_true_or_false(tmp_path: Path, entry: str) -> None:
+    message = refused(
+        ParameterError, lambda: Plan.load(written(tmp_path, f"{HEAD}[domain]\n{STATES}exact = {entry}\n"))
+    )
+    assert "domain.exact" in message
+
+
+@pytest.mark.parametrize(
+    "domain",
+    ["number = { low = 0, high = 1, bins = 4 }", "grid = { lat = [0, 1], lon = [0, 1], rows = 2, cols = 2 }"],
+)
+def test_exact_is_for_labels(tmp_path: Path, domain: str) -> None:
+    plan = Plan.load(written(tmp_path, f"{HEAD}[domain]\n{domain}\nexact = true\n"))
+    assert "exact is for labels" in refused(ParameterError, lambda: plan.domain)
+
+
+def test_labels_of_a_file_are_read_like_any(tmp_path: Path) -> None:
+    written(tmp_path, f"label,sensitive\n{APART},true\nkrank,true\nKrank,false\nx,false\n", "labels.csv")
+    domain = 'file = { path = "labels.csv", sensitive = "sensitive" }\n'
+    plan = Plan.load(written(tmp_path, f"{HEAD}[domain]\n{domain}"))
+    assert "'krank' and 'Krank' read alike" in refused(ParameterError, lambda: plan.domain)
+    exact = Plan.load(written(tmp_path, f"{HEAD}[domain]\n{domain}exact = true\n"))
+    assert exact.domain.names() == [COMPOSED, "krank", "Krank", "x"]
+    content = spelled_out(exact)["domain"]
+    assert (content["labels"][0], content["sensitive"], content["exact"]) == (COMPOSED, [COMPOSED, "krank"], True)
+
+
+def test_a_collection_says_exact_where_the_plan_does() -> None:
+    exact = plan_of({**PLAIN, "domain": {**GENES, "exact": True}})
+    collection = open_envelope(sign(exact, terms(), [key()]), TRUST)
+    assert collection.plan["domain"]["exact"] is True
+    assert plan_in(collection).domain.exact
+    assert collection.fingerprint == exact.fingerprint
+    plain = open_envelope(sign(plan_of(PLAIN), terms(), [key()]), TRUST)
+    assert "exact" not in plain.plan["domain"]
+    assert "'aa' and 'AA' read alike" in refused(
+        ParameterError, lambda: sign(plan_of({**PLAIN, "domain": GENES}), terms(), [key()])
+    )
+
+
+def survey(folder: Path, gene: str = "", extra: str = "") -> Questionnaire:
+    text = (
+        'version = 2\nepsilon = 1.0\npromise = "record"\n'
+        f'[attributes.gene]\nlabels = ["AA", "Aa", "aa"]\n{gene}'
+        f'[attributes."{APART}"]\nlabels = ["klein", "Klein", "gro\\u00df"]\n{extra}'
+    )
+    return Questionnaire.load(written(folder, text))
+
+
+def test_attributes_of_surveys_are_exact_each_by_itself(tmp_path: Path) -> None:
+    aa = 'sensitive = ["aa"]\n'
+    assert "attribute 'gene': 'aa' and 'AA' read alike" in refused(
+        ParameterError, lambda: survey(tmp_path, aa).attributes
+    )
+    asked = survey(tmp_path, f"{aa}exact = true\n", f'[ask]\nwant = [["gene", "{APART}"]]\n')
+    assert list(asked.attributes) == ["gene", COMPOSED]
+    planned = asked.asking(dc.plan_survey(asked.attributes, users=10_000, **asked.asked).survey)
+    saved = planned.save(tmp_path / "planned.toml")
+    (question,) = saved.survey().questions
+    assert question.mechanism.domain.exact
+    plan = saved.plan(f"gene,{APART}")
+    assert plan.document.domain.exact
+    assert plan.fingerprint == question.mechanism.fingerprint
+    assert Questionnaire.of(saved.survey()).attributes["gene"].exact
+
+
+def test_combinations_of_an_attribute_that_is_not_exact_are_refused(tmp_path: Path) -> None:
+    klein = f'[ask]\nwant = [["gene", "{APART}"]]\ncombinations = [{{ "{APART}" = "klein" }}]\n'
+    asked = survey(tmp_path, "exact = true\n", klein)
+    message = refused(ParameterError, lambda: dc.plan_survey(asked.attributes, users=1000, **asked.asked))
+    assert f"{COMPOSED}: 'klein'" in message
+    both = klein.replace('"klein" }', '["klein", "Klein"] }')
+    asked = survey(tmp_path, "exact = true\n", both)
+    assert dc.plan_survey(asked.attributes, users=1000, **asked.asked).survey.questions[0].mechanism.domain.exact
+
+
+def test_marginals_of_exact_estimates_are_exact() -> None:
+    domain = Domain.product({"gene": ["AA", "aa"], "n": [1, 2]}, sensitive={"gene": "aa"}, exact=True)
+    mechanism = dc.RandomizedResponse(domain, 1.0)
+    reports = mechanism.obfuscate([("aa", 1)] * 50, random=dc.SeededRandom(1))
+    marginal = dc.estimate(mechanism, reports).marginal("gene")
+    assert marginal.domain.exact
+    assert marginal.domain.sensitive.tolist() == [False, True]
