@@ -93,7 +93,7 @@ def _cut(mechanism: BlockMechanism, n: int, files: int) -> Any:
 
 def measured(name: str, folder: Path) -> dict[str, Any]:
     """Measure one case; runs in the child."""
-    from discreet.engines import spark as engine
+    from discreet import spark as engine
 
     mechanism = _MECHANISMS[name]()
     spark = engine.session(MASTER, **engine.QUIET)

@@ -123,7 +123,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A cluster of one executor with two tasks at once, in processes of their own, for all tests that need it."""
     program("java")
-    from discreet.engines.spark import QUIET, session
+    from discreet.spark import QUIET, session
 
     # Compiled once and lightly: no machine code is used long enough to pay for better. Spark's classes are believed.
     light = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"

@@ -18,10 +18,6 @@ import pyarrow.ipc
 import pyarrow.parquet  # noqa: F401
 from pyspark.daemon import manager
 
-import discreet
-import discreet.engines
-import discreet.engines.spark
-import discreet.estimators  # noqa: F401
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import UnaryEncoding

@@ -60,7 +60,7 @@ NAMES = {
 def imported() -> Iterator[tuple[str, str]]:
     """Names that examples in the documents import from discreet, and names that documents spell out in full.
 
-    Not those of modules: `discreet.engines.spark` for one needs a cluster, so tests of its own run what it does.
+    Not those of modules: `discreet.spark` for one needs a cluster, so tests of its own run what it does.
     """
     for page in PAGES:
         text = page.read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.engines.spark import running
 from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.spark import running
 
 LENGTH = 3 * running.WIDTH + 5
 

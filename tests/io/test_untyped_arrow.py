@@ -9,10 +9,10 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.engines.spark.frames import spark_type, to_spark
 from discreet.errors import DataError
 from discreet.mechanisms import RandomizedResponse, SubsetSelection, UnaryEncoding, row_checks
 from discreet.mechanisms.report_tables import check_untyped_schema, sift_untyped, to_arrow
+from discreet.spark.frames import spark_type, to_spark
 from laws import Case, one_epsilon, sampled
 from refusals import refused
 

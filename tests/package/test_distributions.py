@@ -128,7 +128,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
         name for name in names if name.startswith("discreet/") and not name.endswith(".py")
     } == examples | scripts | {
         "discreet/py.typed",
-        "discreet/engines/spark/log4j2.properties",
+        "discreet/spark/log4j2.properties",
         *(
             f"discreet/collector/pages/{name}"
             for name in (

@@ -6,7 +6,6 @@ option goes with is said at the option (`discreet.cli.commands.RuledOption`).
 
 import re
 import sys
-import warnings
 from base64 import b64decode, b64encode
 from binascii import Error
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial, wraps
+from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -216,6 +216,10 @@ NOT_TRUSTED: dict[str, Any] = {
 """The option ``--not-trusted`` of a verb that prints a privacy statement."""
 
 
+ENGINES = {"local": "discreet.engines.local", "spark": "discreet.spark.engine"}
+"""Modules of engines, each with a context manager ``running``: names only, since the core imports no wing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reading(OptionGroup):
     """Reading of reports: from which files, by which engine, and which rows are left out.
@@ -232,7 +236,7 @@ class Reading(OptionGroup):
     )
     engine: str = option(
         "--engine",
-        type=click.Choice(["local", "spark"]),
+        type=click.Choice(list(ENGINES)),
         default="local",
         help="This machine, or Spark, whose executors see the files. [local]",
     )
@@ -260,19 +264,9 @@ class Reading(OptionGroup):
     @contextmanager
     def running(self, memory: int | None = None) -> Iterator["Engine"]:
         """Yield the engine, for which reports may take so many megabytes of memory; Spark is stopped afterwards."""
-        if self.engine == "local":
-            from discreet.engines import LocalEngine
-
-            yield LocalEngine(memory=None if memory is None else memory * 1_000_000)
-            return
-        from discreet.engines import spark
-
-        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        running = spark.session(self.master, **spark.QUIET)
-        try:
-            yield spark.SparkEngine(running)
-        finally:
-            running.stop()
+        module = import_module(ENGINES[self.engine])
+        with module.running(master=self.master, memory=None if memory is None else memory * 1_000_000) as engine:
+            yield engine
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,3 +257,15 @@ class _Work:
             except BaseException:
                 self._interrupted = True
                 raise
+
+
+@contextmanager
+def running(*, memory: int | None = None, master: str | None = None) -> Iterator[LocalEngine]:
+    """Yield the engine of this machine.
+
+    Args:
+        memory: bytes that reports may take in memory; see `LocalEngine`.
+        master: has no effect: there is no cluster.
+    """
+    del master
+    yield LocalEngine(memory=memory)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,10 +20,6 @@ from discreet.engines.folds import Fold, TallyFold
 from discreet.engines.groups import GroupFold
 from discreet.engines.obfuscation import Obfuscated, Values, obfuscate
 from discreet.engines.sealing import ContentFold, Taken
-from discreet.engines.spark.frames import FrameSurvey, clustered, one_thread
-from discreet.engines.spark.likelihood import kept_blocks
-from discreet.engines.spark.running import SCHEMA, blocks_of, collected, refused, working
-from discreet.engines.spark.tallying import folded, folded_groups, sorted_keys
 from discreet.errors import DiscreetError, ParameterError
 from discreet.files.paths import File, output_of, shared_files
 from discreet.files.reading import Piped, Progress
@@ -31,6 +28,10 @@ from discreet.files.writing import check_free
 from discreet.formats.sealing import CanonicalOrder, in_batches
 from discreet.formats.sources import Sources, SourceSurvey
 from discreet.mechanisms import BlockMechanism, Mechanism
+from discreet.spark.frames import FrameSurvey, clustered, one_thread
+from discreet.spark.likelihood import kept_blocks
+from discreet.spark.running import QUIET, SCHEMA, blocks_of, collected, refused, session, working
+from discreet.spark.tallying import folded, folded_groups, sorted_keys
 from discreet.tables.scan import table_files
 from discreet.tables.values import REASONS, ValueColumns
 
@@ -44,7 +45,7 @@ class SparkEngine(Engine):
     Files may be at URLs, as on one machine; each executor opens them itself, with the credentials of its environment.
 
     Attributes:
-        session: the Spark session; see `discreet.engines.spark.session`.
+        session: the Spark session; see `discreet.spark.session`.
     """
 
     session: Any
@@ -177,3 +178,20 @@ def _written(
         obfuscated = obfuscate(mechanism, source, path, columns, seed=seed, threads=1)
         reports, left_out = obfuscated.reports, dict(obfuscated.left_out)
     return np.array([reports, *(left_out.get(reason, 0) for reason in REASONS)], np.int64)
+
+
+@contextmanager
+def running(*, memory: int | None = None, master: str | None = None) -> Iterator[SparkEngine]:
+    """Yield the engine of a new Spark session, which is stopped afterwards.
+
+    Args:
+        memory: has no effect: executors have memory of their own.
+        master: where Spark runs; None for what Spark is set up for.
+    """
+    del memory
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    cluster = session(master, **QUIET)
+    try:
+        yield SparkEngine(cluster)
+    finally:
+        cluster.stop()

@@ -20,7 +20,12 @@ from discreet.core.arrow import from_buffer
 from discreet.core.tally import GroupedTally
 from discreet.engines.folds import Fold
 from discreet.engines.groups import GroupFold, GroupState
-from discreet.engines.spark.frames import (
+from discreet.errors import DataError, DiscreetError
+from discreet.files.reading import Progress
+from discreet.formats.sealing import CanonicalOrder
+from discreet.formats.sources import Seen, sources_of
+from discreet.mechanisms import Mechanism
+from discreet.spark.frames import (
     Clustered,
     FrameSurvey,
     clustered,
@@ -30,12 +35,7 @@ from discreet.engines.spark.frames import (
     seen_numbers,
     to_spark,
 )
-from discreet.engines.spark.running import REFUSALS, SCHEMA, blocks_of, collected, refused, working
-from discreet.errors import DataError, DiscreetError
-from discreet.files.reading import Progress
-from discreet.formats.sealing import CanonicalOrder
-from discreet.formats.sources import Seen, sources_of
-from discreet.mechanisms import Mechanism
+from discreet.spark.running import REFUSALS, SCHEMA, blocks_of, collected, refused, working
 
 Answer = TypeVar("Answer")
 

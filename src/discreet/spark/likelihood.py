@@ -18,14 +18,14 @@ import pyarrow as pa
 from discreet.arrays import AnyArray, FloatArray
 from discreet.core.reports import Blocks, block_count
 from discreet.engines.folds import Counted, TallyFold
-from discreet.engines.spark.frames import Clustered, Task, one_thread, rows_seen
-from discreet.engines.spark.running import SCHEMA, blocks_of, collected, refused, working
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, Rows, RowSums
 from discreet.files.reading import Progress
 from discreet.formats.sources import Seen
 from discreet.mechanisms.block_law import BlockLaw, Membership, StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
+from discreet.spark.frames import Clustered, Task, one_thread, rows_seen
+from discreet.spark.running import SCHEMA, blocks_of, collected, refused, working
 
 # Reports that are laid out together: a multiple of what any law lays out together, small enough for what Spark keeps.
 _BYTES = 1 << 22

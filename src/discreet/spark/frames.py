@@ -22,7 +22,6 @@ from discreet.arrays import AnyArray
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.reports import PLAN, SIMULATED, Column, Reports, check_same_plan
 from discreet.core.tally import MODULUS, digest_of_limbs, limbs_of
-from discreet.engines.spark.running import beside, working
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.files.paths import shared_files
 from discreet.files.reading import Progress
@@ -32,6 +31,7 @@ from discreet.mechanisms import Mechanism
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.report_tables import check_untyped_schema, is_bits, sift_untyped, to_arrow
 from discreet.mechanisms.row_checks import Checked
+from discreet.spark.running import beside, working
 
 _OURS = "belongs"
 
@@ -57,7 +57,7 @@ def prepared(frame: Any, mechanism: Mechanism, *, trust_plan: bool = False) -> A
     if PLAN not in frame.columns and not trust_plan:
         raise DataError(
             "a frame of reports needs a column 'plan' with the plan's fingerprint in every row; read files of reports "
-            "with discreet.engines.spark.read_reports, add the column if you know which plan they belong to, or pass "
+            "with discreet.spark.read_reports, add the column if you know which plan they belong to, or pass "
             "discreet.Sources(frame, trust_plan=True)."
         )
     check_untyped_schema(mechanism, to_arrow_schema(frame.schema))
@@ -274,7 +274,7 @@ def obfuscate(
         progress: called now and then.
 
     Returns:
-        A frame of reports (see `discreet.engines.spark.frames`), with what was to be kept.
+        A frame of reports (see `discreet.spark.frames`), with what was to be kept.
 
     Raises:
         DataError: if a value is missing or not in the domain, or there is no such column.

@@ -19,13 +19,12 @@ from sealed_folders import EPOCHS, N, sealed_of
 
 import discreet as dc
 import discreet.formats.sources as reading
+from discreet import spark as engine
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.engines import Engine, LocalEngine, tally
-from discreet.engines import spark as engine
-from discreet.engines.spark import SparkEngine, frames, likelihood, running
 from discreet.errors import (
     DataError,
     EngineError,
@@ -53,6 +52,7 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.block_law import StoredBlocks
 from discreet.mechanisms.report_tables import to_arrow
+from discreet.spark import SparkEngine, frames, likelihood, running
 from discreet.tables.values import ValueColumns
 from json_rows import columns
 from laws import MEDIUM, PER_VALUE, Case, cases, sampled
@@ -589,7 +589,7 @@ def test_a_step_is_mostly_one_job(spark: Any) -> None:
 
 
 def _frame(spark: Any, mechanism: Any, reports: Any) -> Any:
-    from discreet.engines.spark.frames import to_spark
+    from discreet.spark.frames import to_spark
 
     return spark.createDataFrame(to_spark(mechanism, reports).to_pandas())
 

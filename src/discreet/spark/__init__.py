@@ -3,9 +3,9 @@
 Executors need discreet installed, of the same version.
 """
 
-from discreet.engines.spark.engine import SparkEngine
-from discreet.engines.spark.frames import obfuscate
-from discreet.engines.spark.running import QUIET, session
-from discreet.engines.spark.tallying import read_reports
+from discreet.spark.engine import SparkEngine
+from discreet.spark.frames import obfuscate
+from discreet.spark.running import QUIET, session
+from discreet.spark.tallying import read_reports
 
 __all__ = ["QUIET", "SparkEngine", "obfuscate", "read_reports", "session"]
