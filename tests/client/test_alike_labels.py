@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from discreet.device import Device, Limits
+from discreet.device import Device, Limits, Outcome
+from discreet.errors import DataError
+from discreet.formats.signing import renew, withdraw
 from discreet.protocol.alike import check_alike
-from discreet.protocol.collection import open_envelope
+from discreet.protocol.collection import Epochs, open_envelope, rebuild
 from discreet.protocol.envelope import PlanError
 from refusals import refused
-from signed import PLAIN, TRUST, altered, document, envelope
+from signed import EPOCH, PLAIN, TRUST, altered, document, envelope, key, plan_of
 
 LABELS = {"labels": ["never", "krank", "Krank\u00a0", "daily"], "sensitive": ["Krank\u00a0", "daily"]}
 WORDS = ("a", "A", " a", "b", "B", "c", "\u00e9", "\u00c9", "x", "\u2013", "-")
@@ -53,10 +55,6 @@ def test_exact_is_true_or_false(device: Device, exact: Any) -> None:
 @pytest.mark.parametrize("field", ["Exact", "exact ", "file", "more"])
 def test_no_domain_has_other_fields(device: Device, field: str) -> None:
     refused(PlanError, lambda: device.accept(with_domain(**PLAIN["domain"], **{field: None})))
-
-
-def test_a_document_says_exact_only_where_it_is() -> None:
-    assert "exact" not in document(envelope())["plan"]["domain"]
 
 
 @pytest.mark.parametrize(
@@ -154,3 +152,36 @@ def test_labels_that_read_alike_are_found_among_many() -> None:
     check_alike([labels], [(place, place + 2) for place in range(0, 60_000, 4)], can_differ=False)
     with pytest.raises(PlanError, match="'label 29999' and 'Label  29999'"):
         check_alike([labels], [(0, 59_999)], can_differ=False)
+
+
+def test_a_value_is_looked_up_as_it_is_and_composed_once_more(device: Device) -> None:
+    plan = {**PLAIN, "domain": {"labels": ["never", "\u00e9t\u00e9"], "sensitive": ["\u00e9t\u00e9"]}}
+    found = device.accept(envelope(plan, epochs=Epochs(0, EPOCH, (1 << 32) - 1)))
+    assert [found.code_of(text) for text in ("\u00e9t\u00e9", "e\u0301te\u0301", "never")] == [1, 1, 0]
+    device.agree(found)
+    for text in ("ete", "\u00c9T\u00c9", "\u00e9t\u00e9 "):
+        refused(DataError, lambda text=text: device.answer(found, text), text)
+    assert device.answer(found, "e\u0301te\u0301") == Outcome.RECORDED
+
+
+def test_a_collection_of_before_is_still_estimated_and_can_be_withdrawn() -> None:
+    """It was signed before labels were read: the same document without the word that is needed today."""
+    plan = {**PLAIN, "domain": {**LABELS, "exact": True}}
+    signed_today = envelope(plan)
+    said = document(signed_today)["plan"]
+    old = altered(signed_today, plan={**said, "domain": {name: said["domain"][name] for name in LABELS}})
+    with pytest.raises(PlanError, match="read alike"):
+        open_envelope(old, TRUST)
+    before = open_envelope(old, TRUST, is_known=True)
+    assert rebuild(before).fingerprint == document(signed_today)["fingerprint"]
+    notice = withdraw(old, [key()])
+    assert open_envelope(notice, TRUST).state == "withdrawn"
+    assert open_envelope(renew(old, [key()], plan=plan_of(plan)), TRUST).version == 2
+
+
+def test_exact_is_in_no_fingerprint() -> None:
+    plain, exact = (
+        document(envelope({**PLAIN, "domain": {**PLAIN["domain"], **more}})) for more in ({}, {"exact": True})
+    )
+    assert (plain["fingerprint"], plain["sampler"]) == (exact["fingerprint"], exact["sampler"])
+    assert (plain["plan"]["domain"].get("exact"), exact["plan"]["domain"]["exact"]) == (None, True)

@@ -18,8 +18,8 @@ from discreet.collector.keeper import Entry, new_token
 from discreet.collector.store import FailedStoreError
 from discreet.errors import ParameterError
 from discreet.formats.signing import withdraw
-from discreet.protocol.envelope import FieldError
-from signed import PUBLIC, TRUST, altered, envelope, key
+from discreet.protocol.envelope import FieldError, PlanError
+from signed import PLAIN, PUBLIC, TRUST, altered, document, envelope, key
 
 
 @pytest.fixture
@@ -66,6 +66,17 @@ def test_a_collection_of_before_with_invisible_characters_is_still_collected(tmp
     with pytest.raises(FieldError, match="U\\+202E"):
         added_envelope(tmp_path, altered(old, name="more"))
     assert Entry.of(replace(entry.row, envelope=old)).collection.title == "Hab\u202eits"
+
+
+def test_a_collection_of_before_with_alike_labels_is_still_collected(tmp_path: Path) -> None:
+    """Devices refuse it, and no collector takes another one; its reports are sealed and estimated."""
+    labels = {"labels": ["never", "Often", "often", "daily"], "sensitive": ["often", "daily"]}
+    entry = added(tmp_path, plan={**PLAIN, "domain": {**labels, "exact": True}})
+    said = document(entry.row.envelope)["plan"]
+    old = altered(entry.row.envelope, plan={**said, "domain": {name: said["domain"][name] for name in labels}})
+    with pytest.raises(PlanError, match="'Often' and 'often'"):
+        added_envelope(tmp_path, altered(old, name="more"))
+    assert Entry.of(replace(entry.row, envelope=old)).mechanism.fingerprint == entry.mechanism.fingerprint
 
 
 def test_the_newest_version_is_served_and_a_withdrawal_too(tmp_path: Path) -> None:

@@ -437,7 +437,7 @@ def _encoders() -> list[dict[str, Any]]:
     product = {"product": [["sex", ["f", "m"]], ["2019", [3, 1, 2]], ["age", ["<40", "40+"]]]}
     grid = {"grid": _GRID}
     return [
-        _encoder(labels, [*texts, "b", "a ", 1, 1.5, None, True, ["a"], {"a": 1}, "hasOwnProperty"]),
+        _encoder(labels, [*texts, "e\u0301", "b", "a ", 1, 1.5, None, True, ["a"], {"a": 1}, "hasOwnProperty"]),
         _encoder({"labels": [5, -3, 900]}, [5, -3, 900, 4, "5", None, 5.5]),
         _encoder({"range": [-3, 70_000]}, [-3, 0, 69_999, 70_000, -4, "0", 0.5, None, True]),
         _encoder(
@@ -462,6 +462,10 @@ def _encoders() -> list[dict[str, Any]]:
         _bots(marked, [[0, 2]], tags=["home", "others"]),
         _bots(marked, [[0, 2]], tags=["home"], others=False),
         *_borders_as_written(),
+        _encoder(
+            {"product": [["\u00e9", ["\u00e9", "e"]], ["x", [1, 2]]]},
+            [["e\u0301", 2], {"\u00e9": "e\u0301", "x": 1}, ["e", 1], ["E\u0301", 1], ["\u00c9", 1]],
+        ),
     ]
 
 

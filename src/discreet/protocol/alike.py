@@ -4,17 +4,15 @@ Whoever chooses the name that is not protected would send in clear what the othe
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from unicodedata import is_normalized
 
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.core.reading import INVISIBLE, UNUSUAL_SPACES, readings
+from discreet.core.reading import readings, visible
 from discreet.protocol.envelope import PlanError
 
-_UNSEEN = re.compile(f"[\n{INVISIBLE}{UNUSUAL_SPACES}]")
 # Codes that are looked at together.
 _MOST_AT_ONCE = 1 << 20
 
@@ -50,7 +48,7 @@ def check_alike(lists: Sequence[Sequence[str]], ranges: Sequence[tuple[int, int]
     pair = next(_unequal(lists, np.array(ranges, dtype=np.int64), can_differ), None)
     if pair is not None:
         raise PlanError(
-            f"answers that read alike must all be protected, or none of them: {' and '.join(map(quoted, pair))} are "
+            f"answers that read alike must all be protected, or none of them: {' and '.join(map(visible, pair))} are "
             "not; mark both as sensitive, or set exact = true in the plan's domain if they differ in meaning."
         )
 
@@ -90,13 +88,3 @@ def _is_inside(codes: IntArray, ranges: IntArray) -> BoolArray:
     place = np.maximum(np.searchsorted(ranges[:, 0], codes, side="right") - 1, 0)
     inside: BoolArray = (ranges[place, 0] <= codes) & (codes < ranges[place, 1])
     return inside
-
-
-def quoted(name: str) -> str:
-    r"""Return a name in quotation marks, with the numbers of characters that nobody sees.
-
-    Example:
-        >>> quoted("krank\u00a0")
-        "'krank<U+00A0>'"
-    """
-    return f"'{_UNSEEN.sub(lambda unseen: f'<U+{ord(unseen[0]):04X}>', name)}'"
