@@ -1,5 +1,5 @@
 /**
- * The epsilon that a sampler realises, in nats: the largest of any value's. A DeviceError (promise) is thrown if it is no
+ * The epsilon that a sampler realises, in nats. A DeviceError (promise) is thrown if it is no
  * sampler, whatever it is, or one that a device must not use.
  */
 export function realised(sampler: unknown): number;

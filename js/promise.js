@@ -33,58 +33,22 @@ function isNextPrime(prime, least, step = 1, rest = 0) {
   return true;
 }
 
-/** The number of values of each group; every one has some. */
-function groupCounts(law, groups) {
-  must(Array.isArray(law.levels) && law.levels.length === law.size); // Levels must name the group of every value.
-  const counts = new Array(groups).fill(0);
-  for (const level of law.levels) {
-    must(isWhole(level, 0, groups - 1)); // A level must be the number of a group.
-    counts[level]++;
-  }
-  must(counts.every(Boolean)); // Every group must have values.
-  return counts.map(BigInt);
-}
-
-function texts(list, least, most) {
-  must(Array.isArray(list) && list.length > 0); // The numbers of groups must be a list.
-  return list.map((text) => decimal(text, least, most));
-}
-
 const depthOf = (law) => {
   must(isWhole(law.depth, 1, 60)); // A depth must be an integer in 1..60.
   return 1n << BigInt(law.depth);
 };
 
 // Of each law: the fields of its description; and pi, the probability that noise contains a value, as [numerator,
-// denominator] for each group, after the checks without which it would be another one.
+// denominator], after the checks without which it would be another one.
 const LAWS = {
-  singletons: [["size"], (law) => [[1n, BigInt(law.size)]]],
-  "uneven singletons": [
-    ["levels", "size", "weights"],
-    (law) => {
-      const weights = texts(law.weights, 1n, 1n << 62n);
-      const counts = groupCounts(law, weights.length);
-      const total = weights.reduce((sum, weight, group) => sum + weight * counts[group], 0n);
-      must(total <= 1n << 62n); // Weights must add up to 2^62 at most.
-      return weights.map((weight) => [weight, total]);
-    },
-  ],
+  singletons: [["size"], (law) => [1n, BigInt(law.size)]],
   bits: [
     ["depth", "size", "threshold"],
     (law) => {
       const whole = depthOf(law);
       const threshold = decimal(law.threshold, 1n, whole - 1n);
       must(threshold & 1n); // A threshold must be odd.
-      return [[threshold, whole]];
-    },
-  ],
-  "uneven bits": [
-    ["depth", "levels", "size", "thresholds"],
-    (law) => {
-      const whole = depthOf(law);
-      const thresholds = texts(law.thresholds, 1n, whole - 1n);
-      groupCounts(law, thresholds.length);
-      return thresholds.map((threshold) => [threshold, whole]);
+      return [threshold, whole];
     },
   ],
   subsets: [
@@ -92,7 +56,7 @@ const LAWS = {
     (law) => {
       must(law.size <= MOST_MARKS); // Devices keep a mark for each value of a subset.
       must(isWhole(law.count, 1, Math.max(law.size - 1, 1))); // A subset must leave a value out.
-      return [[BigInt(law.count), BigInt(law.size)]];
+      return [BigInt(law.count), BigInt(law.size)];
     },
   ],
   "mixed subsets": [
@@ -100,7 +64,7 @@ const LAWS = {
     (law) => {
       must(law.size <= MOST_MARKS); // Devices keep a mark for each value of a subset.
       must(isWhole(law.count, 1, law.size - 1)); // Two sizes of subsets must be at most that of all values.
-      return [[(BigInt(law.count) << 64n) + decimal(law.larger, 1n, RANGE - 1n), BigInt(law.size) << 64n]];
+      return [(BigInt(law.count) << 64n) + decimal(law.larger, 1n, RANGE - 1n), BigInt(law.size) << 64n];
     },
   ],
   hashing: [
@@ -108,7 +72,7 @@ const LAWS = {
     (law) => {
       must(isWhole(law.buckets, 2, 2 ** 32 - 5)); // There must be at least two buckets.
       must(isNextPrime(law.prime, Math.max(law.size, law.buckets))); // The prime must be the next one.
-      return [[1n, BigInt(law.buckets)]];
+      return [1n, BigInt(law.buckets)];
     },
   ],
   "hash pool": [
@@ -118,16 +82,16 @@ const LAWS = {
       must(isWhole(law.functions, 1, Math.floor(2 ** 26 / law.buckets))); // There must be a function, and not too many.
       must(law.prime === 2 ** 31 - 1); // The prime of a pool must be 2^31 - 1.
       decimal(law.seed, 0n, (1n << 63n) - 1n);
-      return [[1n, BigInt(law.buckets)]];
+      return [1n, BigInt(law.buckets)];
     },
   ],
-  hadamard: [["size"], () => [[1n, 2n]]],
+  hadamard: [["size"], () => [1n, 2n]],
   paley: [
     ["prime", "size"],
     (law) => {
       must(law.size <= 2 ** 20); // There must be at most 2^20 values.
       must(isNextPrime(law.prime, Math.max(law.size, 7), 4, 3)); // The prime must be the next one of the form 4 m + 3.
-      return [[BigInt(law.prime - 1), BigInt(2 * law.prime)]];
+      return [BigInt(law.prime - 1), BigInt(2 * law.prime)];
     },
   ],
   windows: [
@@ -142,7 +106,7 @@ const LAWS = {
         last = start;
       }
       must(windowPlaces(law) <= 2 ** 24); // There must be at most 2^24 places.
-      return [[BigInt(width), BigInt(windowPlaces(law))]];
+      return [BigInt(width), BigInt(windowPlaces(law))];
     },
   ],
   translates: [
@@ -156,13 +120,13 @@ const LAWS = {
         must(isWhole(element, last + 1, modulus - 1)); // Elements must ascend, within the modulus.
         last = element;
       }
-      return [[BigInt(base.length), BigInt(modulus)]];
+      return [BigInt(base.length), BigInt(modulus)];
     },
   ],
 };
 
 // Laws under which values are in a block independently: only they allow blocks beside values in clear.
-const INDEPENDENT = ["bits", "uneven bits", "hadamard"];
+const INDEPENDENT = ["bits", "hadamard"];
 
 const isObjectOf = (object, fields) =>
   typeof object === "object" && object !== null && Object.keys(object).sort().join() === fields.join();
@@ -183,7 +147,7 @@ function sensitiveCount({ size, sensitive }) {
 }
 
 /**
- * The epsilon that a sampler realises, in nats: the largest of any value's.
+ * The epsilon that a sampler realises, in nats.
  *
  * @param {any} sampler as it stands in a collection.
  * @returns {number} right to 10^-14 of itself.
@@ -198,11 +162,11 @@ export function realised(sampler) {
   must(typeof law === "object" && law !== null && typeof law.law === "string"); // The block law must have a name.
   // Of an unknown one nobody can say what it promises.
   if (!Object.hasOwn(LAWS, law.law)) refuse("law");
-  const [fields, inclusions] = LAWS[law.law];
+  const [fields, inclusion] = LAWS[law.law];
   must(isObjectOf(law, [...fields, "law"].sort())); // The block law must have its parts and no others.
   must(law.size === sensitiveCount(sampler)); // The block law must be over the sensitive codes.
   must(!sampler.clear_blocks || INDEPENDENT.includes(law.law)); // clear_blocks needs independent values.
-  const shares = inclusions(law);
+  const [pi, whole] = inclusion(law);
   must(recordWidth(sampler) <= LARGEST_RECORD); // A record must fit into a frame.
-  return Math.max(...shares.map(([pi, whole]) => Math.log1p(Number(truth * whole) / Number((RANGE - truth) * pi))));
+  return Math.log1p(Number(truth * whole) / Number((RANGE - truth) * pi));
 }

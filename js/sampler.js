@@ -34,23 +34,19 @@ class Words {
     return this.word() < BigInt(threshold);
   }
 
-  /** Uniform on 0..bound - 1, of type BigInt: what is beyond the last multiple of the bound is thrown away. */
-  big(bound, bits = 64n) {
-    if (bound === 1n) return 0n;
-    const width = (1n << bits) / bound;
+  /** Uniform on 0..bound - 1, from the low bits of a word: what is beyond the last multiple of the bound is thrown away. */
+  below(bound, bits = 64n) {
+    if (bound === 1) return 0;
+    const width = (1n << bits) / BigInt(bound);
     for (;;) {
       const drawn = BigInt.asUintN(Number(bits), this.word()) / width;
-      if (drawn < bound) return drawn;
+      if (drawn < bound) return Number(drawn);
     }
-  }
-
-  below(bound) {
-    return Number(this.big(BigInt(bound)));
   }
 
   /** From the low half of a word. */
   below32(bound) {
-    return Number(this.big(BigInt(bound), 32n));
+    return this.below(bound, 32n);
   }
 }
 
@@ -69,8 +65,9 @@ function subset(size, count, member, random) {
   return Array.from(taken).sort((left, right) => left - right);
 }
 
-/** Bytes of independent bits: `step` makes a byte from the byte before it, a byte of words, the digit and the place. */
-function noiseBits(law, member, random, step) {
+/** Bytes of independent bits. At each digit of the threshold, a byte is made from itself and a byte of words. */
+function noiseBits(law, member, random) {
+  const threshold = BigInt(law.threshold);
   const bytes = new Uint8Array(Math.ceil(law.size / 8));
   const lanesAtOnce = Math.max(Math.floor(PIECE_WORDS / law.depth), 1);
   for (let start = 0; start < bytes.length; start += 8 * lanesAtOnce) {
@@ -78,8 +75,11 @@ function noiseBits(law, member, random, step) {
     const lanes = Math.ceil(length / 8);
     const words = random.bytes(law.depth * lanes);
     for (let digit = 0; digit < law.depth; digit++) {
+      const one = (threshold >> BigInt(digit)) & 1n;
       for (let at = 0; at < length; at++) {
-        bytes[start + at] = step(bytes[start + at], words[8 * digit * lanes + at], digit, start + at);
+        const word = words[8 * digit * lanes + at];
+        const bits = bytes[start + at];
+        bytes[start + at] = digit === 0 ? word : one ? bits | word : bits & word;
       }
     }
   }
@@ -115,33 +115,9 @@ const LAWS = {
       return [member < 0 ? noise : member];
     },
   },
-  "uneven singletons": {
-    form: (law) => [[bytesFor(law.size), 1]],
-    draw(law, member, random) {
-      const weights = law.weights.map(BigInt);
-      const order = [...law.levels.keys()].sort((left, right) => law.levels[left] - law.levels[right]);
-      let drawn = random.big(law.levels.reduce((sum, level) => sum + weights[level], 0n));
-      const noise = order.find((rank) => (drawn -= weights[law.levels[rank]]) < 0n);
-      return [member < 0 ? noise : member];
-    },
-  },
   bits: {
     form: (law) => [[1, Math.ceil(law.size / 8)]],
-    draw(law, member, random) {
-      const ones = Array.from({ length: law.depth }, (_, digit) => (BigInt(law.threshold) >> BigInt(digit)) & 1n);
-      return noiseBits(law, member, random, (bits, word, digit) =>
-        digit === 0 ? word : ones[digit] ? bits | word : bits & word,
-      );
-    },
-  },
-  "uneven bits": {
-    form: (law) => [[1, Math.ceil(law.size / 8)]],
-    draw(law, member, random) {
-      const thresholds = law.thresholds.map(BigInt);
-      const ones = (digit, at) => law.levels.slice(8 * at, 8 * at + 8).reduce(
-        (byte, level, lane) => byte | (Number((thresholds[level] >> BigInt(digit)) & 1n) << lane), 0);
-      return noiseBits(law, member, random, (bits, word, digit, at) => (bits & word) | (ones(digit, at) & ~word));
-    },
+    draw: noiseBits,
   },
   subsets: {
     form: (law) => [[bytesFor(law.size), law.count]],

@@ -22,8 +22,6 @@ from discreet.mechanisms import (
     HadamardResponse,
     LocalHashing,
     PaleyResponse,
-    PerValueEncoding,
-    PerValueResponse,
     PooledHashing,
     RandomizedResponse,
     SubsetSelection,
@@ -38,27 +36,6 @@ from discreet.testing import Outputs, spell_out
 from packing import each
 
 EPSILONS = (0.1, 1.0, 3.0, 8.0)
-
-
-def by_value(domain: Domain, epsilon: float) -> list[dict[str, Any]]:
-    """Return groups of values with up to four epsilons between half of the largest one and all of it."""
-    ranks = domain.sensitive_count - 1 - np.arange(domain.sensitive_count)
-    levels = np.linspace(epsilon, epsilon / 2, min(domain.sensitive_count, 4))
-    groups = []
-    for level, one in enumerate(levels):
-        mask = np.zeros(domain.size, dtype=np.bool_)
-        mask[domain.sensitive_codes[ranks % len(levels) == level]] = True
-        groups.append({"values": mask, "epsilon": float(one)})
-    return groups
-
-
-def per_value(cls: Callable[..., BlockMechanism]) -> Callable[..., BlockMechanism]:
-    """Return a builder that promises something to each value."""
-
-    def build(domain: Domain, epsilon: float) -> BlockMechanism:
-        return cls(domain, epsilon, epsilons=by_value(domain, epsilon))
-
-    return build
 
 
 def plane(domain: Domain, epsilon: float) -> BlockMechanism:
@@ -91,10 +68,7 @@ BUILDERS: dict[str, Callable[..., BlockMechanism]] = {
     "windows-w3": wide,
     "design": BlockDesign,
     "design-mass": partial(BlockDesign, sensitive_mass=0.2),
-    "rr-per-value": per_value(PerValueResponse),
-    "unary-per-value": per_value(PerValueEncoding),
 }
-PER_VALUE = {"rr-per-value", "unary-per-value"}
 WINDOWS = {"windows", "windows-w3"}
 """Under these two values share blocks by how far they are apart, so that nothing follows from one rho."""
 POOLS = {"hashing-pool", "hashing-pool-g5"}
@@ -143,11 +117,6 @@ def cases(sizes: dict[str, Any], epsilons: tuple[float, ...] = EPSILONS) -> list
     return [case for case in found if _NEEDS.get(case.builder, bool)(case.domain)]
 
 
-def rounding(case: Case) -> float:
-    """Return what of an epsilon may be lost, relatively: bits of several probabilities cannot all be in proportion."""
-    return 1e-3 if case.builder == "unary-per-value" else 1e-12
-
-
 def over(found: list[Case]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator: the test runs for every case; a failure names its case."""
     return each("case", found)
@@ -190,18 +159,13 @@ def aim(case: "Case", p: Any) -> Any:
     return p @ spelled(case).aim
 
 
-def of_each(shares: tuple[Fraction, ...], law: Any) -> list[Fraction]:
-    """Return one of a law's probabilities for every value, from those of its levels."""
-    return list(shares) * law.size if law.groups is None else [shares[level] for level in law.groups]
-
-
-def kinds_of(mechanism: BlockMechanism) -> list[tuple[Fraction, list[Fraction], list[Fraction]]]:
-    """Return, for each kind of block, its share of the noise, and pi and rho of every value."""
-    law = mechanism.law
+def kinds_of(mechanism: BlockMechanism) -> list[tuple[Fraction, Fraction, Fraction]]:
+    """Return, for each kind of block, its share of the noise, its pi and its rho."""
+    law: Any = mechanism.law
     if sizes_told_apart(mechanism) is None:
-        return [(Fraction(1), of_each(law.inclusions, law), of_each(law.conditional_inclusions, law))]
+        return [(Fraction(1), law.inclusion, law.conditional_inclusion)]
     v = law.size
-    return [(t, [Fraction(k, v)] * v, [Fraction(k - 1, v - 1)] * v) for t, k in zip(law.shares, law.sizes, strict=True)]
+    return [(t, Fraction(k, v), Fraction(k - 1, v - 1)) for t, k in zip(law.shares, law.sizes, strict=True)]
 
 
 def by_kind(mechanism: BlockMechanism, contained: Any) -> list[int]:

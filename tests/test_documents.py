@@ -81,8 +81,7 @@ def test_the_example_of_the_readme_runs() -> None:
 def test_the_mechanisms_of_the_page_are_all_there_are_and_at_hand() -> None:
     page = (ROOT / "docs" / "howto" / "planning.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| `([a-z-]+)` \|", page, flags=re.MULTILINE)
-    even = {name: made for name, made in BLOCK_MECHANISMS.items() if not name.endswith("-per-value")}
-    assert {plan: getattr(discreet, name) for name, plan in rows} == even
+    assert {plan: getattr(discreet, name) for name, plan in rows} == dict(BLOCK_MECHANISMS)
     assert {made.__name__ for made in BLOCK_MECHANISMS.values()} <= set(discreet.__all__)
 
 

@@ -62,11 +62,8 @@ class DrawnByNode(LawMechanism):
 def mechanisms() -> dict[str, BlockMechanism]:
     """Return a mechanism of every block law, by the law's name; and one whose reports in clear carry blocks."""
     sensitive, found = DOMAIN.sensitive_codes, {}
-    groups = [{"values": DOMAIN.sensitive & (np.arange(11) < 5), "epsilon": EPSILON}]
-    groups.append({"values": DOMAIN.sensitive & (np.arange(11) >= 5), "epsilon": EPSILON / 2})
     for made in BLOCK_MECHANISMS.built_in.values():
-        options: dict[str, Any] = {"epsilons": groups} if made.needs_options() else {}
-        options = {"modulus": 13, "base": [0, 1, 3, 9]} if made.name == "translates" else options
+        options: dict[str, Any] = {"modulus": 13, "base": [0, 1, 3, 9]} if made.name == "translates" else {}
         mechanism = made(DOMAIN, EPSILON, **options)
         found.setdefault(mechanism.law.describe()["law"], mechanism)
     # The optimum draws two sizes of blocks at some masses only.
@@ -85,16 +82,8 @@ def drawn_by_node(mechanism: BlockMechanism, node: str, seed: int | None) -> Ite
         assert process.stdin is not None
         first = json.dumps({"sampler": Sampler.of(mechanism).document(), "seed": seed})
         process.stdin.write(first.encode() + b"\n")
-        made = DrawnByNode(
-            mechanism.domain,
-            mechanism.epsilon,
-            mechanism.law,
-            mechanism.clear_blocks,
-            mechanism.epsilons and tuple(mechanism.promises),
-            process,
-            seed,
-        )
-        yield made
+        parts = mechanism.domain, mechanism.epsilon, mechanism.law, mechanism.clear_blocks
+        yield DrawnByNode(*parts, process, seed)
         process.stdin.close()
 
 

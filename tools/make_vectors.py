@@ -62,8 +62,6 @@ def _write_fresh(count: int, seed: int, folder: Path) -> int:
     for kind in samplers.LAWS:
         with (folder / f"{kind.replace(' ', '-')}.jsonl").open("w", encoding="utf-8") as file:
             file.writelines(map(_line, samplers.fresh(kind, count, seed)))
-    with (folder / "pieces.jsonl").open("w", encoding="utf-8") as file:
-        file.writelines(map(_line, samplers.pieces()))
     return 0
 
 

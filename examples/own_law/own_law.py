@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from discreet.laws import (
+    BlockLaw,
     BlockMechanism,
     Blocks,
     Column,
-    EvenLaw,
     MemberLists,
     RandomSource,
     ValueCounts,
@@ -28,7 +28,7 @@ from discreet.laws import (
 
 
 @dataclass(frozen=True, slots=True)
-class AllButOne(EvenLaw):
+class AllButOne(BlockLaw):
     """Every sensitive value but a uniform one: pi = (v - 1)/v, rho = (v - 2)/(v - 1).
 
     Attributes:

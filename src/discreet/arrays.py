@@ -12,6 +12,9 @@ IntArray: TypeAlias = NDArray[np.int64]
 FloatArray: TypeAlias = NDArray[np.float64]
 """Frequencies, errors and weights."""
 
+Floats: TypeAlias = float | FloatArray
+"""One number, or an array of numbers."""
+
 BoolArray: TypeAlias = NDArray[np.bool_]
 
 WordArray: TypeAlias = NDArray[np.uint64]

@@ -1,10 +1,9 @@
 """The face for authors of block laws: all that they import, so that the rooms behind it may move.
 
-    from discreet.laws import BlockMechanism, Column, EvenLaw, IndexedLaw, ValueCounts, uniform_below
+    from discreet.laws import BlockLaw, BlockMechanism, Column, IndexedLaw, ValueCounts, uniform_below
 
-A law whose block is one index, uniform as noise, is an `IndexedLaw`; one with a single pi an `EvenLaw`; any other a
-`BlockLaw`. CONTRIBUTING.md says what each asks for; examples/own_law is a whole package, and
-`discreet.testing.check_mechanism` its test.
+A law whose block is one index, uniform as noise, is an `IndexedLaw`; any other is a `BlockLaw`. CONTRIBUTING.md lists
+what each needs; examples/own_law is a whole package, and `discreet.testing.check_mechanism` its test.
 
 Example:
     >>> import discreet.laws
@@ -19,7 +18,6 @@ from discreet.mechanisms.block_law import (
     BlockCounts,
     BlockLaw,
     Counting,
-    EvenLaw,
     IndexedLaw,
     Membership,
     ValueCounts,
@@ -31,6 +29,9 @@ from discreet.theory.hits import HitDistribution
 
 CommonLaw = BlockLaw
 """The name of `BlockLaw` for packages that were written when it was two classes."""
+
+EvenLaw = BlockLaw
+"""The name of `BlockLaw` for packages that were written when values of other laws had several probabilities."""
 
 __all__ = [
     "BlockCounts",

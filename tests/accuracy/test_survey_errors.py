@@ -24,8 +24,8 @@ def moment(mechanism: BlockMechanism, parts: int, p: np.ndarray) -> float:
 def test_a_joint_question_has_the_error_of_every_output(kind: type[BlockMechanism], parts: int) -> None:
     mechanism = kind(dc.Domain(range(8)), 0.7)
     law, numbers = mechanism.law, mechanism.numbers
-    triple = law.triple_covariance + law.conditional_inclusions[0] ** 2
-    pair = float(law.inclusions[0]), float(law.conditional_inclusions[0])
+    triple = law.triple_covariance + law.conditional_inclusion**2
+    pair = float(law.inclusion), float(law.conditional_inclusion)
     for p in (np.full(8, 1 / 8), np.random.default_rng(1).dirichlet(np.ones(8))):
         expected = moment(mechanism, parts, p)
         assert joint_moment(8, parts, numbers.truth, *pair, float(triple)) == pytest.approx(expected, rel=1e-9)
@@ -36,17 +36,8 @@ def test_the_joint_question_of_five_attributes_of_the_census() -> None:
     for epsilon, wanted in [(1, 7.59e-2), (3, 4.54e-3), (5, 5.59e-4)]:
         mechanism = dc.SubsetSelection(dc.Domain(range(1120)), epsilon)
         law, numbers = mechanism.law, mechanism.numbers
-        terms = (
-            numbers.truth,
-            *(
-                float(each)
-                for each in (
-                    law.inclusions[0],
-                    law.conditional_inclusions[0],
-                    law.joint_inclusion(3) / law.inclusions[0],
-                )
-            ),
-        )
+        shares = law.inclusion, law.conditional_inclusion, law.joint_inclusion(3) / law.inclusion
+        terms = (numbers.truth, *map(float, shares))
         pairs = [(a, b) for place, a in enumerate(sizes) for b in sizes[:place]]
         errors = [joint_moment(1120, 1120 // (a * b), *terms) for a, b in pairs]
         assert (np.mean(errors) - squares) / 50_000 == pytest.approx(wanted, rel=2e-3)

@@ -12,14 +12,13 @@ from discreet.cli.output import Table, say
 from running import Files, done
 
 BORDERS = "┃│┡┩┏┓└┘━─╇╈┳┴┼├┤╭╮"
-PER_VALUE = """
+OTHER = """
 epsilon = 2.0
 [domain]
 labels = ["never", "sometimes", "every day of the week", "rarely"]
 sensitive = ["never", "sometimes", "rarely"]
 [mechanism]
-name = "rr-per-value"
-epsilons = { never = 0.5, sometimes = 1.25, rarely = 2.0 }
+name = "rr"
 """
 EVENTS = "user,event\n" + "".join(f"u{user},{event}\n" for user in range(12) for event in (user, user // 2, user, 3))
 
@@ -36,18 +35,17 @@ def files(tmp_path: Path) -> Files:
 @pytest.fixture
 def verbs(files: Files) -> dict[str, list[object]]:
     files.obfuscated()
-    (files.folder / "per_value.toml").write_text(PER_VALUE)
+    (files.folder / "other.toml").write_text(OTHER)
     (files.folder / "events.csv").write_text(EVENTS)
     return {
         "plan": ["plan", files.plan, "--epsilon", 1, "--users", "1e7", "--standard-error", 1e-4, "--all"],
         "plan for identification": ["risk", "plan", files.plan, "--identification-error", 0.9, "--users", "1e5"],
         "verify": ["verify", files.plan],
-        "verify per value": ["verify", files.folder / "per_value.toml"],
         "estimate": ["estimate", files.plan, files.reports],
         "audit": ["audit", files.plan, "--draws", 3000, "--seed", 1],
         "risk": ["risk", files.folder / "events.csv", "--seed", 1],
         "risk reports": ["risk", "reports", files.plan, files.folder / "events.csv", "--by", "user,event"],
-        "risk compare": ["risk", "compare", files.plan, files.folder / "per_value.toml", "--users", "1e6"],
+        "risk compare": ["risk", "compare", files.plan, files.folder / "other.toml", "--users", "1e6"],
     }
 
 
@@ -55,7 +53,6 @@ NAMES = [
     "plan",
     "plan for identification",
     "verify",
-    "verify per value",
     "estimate",
     "audit",
     "risk",

@@ -40,16 +40,14 @@ def test_verify(tmp_path: Path, name: str) -> None:
 
 
 def test_the_verdict_says_that_blocks_were_not_counted(tmp_path: Path) -> None:
-    """Bits of 30 values have a billion blocks; promises of these 30 leave none to be made over few values."""
-    epsilons = {str(value): 1.0 + value % 2 for value in range(30)}
+    """Translates modulo 2^24 are too many blocks even of two values; modulo 7 they are few."""
     stated = "The promise holds as stated: its blocks were not counted."
-    for size, said in ((30, stated), (5, "The promise holds.")):
-        labels = list(epsilons)[:size]
-        mechanism = dc.PerValueEncoding(dc.Domain(labels), 2.0, epsilons={name: epsilons[name] for name in labels})
-        plan = tmp_path / f"{size}.toml"
+    for modulus, said in ((1 << 24, stated), (7, "The promise holds.")):
+        mechanism = dc.TranslateResponse(dc.Domain(["yes", "no"]), 2.0, modulus=modulus, base=[0, 1, 3])
+        plan = tmp_path / f"{modulus}.toml"
         Plan.of(mechanism).save(plan)
         facts = told("verify", plan)
-        assert (facts["holds"], facts.get("counted", "all")) == (True, "none" if size > 5 else "all")
+        assert (facts["holds"], facts.get("counted", "all")) == (True, "none" if said == stated else "all")
         assert facts["verdict"] == said
         assert said in " ".join(done("verify", plan).split())
 

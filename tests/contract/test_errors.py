@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from laws import (
-    PER_VALUE,
     POOLS,
     Case,
     aim,
@@ -15,7 +14,6 @@ from laws import (
     every,
     every_with_rho,
     kinds_of,
-    of_each,
     small,
     small_exact,
     small_with_rho,
@@ -30,17 +28,15 @@ def test_linear_estimate_is_unbiased_by_the_law(case: Case) -> None:
     """Expected counts from S, pi and rho alone, for alphabets too large to spell out."""
     mechanism, domain = case.mechanism, case.domain
     truth = Fraction(mechanism.threshold, 1 << 64)
-    pi = of_each(mechanism.law.inclusions, mechanism.law)
+    pi = mechanism.law.inclusion
     for name, weights in distributions(domain.size, domain.sensitive).items():
         p = [Fraction(int(weight), int(weights.sum())) for weight in weights]
         mass = sum(p[code] for code in domain.sensitive_codes)
         beside = truth * (1 - mass) if mechanism.clear_blocks else 0
         support = [
-            truth * share * own[x] / pi[x] * (p[code] + rho[x] * (mass - p[code]))
-            + (1 - truth) * share * own[x]
-            + beside * pi[x]
+            truth * share * own / pi * (p[code] + rho * (mass - p[code])) + (1 - truth) * share * own + beside * pi
             for share, own, rho in kinds_of(mechanism)
-            for x, code in enumerate(domain.sensitive_codes)
+            for code in domain.sensitive_codes
         ]
         clear = [truth * p[code] for code in domain.clear_codes]
         counts = _counts(support).astype(np.float64), _counts(clear).astype(np.float64)
@@ -99,15 +95,6 @@ def test_worst_case_is_reached_and_never_passed(case: Case) -> None:
     worst = mechanism.decoder.worst_case_mse(100)
     a = mechanism.decoder.numbers.worst_mass
     inside = np.full(domain.sensitive_count, a / domain.sensitive_count)
-    if case.builder in PER_VALUE:
-        # Equal slopes: what each value adds to the loss, less twice its frequency.
-        loss = np.array([mechanism.decoder.mse(1, p) + 1 for p in np.eye(domain.size)])[domain.sensitive]
-        low, high = loss.min() / 2 - 1, loss.max() / 2
-        for _ in range(200):
-            middle = (low + high) / 2
-            low, high = (middle, high) if np.maximum(loss / 2 - middle, 0).sum() > a else (low, middle)
-        inside = np.maximum(loss / 2 - low, 0)
-        inside *= a / max(inside.sum(), 1e-300)
     p = mechanism.domain.arrange(inside, np.full(domain.clear_count, (1 - a) / max(domain.clear_count, 1)))
     if case.builder in POOLS:
         assert max(mechanism.decoder.mse(100, p) for p in with_one_value(case)) == pytest.approx(worst, rel=1e-4)
@@ -144,7 +131,7 @@ def test_likelihood_is_one_plus_contrast_times_mass(case: Case) -> None:
     for name, shares in distributions(domain.size, domain.sensitive).items():
         p = shares / shares.sum()
         outputs = p @ channel.matrix
-        mass = channel.contained[blocks] @ (mechanism.contrasts * p[domain.sensitive])
+        mass = channel.contained[blocks] @ (mechanism.contrast * p[domain.sensitive])
         constant = outputs[blocks] / (weights.astype(np.float64) * (1 + mass))
         np.testing.assert_allclose(constant, constant[0], rtol=1e-11, err_msg=name)
         for rank, code in enumerate(domain.clear_codes):

@@ -17,7 +17,7 @@ from discreet.mechanisms.decoders import PlaceDecoder
 from discreet.mechanisms.law import Memo
 from discreet.privacy.audit import audit_rounds
 from discreet.privacy.verify import verify_memo
-from discreet.theory.memo import RareBlock, ratio_after
+from discreet.theory.memo import ratio_after
 from laws import BUILDERS, POOLS
 from packing import each
 
@@ -93,13 +93,13 @@ def test_rounds_tell_what_enumeration_says(builder: str) -> None:
 
 
 def test_the_numbers_of_the_specification() -> None:
-    coins, pi = (Fraction(3, 5), Fraction(2, 3)), Fraction(1, 2)
+    coins = Fraction(3, 5), Fraction(2, 3)
     rr, pairs, bits = (
-        [float(ratio_after(t, coins, block)) for t in (1, 2, 3)]
-        for block in (
-            RareBlock(Fraction(1, 4), Fraction(1, 4)),
-            RareBlock(Fraction(1, 6), pi),
-            RareBlock(Fraction(1, 4) ** 4, Fraction(1, 4)),
+        [float(ratio_after(t, coins, chance, inclusion)) for t in (1, 2, 3)]
+        for chance, inclusion in (
+            (Fraction(1, 4), Fraction(1, 4)),
+            (Fraction(1, 6), Fraction(1, 2)),
+            (Fraction(1, 4) ** 4, Fraction(1, 4)),
         )
     )
     assert rr == pytest.approx([11 / 3, 19 / 3, 6.918699], rel=1e-7)
@@ -169,7 +169,7 @@ def test_two_rounds_are_drawn_as_the_coins_say(builder: str) -> None:
             if code == 0:
                 with_block = slice(None) if reports.block_count == n else ~clear
                 mark[with_block] = mechanism.law.contains(reports.blocks)[:, 0]
-        pi = float(mechanism.law.inclusions[0 if mechanism.law.groups is None else mechanism.law.groups[0]])
+        pi = float(mechanism.law.inclusion)
         fresh, held = (0.0, s) if code else (pi, s + (1 - s) * pi)
         likely = held * (again + (1 - again) * fresh) ** 2 + (1 - held) * ((1 - again) * fresh) ** 2
         assert (marks[0] & marks[1]).mean() == pytest.approx(likely, abs=5 * np.sqrt(likely / n))
@@ -220,7 +220,7 @@ def test_bad_memos_are_refused() -> None:
     assert memo.obfuscate_rounds([], np.zeros(0, int), np.zeros(0, int)) == {}
 
 
-@pytest.mark.parametrize("builder", ["rr", "subset", "unary", "hadamard", "design", "rr-per-value", "hashing-pool"])
+@pytest.mark.parametrize("builder", ["rr", "subset", "unary", "hadamard", "design", "hashing-pool"])
 def test_verification_comes_to_the_same_and_denies_coins_that_are_too_good(
     builder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

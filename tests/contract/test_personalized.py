@@ -15,14 +15,14 @@ from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms import RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.personalized import Personalized, SecretTags, SimulatedTags, candidates_left
 from discreet.privacy.verify import matrix_epsilon, verify
-from laws import BUILDERS, PER_VALUE, WINDOWS
+from laws import BUILDERS, WINDOWS
 from packing import each
 from refusals import refused
 
 DOMAIN = Domain(["clinic", "park", "street", "tower", "harbour"], sensitive=["clinic"])
 TAGS = ["home", "work"]
 # Bots have no place among values in order.
-SPELLED = sorted(set(BUILDERS) - {"unary-clear-bits"} - PER_VALUE - WINDOWS)
+SPELLED = sorted(set(BUILDERS) - {"unary-clear-bits"} - WINDOWS)
 MAP = Domain.grid(lat=(0, 5), lon=(0, 7), rows=5, cols=7, sensitive=[(0.5, 0.5), (4.5, 6.5), (0.5, 1.5)])
 
 

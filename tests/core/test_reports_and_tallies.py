@@ -141,7 +141,7 @@ def forgeries(tally: Tally) -> list[Tally]:
 
 
 @each("method", METHODS)
-@each("name", ["rr", "subset", "hadamard", "hashing-pool", "design", "rr-per-value"])
+@each("name", ["rr", "subset", "hadamard", "hashing-pool", "design"])
 def test_counts_that_no_reports_leave_are_not_estimated_from(name: str, method: str) -> None:
     mechanism = BUILDERS[name](DOMAIN, 1.0)
     tally = mechanism.tally(mechanism.obfuscate_codes(CODES, random=SeededRandom(1)))

@@ -213,7 +213,7 @@ def test_pools_add_what_they_leave() -> None:
     assert pool.variance(w) > 0
 
 
-SIMULATED = [Case(builder, "3of7", 1.0) for builder in ("rr", "subset-k2", "hadamard", "unary-per-value")]
+SIMULATED = [Case(builder, "3of7", 1.0) for builder in ("rr", "subset-k2", "hadamard", "unary")]
 
 
 @pytest.mark.parametrize("case", SIMULATED, ids=str)

@@ -36,9 +36,9 @@ def mechanisms() -> Iterator[BlockMechanism]:
     for case in cases(SIZES, (1.0,)):
         named = case.mechanism
         yield named
-        yield LawMechanism(named.domain, 1.0, named.law, epsilons=named.epsilons)
-        if case.builder in ("unary", "unary-clear-bits", "unary-per-value"):
-            yield LawMechanism(named.domain, 1.0, named.law, clear_blocks=True, epsilons=named.epsilons)
+        yield LawMechanism(named.domain, 1.0, named.law)
+        if case.builder in ("unary", "unary-clear-bits"):
+            yield LawMechanism(named.domain, 1.0, named.law, clear_blocks=True)
     yield from (mixed(sizes) for sizes in ("3of7", "5of5"))
 
 

@@ -254,7 +254,6 @@ TABLES = {
     "two values": dc.RandomizedResponse(dc.Domain(["yes", "no"]), 1.0),
     "all bits": dc.UnaryEncoding(LDP, 0.5),
     "nothing sensitive": dc.RandomizedResponse(dc.Domain(["a", "b"], sensitive=[], allow_unprotected=True), 1.0),
-    "own bits": dc.PerValueEncoding(ULDP, 2.0, epsilons={"hiv": 0.5, "flu": 2.0}),
     "pool": dc.PooledHashing(LDP, 1.0, g=2, functions=64, seed=1),
     "design": dc.BlockDesign(ULDP, 0.4),
 }

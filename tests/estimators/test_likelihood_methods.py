@@ -24,7 +24,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from laws import SIZES, Case, cases, of_each, over
+from laws import SIZES, Case, cases, over
 from packing import each
 from refusals import refused
 
@@ -47,7 +47,7 @@ def dense(mechanism: BlockMechanism, reports: Reports) -> Any:
     From S and pi: a block is (s + (1 - s) pi) / ((1 - s) pi) times likelier for what it contains.
     """
     domain = mechanism.domain
-    s, pi = mechanism.threshold / 2**64, np.array(of_each(mechanism.law.inclusions, mechanism.law), dtype=np.float64)
+    s, pi = mechanism.threshold / 2**64, float(mechanism.law.inclusion)
     contained = mechanism.law.contains(reports.blocks)
     if mechanism.clear_blocks:
         contained = contained[~reports.in_clear]

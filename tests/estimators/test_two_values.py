@@ -14,7 +14,6 @@ ONE = [
     dc.RandomizedResponse(YES, 1.0),
     dc.RandomizedResponse(SECRET, 1.0),
     dc.SubsetSelection(YES, 1.0),
-    dc.PerValueResponse(YES, 1.0, epsilons=[{"values": ["yes"], "epsilon": 1.0}, {"values": ["no"], "epsilon": 0.6}]),
 ]
 TWO = [
     dc.UnaryEncoding(YES, 1.0),

@@ -16,7 +16,7 @@ from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding, law_
 from discreet.mechanisms.hashing import PooledHashBlocks
 from discreet.mechanisms.law import LawMechanism
 from discreet.mechanisms.personalized import Personalized
-from discreet.protocol.sampler import Sampler, SamplerError
+from discreet.protocol.sampler import Sampler, SamplerError, UnknownSamplerError
 from laws import BUILDERS, SIZES, Case, cases, every, one_epsilon
 from refusals import refused
 
@@ -186,19 +186,6 @@ LAW = GOOD["law"]
                 {"law": "hash pool", "size": 4, "buckets": 2, "functions": 3, "seed": 1, "prime": (1 << 31) - 1},
                 {"law": "paley", "size": 4, "prime": 11},
                 {"law": "paley", "size": 4, "prime": 5},
-                {"law": "uneven singletons", "size": 4, "weights": ["1"], "levels": [0, 0, 0, 1]},
-                {"law": "uneven singletons", "size": 4, "weights": ["1", "2"], "levels": [0, 0, 0, 0]},
-                {"law": "uneven singletons", "size": 4, "weights": ["1", "0"], "levels": [0, 1, 0, 1]},
-                {"law": "uneven singletons", "size": 4, "weights": ["1"], "levels": [0, 0, 0, 10**12]},
-                {"law": "uneven singletons", "size": 4, "weights": ["1"], "levels": [0, 0, 0, 10**30]},
-                {"law": "uneven singletons", "size": 4, "weights": ["1"], "levels": [0, 0, 0, 0.0]},
-                {"law": "uneven singletons", "size": 4, "weights": ["1", "1"], "levels": [0, 0, 0, True]},
-                {"law": "uneven singletons", "size": 4, "weights": ["1"], "levels": [[0], [0, 0, 0]]},
-                {"law": "uneven singletons", "size": 4, "weights": ["1"], "levels": "ab"},
-                {"law": "uneven singletons", "size": 5, "weights": ["1"], "levels": [0, 0, 0, 0]},
-                {"law": "uneven singletons", "size": 4, "weights": [str(1 << 62)], "levels": [0, 0, 0, 0]},
-                {"law": "uneven bits", "size": 4, "thresholds": ["8"], "depth": 3, "levels": [0, 0, 0, 0]},
-                {"law": "uneven bits", "size": 4, "thresholds": "8", "depth": 3, "levels": [0, 0, 0, 0]},
             ],
         ),
     ],
@@ -214,9 +201,14 @@ def test_what_is_no_sampler_at_all(document: Any) -> None:
     assert "object of size, sensitive, truth" in refused(SamplerError, lambda: Sampler.parse(document))
 
 
-def test_groups_are_compared_with_their_numbers_before_memory_is_taken_for_each() -> None:
-    law = {"law": "uneven singletons", "size": 4, "weights": ["1"], "levels": [0, 0, 0, 10**12]}
-    assert "for every group" in refused(SamplerError, lambda: Sampler.parse({**GOOD, "law": law}))
+@pytest.mark.parametrize("kind", ["uneven singletons", "uneven bits"])
+def test_samplers_with_an_epsilon_for_each_value_are_refused_by_name(kind: str) -> None:
+    law = {"law": kind, "size": 4, "weights": ["1", "2"], "levels": [0, 1, 0, 1]}
+    message = refused(UnknownSamplerError, lambda: Sampler.parse({**GOOD, "law": law}))
+    assert message == (
+        f"block law '{kind}' gave each value an epsilon, which discreet no longer does; use a plan with one epsilon "
+        "for all values."
+    )
 
 
 def test_clear_blocks_need_independent_values() -> None:

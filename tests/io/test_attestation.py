@@ -26,12 +26,9 @@ from signed import EPOCH, PLAIN, START, collection
 from signed import plan_of as plan_from
 
 SIX = Domain(["never", "rarely", "often", "weekly", "daily", "always"], sensitive=["often", "weekly", "daily"])
-LEVELS = dc.PerValueResponse(SIX, 2.0, epsilons={"often": 0.5, "weekly": 1.0, "daily": 2.0})
 PLANS = {
     "all": dc.RandomizedResponse(Domain(range(40)), 1.0),
     "some": dc.UnaryEncoding(SIX, 3.0),
-    "levels": LEVELS,
-    "levels of bits": dc.PerValueEncoding(SIX, 2.0, epsilons={"often": 0.5, "weekly": 0.5, "daily": 2.0}),
     "tags": dc.Personalized(SIX, 2.0, ["home", "work"]),
     "large": dc.RandomizedResponse(SIX, 5.5),
 }
@@ -91,7 +88,7 @@ def odds(attested: Attestation) -> dict[str, list[float]]:
     return {row[0]: [float(cell.rstrip("%")) for cell in row[1:]] for row in table.rows}
 
 
-@pytest.mark.parametrize("plan", ["some", "levels", "large"])
+@pytest.mark.parametrize("plan", ["some", "large"])
 def test_nobody_gets_surer_than_the_odds_say_and_somebody_gets_as_sure(plan: str) -> None:
     """Bayes' rule over the spelled-out matrix: every report, every sensitive value, every rival."""
     matrix, sensitive = PLANS[plan].channel().matrix, SIX.sensitive_codes
@@ -128,7 +125,7 @@ def test_a_collection_is_attested_with_its_terms(answers: str, lifetime: float, 
     assert attested.to_dict()["publication"] == publication.to_dict()
 
 
-@pytest.mark.parametrize("plan", ["some", "levels", "tags"])
+@pytest.mark.parametrize("plan", ["some", "tags"])
 def test_a_false_promise_is_denied_and_nothing_else_is_said_of_it(plan: str) -> None:
     attested = denied(plan)
     page = text_of(attested.page())

@@ -56,10 +56,6 @@ PLANS: dict[str, Any] = {
     "tags": {**PLAIN, "tags": ["home"], "mechanism": {"name": "unary"}},
     "tags alone": {**PLAIN, "tags": ["home"], "others": False},
     "cells": {**GRID, "cells": {"rows": 2, "cols": 3}},
-    "per value": {
-        **PLAIN,
-        "mechanism": {"name": "rr-per-value", "epsilons": {"often": 0.5, "daily": 1.0}},
-    },
 }
 
 

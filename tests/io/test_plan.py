@@ -226,6 +226,25 @@ def test_documents_that_name_the_place(changes: dict[str, Any], place: str, suff
     assert str(tmp_path / f"plan.{suffix}") in message
 
 
+@each("suffix", ["json", "toml"])
+@each(
+    "changes, removed, instead",
+    [
+        ({"mechanism": {"name": "rr-per-value", "epsilons": {"a": 0.5}}}, "rr-per-value", ', and name = "rr"'),
+        ({"mechanism": {"name": "unary-per-value"}}, "unary-per-value", ', and name = "unary"'),
+        ({"mechanism": {"name": "unary", "epsilons": [{"values": ["a"], "epsilon": 0.5}]}}, "epsilons", ""),
+        ({"epsilons": {"a": 0.5}}, "epsilons", ""),
+    ],
+)
+def test_plans_with_an_epsilon_for_each_value_are_refused_by_name(
+    changes: dict[str, Any], removed: str, instead: str, suffix: str, tmp_path: Path
+) -> None:
+    assert refused(ParameterError, lambda: load(tmp_path, suffix, **changes)) == (
+        f"{tmp_path / f'plan.{suffix}'}: {removed} gave each value an epsilon, which discreet no longer does; use one "
+        f"epsilon for all values, the smallest of them{instead}."
+    )
+
+
 @each(
     "changes, told",
     [
@@ -309,11 +328,10 @@ def test_the_schema_knows_every_option_and_forbids_others() -> None:
     found = json_schema()["$defs"]
     options = {name: set(spec["properties"]) for name, spec in found.items()}
     assert options["UnaryEncodingSpec"] == {"name", "theta", "clear_bits", "digits"}
-    assert options["PerValueResponseSpec"] == options["PerValueEncodingSpec"] == {"name", "epsilons"}
     needed = {
         name for name, spec in found.items() if set(spec.get("required", ())) > {"name"} and "name" in options[name]
     }
-    assert needed == {"PerValueResponseSpec", "PerValueEncodingSpec", "TranslateResponseSpec"}
+    assert needed == {"TranslateResponseSpec"}
     assert options["SubsetSelectionSpec"] == {"name", "k"}
     assert options["LocalHashingSpec"] == {"name", "g"}
     assert options["RandomizedResponseSpec"] == options["HadamardResponseSpec"] == {"name"}

@@ -22,8 +22,6 @@ from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, altered, collection, docu
 from signed import plan_of as plan_from
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "rr-per-value": {"epsilons": [{"values": ["often", "daily"], "epsilon": 1.0}]},
-    "unary-per-value": {"epsilons": [{"values": ["often", "daily"], "epsilon": 1.0}]},
     "translates": {"modulus": 7, "base": [1, 2, 4]},
 }
 

@@ -29,7 +29,7 @@ def _classes() -> set[str]:
     known = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
     # Reports have columns too, and are everybody's.
     found = {one for one in known if not one.__module__.startswith("discreet.core")}
-    parts = ("obfuscate_codes", "draw", "is_consistent", "decode", "columns", "inclusions")
+    parts = ("obfuscate_codes", "draw", "is_consistent", "decode", "columns", "inclusion")
     # A survey is no kind of mechanism: it has several.
     return {one.__name__ for one in found if any(hasattr(one, part) for part in parts)} - {"Survey"}
 

@@ -91,7 +91,7 @@ def test_every_mechanism_is_there_once(domain: Domain) -> None:
     planes = ["translates, best plane"] if domain.sensitive_count > 7 else []
     names = [*enough, "unary, theta=1/2", "unary, best theta", *planes]
     assert [one.name for one in found.candidates] == names
-    assert set(BLOCK_MECHANISMS) - set(enough) == {"rr-per-value", "unary-per-value", "translates", "windows"}
+    assert set(BLOCK_MECHANISMS) - set(enough) == {"translates", "windows"}
     for one in found.candidates[: len(enough)]:
         cls = BLOCK_MECHANISMS[one.name]
         wanted = cls(domain, 1.0, **cls.proposed)  # type: ignore[call-arg]

@@ -29,7 +29,6 @@ from discreet.planning.losses import (
 )
 from discreet.theory.optimum import optimal_design
 from laws import (
-    PER_VALUE,
     POOLS,
     SIZES,
     Case,
@@ -116,7 +115,7 @@ def one_kind(case: Case) -> bool:
 
 def two_worths(case: Case) -> bool:
     together = case.sizes == "5of5" and case.builder not in POOLS
-    return together or case.builder in {"rr", "rr-per-value", "unary-clear-bits"}
+    return together or case.builder in {"rr", "unary-clear-bits"}
 
 
 SMALL = with_rho(cases({"1of2": (2, [1]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (0.1, 1.0, 3.0)))
@@ -132,13 +131,7 @@ def test_exact_l1_equals_enumeration(case: Case) -> None:
             assert exact_l1(case.mechanism, n, p) == pytest.approx(expected, rel=1e-9), name
 
 
-@over(
-    [
-        case
-        for case in SMALL
-        if not two_worths(case) and one_kind(case) and max(case.mechanism.law.conditional_inclusions) > 0
-    ]
-)
+@over([case for case in SMALL if not two_worths(case) and one_kind(case) and case.mechanism.law.conditional_inclusion])
 def test_three_worths_are_refused_unless_nothing_goes_in_clear(case: Case) -> None:
     size, sensitive = case.domain.size, case.domain.sensitive
     refused(ParameterError, lambda: exact_l1(case.mechanism, 10, np.full(size, 1 / size)))
@@ -245,29 +238,18 @@ def climbed(mechanism: BlockMechanism, p: Any) -> Any:
     return p
 
 
-# To climb, where values have promises of their own, takes time with the square of their number.
-CLIMBED = [
-    case
-    for case in with_rho(cases(SIZES))
-    if case.builder not in PER_VALUE or "40" not in case.sizes or (case.epsilon == 1 and case.sizes != "40of40")
-]
-
-
-@over(CLIMBED)
+@every_with_rho
 def test_no_distribution_is_worse_than_the_worst(case: Case) -> None:
     mechanism, domain = case.mechanism, case.domain
     worst = worst_normal_l1(mechanism, 50)
     a = worst.sensitive_mass
     p = np.where(domain.sensitive, a / domain.sensitive_count, (1 - a) / max(domain.clear_count, 1))
-    if case.builder in PER_VALUE:
-        p = climbed(mechanism, p)
     if case.builder in POOLS:
         # A bound only; at its own mass not by half.
         one = a * np.eye(domain.size)[domain.sensitive_codes[0]] + p * ~domain.sensitive
         assert max(normal_l1(mechanism, 50, each) for each in (p, one)) > worst.value / 1.5
     else:
-        tight = 1e-6 if case.builder in PER_VALUE else 1e-12
-        assert normal_l1(mechanism, 50, p) == pytest.approx(worst.value, rel=tight)
+        assert normal_l1(mechanism, 50, p) == pytest.approx(worst.value, rel=1e-12)
     for concentration in (0.1, 1.0, 100.0):
         for drawn in np.random.default_rng(8).dirichlet(np.full(domain.size, concentration), 3):
             assert normal_l1(mechanism, 50, drawn) <= worst.value * (1 + 1e-12)
@@ -342,7 +324,7 @@ def test_worst_variance_is_reached_and_never_passed(case: Case) -> None:
 def check_worst_variance(case: Case, n: int) -> None:
     mechanism, domain = case.mechanism, case.domain
     worst, most = worst_variance(mechanism, n), 0.0
-    kinds = [*domain.sensitive_codes[: 4 if case.builder in PER_VALUE else 2], *domain.clear_codes[:2]]
+    kinds = [*domain.sensitive_codes[:2], *domain.clear_codes[:2]]
     corners = [np.eye(domain.size)[code] for code in kinds]
     # Between two corners a variance is quadratic, so that few places are as good as many.
     mixed = [s * a + (1 - s) * b for a, b in combinations(corners, 2) for s in np.linspace(0, 1, 11)]

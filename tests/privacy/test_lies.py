@@ -104,22 +104,6 @@ class Unlisted(AllButOne):
         return {"absent": blocks["absent"][:-1]}, weights
 
 
-class TwoGroups(AllButOne):
-    """Calls the first value rarer in noise than the others are."""
-
-    @property
-    def groups(self) -> Any:
-        return (np.arange(self.size) > 0).astype(np.int64)
-
-    @property
-    def inclusions(self) -> Any:
-        return Fraction(1, 2), self.inclusion
-
-    @property
-    def conditional_inclusions(self) -> Any:
-        return (self.conditional_inclusion,) * 2
-
-
 class FirstFlawed(AllButOne):
     """Takes a block that devices send for a flaw: the collector would refuse some people."""
 
@@ -141,7 +125,6 @@ LIES = {
     HeavyFirst: "pi of value 0 must be 3/5, as counted",
     LessThanOne: "fractions of at least 0 that add up to 1",
     Unlisted: "pi of value 0 must be 2/3, as counted",
-    TwoGroups: "pi of value 0 must be 3/4, as counted, the law states 1/2",
     FirstFlawed: "blocks that are drawn must not be flawed",
     Raising: "but KeyError was raised",
 }
@@ -150,8 +133,7 @@ each_lie = each("lie", LIES)
 
 def lying(lie: Any, size: int = 4, sensitive: Any = None) -> LawMechanism:
     domain = Domain(range(size), sensitive=sensitive)
-    law = lie(domain.sensitive_count)
-    return LawMechanism(domain, 1.0, law, epsilons=(1.0, 1.0) if lie is TwoGroups else ())
+    return LawMechanism(domain, 1.0, lie(domain.sensitive_count))
 
 
 @each_lie
@@ -220,8 +202,7 @@ def mechanism_of(lie: Any) -> type[BlockMechanism]:
     return Lying
 
 
-# The other one promises each group something, which the bare class cannot.
-@pytest.mark.parametrize("lie", [lie for lie in LIES if lie is not TwoGroups], ids=lambda lie: lie.__name__)
+@each_lie
 def test_a_liar_does_not_join(lie: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     registry = entry(monkeypatch, mechanism_of(lie))
     message = refused(ParameterError, lambda: registry["lying"])

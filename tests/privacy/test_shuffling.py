@@ -49,54 +49,6 @@ def test_small_batches_towards_clear(n: int, ratio: float, printed: float) -> No
     assert clear_pair(3, 2 / 5, 1 / 3).delta(ratio, n)[1] == pytest.approx(printed, abs=1e-9)
 
 
-def test_promises_that_differ_count_in_both_orders() -> None:
-    """Third to first and first to third are .475050 and .315106; third to second is the largest."""
-    domain = dc.Domain(["a", "b", "c"])
-    mechanism = dc.PerValueResponse(domain, 3.0, epsilons={"a": 1.0, "b": 2.0, "c": 3.0})
-    found = [pair.delta(1.6, 3)[1] for pair in shuffled(mechanism, 3).curve_among.pairs]
-    assert len(found) == 2
-    assert max(found) == pytest.approx(0.475756, abs=5e-7)
-    every = [pair.delta(1.6, 3)[1] for pair in pairs_of_levels(mechanism)]
-    for printed in (0.315106, 0.475050, 0.475756):
-        assert min(abs(one - printed) for one in every) < 5e-7
-
-
-def pairs_of_levels(mechanism: Any) -> list[ValuePair]:
-    """Return the pairs of all levels, those that others exceed too, from the spelled-out likelihoods."""
-    s, law, found = mechanism.threshold / 2**64, mechanism.law, []
-    for x, pi in enumerate(map(float, law.inclusions)):
-        for other, share in enumerate(map(float, law.inclusions)):
-            both = pi * float(law.conditional_inclusions[other])
-            if x != other:
-                e, f = 1 + s / ((1 - s) * pi), 1 + s / ((1 - s) * share)
-                shares = np.array([pi - both, share - both, both, 1 - pi - share + both])
-                found.append(ValuePair(np.array([e, 1, e, 1]), np.array([1, f, f, 1]), (1 - s) * shares, s))
-    return found
-
-
-@pytest.mark.parametrize("maker", [dc.PerValueResponse, dc.PerValueEncoding])
-@pytest.mark.parametrize("epsilons", [np.linspace(0.5, 4, 8), [0.1] * 7 + [3.0]], ids=str)
-def test_the_two_rarest_of_eight_levels_are_the_worst(maker: Any, epsilons: Any) -> None:
-    promises = dict(zip("abcdefgh", map(float, epsilons), strict=True))
-    mechanism = maker(dc.Domain([*promises, "z"], sensitive=list(promises)), max(promises.values()), epsilons=promises)
-    for n in (2, 5, 300):
-        central, every = shuffled(mechanism, n), pairs_of_levels(mechanism)
-        assert len(central.curve_among.pairs) == 2
-        for ratio in (1.0, 1.5):
-            most = max(pair.delta(ratio, n)[0] for pair in every)
-            low, high = central.curve_among.delta(log(ratio))
-            assert most <= high * (1 + 1e-9)
-            assert low <= max(pair.delta(ratio, n)[1] for pair in every) * (1 + 1e-9) if most else low == 0
-
-
-def test_a_thousand_promises_compete_as_two() -> None:
-    promises = {k: 4 * (k + 1) / 1000 for k in range(1000)}
-    for maker in (dc.PerValueResponse, dc.PerValueEncoding):
-        curve = shuffled(maker(dc.Domain(range(1010), sensitive=range(1000)), 4.0, epsilons=promises), 10**5)
-        assert len(curve.curve_among.pairs) == 2
-        assert len(curve.curve_towards.pairs) == 1
-
-
 def _law(epsilon: float, pi: float, rho: float) -> tuple[float, float, float, float]:
     odds = pi * (exp(epsilon) - 1)
     return exp(epsilon), odds / (1 + odds), pi, rho

@@ -12,7 +12,7 @@ from matrices import rr_matrix, urr_matrix
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism, Channel, HadamardResponse, RandomizedResponse, UnaryEncoding
 from discreet.privacy.verify import matrix_epsilon, verify
-from laws import BUILDERS, MEDIUM, SMALL, Case, cases, over, rounding
+from laws import BUILDERS, MEDIUM, SMALL, Case, cases, over
 
 small_cases = over(cases(SMALL))
 medium_cases = over(cases(MEDIUM, (1.0, 8.0)))
@@ -38,7 +38,7 @@ def test_every_promise_holds_and_the_matrix_agrees(case: Case) -> None:
     assert below(found.ratio, case.epsilon)
     assert found.realised == pytest.approx(log(found.ratio), rel=1e-14)
     # Nothing is given away either: what is realised is what was asked for, nearly.
-    assert found.realised == pytest.approx(case.epsilon, rel=max(1e-9, rounding(case)))
+    assert found.realised == pytest.approx(case.epsilon, rel=1e-9)
     if case.builder == "unary-clear-bits":
         assert found.from_matrix is None
     else:
@@ -70,8 +70,7 @@ def test_one_step_of_the_threshold_too_many_is_caught_by_the_integers(case: Case
     mechanism.__dict__["threshold"] = mechanism.threshold + 1
     found = verify(mechanism)
     assert not found.holds
-    ratios = [(level.ratio, level.promised) for level in found.groups] or [(found.ratio, case.epsilon)]
-    assert not all(below(ratio, promised) for ratio, promised in ratios)
+    assert not below(found.ratio, case.epsilon)
     assert found.from_matrix is None or found.from_matrix == pytest.approx(found.realised, abs=1e-9)
 
 

@@ -17,7 +17,6 @@ from discreet.mechanisms import (
     BlockMechanism,
     Channel,
     LocalHashing,
-    PerValueEncoding,
     PooledHashing,
     RandomizedResponse,
     SubsetSelection,
@@ -25,7 +24,6 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.law import LawMechanism
-from discreet.mechanisms.per_value import GroupEpsilons
 from laws import BUILDERS
 from packing import each
 from refusals import refused
@@ -103,18 +101,6 @@ def test_changed_options_are_checked() -> None:
     for name in ("law", "clear_blocks"):
         with pytest.raises(TypeError, match=name):
             replace(made, **{name: None})
-
-
-def test_promises_to_each_value_may_be_said_again() -> None:
-    made = PerValueEncoding(DOMAIN, 2.0, epsilons={code: 1.0 + (code % 2) for code in range(8)})
-    assert made.epsilons == (1.0, 2.0)
-    assert "epsilons=<2 groups>" in repr(made)
-    again = PerValueEncoding(DOMAIN, 2.0, epsilons=made.epsilons)  # type: ignore[arg-type]
-    assert again == made
-    assert [again.promised_to(code) for code in range(8)] == [1.0, 2.0] * 4
-    assert "said anew" in refused(ParameterError, lambda: replace(made, domain=PLAIN))
-    assert "said anew" in refused(ParameterError, lambda: replace(made, epsilon=1.5))
-    assert GroupEpsilons.of(DOMAIN, 2.0, made.epsilons).counts == [4, 4]  # type: ignore[arg-type]
 
 
 def test_a_law_of_ones_own_is_kept_as_it_is() -> None:

@@ -15,7 +15,6 @@ from discreet.mechanisms import (
     Channel,
     HadamardResponse,
     LocalHashing,
-    PerValueEncoding,
     PooledHashing,
     RandomizedResponse,
     SubsetSelection,
@@ -25,7 +24,6 @@ from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.hadamard import HadamardColumns
 from discreet.mechanisms.hashing import HashBuckets, PooledHashBlocks
 from discreet.mechanisms.law import LawMechanism
-from discreet.mechanisms.per_value import WeightedBits, WeightedSingletons
 from discreet.mechanisms.personalized import Personalized, SecretTags, candidates_left
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import MixedSubsets, Subsets
@@ -43,7 +41,7 @@ from discreet.planning.losses import (
     worst_variance,
 )
 from discreet.privacy.composition import integrated, repeated_epsilon, sequential, split_epsilon
-from discreet.privacy.notions import one_sided, smallest_epsilon
+from discreet.privacy.notions import smallest_epsilon
 from discreet.privacy.verify import verify
 from discreet.risk.bounds import identification_bounds
 from discreet.risk.scores import Scores
@@ -105,8 +103,7 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (PooledHashing, _of(domain=PLAIN, epsilon=1.0, g=3, functions=4, seed=1)),
     (HadamardResponse, _of(domain=PLAIN, epsilon=1.0)),
     (BlockDesign, _of(domain=DOMAIN, epsilon=1.0, sensitive_mass=0.5)),
-    (PerValueEncoding, _of(domain=DOMAIN, epsilon=1.0, epsilons={0: 1.0, 1: 1.0, 2: 0.5})),
-    (LawMechanism, _of(domain=PLAIN, epsilon=1.0, law=IndependentBits(5, 1, 2), clear_blocks=False, epsilons=())),
+    (LawMechanism, _of(domain=PLAIN, epsilon=1.0, law=IndependentBits(5, 1, 2), clear_blocks=False)),
     (Singletons, _of(size=3)),
     (IndependentBits, _of(size=3, threshold=1, depth=2)),
     (Subsets, _of(size=4, count=2)),
@@ -114,8 +111,6 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (HashBuckets, _of(size=4, buckets=2)),
     (HadamardColumns, _of(size=4)),
     (PooledHashBlocks, _of(size=4, buckets=2, functions=3, seed=0)),
-    (WeightedBits, _of(groups=np.array([0, 1]), thresholds=(1, 2), depth=3)),
-    (WeightedSingletons, _of(groups=np.array([0, 1]), weights=(1, 2))),
     (Channel, _of(matrix=np.eye(5), domain=PLAIN)),
     (MECHANISM.obfuscate, _of(values=[1], random=SeededRandom(1))),
     (MECHANISM.obfuscate_codes, _of(codes=[1], random=SeededRandom(1))),
@@ -180,7 +175,6 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (split_epsilon, _of(epsilon=1.0, reports=2)),
     (repeated_epsilon, _of(mechanism=MECHANISM, reports=2)),
     (smallest_epsilon, _of(source=CHANNEL, notion="LDP")),
-    (one_sided, _of(source=CHANNEL)),
     (verify, _of(mechanism=MECHANISM)),
     (optimal_design, _of(size=2, total=5, epsilon=1.0, sensitive_mass=0.5)),
     (lower_bound, _of(size=2, total=5, epsilon=1.0, n=5)),

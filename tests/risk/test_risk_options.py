@@ -408,16 +408,6 @@ def test_a_personalized_plan_is_refused_for_events_and_bounded_by_compare(inputs
     assert told("risk", "compare", plan, "--users", 100)["plans"][0]["identification"]["value"] < 1
 
 
-@pytest.mark.parametrize("name", ["rr-per-value", "unary-per-value"])
-def test_events_under_promises_to_each_value_are_attacked(name: str, inputs: Inputs) -> None:
-    plan = inputs.plan(name, 3.0)
-    with plan.open("a") as file:
-        for values, epsilon in (([PLACES[1]], 1.0), ([PLACES[0], *PLACES[2:]], 3.0)):
-            file.write(f"[[mechanism.epsilons]]\nvalues = {values}\nepsilon = {epsilon}\n")
-    facts = told("risk", inputs.events, "--plan", plan, "--seed", 1)
-    assert facts["success"]["low"] <= facts["identification_at_most"]["value"] < 1
-
-
 def test_a_score_that_is_text_is_refused_without_quoting_it(inputs: Inputs) -> None:
     inputs.scores.write_text(inputs.scores.read_text().replace("\n5,6,", "\n5,6,alice@example.org "))
     message = refusal("risk", *inputs.base(SCORES))

@@ -274,7 +274,7 @@ def test_what_cannot_be_assessed_is_refused(tmp_path: Path) -> None:
     assert "--split must be" in refusal("risk", table, "--split", "third")
     assert "--split must be" in refusal("risk", table, "--split", "first:0")
     assert "attack must be" in refusal("risk", table, "--attack", "oracle")
-    assert "--mechanism must be" in refusal("risk", table, "--epsilon", 1, "--mechanism", "rr-per-value")
+    assert "--mechanism must be" in refusal("risk", table, "--epsilon", 1, "--mechanism", "translates")
     assert "give one of the two" in refusal("risk", table, "--epsilon", 1, "--plan", write_plan(tmp_path))
     assert "lower --least" in refusal("risk", table, "--least", 1000)
     assert "--users must say" in refusal("risk", "compare", write_plan(tmp_path))

@@ -12,14 +12,11 @@ from discreet.core.random import SeededRandom
 from discreet.errors import DataError
 from discreet.mechanisms import (
     BlockMechanism,
-    PerValueEncoding,
-    PerValueResponse,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
 )
 from discreet.simulation.tallies import can_draw, draw_tally
-from laws import by_value
 
 COUNTS = np.array([40, 0, 25, 10, 5])
 RUNS = 2_000
@@ -36,10 +33,6 @@ def mechanisms(epsilon: float = 1.0) -> dict[str, BlockMechanism]:
         "uRAP": UnaryEncoding(some, epsilon),
         "uRAP, bits in clear": UnaryEncoding(some, epsilon, clear_bits=True),
         "in clear": RandomizedResponse(nobody, epsilon),
-        "RR, per value": PerValueResponse(all_, epsilon, epsilons=by_value(all_, epsilon)),
-        "uRR, per value": PerValueResponse(some, epsilon, epsilons=by_value(some, epsilon)),
-        "RAPPOR, per value": PerValueEncoding(all_, epsilon, epsilons=by_value(all_, epsilon)),
-        "uRAP, per value": PerValueEncoding(some, epsilon, epsilons=by_value(some, epsilon)),
     }
 
 
@@ -96,8 +89,6 @@ def test_the_chi_square_would_notice_another_law() -> None:
     assert total_p(ours[:, 0], rival[:, 0]) < 1e-7
     letter = reported("uRAP, bits in clear")
     assert total_p(ours[:, 0], letter[:, 0]) < 1e-7
-    for name in ("uRR", "uRAP"):
-        assert total_p(drawn(f"{name}, per value")[:, 0], reported(name)[:, 0]) < 1e-7
 
 
 @pytest.mark.parametrize("name", mechanisms())

@@ -55,7 +55,7 @@ from discreet.mechanisms.report_tables import to_arrow
 from discreet.spark import SparkEngine, frames, likelihood, running
 from discreet.tables.values import ValueColumns
 from json_rows import columns
-from laws import MEDIUM, PER_VALUE, Case, cases, sampled
+from laws import MEDIUM, Case, cases, sampled
 from object_store import object_store
 from refusals import refused
 
@@ -104,7 +104,7 @@ WAYS = {
     "translates",
     "design",
     "windows",
-} | PER_VALUE
+}
 # Reports that are columns of another type.
 TYPES = ("rr", "unary", "subset", "hashing", "hadamard")
 
@@ -487,7 +487,7 @@ def test_the_bytes_of_one_machine(spark: Any, mechanism: Any, tmp_path: Path) ->
 
 # Estimates
 
-KINDS = ("unary-clear-bits", "hashing", "unary-per-value")
+KINDS = ("unary-clear-bits", "hashing", "unary")
 
 
 def spread(folder: Path, mechanism: Any, reports: Any, each: int = 1100) -> Path:

@@ -16,10 +16,9 @@ from scipy.linalg import hadamard
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.mechanisms import LocalHashing
-from discreet.mechanisms.bits import IndependentBits, PackedBitCodec
+from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.hadamard import HadamardColumns
 from discreet.mechanisms.hashing import HashBuckets
-from discreet.mechanisms.per_value import WeightedBits, WeightedSingletons
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
 from evidence import binomial, multinomial
@@ -82,28 +81,6 @@ def bits(member: int) -> tuple[Law, Law]:
     return right, {block: weight(block, {3: 0} if member < 0 else {}) for block in blocks}
 
 
-UNEVEN_SYMBOLS = WeightedSingletons(np.array([1, 0, 2, 0, 1]), (3, 1, 4))
-UNEVEN_BITS = WeightedBits(np.array([0, 1, 0, 2]), (3, 9, 13), 4)
-
-
-def uneven_symbols(member: int) -> tuple[Law, Law]:
-    """Rival: every level as likely as it has values, not weights; for a member, it is drawn once more like noise."""
-    noise = normal({(0,): 1, (1,): 3, (2,): 4, (3,): 3, (4,): 1})
-    return ({(member,): 1.0}, noise) if member >= 0 else (noise, uniform((x,) for x in range(5)))
-
-
-def weighted_bits(member: int) -> tuple[Law, Law]:
-    """Rival: a 0 is drawn where a 1 should be, and the other way round."""
-
-    def law(ones: list[float]) -> Law:
-        if member >= 0:
-            ones[member] = 1.0
-        blocks = product([0, 1], repeat=4)
-        return {block: float(np.prod(np.where(block, ones, 1 - np.array(ones)))) for block in blocks}
-
-    return law([3 / 16, 9 / 16, 3 / 16, 13 / 16]), law([13 / 16, 7 / 16, 13 / 16, 3 / 16])
-
-
 def buckets(v: int, g: int, prime: int) -> Callable[[int], tuple[Law, Law]]:
     """Rival: the bucket follows from the hash function's multiplier; for a member, noise that contains it or not."""
 
@@ -138,8 +115,6 @@ DRAWS: dict[str, tuple[Any, Callable[[int], tuple[Law, Law]]]] = {
     "triples of 6": (Subsets(6, 3), of_subsets(6, 3)),
     "fours of 6": (Subsets(6, 4), of_subsets(6, 4)),
     "bits": (IndependentBits.near(4, 1 / (exp(0.5) + 1)), bits),
-    "uneven symbols": (UNEVEN_SYMBOLS, uneven_symbols),
-    "uneven bits": (UNEVEN_BITS, weighted_bits),
     "buckets 5, 2": (HashBuckets(5, 2), buckets(5, 2, 5)),
     "buckets 4, 3": (HashBuckets(4, 3), buckets(4, 3, 5)),
     "buckets 3, 7": (HashBuckets(3, 7), buckets(3, 7, 7)),
@@ -150,7 +125,7 @@ DRAWS: dict[str, tuple[Any, Callable[[int], tuple[Law, Law]]]] = {
 
 
 def counted(law: Any, blocks: dict[str, Any]) -> dict[tuple[int, ...], int]:
-    if isinstance(law, PackedBitCodec):
+    if isinstance(law, IndependentBits):
         rows = np.unpackbits(blocks["bits"], axis=1, bitorder="little")
         assert not rows[:, law.size :].any()
         rows = rows[:, : law.size]

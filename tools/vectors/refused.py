@@ -7,8 +7,6 @@ from discreet.core.arithmetic import next_prime
 _BITS = {"law": "bits", "size": 4, "threshold": "3", "depth": 3}
 _GOOD = {"size": 20, "sensitive": [[2, 5], [9, 10]], "truth": str(1 << 62), "clear_blocks": False, "law": _BITS}
 _POOL = {"law": "hash pool", "size": 4, "buckets": 2, "functions": 3, "seed": "1", "prime": (1 << 31) - 1}
-_UNEVEN = {"law": "uneven singletons", "size": 4, "weights": ["1", "2"], "levels": [0, 1, 0, 1]}
-_UNEVEN_BITS = {"law": "uneven bits", "size": 4, "thresholds": ["1", "7"], "depth": 3, "levels": [0, 1, 0, 1]}
 _HASHING = {"law": "hashing", "size": 4, "buckets": 2, "prime": 5}
 _MIXED = {"law": "mixed subsets", "size": 4, "count": 2, "larger": "5"}
 
@@ -19,8 +17,6 @@ _WINDOWS = {"law": "windows", "size": 4, "width": 2, "starts": [0, 3]}
 GOOD = (
     _BITS,
     _POOL,
-    _UNEVEN,
-    _UNEVEN_BITS,
     _HASHING,
     _MIXED,
     {"law": "paley", "size": 4, "prime": 7},
@@ -112,19 +108,8 @@ _LAWS: list[Any] = [
     {**_WINDOWS, "starts": [0, True]},
     {**_WINDOWS, "starts": "03"},
     {**_WINDOWS, "starts": [0, 3], "more": 1},
-    {**_UNEVEN, "levels": [0, 0, 0, 0]},
-    {**_UNEVEN, "levels": [0, 1, 0, 2]},
-    {**_UNEVEN, "levels": [0, 1, 0]},
-    {**_UNEVEN, "levels": [0, 1, 0, "1"]},
-    {**_UNEVEN, "levels": [0, 1, 0, 10**12]},
-    {**_UNEVEN, "levels": "0101"},
-    {**_UNEVEN, "weights": ["1", "0"]},
-    {**_UNEVEN, "weights": ["1", 2]},
-    {**_UNEVEN, "weights": ["1", str(1 << 62)]},
-    {**_UNEVEN, "weights": []},
-    {**_UNEVEN_BITS, "thresholds": ["1", "8"]},
-    {**_UNEVEN_BITS, "thresholds": ["1", "0"]},
-    {**_UNEVEN_BITS, "thresholds": "17"},
+    {"law": "uneven singletons", "size": 4, "weights": ["1", "2"], "levels": [0, 1, 0, 1]},
+    {"law": "uneven bits", "size": 4, "thresholds": ["1", "7"], "depth": 3, "levels": [0, 1, 0, 1]},
 ]
 
 
@@ -134,7 +119,7 @@ def files() -> dict[str, list[dict[str, Any]]]:
     parts = {"size": [0, -1, "20", None, True, 9, 1 << 31], "clear_blocks": [0, None, "false"]}
     for part, bad in {**parts, "sensitive": _RANGES, "truth": _TRUTHS, "law": _LAWS}.items():
         lines += [{"sampler": {**_GOOD, part: one}, "why": part} for one in bad]
-    for law in (_UNEVEN, _POOL, _HASHING, _MIXED, _TRANSLATES, _WINDOWS, {**_TRANSLATES, "modulus": 4, "base": [0, 1]}):
+    for law in (_POOL, _HASHING, _MIXED, _TRANSLATES, _WINDOWS, {**_TRANSLATES, "modulus": 4, "base": [0, 1]}):
         lines.append({"sampler": {**_GOOD, "law": law, "clear_blocks": True}, "why": "clear_blocks"})
     lines += [{"sampler": one, "why": "sampler"} for one in (None, [], {}, {**_GOOD, "epsilon": 1})]
     size = 8 * (1 << 20)

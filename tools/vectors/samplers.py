@@ -18,7 +18,6 @@ from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.hadamard import HadamardColumns
 from discreet.mechanisms.hashing import HashBuckets, PooledHashBlocks
-from discreet.mechanisms.per_value import WeightedBits, WeightedSingletons
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import MixedSubsets, Subsets
 from discreet.mechanisms.translates import PaleyTranslates, SetTranslates
@@ -32,21 +31,6 @@ TOTALS = {1: 256, 2: 5, 3: 6, 7: 257, 8: 11, 9: 65_536, 64: 67, 65: 65_537}
 """The number of codes for some v; for others all codes are sensitive."""
 VECTORS = 200
 """At least so many per law."""
-
-
-def _groups(v: int, most: int) -> Any:
-    return np.arange(v) * 7 % min(v, most) if v > most else np.arange(v)
-
-
-def _uneven(v: int) -> BlockLaw:
-    weights = (3, 1, (1 << 50) + 1, 1 << 33)[: min(v, 4)]
-    return WeightedSingletons(_groups(v, 4), weights)
-
-
-def _uneven_bits(v: int) -> BlockLaw:
-    depth = {1: 1, 2: 60, 7: 60, 8: 12, 9: 7}.get(v, 2 if v in SMALL else 2 + v % 30)
-    thresholds = [1, (1 << depth) - 1, (1 << depth) // 3, 1 << (depth - 1)][: min(v, 4)]
-    return WeightedBits(_groups(v, 4), tuple(thresholds), depth)
 
 
 def _bits(v: int) -> BlockLaw:
@@ -69,9 +53,7 @@ def _windows(v: int) -> BlockLaw:
 
 LAWS: dict[str, tuple[Callable[[int], BlockLaw], tuple[int, ...]]] = {
     "singletons": (Singletons, (*SMALL, *LARGE)),
-    "uneven singletons": (_uneven, (*SMALL, 300)),
     "bits": (_bits, SMALL),
-    "uneven bits": (_uneven_bits, SMALL),
     "subsets": (lambda v: Subsets(v, min(max(v - 1, 1), 5)), (*SMALL, *LARGE)),
     "mixed subsets": (
         lambda v: MixedSubsets(v, min(v - 1, 3), 1 if v == 2 else WORD_RANGE // 3),
@@ -124,13 +106,6 @@ def fresh(kind: str, count: int, seed: int) -> Iterator[dict[str, Any]]:
         yield from _hostile(sampler, each, some)
 
 
-def pieces() -> Iterator[dict[str, Any]]:
-    """Yield vectors of uneven bits in several pieces; their groups, spelled out, are too long to be kept."""
-    sampler = _sampler(WeightedBits(_groups(140_001, 4), (1, (1 << 60) - 1, 0xABCDEF123456789, 1 << 59), 60), 1)
-    yield {"sampler": sampler.document(), "realised": sampler.realised}
-    yield from _seeded(sampler)
-
-
 def _of_law(kind: str) -> Iterator[dict[str, Any]]:
     make, sizes = LAWS[kind]
     some = np.random.default_rng(20_261_122)
@@ -157,8 +132,8 @@ def _sampler(law: BlockLaw, place: int, *, size: int | None = None) -> Sampler:
     first, size = v // 2, TOTALS.get(v, v) if size is None else size
     # Where all is sensitive, no place for a value in clear hides how wide a block is.
     ranges = ((1, 1 + first), (size - v + first, size)) if first and size > v + 1 else ((0, v),)
-    truth = [truth_threshold(1.0, max(law.inclusions)), 1 << 63, WORD_RANGE - 1, 1][place % 4]
-    independent = not isinstance(law, SetTranslates) and law.inclusions == law.conditional_inclusions
+    truth = [truth_threshold(1.0, law.inclusion), 1 << 63, WORD_RANGE - 1, 1][place % 4]
+    independent = not isinstance(law, SetTranslates) and law.inclusion == law.conditional_inclusion
     return Sampler(size, ranges, truth, independent and v % 56 in (8, 9), spelled_out(law))
 
 

@@ -12,7 +12,6 @@ Guarantees: the promise of a mechanism and its realised epsilon.
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from math import ceil, exp
-from typing import NamedTuple
 
 from discreet.core.domain import Domain
 from discreet.core.labels import Numbers
@@ -70,13 +69,6 @@ def sureness(epsilon: float, before: float = 0.5) -> float:
 
 _MOST_NAMES = 6
 
-ONE_SIDED = "one-sided: a report makes x at most e^epsilon_x times likelier than any other value"
-"""The reading of an epsilon_x per sensitive value x that is promised and verified."""
-
-NOT_TWO_SIDED = "the two-sided reading, min(epsilon_x, epsilon_x'), is stricter and does not hold"
-"""The reading of an epsilon_x per sensitive value that is not promised, wherever promises differ."""
-
-
 LARGE_EPSILON = 4.0
 """Epsilon above which a guarantee is also stated in odds, in nats."""
 
@@ -107,20 +99,6 @@ def held_after(ratio: float) -> str:
     return f"{rounded_up(100 * after, 3)}%" if after < 0.999 else "more than 99.9%"
 
 
-class GroupPromise(NamedTuple):
-    """The promise to one group of sensitive values.
-
-    Attributes:
-        promised: their epsilon_x, in nats.
-        realised: epsilon_x of the integers that the sampler uses, in nats; never above ``promised``.
-        values: number of values in the group.
-    """
-
-    promised: float
-    realised: float
-    values: int
-
-
 @dataclass(frozen=True, slots=True)
 class Guarantee:
     """The guarantee of a mechanism: its notion, its promise and its realised epsilon.
@@ -132,8 +110,6 @@ class Guarantee:
         promised: epsilon, in nats; None if there is no promise (an explicit channel).
         realised: epsilon of the integers that the sampler uses, in nats; never above ``promised``.
         tags: number of bots of a personalized mechanism; else 0.
-        groups: the promises to groups of sensitive values, if these differ; ``promised`` and ``realised`` are then the
-            largest ones.
 
     Example:
         >>> import discreet as dc
@@ -147,7 +123,6 @@ class Guarantee:
     promised: float | None
     realised: float
     tags: int = 0
-    groups: tuple[GroupPromise, ...] = ()
 
     @property
     def size(self) -> int:
@@ -199,13 +174,9 @@ class Guarantee:
     def _repr_html_(self) -> str:
         promised = {} if self.promised is None else {"promised epsilon": f"{self.promised:g}"}
         bots = {"bots": f"{self.tags}"} if self.tags else {}
-        groups = {
-            f"epsilon of {group.values} values": f"{group.realised:.12g}, promised {group.promised:g}"
-            for group in self.groups
-        }
         counts = {"values": f"{self.size:,}", "sensitive values": f"{self.sensitive_count:,}"}
         facts = {"notion": self.notion, "realised epsilon": f"{self.realised:.12g}", **promised, **counts}
-        return facts_as_html("Guarantee", facts | bots | groups, str(self))
+        return facts_as_html("Guarantee", facts | bots, str(self))
 
     def __str__(self) -> str:
         if self.notion == "none":
@@ -216,8 +187,6 @@ class Guarantee:
     def _promise(self) -> str:
         promised = "" if self.promised is None else f", promised {self.promised:g}"
         realised = f"realised epsilon {self.realised:.12g}{promised}"
-        if self.groups:
-            return self._per_value(realised)
         if self.notion == "LDP":
             return (
                 f"epsilon-LDP for all {self.size} values ({realised}): whatever a report says, "
@@ -234,18 +203,4 @@ class Guarantee:
             f"X_S = {{{self.sensitive_names}}}): "
             f"a report that could come from a sensitive value could come from any other value, with likelihoods at "
             f"most a factor e^epsilon apart. {self.not_protected}"
-        )
-
-    def _per_value(self, realised: str) -> str:
-        kinds = sorted(self.groups)
-        columns = [group.realised for group in self.groups], [group.promised for group in self.groups]
-        ends = [(min(column), max(column)) for column in columns]
-        spans = [f"{low:.12g}" if low == high else f"{low:.12g} to {high:.12g}" for low, high in ends]
-        other = f"; {NOT_TWO_SIDED}" if len(kinds) > 1 else ""
-        clear = f" {self.not_protected}" if self.not_protected else ""
-        return (
-            f"An epsilon_x for each of {self.sensitive_count} sensitive of {self.size} values (realised {spans[0]}, "
-            f"promised {spans[1]}, {len(kinds)} different; X_S = {{{self.sensitive_names}}}), {ONE_SIDED}{other}. "
-            f"Taken together, {'epsilon-LDP' if self.notion == 'LDP' else '(X_S, epsilon)-ULDP'} at the largest "
-            f"({realised}).{clear}"
         )

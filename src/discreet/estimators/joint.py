@@ -85,8 +85,7 @@ class AnswerRows(Membership):
         products = np.empty(self.rows)
         products[self.blocks :] = values[~covered]
         if evidence.membership is not None:
-            inside = values[covered] if evidence.shares is None else values[covered] * evidence.shares
-            products[: self.blocks] = evidence.membership.dot(np.ascontiguousarray(inside))
+            products[: self.blocks] = evidence.membership.dot(np.ascontiguousarray(values[covered]))
             products[: self.blocks] += float(values.sum()) / evidence.contrast
         return products
 
@@ -97,8 +96,7 @@ class AnswerRows(Membership):
         sums[~covered] = weights[self.blocks :]
         if evidence.membership is not None:
             of_blocks = np.ascontiguousarray(weights[: self.blocks])
-            inside = evidence.membership.transpose_dot(of_blocks)
-            sums[covered] = inside if evidence.shares is None else inside * evidence.shares
+            sums[covered] = evidence.membership.transpose_dot(of_blocks)
             sums += float(of_blocks.sum()) / evidence.contrast
         return sums
 

@@ -16,9 +16,6 @@ and u = m z / (n c), the gradient of the homogeneous form (1 replaced by the sum
 
 point . g = 1 always, and max(g) - 1 bounds what F still misses.
 
-Where values have promises of their own, a block's likelihood is 1 + sum(c_x p_x) over its members x. With c the largest
-of these contrasts and k_x = c_x / c all of this holds with B diag(k) in the place of B.
-
 Maximum likelihood for singleton blocks (RR and uRR), in closed form.
 
 A report is one symbol y, sent with probability q_y = f_y + s p_y, where f_y > 0 is the probability
@@ -78,14 +75,12 @@ class RowLikelihood:
         contrast: c = 1/a = e^epsilon - 1, from the epsilon that the sampler realises; infinite for the outputs of an
             explicit channel, whose probabilities are the rows of B.
         clear: M, the number of reports in clear; None if every value is sensitive.
-        shares: ``(v,)`` k, each value's own contrast divided by c, in (0, 1]; None if all have the same.
         rows_of: A function from this likelihood to its `Rows`, which sum over the blocks where they are.
     """
 
     membership: Membership
     contrast: float
     clear: int | None = None
-    shares: FloatArray | None = None
     rows_of: "MakeRows" = field(default_factory=lambda: LocalRows)
 
     def __post_init__(self) -> None:
@@ -95,10 +90,6 @@ class RowLikelihood:
             raise ParameterError(f"clear must be >= 0 or None, got clear={self.clear}.")
         if self.membership.size < 1:
             raise ParameterError("membership must have at least one sensitive value, got none.")
-        if self.shares is not None and not (
-            self.shares.shape == (self.membership.size,) and ((self.shares > 0) & (self.shares <= 1)).all()
-        ):
-            raise ParameterError(f"shares must be {self.membership.size} numbers in (0, 1], one per sensitive value.")
         if not self.reports > 0:
             raise DataError("There must be at least one report, got none.")
 
@@ -121,7 +112,7 @@ class RowSums:
 
     Attributes:
         everywhere: sum(w).
-        inside: ``(v,)`` k (B'w): for every value, the sum over the blocks that contain it.
+        inside: ``(v,)`` B'w: for every value, the sum over the blocks that contain it.
     """
 
     everywhere: float
@@ -193,7 +184,7 @@ class LocalRows(Rows):
     def __init__(self, likelihood: RowLikelihood, new_rows: NewRows = np.empty) -> None:
         if not likelihood.membership.is_here:
             raise ParameterError("blocks that are elsewhere must be summed there.")
-        self._membership, self._shares = likelihood.membership, likelihood.shares
+        self._membership = likelihood.membership
         self._multiplicity, self._new_rows = likelihood.membership.multiplicity, new_rows
         # w where t = 0. No row falls below it, whatever rounding says.
         self._least = max(1.0 / likelihood.contrast, _TINY)
@@ -244,7 +235,7 @@ class LocalRows(Rows):
         return self._sums(weights), self._smallest**-2
 
     def set_direction(self, step: FloatArray) -> None:
-        """Take a direction: the products of B diag(k) with ``step``, shape ``(v,)``."""
+        """Take a direction: the products of B with ``step``, shape ``(v,)``."""
         self.count += 1
         values = self._values(step)
         for rows, part in self._stretches():
@@ -291,7 +282,6 @@ class LocalRows(Rows):
         return np.float32 if self.single else np.float64
 
     def _values(self, values: FloatArray) -> AnyArray:
-        values = values if self._shares is None else values * self._shares
         return np.ascontiguousarray(values, dtype=self._precision)
 
     def _weights(self) -> FloatArray:
@@ -320,7 +310,7 @@ class LocalRows(Rows):
             weighted = weights(rows, part)
             everywhere += float(np.add.reduce(weighted))
             inside += part.transpose_dot(weighted.astype(self._precision, copy=False))
-        return RowSums(everywhere, inside if self._shares is None else inside * self._shares)
+        return RowSums(everywhere, inside)
 
     def _stretches(self) -> Iterator[tuple[slice, Membership]]:
         """Yield stretches of rows and their part of B; pages of vectors in files are released after each."""

@@ -98,13 +98,13 @@ def _arranged(evidence: Evidence, covered: FloatArray, others: FloatArray) -> Fl
     return whole
 
 
-def _of_single_values(start: LinearStart, noise: FloatArray) -> Estimate:
-    tally, truth = start.tally, start.evidence.truth
+def _of_single_values(start: LinearStart, noise: float) -> Estimate:
+    tally, truth, size = start.tally, start.evidence.truth, len(start.tally.support)
     counts = np.concatenate([tally.support, tally.clear])
-    floors = np.concatenate([noise, np.zeros(len(tally.clear))])
+    floors = np.append(np.full(size, noise), np.zeros(len(tally.clear)))
     maximum = singleton_maximum(counts, floors, slope=truth)
     gap = singleton_gap(counts, floors, truth, maximum)
-    frequencies = _arranged(start.evidence, maximum[: len(noise)], maximum[len(noise) :])
+    frequencies = _arranged(start.evidence, maximum[:size], maximum[size:])
     return _with_errors(start, frequencies, start.safe_variance, "mle", gap, None)
 
 
@@ -118,7 +118,7 @@ def likelihood_of(start: LinearStart, method: str) -> RowLikelihood:
     if evidence.membership is None:
         raise needs_reports(method)
     clear = None if evidence.covered.all() else start.tally.clear_total
-    return RowLikelihood(evidence.membership, evidence.contrast, clear, evidence.shares, evidence.rows_of or LocalRows)
+    return RowLikelihood(evidence.membership, evidence.contrast, clear, evidence.rows_of or LocalRows)
 
 
 def _first_values(start: LinearStart) -> Start:

@@ -424,11 +424,10 @@ class _Ascent:
         weights, unit = self.rows.curvature()
         mean = weights.everywhere
         share = weights.inside / mean if mean > 0 else np.zeros(self._size)
-        entry = 1.0 if self._likelihood.shares is None else self._likelihood.shares
-        np.clip(share, 0.0, entry, out=share)
+        np.clip(share, 0.0, 1.0, out=share)
         mean *= unit / self._reports
         self._rest_bend = mean * float(np.median(share)) ** 2
-        diagonal = mean * share * np.maximum(entry - share, _LEAST_MIXED * entry)
+        diagonal = mean * share * np.maximum(1.0 - share, _LEAST_MIXED)
         bent = diagonal[diagonal > 0]
         diagonal[diagonal <= 0] = bent.min() if bent.size else 1.0
         return np.append(diagonal, 1.0) if self._clear > 0 else diagonal

@@ -166,8 +166,7 @@ class _Problem:
                 f"method smooth takes at most {MOST_VALUES} values in order and {_MOST_NUMBERS} numbers of distinct "
                 f"reports, got {size} values and {blocks.rows} reports; choose fewer bins, or windows as the mechanism."
             )
-        shares = np.ones(size) if likelihood.shares is None else likelihood.shares
-        rows = np.column_stack([np.asarray(blocks.dot(unit), np.float64) for unit in np.diag(shares)])
+        rows = np.column_stack([np.asarray(blocks.dot(unit), np.float64) for unit in np.eye(size)])
         rows += 1 / likelihood.contrast
         counts = np.ones(len(rows)) if blocks.multiplicity is None else blocks.multiplicity
         if likelihood.clear:

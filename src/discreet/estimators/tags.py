@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import FloatArray, Floats, IntArray
 from discreet.core.columns import of_parameter
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
@@ -26,7 +26,6 @@ from discreet.mechanisms.row_checks import ArrowTable
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits
 from discreet.theory.binomial import CountLaw, Ends
-from discreet.theory.linear_decoder import PerValue
 
 IN_CLEAR, DROP = "in-clear", "drop"
 
@@ -295,7 +294,7 @@ class SharedCounts(CountLaw):
         centre = self.summed(around)
         return centre - self.combined(around - low), centre + self.combined(high - around)
 
-    def variances(self, p: PerValue) -> FloatArray:
+    def variances(self, p: Floats) -> FloatArray:
         """Return the variances where all of the true frequencies are p, bots included."""
         return self.combined(np.sqrt(self.common.variances(float(np.max(p))))) ** 2
 

@@ -34,7 +34,7 @@ from discreet.pictures.pages import PageTable, render
 from discreet.privacy.audit import Audit
 from discreet.privacy.publication import Publication
 from discreet.privacy.surveys import verify_survey
-from discreet.privacy.verify import GroupVerification, Verification, verify
+from discreet.privacy.verify import Verification, verify
 from discreet.protocol.collection import PERMANENT, Collection
 from discreet.protocol.notice import notice
 from discreet.risk.bounds.identification import identification_bounds
@@ -214,13 +214,10 @@ class Attestation:
 
     @cached_property
     def annex(self) -> list[tuple[str, list[str]]]:
-        """The lists at the end: every sensitive value, by promise if these differ, and tags, where they are many."""
-        groups = self.verification.groups
-        levels = [(_level(group), spelled_values(self.mechanism.domain, group.codes)) for group in groups]
-        named = f"{self.plan.domain.sensitive_count:,} sensitive values"
-        listed = levels or [(named, self._sensitive)] * (not self._is_short)
-        tags = list(self.promising.tags)
-        return [*listed, *([("Tags of users' own secret values", tags)] if len(tags) > _MOST_NAMES else [])]
+        """The lists at the end: sensitive values, and tags, where they are many."""
+        named, tags = f"{self.plan.domain.sensitive_count:,} sensitive values", list(self.promising.tags)
+        lists = [(named, self._sensitive), ("Tags of users' own secret values", tags)]
+        return [(caption, entries) for caption, entries in lists if len(entries) > _MOST_NAMES]
 
     @cached_property
     def _sensitive(self) -> list[str]:
@@ -232,13 +229,9 @@ class Attestation:
         memo = None if self.collection is None else self.collection.memo
         return self.promising if memo is None else Memo(self.mechanism, memo.epsilon).permanent
 
-    @property
-    def _is_short(self) -> bool:
-        return not self.verification.groups and len(self._sensitive) <= _MOST_NAMES
-
     def _data(self) -> AttestationPart:
         domain, tags = self.plan.domain, self.promising.tags
-        named = "; ".join(self._sensitive) if self._is_short else "listed at the end"
+        named = "; ".join(self._sensitive) if len(self._sensitive) <= _MOST_NAMES else "listed at the end"
         rows = [
             ["values", f"{domain.size:,} {spelled_space(domain.space)}"],
             ["sensitive", f"{domain.sensitive_count:,}: {named}" if domain.sensitive_count else "none for everybody"],
@@ -354,14 +347,6 @@ def _figures(epsilon: float) -> list[str]:
     """Return an epsilon in nats and in odds, rounded up."""
     odds = rounded_up(exp(epsilon)) if epsilon <= _LARGEST else f"over {exp(_LARGEST):.0e}"
     return [rounded_up(epsilon), odds, *(f"{rounded_up(100 * sureness(epsilon, share), 3)}%" for share in (0.5, 0.01))]
-
-
-def _level(group: GroupVerification) -> str:
-    ratio = f"{group.ratio.numerator} / {group.ratio.denominator}"
-    return (
-        f"{len(group.codes):,} of epsilon_x = {group.promised:.17g} promised, {group.realised:.17g} realised; "
-        f"e^epsilon_x, exactly: {ratio}"
-    )
 
 
 def spelled_space(space: LabelSpace) -> str:

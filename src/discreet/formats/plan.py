@@ -39,7 +39,7 @@ import msgspec
 import numpy as np
 from msgspec import NODEFAULT
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import BoolArray
 from discreet.core.checks import meant
 from discreet.core.domain import Domain, WithBots
 from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
@@ -456,6 +456,8 @@ def read_document(path: str | Path, kind: type[Document]) -> Document:
         raise ParameterError(f"{source} cannot be read ({type(error).__name__}).") from None
     except msgspec.ValidationError as error:
         message = str(error)
+        if (removed := _removed(message)) is not None:
+            raise ParameterError(f"{source}: {removed}") from None
         if kind is PlanDocument and message.endswith(_NAME) and BLOCK_MECHANISMS.joined:
             return read_document(path, _with_joined())  # type: ignore[no-any-return]
         known: Sequence[str] | None = tuple(BLOCK_MECHANISMS) if message.endswith(_NAME) else None
@@ -465,6 +467,18 @@ def read_document(path: str | Path, kind: type[Document]) -> Document:
         raise ParameterError(f"{source}: {_sentence(message, known)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"{source}: {_sentence(str(error))}") from None
+
+
+def _removed(message: str) -> str | None:
+    """Return the refusal of a document that gives each value an epsilon, from an msgspec error; None of any other."""
+    asked = re.search(r"'((rr|unary)-per-value)'|unknown field `(epsilons)`", message)
+    if asked is None:
+        return None
+    named = f', and name = "{asked[2]}"' if asked[2] else ""
+    return (
+        f"{asked[1] or asked[3]} gave each value an epsilon, which discreet no longer does; use one epsilon for all "
+        f"values, the smallest of them{named}."
+    )
 
 
 def _sentence(message: str, known: Sequence[str] | None = None) -> str:
@@ -520,7 +534,7 @@ class Plan:
     Example:
         >>> from importlib.resources import files
         >>> import discreet as dc
-        >>> plan = dc.Plan.load(files("discreet") / "examples" / "per_value.toml")
+        >>> plan = dc.Plan.load(files("discreet") / "examples" / "survey.toml")
         >>> plan.domain, plan.document.epsilon
         (Domain(16 values, 6 sensitive), 1.0)
         >>> plan.mechanism().guarantee.notion
@@ -645,7 +659,6 @@ def json_schema(*others: type[msgspec.Struct]) -> dict[str, Any]:
     return {**(kinds[0] if not others else {"anyOf": [*kinds]}), "$defs": components}
 
 
-_BY_VALUE = "epsilons"
 _OF_DOMAIN = ("title", "domain", "tags", "others", "cells")
 
 
@@ -775,20 +788,7 @@ def described_mechanism(mechanism: BlockMechanism) -> dict[str, Any]:
     """Return a mechanism as plans name it, with the options that are not the defaults."""
     options = {option.name: (getattr(mechanism, option.name), option.default) for option in mechanism.options()}
     changed = {name: value for name, (value, default) in options.items() if value is not default and value != default}
-    if _BY_VALUE in changed:
-        epsilons = changed[_BY_VALUE]
-        changed[_BY_VALUE] = _groups(mechanism.domain, np.asarray(epsilons)[epsilons.groups])
     return {"name": mechanism.name, **msgspec.to_builtins(changed, enc_hook=_plain)}
-
-
-def _groups(domain: Domain, epsilons: FloatArray) -> list[dict[str, Any]]:
-    """Return the groups of sensitive values that have one epsilon each, as plans name them."""
-    groups = []
-    for epsilon in np.unique(epsilons):
-        chosen = np.zeros(domain.size, dtype=np.bool_)
-        chosen[domain.sensitive_codes[epsilons == epsilon]] = True
-        groups.append({"values": described_values(domain, chosen), "epsilon": float(epsilon)})
-    return groups
 
 
 def _plain(value: Any) -> Any:

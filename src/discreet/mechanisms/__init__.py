@@ -6,7 +6,6 @@ from discreet.mechanisms.hadamard import HadamardResponse
 from discreet.mechanisms.hashing import LocalHashing, PooledHashing
 from discreet.mechanisms.law import BlockMechanism, LawMechanism
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.per_value import PerValueEncoding, PerValueResponse
 from discreet.mechanisms.registry import Registry, spelled_out
 from discreet.mechanisms.singletons import RandomizedResponse
 from discreet.mechanisms.subsets import BlockDesign, SubsetSelection
@@ -25,8 +24,6 @@ BLOCK_MECHANISMS = Registry(
         TranslateResponse,
         Windows,
         BlockDesign,
-        PerValueResponse,
-        PerValueEncoding,
     )
 )
 """Every block mechanism by its plan name; a new one of this package joins here and nowhere else."""
@@ -44,8 +41,6 @@ __all__ = [
     "LocalHashing",
     "Mechanism",
     "PaleyResponse",
-    "PerValueEncoding",
-    "PerValueResponse",
     "PooledHashing",
     "RandomizedResponse",
     "SubsetSelection",

@@ -5,8 +5,7 @@ twice as many in single precision as in double.
 
 Blocks as packed bits, one for each sensitive value: drawn in lanes of 64, sent in bytes, counted in tiles.
 
-A noise bit is a comparison of an integer of ``depth`` random digits with a threshold, from its last digit to its first;
-the laws of independent bits differ in their thresholds only.
+A noise bit is a comparison of an integer of ``depth`` random digits with a threshold, from its last digit to its first.
 
 Independent bits: RAPPOR, OUE and their utility-optimized forms.
 
@@ -23,7 +22,6 @@ which costs a random bit per noise bit: 3/8 in place of .3775 changes the error 
 random bits in place of 13.
 """
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -36,14 +34,13 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_flag, checked_whole, real_number, shown
-from discreet.core.random import RandomSource, fresh_words, rare_bits
+from discreet.core.random import RandomSource, fresh_words, rare_bits, truth_threshold
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.kernels import counting
-from discreet.mechanisms.block_law import BlockLaw, CutMembership, EvenLaw, ValueCounts, by_group
-from discreet.mechanisms.law import BlockMechanism, numbers_of, sensitive_size, threshold_of
+from discreet.mechanisms.block_law import BlockLaw, CutMembership, ValueCounts
+from discreet.mechanisms.law import BlockMechanism, numbers_of, sensitive_size
 from discreet.theory.hits import HitDistribution, binomial
-from discreet.theory.memo import RareBlock
 from discreet.theory.optimum import optimal_theta
 
 
@@ -87,10 +84,10 @@ class BitTiles(CutMembership):
         return type(self)(self.laid[start // 32 : -(-stop // 32)], stop - start, self.size)
 
 
-# A piece's words stay in the second-group cache.
-PIECE_WORDS = 1 << 17
-GREATEST_DEPTH = 60
-PRECISION_BITS = 11
+# A piece's words stay in the second-level cache.
+_PIECE_WORDS = 1 << 17
+_GREATEST_DEPTH = 60
+_PRECISION_BITS = 11
 # Binary digits of the probability of a whole string of bits that are worked with.
 _MOST_DIGITS = 1 << 16
 # Strings of so few bits are counted before a likelihood goes through them, if there are this many times more reports.
@@ -101,25 +98,89 @@ _LANES = {width: np.dtype(f"<u{width}") for width in (1, 2, 4, 8)}
 _RANDOM = 0.8
 
 
-class PackedBitCodec(BlockLaw):
-    """A bit per sensitive value, which noise sets independently: the drawing, the columns and the counting of bits."""
+# What few digits may change: d1 by one part in so many, and the worst-case error by a factor.
+_NEAR = 32
+_SAME_ERROR = 1 + 2.0**-10
 
-    __slots__ = ()
 
+@dataclass(frozen=True, slots=True)
+class IndependentBits(BlockLaw):
+    """Bits that noise sets with probability ``threshold / 2^depth``, each on its own.
+
+    Attributes:
+        size: v, the number of sensitive values; at least 1.
+        threshold: an odd integer in 1..2^depth - 1.
+        depth: random bits that one noise bit costs.
+    """
+
+    kind = "bits"
+    wide = ("threshold",)
+
+    size: int
+    threshold: int
     depth: int
 
-    @property
-    @abstractmethod
-    def _piece_lanes(self) -> int:
-        """The number of 64-bit lanes of noise in one piece."""
+    def __post_init__(self) -> None:
+        """Refuse parameters that define no law.
 
-    @abstractmethod
-    def _ladder(self, words: AnyArray) -> AnyArray:
-        """Compare lanes of random integers with the thresholds at once, from the last binary digit to the first.
-
-        Args:
-            words: ``(depth, lanes)`` words: bit u of lane j has the digits of its integer in words[:, j]. Overwritten.
+        Raises:
+            ParameterError: if there is no value, or the fraction is not one between 0 and 1 in lowest terms.
         """
+        checked_whole("size", self.size)
+        checked_whole("depth", self.depth, 1, _GREATEST_DEPTH)
+        checked_whole("threshold", self.threshold)
+        if not 0 < self.threshold < 1 << self.depth or self.threshold % 2 == 0:
+            raise ParameterError(
+                f"threshold must be odd and below 2^depth, got {self.threshold!r} and depth {self.depth!r}."
+            )
+
+    @classmethod
+    def near(cls, size: int, inclusion: float) -> "IndependentBits":
+        """Return the law whose d1 is near ``inclusion``: within 2^-12 of it and of its complement, in few digits."""
+        magnitude = ceil(-log2(max(min(inclusion, 1 - inclusion), 2.0**-_GREATEST_DEPTH)))
+        depth = min(magnitude + _PRECISION_BITS, _GREATEST_DEPTH)
+        rounded = Fraction(min(max(round(inclusion * 2**depth), 1), 2**depth - 1), 2**depth)
+        return cls(size, rounded.numerator, rounded.denominator.bit_length() - 1)
+
+    def shorter(self, inclusion: float) -> Iterator["IndependentBits"]:
+        """Yield the laws of fewer digits whose d1 is within a 32nd of ``inclusion`` and of its complement, by depth."""
+        room = min(inclusion, 1 - inclusion) / _NEAR
+        for depth in range(1, self.depth):
+            # The nearest odd number.
+            law = IndependentBits(self.size, int(inclusion * 2**depth) | 1, depth)
+            if abs(float(law.inclusion) - inclusion) <= room:
+                yield law
+
+    @property
+    def inclusion(self) -> Fraction:
+        """Return pi = d1."""
+        return Fraction(self.threshold, 1 << self.depth)
+
+    @property
+    def conditional_inclusion(self) -> Fraction:
+        """Return rho = d1: bits are independent."""
+        return self.inclusion
+
+    def joint_inclusion(self, count: int) -> Fraction:
+        """Return d1^count."""
+        return self.inclusion**count
+
+    def rare_chances(self, has_others: bool) -> list[Fraction] | None:
+        """Return the probability of a block of one value, and of all; see `BlockLaw`."""
+        if self.size * self.depth > _MOST_DIGITS:
+            return None
+        pi, v = self.inclusion, self.size
+        return [pi**k * (1 - pi) ** (v - k) for k in {1, v if has_others else max(v - 1, 1)}]
+
+    def hit_distribution(self, m: int) -> HitDistribution:
+        """Return the law of K: binomial."""
+        return binomial(m, self.inclusion)
+
+    def hits(self, m: FloatArray) -> FloatArray:
+        """Return 1 - (1 - d1)^m."""
+        return -np.expm1(m * log1p(-float(self.inclusion)))
+
+    # Bits as they are drawn, sent and counted
 
     @property
     def _row_bytes(self) -> int:
@@ -137,9 +198,9 @@ class PackedBitCodec(BlockLaw):
 
     @property
     def _is_random(self) -> bool:
-        """True if noise bits of every group have so much entropy that they cannot be compressed."""
-        shares = [float(pi) for pi in self.inclusions]
-        return all(0 < pi < 1 and -pi * log2(pi) - (1 - pi) * log2(1 - pi) > _RANDOM for pi in shares)
+        """True if noise bits have so much entropy that they cannot be compressed."""
+        pi = float(self.inclusion)
+        return 0 < pi < 1 and -pi * log2(pi) - (1 - pi) * log2(1 - pi) > _RANDOM
 
     @property
     def alphabet_size(self) -> int:
@@ -170,12 +231,12 @@ class PackedBitCodec(BlockLaw):
         flat[place] |= bit
 
     def _fill_with_noise(self, flat: AnyArray, random: RandomSource) -> None:
-        step = 8 * self._piece_lanes
+        step = 8 * max(_PIECE_WORDS // self.depth, 1)
         for start in range(0, len(flat), step):
             piece = flat[start : start + step]
             lanes = -(-len(piece) // 8)
             words = fresh_words(random, lanes * self.depth).reshape(self.depth, lanes)
-            piece[:] = self._ladder(words).view(np.uint8)[: len(piece)]
+            piece[:] = rare_bits(words, self.threshold).view(np.uint8)[: len(piece)]
 
     @property
     def counts(self) -> ValueCounts:
@@ -193,7 +254,7 @@ class PackedBitCodec(BlockLaw):
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
         """Draw the number of blocks with each bit set: those that tell it, and a binomial of the others."""
         # Whoever tells the truth has that bit set for sure; in every other block noise sets it, on its own.
-        return truth + generator.binomial(blocks - truth, by_group(self.inclusions, self.groups))
+        return truth + generator.binomial(blocks - truth, float(self.inclusion))
 
     def membership(self, blocks: Blocks) -> BitTiles:
         """Return the bit matrix, in tiles of 32 reports; of few bits, every string once."""
@@ -224,14 +285,9 @@ class PackedBitCodec(BlockLaw):
         """Return all 2^v bit strings with their probabilities."""
         numbers = np.arange(self.alphabet_size, dtype="<u8")
         rows = numbers.view(np.uint8).reshape(-1, 8)[:, : self._row_bytes]
-        weights: Any = 1
-        groups = np.zeros(self.size, dtype=np.int64) if self.groups is None else self.groups
-        for group, pi in enumerate(self.inclusions):
-            count = int(np.count_nonzero(groups == group))
-            by_weight = np.array([pi**k * (1 - pi) ** (count - k) for k in range(count + 1)], dtype=object)
-            ours = sum(1 << int(rank) for rank in np.flatnonzero(groups == group))
-            weights = by_weight[np.bitwise_count(numbers & np.uint64(ours))] * weights
-        return {"bits": np.ascontiguousarray(rows)}, weights
+        pi, v = self.inclusion, self.size
+        by_weight = np.array([pi**k * (1 - pi) ** (v - k) for k in range(v + 1)], dtype=object)
+        return {"bits": np.ascontiguousarray(rows)}, by_weight[np.bitwise_count(numbers)]
 
     def flaws(self, blocks: Blocks) -> BoolArray:
         """Return ``(m,)`` booleans: true for a row with a bit beyond v."""
@@ -240,96 +296,6 @@ class PackedBitCodec(BlockLaw):
         spare = np.uint8((0xFF << self.size % 8) & 0xFF)
         flawed: BoolArray = (blocks["bits"][:, -1] & spare) != 0
         return flawed
-
-
-# What few digits may change: d1 by one part in so many, and the worst-case error by a factor.
-_NEAR = 32
-_SAME_ERROR = 1 + 2.0**-10
-
-
-@dataclass(frozen=True, slots=True)
-class IndependentBits(EvenLaw, PackedBitCodec):
-    """Bits that noise sets with probability ``threshold / 2^depth``, each on its own.
-
-    Attributes:
-        size: v, the number of sensitive values; at least 1.
-        threshold: an odd integer in 1..2^depth - 1.
-        depth: random bits that one noise bit costs.
-    """
-
-    kind = "bits"
-    wide = ("threshold",)
-
-    size: int
-    threshold: int
-    depth: int
-
-    def __post_init__(self) -> None:
-        """Refuse parameters that define no law.
-
-        Raises:
-            ParameterError: if there is no value, or the fraction is not one between 0 and 1 in lowest terms.
-        """
-        checked_whole("size", self.size)
-        checked_whole("depth", self.depth, 1, GREATEST_DEPTH)
-        checked_whole("threshold", self.threshold)
-        if self.size < 1 or not 0 < self.threshold < 1 << self.depth or self.threshold % 2 == 0:
-            raise ParameterError(
-                f"threshold must be odd and below 2^depth, got {self.threshold!r} and depth {self.depth!r}."
-            )
-
-    @classmethod
-    def near(cls, size: int, inclusion: float) -> "IndependentBits":
-        """Return the law whose d1 is near ``inclusion``: within 2^-12 of it and of its complement, in few digits."""
-        magnitude = ceil(-log2(max(min(inclusion, 1 - inclusion), 2.0**-GREATEST_DEPTH)))
-        depth = min(magnitude + PRECISION_BITS, GREATEST_DEPTH)
-        rounded = Fraction(min(max(round(inclusion * 2**depth), 1), 2**depth - 1), 2**depth)
-        return cls(size, rounded.numerator, rounded.denominator.bit_length() - 1)
-
-    def shorter(self, inclusion: float) -> Iterator["IndependentBits"]:
-        """Yield the laws of fewer digits whose d1 is within a 32nd of ``inclusion`` and of its complement, by depth."""
-        room = min(inclusion, 1 - inclusion) / _NEAR
-        for depth in range(1, self.depth):
-            # The nearest odd number.
-            law = IndependentBits(self.size, int(inclusion * 2**depth) | 1, depth)
-            if abs(float(law.inclusion) - inclusion) <= room:
-                yield law
-
-    @property
-    def inclusion(self) -> Fraction:
-        """Return pi = d1."""
-        return Fraction(self.threshold, 1 << self.depth)
-
-    @property
-    def conditional_inclusion(self) -> Fraction:
-        """Return rho = d1: bits are independent."""
-        return self.inclusion
-
-    def joint_inclusion(self, count: int) -> Fraction:
-        """Return d1^count."""
-        return self.inclusion**count
-
-    def rare_blocks(self, has_others: bool) -> list[RareBlock] | None:
-        """Return a block of one value, and one of all; see `BlockLaw`."""
-        if self.size * self.depth > _MOST_DIGITS:
-            return None
-        pi, v = self.inclusion, self.size
-        return [RareBlock(pi**k * (1 - pi) ** (v - k), pi) for k in {1, v if has_others else max(v - 1, 1)}]
-
-    @property
-    def _piece_lanes(self) -> int:
-        return max(PIECE_WORDS // self.depth, 1)
-
-    def hit_distribution(self, m: int) -> HitDistribution:
-        """Return the law of K: binomial."""
-        return binomial(m, self.inclusion)
-
-    def hits(self, m: FloatArray) -> FloatArray:
-        """Return 1 - (1 - d1)^m."""
-        return -np.expm1(m * log1p(-float(self.inclusion)))
-
-    def _ladder(self, words: AnyArray) -> AnyArray:
-        return rare_bits(words, self.threshold)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -398,7 +364,7 @@ class UnaryEncoding(BlockMechanism):
                 f"theta must be a number between 0 and 1, both excluded, or 'optimal', got theta={shown(self.theta)}."
             )
         noise = _inclusion(theta, 1 - theta, self.epsilon)
-        if not 2.0**-GREATEST_DEPTH < noise < 1 - 2.0**-GREATEST_DEPTH:
+        if not 2.0**-_GREATEST_DEPTH < noise < 1 - 2.0**-_GREATEST_DEPTH:
             raise ParameterError(
                 f"theta={theta!r} needs bits too rare or too frequent at this epsilon; choose another one."
             )
@@ -406,9 +372,8 @@ class UnaryEncoding(BlockMechanism):
 
     def _error(self, law: IndependentBits) -> float:
         """Return the worst-case error of one report under a law."""
-        return numbers_of(
-            self.domain, law, threshold_of((self.epsilon,), law), clear_blocks=self.clear_bits
-        ).worst_case_mse(1)
+        threshold = truth_threshold(self.epsilon, law.inclusion)
+        return numbers_of(self.domain, law, threshold, clear_blocks=self.clear_bits).worst_case_mse(1)
 
     @property
     def clear_blocks(self) -> bool:  # type: ignore[override]
@@ -419,7 +384,7 @@ class UnaryEncoding(BlockMechanism):
     def settings(self) -> dict[str, float]:
         """Return theta, as the sampler realises it, and the binary digits of d1: random bits for one noise bit."""
         numbers = self.numbers
-        theta = numbers.truth + numbers.noisy * float(np.mean(numbers.inclusion))
+        theta = numbers.truth + numbers.noisy * numbers.inclusion
         return {"theta": theta, "digits": self.law.depth}
 
 

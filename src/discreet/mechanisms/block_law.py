@@ -5,7 +5,7 @@ counts of blocks in a tally: of the blocks that contain each value; of each bloc
 of each size that contain each value. From any of them follow the support that the decoder reads, and whether a tally
 suffices for a likelihood.
 
-And the evidence of the frequencies, as a likelihood reads it: rows a + (B diag(k) p), and the counts of values in
+And the evidence of the frequencies, as a likelihood reads it: rows a + (B p), and the counts of values in
 clear. A block has a = 1/c and members as its row of B; an output of an explicit channel has a = 0 and the column of Q.
 """
 
@@ -14,20 +14,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import Field, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
-from operator import itemgetter
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
-from discreet.core.random import Coins, RandomSource, chosen, half_toss, or_noise
+from discreet.core.random import Coins, RandomSource, half_toss, or_noise
 from discreet.core.reports import Blocks, Column, Reports, block_count, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
 from discreet.kernels import counting
 from discreet.theory.hits import HitDistribution, from_pairs
-from discreet.theory.memo import RareBlock
 
 
 class Membership(ABC):
@@ -327,8 +325,6 @@ class BlockCounts(PlaceCounts):
 
 # Booleans that are spelled out together.
 _ENTRIES_AT_ONCE = 1 << 24
-# Groups that are counted together.
-_STRETCH = 1 << 16
 # Members of blocks that are looked at one by one.
 _MOST_LISTED = 1 << 16
 
@@ -336,35 +332,40 @@ _MOST_LISTED = 1 << 16
 class BlockLaw(ABC):
     """A random subset A of the v sensitive values: its law Lambda, the drawing from it, and the columns of A.
 
-    Sensitive values are given by their ranks 0..v - 1. Values that are in a noise block equally often form a *group*;
-    most laws have one group only (see `EvenLaw`).
+    Sensitive values are given by their ranks 0..v - 1. All of them are in a noise block with the same probability.
     """
 
     __slots__ = ()
 
     size: int
     """v, the number of sensitive values."""
-    groups: IntArray | None = None
-    """``(v,)`` the group of each value; None if there is one group."""
     kind: ClassVar[str] = ""
     """The law's name in descriptions."""
     wide: ClassVar[tuple[str, ...]] = ()
     """The parts of the description that may pass 2^53."""
 
+    def __post_init__(self) -> None:
+        """Refuse a size below 1, of laws that are data classes and check nothing else.
+
+        Raises:
+            ParameterError: if there is no value.
+        """
+        checked_whole("size", self.size)
+
     # What a law states
 
     @property
     @abstractmethod
-    def inclusions(self) -> tuple[Fraction, ...]:
-        """Return pi = P(x in A) for an x of each group, exactly as the sampler draws it."""
+    def inclusion(self) -> Fraction:
+        """Return pi = P(x in A), the same for every x, exactly as the sampler draws it."""
 
     @property
     @abstractmethod
-    def conditional_inclusions(self) -> tuple[Fraction, ...]:
-        """Return rho = P(x' in A given x in A) for an x' of each group, the same for every other value x.
+    def conditional_inclusion(self) -> Fraction | None:
+        """Return rho = P(x' in A given x in A), the same for any two values.
 
-        Where v = 1 its value has no effect. Empty where it depends on both values; the mechanism then has a decoder
-        that needs none.
+        Where v = 1 its value has no effect. None where it depends on the two values; the mechanism then has a decoder
+        that needs no rho.
         """
 
     @property
@@ -413,11 +414,9 @@ class BlockLaw(ABC):
     @property
     def block_size(self) -> Fraction | None:
         """Return the number of values in a block; None if it varies."""
-        counts = group_counts(self.size, self.groups)
-        mean = sum((n * pi for n, pi in zip(counts, self.inclusions, strict=True)), Fraction(0))
-        others = sum((n * rho for n, rho in zip(counts, self.conditional_inclusions, strict=True)), Fraction(0))
+        rho, mean = self.conditional_inclusion, self.size * self.inclusion
         # A block with a given member would be as large as any other.
-        return mean if all(1 + others - rho == mean for rho in self.conditional_inclusions) else None
+        return mean if rho is not None and 1 + (self.size - 1) * rho == mean else None
 
     @property
     def conditional_variation(self) -> tuple[Fraction, Fraction]:
@@ -434,8 +433,8 @@ class BlockLaw(ABC):
 
         None if it depends on them, so that the covariances of estimates follow from the reports, not from their tally.
         """
-        triple = self.joint_inclusion(3)
-        return None if triple is None else triple / self.inclusions[0] - self.conditional_inclusions[0] ** 2
+        triple, rho = self.joint_inclusion(3), self.conditional_inclusion
+        return None if triple is None or rho is None else triple / self.inclusion - rho**2
 
     def joint_inclusion(self, count: int) -> Fraction | None:
         """Return the probability that ``count`` given values are all in a noise block; None if it depends on them.
@@ -448,7 +447,7 @@ class BlockLaw(ABC):
     @property
     def additions(self) -> tuple[float, float]:
         """Return roughly how many additions it takes to count a block, and to decode a tally, whatever its size."""
-        return self.size * float(np.mean(by_group(self.inclusions, self.groups))), self.size
+        return self.size * float(self.inclusion), self.size
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
         """Draw the coins of a batch, True with probability ``threshold / 2^64``, and perhaps noise from their words."""
@@ -469,23 +468,23 @@ class BlockLaw(ABC):
     blocks_alike: ClassVar[bool] = False
     """Whether all blocks of the alphabet are equally likely as noise."""
 
-    def rare_blocks(self, has_others: bool) -> list[RareBlock] | None:
-        """Return the blocks among which is the one that tells most in several rounds; None if there are too many.
+    def rare_chances(self, has_others: bool) -> list[Fraction] | None:
+        """Return probabilities of noise blocks, the one that tells most in several rounds among them.
+
+        None if there are too many blocks.
 
         Args:
             has_others: whether there are values beside the v, which no block contains.
         """
         if self.blocks_alike:
-            return [RareBlock(Fraction(1, self.alphabet_size), self.inclusions[0])]
+            return [Fraction(1, self.alphabet_size)]
         if self.alphabet_size * self.size > _MOST_LISTED:
             return None
         blocks, chances = self.alphabet()
-        pi = np.array(self.inclusions, dtype=object)[np.zeros(self.size, int) if self.groups is None else self.groups]
-        return [
-            RareBlock(chance, min(pi[row]), None if has_others or not row.all() else max(pi[row]))
-            for chance, row in zip(chances, self.contains(blocks), strict=True)
-            if row.any()
-        ]
+        contained = self.contains(blocks)
+        # A block of every value there is compares none with another.
+        telling = contained.any(axis=1) & (has_others | ~contained.all(axis=1))
+        return list(set(chances[telling].tolist()))
 
     has_joint_law: ClassVar[bool] = False
     """Whether the counts of many blocks can be drawn at once; see `draw_support`."""
@@ -511,20 +510,19 @@ class BlockLaw(ABC):
             yield contained.sum(axis=1), np.nonzero(contained)[1]
 
     def hit_distribution(self, m: int) -> HitDistribution | None:
-        """Return the hit distribution of the m values that tell most of their users.
+        """Return the hit distribution of the m values that tell most of their users, or one that tells no less.
 
         None if it depends on the values, so that only general bounds hold.
         """
-        del m
-        return None
+        rho = self.conditional_inclusion
+        return None if rho is None else from_pairs(m, self.inclusion, rho)
 
     def hits(self, m: FloatArray) -> FloatArray | None:
         """Return P(a noise block contains one of m values) for each m: the largest over the sets, or an upper bound.
 
         None if it depends on the values, so that only general bounds hold.
         """
-        del m
-        return None
+        return None if self.conditional_inclusion is None else np.minimum(1.0, m * float(self.inclusion))
 
     # The matrix of a batch
 
@@ -556,13 +554,9 @@ class BlockLaw(ABC):
         """Return the integers that determine the law, as values of JSON: its fields, unless it says otherwise."""
         return {"law": self.kind} | {part.name: getattr(self, part.name) for part in parts_of(self)}
 
-    def spelled(self) -> dict[str, Any]:
-        """Return a description from which the law can be made again; see `Registry.law_of`."""
-        return self.describe()
-
     @classmethod
     def of_parts(cls, parts: dict[str, Any]) -> Self:
-        """Return the law with these parts of a spelled-out description, ``law`` apart.
+        """Return the law with these parts of a description, ``law`` apart; see `Registry.law_of`.
 
         Parts that follow from the others are left out here; the law's own description is compared with this one.
 
@@ -578,67 +572,6 @@ def parts_of(law: Any) -> tuple[Field[Any], ...]:
     return tuple(part for part in fields(law) if not part.name.startswith("_"))
 
 
-class EvenLaw(BlockLaw):
-    """A block law with one group: every value is in a noise block with the same probability."""
-
-    __slots__ = ()
-
-    def __post_init__(self) -> None:
-        """Refuse a size that is none, of laws that are data classes and say no more of it.
-
-        Raises:
-            ParameterError: if there is no value.
-        """
-        checked_whole("size", self.size)
-
-    @property
-    @abstractmethod
-    def inclusion(self) -> Fraction:
-        """Return pi = P(x in A), the same for every x."""
-
-    @property
-    @abstractmethod
-    def conditional_inclusion(self) -> Fraction:
-        """Return rho = P(x' in A given x in A), the same for any two values."""
-
-    @property
-    def inclusions(self) -> tuple[Fraction, ...]:
-        """Return pi."""
-        return (self.inclusion,)
-
-    @property
-    def conditional_inclusions(self) -> tuple[Fraction, ...]:
-        """Return rho."""
-        return (self.conditional_inclusion,)
-
-    def hit_distribution(self, m: int) -> HitDistribution:
-        """Return a hit distribution that tells no less than that of any m values, from pi and rho alone."""
-        return from_pairs(m, self.inclusion, self.conditional_inclusion)
-
-    def hits(self, m: FloatArray) -> FloatArray:
-        """Return min(1, m pi): no m values are hit more often."""
-        return np.minimum(1.0, m * float(self.inclusion))
-
-
-def by_group(shares: tuple[Fraction, ...], groups: IntArray | None) -> float | FloatArray:
-    """Return the probabilities of the values, from those of the groups: one number, or ``(v,)`` if there are groups."""
-    numbers = np.array([float(share) for share in shares])
-    return float(numbers[0]) if groups is None else numbers[groups]
-
-
-def tallied(groups: AnyArray) -> IntArray:
-    """Return the number of values in each group, without a wide copy of the column."""
-    counts = np.zeros(int(groups.max()) + 1, dtype=np.int64)
-    for start in range(0, len(groups), _STRETCH):
-        counts += np.bincount(groups[start : start + _STRETCH], minlength=len(counts))
-    return counts
-
-
-def group_counts(size: int, groups: IntArray | None) -> list[int]:
-    """Return the number of values in each group, of ``size`` in all."""
-    return [size] if groups is None else tallied(groups).tolist()
-
-
 def uniform(size: int) -> AnyArray:
     """Return the probabilities of ``size`` blocks that are equally likely, as fractions."""
     return np.full(size, Fraction(1, size), dtype=object)
@@ -648,7 +581,7 @@ def uniform(size: int) -> AnyArray:
 _TRANSFORM = 100
 
 
-class ListedLaw(EvenLaw):
+class ListedLaw(BlockLaw):
     """A block law with few blocks, of which a tally counts each."""
 
     __slots__ = ()
@@ -721,68 +654,6 @@ class WholeAlphabet(Membership):
         return len(self.multiplicity)
 
 
-class SymbolLaw(BlockLaw):
-    """A block law whose block is one sensitive value, for any law of noise: its column and its counting."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def _noise(self, n: int, random: RandomSource) -> AnyArray:
-        """Draw ``(n,)`` values as noise."""
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        """Return one column: the value."""
-        return (Column("symbol", smallest_unsigned(self.size), bound=self.size),)
-
-    @property
-    def alphabet_size(self) -> int:
-        """Return v."""
-        return self.size
-
-    def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return the v symbols with their probabilities."""
-        groups = np.zeros(self.size, dtype=np.int64) if self.groups is None else self.groups
-        symbols = np.arange(self.size, dtype=smallest_unsigned(self.size))
-        return {"symbol": symbols}, np.array(self.inclusions, dtype=object)[groups]
-
-    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`."""
-        chosen(members >= 0, members, self._noise(len(members), random), out["symbol"])
-
-    def rare_blocks(self, has_others: bool) -> list[RareBlock]:
-        """Return the block of a value of each group."""
-        del has_others
-        return [RareBlock(pi, pi) for pi in self.inclusions]
-
-    @property
-    def triple_covariance(self) -> Fraction:
-        """Return 0: no block holds a second value."""
-        return Fraction(0)
-
-    @property
-    def counts(self) -> ValueCounts:
-        """Return the counting of values."""
-        symbols = PlaceCounts(self.size, itemgetter("symbol"))
-        return ValueCounts(self, symbols.add, symbols.add_by_group, numbered=True)
-
-    def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
-        contained: BoolArray = blocks["symbol"][:, None] == np.arange(self.size)
-        return contained
-
-    has_joint_law: ClassVar[bool] = True
-
-    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw the counts of the values: the truth, and a multinomial of noise."""
-        noise = blocks - int(truth.sum())
-        return truth + generator.multinomial(noise, by_group(self.inclusions, self.groups) * np.ones(len(truth)))
-
-    def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-        """List all blocks at once."""
-        yield np.ones(len(blocks["symbol"]), dtype=np.int64), blocks["symbol"].astype(np.int64)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredBlocks:
     """The blocks of reports that are not kept in this memory, and their tally.
@@ -809,11 +680,10 @@ class Evidence:
 
     Attributes:
         tally: the counts.
-        contrast: c = 1/a, the largest one of any value; infinite for an explicit channel.
+        contrast: c = 1/a; infinite for an explicit channel.
         covered: ``(|X|,)`` booleans: true for a value with a column of B; the others come in clear.
-        shares: ``(v,)`` k, each value's own contrast divided by c; None if all have the same.
         truth: s, the probability that a value that is not covered comes in clear.
-        noise: ``(v,)`` probabilities of the values as noise, where each block is a single value; None elsewhere.
+        noise: the probability of each value as noise, where each block is a single value; None elsewhere.
         information_left: the share of the information of the rows about a frequency that is left where the part that
             all reports have in common is unknown too.
         blocks: a function that returns the matrix B; None if the tally does not determine it.
@@ -823,9 +693,8 @@ class Evidence:
     tally: Tally
     contrast: float
     covered: BoolArray
-    shares: FloatArray | None = None
     truth: float = 1.0
-    noise: FloatArray | None = None
+    noise: float | None = None
     information_left: float = 1.0
     blocks: Callable[[], Membership] | None = None
     rows_of: Callable[[Any], Any] | None = None

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, Floats, IntArray
 from discreet.core.domain import Domain
 from discreet.core.tally import Tally
 from discreet.mechanisms.block_law import BlockLaw
@@ -31,7 +31,7 @@ from discreet.theory.binomial import (
     sum_moment,
 )
 from discreet.theory.design import Design
-from discreet.theory.linear_decoder import LinearDecoder, PerValue
+from discreet.theory.linear_decoder import LinearDecoder
 
 CodedLaw: TypeAlias = tuple[IntArray, CountLaw]
 """Codes, and what is known of the counts of these values."""
@@ -214,7 +214,7 @@ class SumLaw:
         return ValueSets(sets.covered, clear_mass, control, int(self.whole.covered[0]), self.mass)
 
 
-def worth_moments(numbers: LinearDecoder | Design, mass: PerValue) -> tuple[WorthMoment, WorthMoment]:
+def worth_moments(numbers: LinearDecoder | Design, mass: Floats) -> tuple[WorthMoment, WorthMoment]:
     """Return the second and third moment of a report's worth to a sensitive value, where p(X_S) is about ``mass``."""
     moments = []
     for power in (2, 3):

@@ -2,7 +2,7 @@
 
 Covariances of linear estimates: from the numbers of the law where values are alike, else from the reports.
 
-- Blocks of one value: a tally is multinomial with q_x = (1 - s) pi_x + s p_x, so n Cov = (diag(q) - q q')/s^2.
+- Blocks of one value: a tally is multinomial with q_x = (1 - s) pi + s p_x, so n Cov = (diag(q) - q q')/s^2.
 - Laws that state their `triple_covariance`: a diagonal and a few outer products, from the cross moments of one report
   (`discreet.theory.design`). All but p p' vanish where bits are independent.
 - All others (Hadamard columns, translates of squares, hash functions, laws of other packages) and explicit channels:
@@ -14,7 +14,7 @@ product of the estimates is divided by n - 1 in the place of n. What all reports
 
 Likelihood ratios of the reports of a mechanism: how much likelier each is for a value than on average.
 
-At a distribution f a block A has the ratios u_x = (1 + c_x 1{x in A}) / q, q = 1 + sum(c_x f_x) over its members, and
+At a distribution f a block A has the ratios u_x = (1 + c 1{x in A}) / q, q = 1 + c f(A), and
 u_rest = 1/q for all values that may go in clear; a value in clear has 0 and 1/rest. An output y of an explicit channel
 has u_x = Q(y|x) / q_y. Sums over all reports are exact where these are few; elsewhere blocks are drawn under f, from a
 fixed seed. Ratios are handed out less one, d = u - 1: where the contrast is small they are all that is told, and single
@@ -42,14 +42,14 @@ from discreet.theory.covariance import (
     SampleCovariance,
 )
 from discreet.theory.design import Design
-from discreet.theory.linear_decoder import LinearDecoder, PerValue, PoolBias
+from discreet.theory.linear_decoder import LinearDecoder, PoolBias
 
 
 def _of_blocks_to(membership: Membership, domain: Domain, numbers: LinearDecoder, weights: FloatArray) -> FloatArray:
     """Return the ``(rows,)`` contributions of blocks to a weighted sum."""
     inside, outside, _ = numbers.worth
     chosen = weights[domain.sensitive_codes]
-    worth: FloatArray = membership.dot((inside - outside) * chosen) + float(np.sum(outside * chosen))
+    worth: FloatArray = membership.dot((inside - outside) * chosen) + outside * float(chosen.sum())
     return worth
 
 
@@ -57,7 +57,7 @@ def _of_clear_to(domain: Domain, numbers: LinearDecoder, weights: FloatArray) ->
     """Return the ``(N,)`` contributions of values in clear to a weighted sum."""
     silent, _, own_worth = numbers.clear_worth
     worth: FloatArray = own_worth * weights[domain.clear_codes]
-    return worth + float(np.sum(silent * weights[domain.sensitive_codes]))
+    return worth + silent * float(weights[domain.sensitive_codes].sum())
 
 
 def pool_covariance(bias: PoolBias, domain: Domain, p: FloatArray) -> LowRankCovariance:
@@ -129,9 +129,9 @@ def covariance_at(
         None where the numbers of the law do not determine it.
     """
     if law.counts.one_per_value and domain.sensitive_count:
-        noise = np.broadcast_to(numbers.noisy_inclusion, domain.sensitive_count)
-        truth = numbers.truth * p
-        return _single_values(domain.arrange(noise + truth[domain.sensitive], truth[~domain.sensitive]), numbers, p)
+        shares = numbers.truth * p
+        shares[domain.sensitive] += numbers.noisy_inclusion
+        return _single_values(shares, numbers, p)
     return _alike_values(domain, law, numbers, p) if _is_alike(domain, law) else None
 
 
@@ -170,7 +170,7 @@ def _alike_values(
 
 def _products(law: BlockLaw, numbers: LinearDecoder | Design, mass: float) -> FloatArray:
     """Return the cross moments of one report."""
-    independent = not law.triple_covariance and law.inclusions == law.conditional_inclusions
+    independent = not law.triple_covariance and law.inclusion == law.conditional_inclusion
     if independent or not numbers.size:
         # A block says nothing of a value to whoever knows another one.
         return np.zeros((4, 4))
@@ -227,18 +227,21 @@ class BlockRatios(LikelihoodRatios):
     Attributes:
         law: the block law.
         truth: s, the probability of telling the truth.
-        noisy: 1 - s, on its own.
-        contrasts: c, of all sensitive values, or of each.
+        contrast: c.
         members: ``(v,)`` frequencies of the sensitive values.
         rest: the frequency of all others; 0 if none was seen.
     """
 
     law: BlockLaw
     truth: float
-    noisy: float
-    contrasts: PerValue
+    contrast: float
     members: FloatArray
     rest: float
+
+    @property
+    def noisy(self) -> float:
+        """1 - s, from the odds of the truth, pi c: where s is nearly 1, 1 - s would have lost its digits."""
+        return 1 / (1 + float(self.law.inclusion) * self.contrast)
 
     @cached_property
     def point(self) -> FloatArray:  # type: ignore[override]
@@ -249,13 +252,13 @@ class BlockRatios(LikelihoodRatios):
         """Yield stretches of reports; see `LikelihoodRatios`."""
         blocks, weights = self._blocks
         # What is drawn is not known to more digits than single precision has.
-        single = isinstance(weights, float) and float(np.max(self.contrasts)) < _SINGLE_CONTRAST
+        single = isinstance(weights, float) and self.contrast < _SINGLE_CONTRAST
         precision: Any = np.float32 if single else np.float64
-        contrasts, members = (np.asarray(each, precision) for each in (self.contrasts, self.members))
+        contrast, members = precision(self.contrast), self.members.astype(precision)
         step = max(_AT_ONCE // self.law.size, 1)
         for start in range(0, block_count(blocks), step):
             part = {name: column[start : start + step] for name, column in blocks.items()}
-            gains: AnyArray = self.law.contains(part) * contrasts
+            gains: AnyArray = self.law.contains(part) * contrast
             mean: FloatArray = gains @ members
             if self.rest:
                 gains = np.append(gains, np.zeros((len(gains), 1), precision), axis=1)

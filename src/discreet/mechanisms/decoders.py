@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import FloatArray, Floats, IntArray
 from discreet.core.checks import checked_n
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
@@ -29,7 +29,7 @@ from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.theory.binomial import BinomialCounts, MeanWorths, WorthMoment
 from discreet.theory.covariance import Covariance
 from discreet.theory.design import Design
-from discreet.theory.linear_decoder import LinearDecoder, PerValue
+from discreet.theory.linear_decoder import LinearDecoder
 
 _PATIENCE = 1 << 25
 # Where covariances follow from no formula: reports that are simulated for each value, numbers at a time, and values.
@@ -87,7 +87,7 @@ class BlockDecoder(Decoder):
     def _counts(self) -> Counting:
         return self.law.counts
 
-    def variance_of(self, sensitive_mass: PerValue) -> tuple[FloatArray, FloatArray]:
+    def variance_of(self, sensitive_mass: Floats) -> tuple[FloatArray, FloatArray]:
         """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2, exactly, given a = p(X_S).
 
         The variance of a pool bias is not included.
@@ -96,7 +96,7 @@ class BlockDecoder(Decoder):
         sizes = (self.domain.sensitive_count, self.domain.clear_count)
         rows = np.shape(sensitive_mass)[:-1]
 
-        def arranged(*pair: PerValue) -> FloatArray:
+        def arranged(*pair: Floats) -> FloatArray:
             # One number for all values is not spelled out.
             each = zip(pair, sizes, strict=True)
             spread = [np.broadcast_to(np.asarray(part, float), (*rows, size)) for part, size in each if size]
@@ -166,11 +166,7 @@ class BlockDecoder(Decoder):
 
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
         """Return the likelihood ratios of blocks and values in clear under a distribution."""
-        contrasts = evidence.contrast if evidence.shares is None else evidence.contrast * evidence.shares
-        # From the odds of the truth, pi c: where s is nearly 1, 1 - s would have lost its digits.
-        first = 0 if self.law.groups is None else int(self.law.groups[0])
-        noisy = 1 / (1 + float(self.law.inclusions[first]) * float(np.ravel(contrasts)[0]))
-        return BlockRatios(self.law, evidence.truth, noisy, contrasts, covered, rest)
+        return BlockRatios(self.law, evidence.truth, evidence.contrast, covered, rest)
 
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
         """Return ``(|X|,)`` variances of the pool bias, which more reports do not lessen, from the linear estimates."""
@@ -328,5 +324,4 @@ class PlaceDecoder(MatrixDecoder):
 
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
         """Return the likelihood ratios of blocks and values in clear under a distribution."""
-        noisy = 1 / (1 + float(self.law.inclusion) * evidence.contrast)
-        return BlockRatios(self.law, evidence.truth, noisy, evidence.contrast, covered, rest)
+        return BlockRatios(self.law, evidence.truth, evidence.contrast, covered, rest)

@@ -54,7 +54,7 @@ from discreet.core.checks import checked_whole
 from discreet.core.random import WORD_RANGE, Coins, RandomSource, chosen, joint, uniform_below
 from discreet.core.reports import Blocks, Column, block_count, smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import CutMembership, EvenLaw, ListedLaw, ValueCounts, WholeAlphabet, uniform
+from discreet.mechanisms.block_law import BlockLaw, CutMembership, ListedLaw, ValueCounts, WholeAlphabet, uniform
 from discreet.mechanisms.law import BlockMechanism, least_worst, sensitive_size
 from discreet.theory.hits import HitDistribution, binomial, single
 
@@ -67,7 +67,7 @@ _MOST_PAIRS = 1 << 26
 _ENTRIES_AT_ONCE = 1 << 24
 
 
-class HashedBlocks(EvenLaw):
+class HashedBlocks(BlockLaw):
     """Blocks that a public hash function sends to one of g buckets, uniform as noise."""
 
     __slots__ = ()

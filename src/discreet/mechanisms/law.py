@@ -3,9 +3,6 @@
 With probability s a device tells the truth: a sensitive value as a block that contains it, any other value in clear.
 Otherwise it sends a block of noise, which does not depend on the value. With s/(1 - s) = pi (e^eps - 1) this is
 (X_S, eps)-ULDP with equality (LDP if every value is sensitive). A `BlockLaw` defines the blocks; the rest is here.
-
-Where the law has groups, pi_x differs, and so does the promise to x: with s/(1 - s) <= pi_x (e^eps_x - 1) for
-every sensitive x, no report makes x more than e^eps_x times likelier than any other value.
 """
 
 import hashlib
@@ -24,7 +21,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_epsilon, checked_flag, checked_whole
 from discreet.core.columns import integers, numbered
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.guarantee import GroupPromise, Guarantee
+from discreet.core.guarantee import Guarantee
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, likelihood_ratio, logarithm, truth_threshold
 from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import total
@@ -37,42 +34,38 @@ from discreet.mechanisms.block_law import (
     ListedLaw,
     Membership,
     StoredBlocks,
-    by_group,
-    group_counts,
 )
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.decoders import BlockDecoder, PlaceDecoder
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.mechanisms.obfuscation import Sampling, obfuscated, sent_again
-from discreet.theory.linear_decoder import NO_POOL_BIAS, DecoderBesideClear, LinearDecoder, PerValue, PoolBias
-from discreet.theory.memo import RareBlock, ratio_after, second_threshold
+from discreet.theory.linear_decoder import NO_POOL_BIAS, DecoderBesideClear, LinearDecoder, PoolBias
+from discreet.theory.memo import ratio_after, second_threshold
 
 Law = TypeVar("Law", bound=BlockLaw)
 
 
-def threshold_of(promises: tuple[float, ...], law: BlockLaw) -> int:
-    """Return S, the largest truth threshold over 2^64 that keeps every group's promise."""
-    return min(truth_threshold(epsilon, pi) for epsilon, pi in zip(promises, law.inclusions, strict=True))
-
-
 def numbers_of(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> LinearDecoder:
     """Return the linear decoder of truth or noise."""
-    kind, rhos = DecoderBesideClear if clear_blocks else LinearDecoder, law.conditional_inclusions
+    kind, rho = DecoderBesideClear if clear_blocks else LinearDecoder, law.conditional_inclusion
     return kind(
         domain.sensitive_count,
         domain.clear_count,
         threshold / WORD_RANGE,
         (WORD_RANGE - threshold) / WORD_RANGE,
-        by_group(law.inclusions, law.groups),
-        by_group(rhos, law.groups) if rhos else nan,
-        PoolBias.of(rhos[0], *law.conditional_variation) if rhos else NO_POOL_BIAS,
+        float(law.inclusion),
+        nan if rho is None else float(rho),
+        NO_POOL_BIAS if rho is None else PoolBias.of(rho, *law.conditional_variation),
     )
 
 
 def least_worst(domain: Domain, epsilon: float, laws: Sequence[Law]) -> Law:
     """Return the law with the least worst-case error; the first of several such."""
-    promise = (epsilon,)
-    return min(laws, key=lambda law: numbers_of(domain, law, threshold_of(promise, law)).worst_case_mse(1))
+
+    def error(law: Law) -> float:
+        return numbers_of(domain, law, truth_threshold(epsilon, law.inclusion)).worst_case_mse(1)
+
+    return min(laws, key=error)
 
 
 MOST_ENTRIES = 20_000_000
@@ -96,7 +89,7 @@ def spelled(domain: Domain, law: BlockLaw, numbers: LinearDecoder) -> FloatArray
     listed, chances = law.alphabet()
     weights, contained = chances.astype(np.float64), law.contains(listed)
     blocks = np.broadcast_to(numbers.noisy * weights, (domain.size, len(weights))).copy()
-    shares = np.where(contained.T, numbers.truth * weights / np.reshape(numbers.inclusion, (-1, 1)), 0.0)
+    shares = np.where(contained.T, numbers.truth * weights / numbers.inclusion, 0.0)
     blocks[domain.sensitive_codes] += shares[: domain.sensitive_count]
     in_clear = np.zeros((domain.size, domain.clear_count))
     in_clear[domain.clear_codes, np.arange(domain.clear_count)] = numbers.truth
@@ -141,16 +134,7 @@ class BlockMechanism(Mechanism):
         size = sensitive_size(self.domain)
         if self.law.size != size:
             raise ParameterError(f"the block law must be over the {size} sensitive values, got size {self.law.size}.")
-        if len(self.promises) != len(self.law.inclusions):
-            groups = len(self.law.inclusions)
-            raise ParameterError(
-                f"epsilons must be one for each group of the law ({groups}), got {len(self.epsilons)}."
-            )
-        if (largest := max(map(checked_epsilon, self.promises))) != self.epsilon:
-            raise ParameterError(
-                f"epsilon must be the largest of epsilons, got epsilon={self.epsilon!r} and {largest!r} as the largest."
-            )
-        if self.clear_blocks and self.law.inclusions != self.law.conditional_inclusions:
+        if self.clear_blocks and self.law.inclusion != self.law.conditional_inclusion:
             raise ParameterError("clear_blocks needs a law whose values are in a block independently.")
         _ = self.threshold
 
@@ -189,19 +173,14 @@ class BlockMechanism(Mechanism):
         )
 
     @property
-    def promises(self) -> tuple[float, ...]:
-        """The promise to the values of each group of the law, in nats."""
-        return self.epsilons or (self.epsilon,)
-
-    @property
     def follows_from_matrix(self) -> bool:
         """True if some values share more blocks than others, so that no rho says how many."""
-        return not self.law.conditional_inclusions
+        return self.law.conditional_inclusion is None
 
     @cached_property
     def threshold(self) -> int:
-        """S, the integer with which the sampler compares its words: the largest that keeps every promise."""
-        return WORD_RANGE if self.domain.sensitive_count == 0 else threshold_of(self.promises, self.law)
+        """S, the integer with which the sampler compares its words: the largest that keeps the promise."""
+        return WORD_RANGE if self.domain.sensitive_count == 0 else truth_threshold(self.epsilon, self.law.inclusion)
 
     @cached_property
     def numbers(self) -> LinearDecoder:
@@ -215,7 +194,7 @@ class BlockMechanism(Mechanism):
         Raises:
             ParameterError: if such a law does not list its blocks.
         """
-        if self.law.conditional_inclusions:
+        if not self.follows_from_matrix:
             return BlockDecoder(self, self.law, self.numbers)
         if not isinstance(self.law, ListedLaw):
             raise ParameterError(f"a law without rho must list its blocks, and {self.law.kind!r} does not.")
@@ -232,25 +211,9 @@ class BlockMechanism(Mechanism):
         return self.counts.suffices and not self.clear_blocks
 
     @cached_property
-    def contrasts(self) -> PerValue:
-        """e^eps_x - 1 as realised: how much likelier a block is for an x that it contains; one number, or ``(v,)``."""
-        odds = Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1))
-        return by_group(tuple(odds / pi for pi in self.law.inclusions), self.law.groups)
-
-    @property
     def contrast(self) -> float:
-        """The largest contrast of any value."""
-        return float(np.max(self.contrasts))
-
-    def promised_to(self, code: int) -> float:
-        """Return the epsilon of the promise to one value, given by its code, in nats.
-
-        No report makes the value more than e^epsilon times likelier than any other. For a value that is not sensitive
-        this holds of protected outputs only, with the epsilon of the mechanism.
-        """
-        if not self.domain.sensitive[code] or self.law.groups is None:
-            return self.epsilon
-        return self.promises[int(self.law.groups[np.searchsorted(self.domain.sensitive_codes, code)])]
+        """e^epsilon - 1 as realised: how much likelier a block is for a value that it contains."""
+        return float(Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1)) / self.law.inclusion)
 
     @cached_property
     def block_columns(self) -> tuple[Column, ...]:
@@ -271,7 +234,8 @@ class BlockMechanism(Mechanism):
             "truth": self.threshold,
             "clear_blocks": self.clear_blocks,
             "law": self.law.describe(),
-            "epsilons": [epsilon.hex() for epsilon in self.epsilons],
+            # A fact of plans with several epsilons, which are gone: without it every fingerprint would change.
+            "epsilons": [],
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -282,11 +246,7 @@ class BlockMechanism(Mechanism):
         if domain.sensitive_count == 0:
             return Guarantee("none", domain, None, float("inf"))
         notion = "LDP" if domain.clear_count == 0 else "ULDP"
-        realised = [logarithm(likelihood_ratio(self.threshold, pi)) for pi in self.law.inclusions]
-        if self.law.groups is None:
-            return Guarantee(notion, domain, self.epsilon, realised[0])
-        groups = map(GroupPromise, self.promises, realised, group_counts(self.law.size, self.law.groups))
-        return Guarantee(notion, domain, self.epsilon, max(realised), groups=tuple(groups))
+        return Guarantee(notion, domain, self.epsilon, logarithm(likelihood_ratio(self.threshold, self.law.inclusion)))
 
     def _sampling(self, threshold: int) -> Sampling:
         """Return all that one report depends on, where the truth is told with probability ``threshold / 2^64``."""
@@ -320,15 +280,12 @@ class BlockMechanism(Mechanism):
             blocks = lambda: stored.membership  # noqa: E731
         elif isinstance(data, Reports):
             blocks = lambda: self.law.membership(self.blocks_of_unknown(data))  # noqa: E731
-        # One number for all values is not spelled out.
-        noise = np.broadcast_to(np.asarray(numbers.noisy_inclusion, np.float64), size)
         return Evidence(
             tally,
             self.contrast,
             self.domain.sensitive,
-            None if self.law.groups is None else np.asarray(self.contrasts) / self.contrast,
             numbers.truth,
-            noise if size and counts.one_per_value else None,
+            numbers.noisy_inclusion if size and counts.one_per_value else None,
             numbers.pool_bias.left(size),
             blocks,
             None if stored is None else stored.rows_of,
@@ -348,7 +305,7 @@ class BlockMechanism(Mechanism):
         if len(noisy):
             rows[noisy] = 1
             contained = self.law.contains(self.blocks_of_unknown(reports))
-            rows[np.ix_(noisy, self.domain.sensitive_codes)] += self.contrasts * contained
+            rows[np.ix_(noisy, self.domain.sensitive_codes)] += self.contrast * contained
         return rows
 
     def channel(self) -> Channel:
@@ -364,10 +321,10 @@ class BlockMechanism(Mechanism):
 
 
 def _short(option: object) -> str:
-    """Return the repr of an option, or the number of its groups, or of its numbers where these are many."""
-    if not isinstance(option, tuple) or (len(option) <= _MOST_NUMBERS and isinstance(option[0], int)):
-        return repr(option)
-    return f"<{len(option)} {'numbers' if isinstance(option[0], int) else 'groups'}>"
+    """Return the repr of an option; of a long tuple, its length."""
+    if isinstance(option, tuple) and len(option) > _MOST_NUMBERS:
+        return f"<{len(option)} numbers>"
+    return repr(option)
 
 
 def sensitive_size(domain: Domain) -> int:
@@ -382,25 +339,21 @@ class LawMechanism(BlockMechanism):
     Attributes:
         law: the block law, over the sensitive values.
         clear_blocks: whether reports in clear carry a block of noise too.
-        epsilons: the promise to the values of each group of the law; empty if there is one promise to all.
     """
 
     name: ClassVar[str] = "law"
     law: BlockLaw = field()
     clear_blocks: bool = False
-    epsilons: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse an object that is no block law, and promises that do not fit its groups.
+        """Refuse an object that is no block law.
 
         Raises:
-            ParameterError: if the law or the promises are such.
+            ParameterError: if it is none.
         """
         if not isinstance(self.law, BlockLaw):
             raise ParameterError(f"law must be a block law, got {type(self.law).__name__}.")
         object.__setattr__(self, "clear_blocks", checked_flag("clear_blocks", self.clear_blocks))
-        if not isinstance(self.epsilons, tuple):
-            raise ParameterError(f"epsilons must be a tuple, one for each group, got {type(self.epsilons).__name__}.")
         super().__post_init__()
 
     @property
@@ -455,10 +408,10 @@ class Memo:
 
     @property
     def truth(self) -> int:
-        """S_1, the truth threshold of the memo: the largest that keeps the promise to every value."""
+        """S_1, the truth threshold of the memo: the largest that keeps the promise."""
         if self.infinity is None:
             return self.mechanism.threshold
-        return min(truth_threshold(self.infinity, pi) for pi in self.mechanism.law.inclusions)
+        return truth_threshold(self.infinity, self.mechanism.law.inclusion)
 
     @property
     def again(self) -> int:
@@ -468,18 +421,16 @@ class Memo:
     @property
     def permanent(self) -> BlockMechanism:
         """The mechanism of the memo: the same law, with S_1; all rounds together tell no more than its one report."""
-        mechanism, law = self.mechanism, self.mechanism.law
+        mechanism = self.mechanism
         if self.infinity is None:
             return mechanism
-        groups = tuple(logarithm(likelihood_ratio(self.truth, pi)) for pi in law.inclusions)
-        epsilons, largest = ((), self.infinity) if len(groups) == 1 else (groups, max(groups))
-        return LawMechanism(mechanism.domain, largest, law=law, clear_blocks=mechanism.clear_blocks, epsilons=epsilons)
+        return LawMechanism(mechanism.domain, self.infinity, mechanism.law, mechanism.clear_blocks)
 
-    def _telling(self, rounds: int) -> list[RareBlock] | None:
-        """Return the blocks of which one tells most in so many rounds; None if the numbers would be too large."""
-        blocks = self.mechanism.law.rare_blocks(self.mechanism.domain.clear_count > 0)
-        bits = max((block.chance.denominator.bit_length() for block in blocks or ()), default=0)
-        return None if (bits + WORD_RANGE.bit_length()) * rounds > _MOST_BITS else blocks
+    def _telling(self, rounds: int) -> list[Fraction] | None:
+        """Return probabilities of blocks, one of which tells most in these rounds; None if numbers grow too large."""
+        chances = self.mechanism.law.rare_chances(self.mechanism.domain.clear_count > 0)
+        bits = max((chance.denominator.bit_length() for chance in chances or ()), default=0)
+        return None if (bits + WORD_RANGE.bit_length()) * rounds > _MOST_BITS else chances
 
     def ratio(self, rounds: int | None = None) -> Fraction:
         """Return e^eps_t, exactly; see `is_exact`.
@@ -488,11 +439,11 @@ class Memo:
             rounds: t; None for any number.
         """
         rounds = None if rounds is None else checked_whole("rounds", rounds)
-        blocks = None if rounds is None else self._telling(rounds)
-        if rounds is None or blocks is None:
-            return max(likelihood_ratio(self.truth, pi) for pi in self.mechanism.law.inclusions)
+        chances, pi = None if rounds is None else self._telling(rounds), self.mechanism.law.inclusion
+        if rounds is None or chances is None:
+            return likelihood_ratio(self.truth, pi)
         coins = Fraction(self.truth, WORD_RANGE), Fraction(self.again, WORD_RANGE)
-        return max(ratio_after(rounds, coins, block) for block in blocks)
+        return max((ratio_after(rounds, coins, chance, pi) for chance in chances), default=Fraction(1))
 
     def is_exact(self, rounds: int) -> bool:
         """Return true if `ratio` is the largest there is, and not only above it, as where blocks are too many."""

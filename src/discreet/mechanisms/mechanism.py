@@ -181,14 +181,12 @@ class Mechanism(ReportMaker):
         name: the name in plans.
         domain: the values.
         clear_blocks: whether reports in clear carry a block of noise too.
-        epsilons: the promise to the values of each group of a block law; empty if there is one promise to all.
         is_explicit: whether it is a matrix, from which all follows that elsewhere follows from a block law.
         of_neighbours: whether it tells neighbours together, so that plans do not compare it by errors of single values.
         tags: names for kinds of users' own secret values, with a bot for each; empty where users have none.
     """
 
     name: ClassVar[str]
-    epsilons: tuple[float, ...] = ()
     is_explicit: ClassVar[bool] = False
     of_neighbours: ClassVar[bool] = False
     tags: tuple[str, ...] = ()

@@ -97,40 +97,30 @@ class Enumeration:
 
     def number_faults(self) -> Iterator[str]:
         """Yield the faults of pi and rho as stated; of rho only where nothing public was drawn for all."""
-        law, v = self.law, self.law.size
-        if law.conditional_inclusions and len(law.conditional_inclusions) != len(law.inclusions):
-            yield f"pi and rho must be one for each group, got {len(law.inclusions)} and another number."
-            return
-        groups = np.zeros(v, dtype=np.int64) if law.groups is None else np.asarray(law.groups)
-        if groups.shape != (v,) or not np.isin(groups, np.arange(len(law.inclusions))).all():
-            yield f"groups must be ({v},) numbers below {len(law.inclusions)}, that of the probabilities stated."
-            return
-        stated = [law.inclusions[at] for at in groups]
+        law, pi, rho = self.law, self.law.inclusion, self.law.conditional_inclusion
         for x, number in enumerate(self.inclusions):
-            if number != stated[x]:
-                yield f"pi of value {x} must be {_short(number)}, as counted, the law states {_short(stated[x])}."
+            if number != pi:
+                yield f"pi of value {x} must be {_short(number)}, as counted, the law states {_short(pi)}."
                 return
-        if v == 1 or any(law.conditional_variation) or not law.conditional_inclusions:
+        if law.size == 1 or any(law.conditional_variation) or rho is None:
             return
-        rho = [law.conditional_inclusions[at] for at in groups]
         # One product with random factors tells whether any pair is wrong; the pair is looked for only then.
-        factors = np.random.default_rng().integers(1, _FACTORS, v)
-        counted = self._sums(self.contained @ factors)
-        weighted = [share * int(factor) for share, factor in zip(rho, factors, strict=True)]
-        total = sum(weighted, Fraction(0))
-        for x, number in enumerate(counted):
-            if number != stated[x] * (int(factors[x]) + total - weighted[x]):
+        factors = np.random.default_rng().integers(1, _FACTORS, law.size)
+        total = int(factors.sum())
+        for x, number in enumerate(self._sums(self.contained @ factors)):
+            factor = int(factors[x])
+            if number != pi * (factor + rho * (total - factor)):
                 yield from self._wrong_pair(x, rho)
                 return
 
-    def _wrong_pair(self, x: int, rho: list[Fraction]) -> Iterator[str]:
+    def _wrong_pair(self, x: int, rho: Fraction) -> Iterator[str]:
         pairs = self._sums(self.contained[:, x].astype(np.int64))
         for other, pair in enumerate(pairs):
             share = pair / self.inclusions[x] if self.inclusions[x] else Fraction(0)
-            if other != x and share != rho[other]:
+            if other != x and share != rho:
                 yield (
                     f"rho of value {other}, given {x}, must be {_short(share)}, as counted, the law states "
-                    f"{_short(rho[other])}."
+                    f"{_short(rho)}."
                 )
                 return
 
@@ -279,6 +269,8 @@ GROUP = "discreet.block_laws"
 
 # Digits of the largest integer below 2^64.
 _DIGITS = 20
+# Laws that this package had, of samplers that gave each value an epsilon of its own.
+_REMOVED = ("uneven singletons", "uneven bits")
 
 
 class UnknownLawError(ParameterError):
@@ -288,14 +280,14 @@ class UnknownLawError(ParameterError):
 def spelled_out(law: BlockLaw) -> dict[str, Any]:
     """Return a description of a law, as values of JSON, from which `Registry.law_of` makes it again.
 
-    Groups of values are spelled out; parts that may pass 2^53, where other languages lose digits, are decimal texts.
+    Parts that may pass 2^53, where other languages lose digits, are decimal texts.
 
     Raises:
         ParameterError: if the law's class does not say how it is made from a description.
     """
     if not isinstance(law, BlockLaw) or not law.kind:
         raise ParameterError(f"the block law must have a kind and be described by it, got {type(law).__name__}.")
-    return {name: _as_text(part) if name in law.wide else part for name, part in law.spelled().items()}
+    return {name: _as_text(part) if name in law.wide else part for name, part in law.describe().items()}
 
 
 def made_again(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
@@ -420,6 +412,11 @@ class Registry(Mapping[str, type[BlockMechanism]]):
             for law in mechanism.laws:
                 if kind == law.kind:
                     return law
+        if isinstance(kind, str) and kind in _REMOVED:
+            raise UnknownLawError(
+                f"block law {kind!r} gave each value an epsilon, which discreet no longer does; use a plan with one "
+                "epsilon for all values."
+            )
         if isinstance(kind, str):
             raise UnknownLawError(
                 f"block law {shown(kind)} is unknown here; update discreet, or install the package that brings it."

@@ -8,16 +8,19 @@ which is RR when every value is sensitive [Kairouz 2016], uRR otherwise [ULDP, D
 sensitive value of two.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from operator import itemgetter
+from typing import ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray
+from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.random import Coins, RandomSource, chosen, joint, uniform_below
-from discreet.core.reports import Blocks
-from discreet.mechanisms.block_law import EvenLaw, SymbolLaw
+from discreet.core.reports import Blocks, Column, smallest_unsigned
+from discreet.mechanisms.block_law import BlockLaw, PlaceCounts, ValueCounts, uniform
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 from discreet.theory.hits import HitDistribution, single
 
@@ -26,7 +29,7 @@ _SMALL = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Singletons(SymbolLaw, EvenLaw):
+class Singletons(BlockLaw):
     """One sensitive value per block, uniform.
 
     Attributes:
@@ -34,6 +37,8 @@ class Singletons(SymbolLaw, EvenLaw):
     """
 
     kind = "singletons"
+    blocks_alike: ClassVar[bool] = True
+    has_joint_law: ClassVar[bool] = True
 
     size: int
 
@@ -47,9 +52,30 @@ class Singletons(SymbolLaw, EvenLaw):
         """Return rho = 0."""
         return Fraction(0)
 
-    def hit_distribution(self, m: int) -> HitDistribution:
-        """Return the law of K: 1 with probability m/v."""
-        return single(m, self.inclusion)
+    @property
+    def triple_covariance(self) -> Fraction:
+        """Return 0: no block holds a second value."""
+        return Fraction(0)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Return one column: the value."""
+        return (Column("symbol", smallest_unsigned(self.size), bound=self.size),)
+
+    @property
+    def alphabet_size(self) -> int:
+        """Return v."""
+        return self.size
+
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return the v symbols, equally likely."""
+        return {"symbol": np.arange(self.size, dtype=smallest_unsigned(self.size))}, uniform(self.size)
+
+    @property
+    def counts(self) -> ValueCounts:
+        """Return the counting of values."""
+        symbols = PlaceCounts(self.size, itemgetter("symbol"))
+        return ValueCounts(self, symbols.add, symbols.add_by_group, numbered=True)
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
         """Draw coins, and noise from the same words; see `BlockLaw`."""
@@ -60,8 +86,30 @@ class Singletons(SymbolLaw, EvenLaw):
         noise = self._noise(len(ranks), random) if coins.noise is None else coins.noise
         chosen(coins.truth, ranks, noise, out["symbol"])
 
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw blocks; see `BlockLaw`."""
+        chosen(members >= 0, members, self._noise(len(members), random), out["symbol"])
+
     def _noise(self, n: int, random: RandomSource) -> AnyArray:
         return uniform_below(self.size, n, random, lane=np.uint32 if self.size <= _SMALL else np.uint64)
+
+    def contains(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m, v)`` booleans."""
+        contained: BoolArray = blocks["symbol"][:, None] == np.arange(self.size)
+        return contained
+
+    def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
+        """List all blocks at once."""
+        yield np.ones(len(blocks["symbol"]), dtype=np.int64), blocks["symbol"].astype(np.int64)
+
+    def hit_distribution(self, m: int) -> HitDistribution:
+        """Return the law of K: 1 with probability m/v."""
+        return single(m, self.inclusion)
+
+    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
+        """Draw the counts of the values: the truth, and a multinomial of noise."""
+        noise = blocks - int(truth.sum())
+        return truth + generator.multinomial(noise, np.full(self.size, 1 / self.size))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -54,13 +54,12 @@ from discreet.core.random import BATCH, WORD_RANGE, RandomSource, fresh_words, r
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.kernels import counting
-from discreet.mechanisms.block_law import CutMembership, EvenLaw, SizeCounts, ValueCounts, uniform
+from discreet.mechanisms.block_law import BlockLaw, CutMembership, SizeCounts, ValueCounts, uniform
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.law import BlockMechanism, least_worst, sensitive_size
 from discreet.theory.binomial import joint_share
 from discreet.theory.design import Design
 from discreet.theory.hits import HitDistribution, hits_of_subsets, hypergeometric, mixed
-from discreet.theory.memo import RareBlock
 from discreet.theory.optimum import optimal_design
 
 _WORD = 64
@@ -209,7 +208,7 @@ _LEAST = 256
 _MOST_BYTES = 1 << 26
 
 
-class MembersLaw(EvenLaw):
+class MembersLaw(BlockLaw):
     """A block law whose block is a list of its members, ascending; v in the last place stands for none."""
 
     __slots__ = ()
@@ -485,11 +484,10 @@ class MixedSubsets(MembersLaw):
         pairs = sum((t * k * (k - 1) for k, t in zip(self.sizes, self.shares, strict=True)), Fraction(0))
         return pairs / (self.inclusion * self.size * (self.size - 1))
 
-    def rare_blocks(self, has_others: bool) -> list[RareBlock]:
-        """Return a block of each size, unless it holds every value; see `BlockLaw`."""
+    def rare_chances(self, has_others: bool) -> list[Fraction]:
+        """Return the probability of a block of each size, unless it holds every value; see `BlockLaw`."""
         shares = zip(self.sizes, self.shares, strict=True)
-        apart = [(k, share) for k, share in shares if has_others or k < self.size]
-        return [RareBlock(share / comb(self.size, k), self.inclusion) for k, share in apart]
+        return [share / comb(self.size, k) for k, share in shares if has_others or k < self.size]
 
     def joint_inclusion(self, count: int) -> Fraction:
         """Return the mean over both sizes."""

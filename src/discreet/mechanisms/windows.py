@@ -26,7 +26,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray
+from discreet.arrays import AnyArray, BoolArray
 from discreet.core.checks import checked_whole, is_whole
 from discreet.core.domain import WithBots
 from discreet.core.labels import Grid, Product
@@ -75,31 +75,9 @@ class WindowBlocks(TranslatesLaw):
         return Fraction(self.width, self.alphabet_size)
 
     @property
-    def conditional_inclusion(self) -> Fraction:
-        """Refuse to state rho.
-
-        Raises:
-            ParameterError: always: it depends on how far two values are apart.
-        """
-        raise ParameterError("two values share windows by how far they are apart, so that windows have no single rho.")
-
-    @property
-    def conditional_inclusions(self) -> tuple[Fraction, ...]:
-        """Return nothing: rho depends on the two values."""
-        return ()
-
-    @property
-    def block_size(self) -> None:
-        """Return None: windows at the ends of a range hold fewer values."""
+    def conditional_inclusion(self) -> None:
+        """Return None: rho depends on how far two values are apart."""
         return None
-
-    def hit_distribution(self, m: int) -> None:  # type: ignore[override]
-        """Return None: it depends on the values."""
-        del m
-
-    def hits(self, m: FloatArray) -> None:  # type: ignore[override]
-        """Return None: it depends on the values."""
-        del m
 
     @property
     def alphabet_size(self) -> int:

@@ -20,14 +20,13 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.arithmetic import bisected, golden_section, last_whole, stirling_remainder
+from discreet.core.arithmetic import golden_section, last_whole, stirling_remainder
 from discreet.core.checks import checked_between, checked_n, checked_positive
 from discreet.core.columns import reals
 from discreet.errors import ParameterError
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.law import BlockMechanism
 from discreet.theory.design import Instance
-from discreet.theory.linear_decoder import PerValue
 from discreet.theory.optimum import lower_bound
 
 
@@ -122,7 +121,7 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
     clear = _summed_deviation(n, p[~chosen] * moments.truth, 1 / moments.truth)
     if not chosen.any():
         return float(clear / n)
-    if not (moments.clear_blocks or not np.any(moments.conditional_inclusion) or not p[~chosen].any()):
+    if not (moments.clear_blocks or moments.conditional_inclusion == 0 or not p[~chosen].any()):
         raise ParameterError(
             f"an exact l1 loss needs reports of two worths per value, got three from {mechanism.name!r}; "
             "use normal_l1 instead."
@@ -133,7 +132,7 @@ def exact_l1(mechanism: BlockMechanism, n: int, p: Any) -> float:
     return float((sensitive + clear) / n)
 
 
-def _summed_deviation(n: int, chances: FloatArray, worth: PerValue) -> float:
+def _summed_deviation(n: int, chances: FloatArray, worth: float) -> float:
     # Distributions that are even inside each class are common, and domains may be large.
     different, where = np.unique(np.clip(chances, 0, 1), return_inverse=True)
     return float(np.sum(mean_absolute_deviation(n, different)[where] * worth))
@@ -165,8 +164,8 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
     """Return the largest `normal_l1` over all distributions.
 
     A standard deviation is concave in p_x once the sensitive mass a is given, so the worst p is uniform inside each
-    class; the sum is concave in a, and searched. Where values have promises of their own, the worst p has equal slopes.
-    With a pool bias (see `PoolBias`) this is an upper bound: the bias of each value is replaced by its largest one.
+    class; the sum is concave in a, and searched. With a pool bias (see `PoolBias`) this is an upper bound: the bias of
+    each value is replaced by its largest one.
 
     Example:
         >>> import discreet as dc
@@ -193,31 +192,12 @@ def worst_normal_l1(mechanism: BlockMechanism, n: int) -> WorstLoss:
     return WorstLoss(sqrt(2 / (pi * checked_n(n))) * loss(mass), mass)
 
 
-def _most_deviation(count: int, mass: float, variance: tuple[PerValue, PerValue]) -> float:
+def _most_deviation(count: int, mass: float, variance: tuple[Any, Any]) -> float:
     """Return the largest sum of standard deviations in a class of values with this mass."""
     if count == 0:
         return 0.0
-    constant, slope = variance
-    # The search asks hundreds of times: single numbers are not worth arrays.
-    if not isinstance(constant, np.ndarray) and not isinstance(slope, np.ndarray):
-        share = mass / count
-        return count * sqrt(max(constant + slope * share - share**2, 0.0))
-    shares = _equal_slopes(mass, *map(np.asarray, variance))
-    return count * float(np.mean(np.sqrt(np.maximum(constant + slope * shares - shares**2, 0.0))))
-
-
-def _equal_slopes(mass: float, constant: FloatArray, slope: FloatArray) -> FloatArray:
-    """Return the ``(v,)`` shares of a mass at which sum(sqrt(A + B p - p^2)) is largest.
-
-    Its terms are arcs of circles of radius R around B/2: all have one slope where p = B/2 - sigma R, or p = 0.
-    """
-    radius = np.sqrt(constant + slope**2 / 4)
-
-    def more(sigma: float) -> bool:
-        return float(np.maximum(slope / 2 - sigma * radius, 0).sum()) > mass
-
-    low, _ = bisected(more, -1.0, 1.0, _STEPS)
-    return np.maximum(slope / 2 - low * radius, 0)
+    (constant, slope), share = variance, mass / count
+    return count * sqrt(max(constant + slope * share - share**2, 0.0))
 
 
 def paper_worst_l1_rr(size: int, total: int, epsilon: float, n: int) -> WorstLoss:
@@ -440,12 +420,11 @@ def _scores(power: float, significance: float) -> float:
     return needed
 
 
-def _peak(constant: PerValue, slope: PerValue, pool_bias: float = 0.0) -> float:
-    """Return the largest constant + slope p - p^2 + pool_bias (1 - p)^2 for p in 0..1, of any value."""
+def _peak(constant: Any, slope: Any, pool_bias: float = 0.0) -> float:
+    """Return the largest constant + slope p - p^2 + pool_bias (1 - p)^2 for p in 0..1."""
     bend = 1 - pool_bias
-    inside = np.clip((slope - 2 * pool_bias) / (2 * bend), 0.0, 1.0) if bend > 0 else np.zeros(1)
-    tops = [inside, np.zeros(1), np.ones(1)]
-    return max(float(np.max(constant + slope * p - p * p + pool_bias * (1 - p) ** 2)) for p in tops)
+    inside = min(max((slope - 2 * pool_bias) / (2 * bend), 0.0), 1.0) if bend > 0 else 0.0
+    return max(float(constant + slope * p - p * p + pool_bias * (1 - p) ** 2) for p in (inside, 0.0, 1.0))
 
 
 def _least(error: Callable[[int], float], near: float, wanted: float) -> int:

@@ -349,9 +349,9 @@ class _Ways:
         whole, count = prod(sizes.values()), len(sizes)
         if len(self.tables) > 1 and whole <= MOST_CELLS:
             mechanism = SubsetSelection(Domain(range(whole)), self.epsilon)
-            inclusion, conditional = mechanism.law.inclusions[0], mechanism.law.conditional_inclusions[0]
-            triple = float((mechanism.law.joint_inclusion(3) or 0) / inclusion)
-            law = mechanism.numbers.truth, float(inclusion), float(conditional), triple
+            numbers = mechanism.numbers
+            triple = float((mechanism.law.joint_inclusion(3) or 0) / mechanism.law.inclusion)
+            law = numbers.truth, numbers.inclusion, numbers.conditional_inclusion, triple
             error = sum(joint_moment(whole, whole // domain.size, *law) for domain in self.domains)
             yield SurveyOption(f"one question about all {count} attributes together", error, self.epsilon, 1)
         if all(len(table) == 1 for table in self.tables):

@@ -1,21 +1,19 @@
 """Audits: lower bounds on epsilon from reports that are drawn.
 
 If a mechanism keeps its promise, no set of (protected) reports is more than e^eps times likelier from one value than
-from another (e^eps_x times likelier from a sensitive x, where such values have promises of their own). Nor is any set
-of pairs of neighbouring reports, as long as the other value of the pair is the same. So draw reports of a few values,
-and of neighbours; choose, on less than half of the draws, the pair of values and the set of reports that look most
-revealing (see `discreet.privacy.events`: what blocks contain, whole reports, every bit and parity, and a trained sum
-of bits); and draw afresh from these two values alone. Where there are many values, all of them are drawn in turn
-first, and those whose reports are least like the others' are among the few. One set is tested, on draws that had no
-part in its choice, with a Clopper-Pearson bound for each of its two probabilities and half of the error for each
-(Bonferroni): the bound on epsilon is above the true one with a probability of at most 1 - confidence, however many
-sets were looked at.
+from another. Nor is any set of pairs of neighbouring reports, as long as the other value of the pair is the same. So
+draw reports of a few values, and of neighbours; choose, on less than half of the draws, the pair of values and the set
+of reports that look most revealing (see `discreet.privacy.events`: what blocks contain, whole reports, every bit and
+parity, and a trained sum of bits); and draw afresh from these two values alone. Where there are many values, all of
+them are drawn in turn first, and those whose reports are least like the others' are among the few. One set is tested,
+on draws that had no part in its choice, with a Clopper-Pearson bound for each of its two probabilities and half of the
+error for each (Bonferroni): the bound on epsilon is above the true one with a probability of at most 1 - confidence,
+however many sets were looked at.
 
 An audit can refute a promise and never prove one; `discreet.privacy.verify` proves it from the mechanism's numbers. But
 verification trusts these numbers, while an audit tests the reports.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log
@@ -56,7 +54,7 @@ class Audit:
     """The result of an audit: a lower bound on epsilon, and the event that shows it.
 
     Attributes:
-        promised: epsilon promised to the first value of the event, in nats.
+        promised: epsilon promised, in nats.
         lower_bound: lower bound on epsilon, in nats, at the confidence below; 0 if the event never came.
         confidence: of the bound.
         draws: number of reports drawn in all.
@@ -65,7 +63,6 @@ class Audit:
         counts: how often the event came from the first and from the second value.
         trials: number of fresh reports, or pairs of neighbouring ones, of the first and of the second value.
         simulated: whether the draws are from a seeded source.
-        per_value: whether promises differ between groups of sensitive values.
 
     Example:
         >>> import discreet as dc
@@ -84,15 +81,13 @@ class Audit:
     counts: tuple[int, int]
     trials: tuple[int, int]
     simulated: bool
-    per_value: bool = False
 
     def __str__(self) -> str:
         verdict = (
             "nothing speaks against the promise" if self.holds else "THE PROMISE IS BROKEN: do not use this mechanism"
         )
-        whose = "the first value's epsilon_x (one-sided)" if self.per_value else "epsilon"
         return (
-            f"With confidence {self.confidence:.6g}, {whose} is at least {rounded_down(self.lower_bound, _DIGITS)} "
+            f"With confidence {self.confidence:.6g}, epsilon is at least {rounded_down(self.lower_bound, _DIGITS)} "
             f"({self.draws} reports drawn); promised is {rounded_up(self.promised, _DIGITS)}: {verdict}."
         )
 
@@ -127,7 +122,7 @@ def audit(
         (True, 0.85)
     """
     draws, confidence = checked_whole("draws", draws, _FEWEST), checked_between("confidence", confidence, 0.5, 1)
-    promise_of, telling = _promises(mechanism)
+    promised, telling = _promise(mechanism)
     values = _spread(mechanism.domain) if codes is None else np.unique(mechanism.domain.check_codes(codes))
     if len(values) < 2:
         raise ParameterError(f"an audit must compare at least 2 values, got {len(values)}.")
@@ -141,15 +136,14 @@ def audit(
     if min(sizes.values()) == 0:
         raise ParameterError(f"draws must be at least {10 * len(values)} for {len(values)} values, got draws={draws}.")
     chosen_on, scored_on = ({case: device.sample(case, size) for case, size in sizes.items()} for _ in range(2))
-    promises = {int(code): promise_of(int(code)) for code in values}
-    candidate = best_candidate(chosen_on, scored_on, mechanism.domain.sensitive, promises)
+    candidate = best_candidate(chosen_on, scored_on, mechanism.domain.sensitive)
     rest -= sum(2 * size * _reports(case) for case, size in sizes.items())
     trials = _shared_out(rest // _reports(candidate.event.first), candidate)
     event = candidate.event
     counts = device.count(event, event.first, trials[0]), device.count(event, event.second, trials[1])
     bound = epsilon_at_least(counts, trials, 1 - confidence)
-    promised, seeded, per_value = promises[event.first.code], not device.random.secure, len(set(promises.values())) > 1
-    return Audit(promised, bound, confidence, draws, bound <= promised, event, counts, trials, seeded, per_value)
+    seeded = not device.random.secure
+    return Audit(promised, bound, confidence, draws, bound <= promised, event, counts, trials, seeded)
 
 
 def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: float) -> float:
@@ -312,14 +306,14 @@ def _screened(device: _Device, n: int) -> tuple[list[int], int]:
     return suspicious(device.drawn(codes, Values(-1)), codes, _SUSPICIOUS), n
 
 
-def _promises(mechanism: Mechanism) -> tuple[Callable[[int], float], BoolArray | None]:
-    """Return the promised epsilon by code, and for an explicit channel its invertible outputs."""
+def _promise(mechanism: Mechanism) -> tuple[float, BoolArray | None]:
+    """Return the promised epsilon, and for an explicit channel its invertible outputs."""
     if mechanism.guarantee.notion == "none":
         raise ParameterError("the mechanism must promise something to be audited, but nothing is sensitive.")
     if mechanism.is_explicit:
         protection = required(smallest_epsilon(mechanism.channel(), "ULDP"), "the channel")
-        return lambda _: protection.epsilon, protection.invertible
-    return BlockMechanism.checked(mechanism).promised_to, None
+        return protection.epsilon, protection.invertible
+    return BlockMechanism.checked(mechanism).epsilon, None
 
 
 def _spread(domain: Domain, most: int = _MOST_VALUES) -> IntArray:

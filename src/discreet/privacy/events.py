@@ -315,10 +315,8 @@ class ScoredEvent:
     counts: tuple[int, int]
 
 
-def best_candidate(
-    chosen_on: Samples, scored_on: Samples, sensitive: BoolArray, promised: Mapping[int, float] | None = None
-) -> ScoredEvent:
-    """Return the most revealing pair of values and event, relative to the promise to the first value.
+def best_candidate(chosen_on: Samples, scored_on: Samples, sensitive: BoolArray) -> ScoredEvent:
+    """Return the most revealing pair of values and event.
 
     Events are chosen on one sample and compared on another, so that many cells have no advantage over few.
 
@@ -327,7 +325,6 @@ def best_candidate(
         scored_on: other samples of the same values.
         sensitive: ``(|X|,)`` booleans. A value that is not sensitive may go in clear: for it, only protected reports
             count.
-        promised: epsilon of each value, by its code; None if all have the same.
     """
     scored = []
     for alike in (
@@ -346,8 +343,7 @@ def best_candidate(
                 counts = event.count(left), event.count(right)
                 a, b = (np.array([count], dtype=np.float64) for count in counts)
                 scored.append(ScoredEvent(event, float(_cautious(a, b, left.size, right.size)[0]), counts))
-    promises = promised or dict.fromkeys((case.code for case in chosen_on), 0.0)
-    return max(scored, key=lambda candidate: candidate.score - promises[candidate.event.first.code])
+    return max(scored, key=lambda candidate: candidate.score)
 
 
 def _by_cells(samples: Samples, first: Values, second: Values, sensitive: BoolArray, *, few: bool) -> Iterator[Event]:

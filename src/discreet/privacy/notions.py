@@ -6,8 +6,6 @@ The three notions [ULDP, Defs. 1 and 2; arXiv version, Def. 5 for the one-sided 
 - ULDP: LDP holds for every protected output, and every other output has a single cause, a value that is not sensitive;
 - OSLDP (one-sided): no output is more than e^eps times likelier from a *sensitive* value than from any value.
 
-The one-sided notion has a finer form, with an epsilon_x for each sensitive value x (`one_sided`).
-
 The matrix determines Y_P and Y_I: an output with a single possible cause has no finite ratio, so it cannot be
 protected, and one with several possible causes is not invertible. An output that never occurs is in neither.
 """
@@ -21,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, frozen
+from discreet.arrays import AnyArray, BoolArray, frozen
 from discreet.core.checks import checked_choice
 from discreet.core.columns import reals
 from discreet.errors import ParameterError
@@ -83,54 +81,6 @@ def smallest_epsilon(source: Channel | Any, notion: Notion, *, sensitive: Any = 
     """
     checked_choice("notion", notion, _NOTIONS)
     return _judged(*_checked(source, notion, sensitive), notion)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OneSided:
-    """The one-sided protection of each sensitive value x: no output is more than e^eps_x times likelier from x.
-
-    Attributes:
-        epsilons: ``(v,)`` the smallest epsilon_x of each, in nats; infinite where there is none.
-        ratios: ``(v,)`` e^epsilon_x as exact fractions, None where there is none; None if the matrix was in floats.
-
-    Example:
-        >>> matrix = [[0.6, 0.4], [0.2, 0.8]]
-        >>> one_sided(matrix, sensitive=np.array([True, True])).epsilons.round(4).tolist()
-        [1.0986, 0.6931]
-    """
-
-    epsilons: FloatArray
-    ratios: tuple[Fraction | None, ...] | None
-
-
-def one_sided(source: Channel | Any, *, sensitive: Any = None) -> OneSided:
-    """Return the smallest epsilon_x of every sensitive x with Q(y|x) <= e^epsilon_x Q(y|x') for all x' and y.
-
-    Args:
-        source: a channel or a matrix; see `smallest_epsilon`.
-        sensitive: ``(|X|,)`` booleans, X_S; for a matrix. A channel brings its own.
-
-    Raises:
-        ParameterError: if the matrix does not hold probabilities, or ``sensitive`` does not fit.
-
-    Example:
-        >>> matrix = [[Fraction(3, 5), Fraction(2, 5)], [Fraction(1, 5), Fraction(4, 5)]]
-        >>> one_sided(matrix, sensitive=np.array([True, False])).ratios
-        (Fraction(3, 1),)
-    """
-    matrix, chosen = _checked(source, "OSLDP", sensitive)
-    least = matrix.min(axis=0)
-    ratios = [_own_ratio(row, least) for row in matrix[chosen]]
-    epsilons = np.array([inf if ratio is None else logarithm(ratio) for ratio in ratios])
-    return OneSided(frozen(epsilons), tuple(ratios) if matrix.dtype == object else None)
-
-
-def _own_ratio(row: AnyArray, least: AnyArray) -> Fraction | None:
-    """Return the largest ratio of a row to the columns' least entries; None if it is infinite."""
-    possible = row > 0
-    if not least[possible].all():
-        return None
-    return _largest_ratio(np.stack([row[possible], least[possible]]), slice(0, 1))
 
 
 def required(protection: Protection, what: str) -> Protection:

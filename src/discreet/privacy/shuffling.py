@@ -55,7 +55,6 @@ from discreet.privacy.shuffling_pairs import (
 from discreet.privacy.shuffling_rounds import CentralCurve
 
 _PATTERNS = np.array(list(product((0, 1), repeat=3)))
-_LEVELS = 3
 _MOST_ENTRIES = 1 << 22
 _THIRDS = 4
 
@@ -77,15 +76,13 @@ def others_alike(pair: ValuePair) -> Iterator[ValuePair]:
 
 def others_at_a_third(mechanism: BlockMechanism) -> Iterator[ValuePair]:
     """Yield the attacks on two sensitive values where all others have a third one; none where its law is not known."""
-    law = mechanism.law
-    noise = mechanism.numbers.noisy
-    for levels in _triples(law):
-        ratios = np.array([ratio_of(mechanism, level) for level in levels])
-        likelihoods = np.where(_PATTERNS == 1, ratios, 1.0).T
-        for shares in _joint_laws(mechanism, levels):
-            possible = shares > 0
-            first, second, others = likelihoods[:, possible]
-            yield _against(first, second, others, noise * shares[possible])
+    if mechanism.law.size < 3:
+        return
+    likelihoods = np.where(_PATTERNS == 1, ratio_of(mechanism), 1.0).T
+    for shares in _joint_laws(mechanism):
+        possible = shares > 0
+        first, second, others = likelihoods[:, possible]
+        yield _against(first, second, others, mechanism.numbers.noisy * shares[possible])
 
 
 def others_beside_clear(pairs: Iterable[ValuePair]) -> Iterator[ValuePair]:
@@ -99,26 +96,16 @@ def _against(first: FloatArray, second: FloatArray, others: FloatArray, weights:
     return ValuePair(first / others, second / others, weights * others, 0.0)
 
 
-def _triples(law: BlockLaw) -> Iterator[tuple[int, int, int]]:
-    """Yield the levels of three different values; of many levels, the rarest and the commonest ones."""
-    counts = [law.size] if law.groups is None else np.bincount(law.groups).tolist()
-    ranked = sorted(range(len(counts)), key=lambda level: law.inclusions[level])
-    tried = ranked if len(ranked) <= _LEVELS else [ranked[0], ranked[len(ranked) // 2], ranked[-1]]
-    for x, other, third in product(tried, tried, tried):
-        if all((x, other, third).count(level) <= counts[level] for level in (x, other, third)):
-            yield x, other, third
-
-
-def _joint_laws(mechanism: BlockMechanism, levels: tuple[int, int, int]) -> Iterator[FloatArray]:
+def _joint_laws(mechanism: BlockMechanism) -> Iterator[FloatArray]:
     """Yield ``(8,)`` probabilities of which of three values a noise block holds, as `_PATTERNS` lists them."""
     law = mechanism.law
-    hits = law.hit_distribution(3) if law.groups is None else None
+    hits = law.hit_distribution(3)
     if hits is not None and hits.exact and not is_pool(mechanism):
         by_count = dict(zip(np.rint(3 * hits.shares).astype(int).tolist(), hits.probabilities.tolist(), strict=True))
         yield np.array([by_count.get(k, 0.0) / comb(3, k) for k in _PATTERNS.sum(axis=1).tolist()])
     elif law.triple_covariance is not None:
-        yield _from_pairs(law, levels)
-    elif law.groups is None and law.alphabet_size * law.size <= _MOST_ENTRIES:
+        yield _from_pairs(law)
+    elif law.alphabet_size * law.size <= _MOST_ENTRIES:
         blocks, chances = law.alphabet()
         contained, weights = law.contains(blocks), chances.astype(np.float64)
         for third in range(2, min(2 + _THIRDS, law.size)):
@@ -126,24 +113,16 @@ def _joint_laws(mechanism: BlockMechanism, levels: tuple[int, int, int]) -> Iter
             yield np.bincount(places, weights=weights, minlength=8).astype(np.float64)
 
 
-def _from_pairs(law: BlockLaw, levels: tuple[int, int, int]) -> FloatArray:
+def _from_pairs(law: BlockLaw) -> FloatArray:
     """Return the joint law from pi, rho and the covariance of two values given a third."""
-    x, other, third = (float(law.inclusions[level]) for level in levels)
-    rhos = [float(law.conditional_inclusions[level]) for level in levels]
-    all_three = x * (rhos[1] * rhos[2] + float(law.triple_covariance or 0))
-    pairs = x * rhos[1], x * rhos[2], other * rhos[2]
-    exactly = {
-        (1, 1, 1): all_three,
-        (1, 1, 0): pairs[0] - all_three,
-        (1, 0, 1): pairs[1] - all_three,
-        (0, 1, 1): pairs[2] - all_three,
-        (1, 0, 0): x - pairs[0] - pairs[1] + all_three,
-        (0, 1, 0): other - pairs[0] - pairs[2] + all_three,
-        (0, 0, 1): third - pairs[1] - pairs[2] + all_three,
-    }
-    shares: FloatArray = np.array([exactly.get(tuple(pattern), 0.0) for pattern in _PATTERNS.tolist()])
-    shares[0] = 1 - shares.sum()
-    return np.maximum(shares, 0.0)
+    pi, rho = float(law.inclusion), float(law.conditional_inclusion or 0)
+    three = pi * (rho * rho + float(law.triple_covariance or 0))
+    # Probabilities that the block holds just two given ones of the three values, just a given one, and none.
+    two = pi * rho - three
+    single = pi - 2 * two - three
+    by_count = np.array([1 - 3 * single - 3 * two - three, single, two, three])
+    shares: FloatArray = np.maximum(by_count, 0.0)[_PATTERNS.sum(axis=1)]
+    return shares
 
 
 _MOST_ROUNDS = 4096

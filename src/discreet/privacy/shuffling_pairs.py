@@ -30,10 +30,9 @@ where y is noise with probability gamma, and G = 0 otherwise (somebody else's tr
 by which of x and x' a block holds. The bound is attained where the truth of everybody else is told in clear.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations, product
 from math import ceil, exp, floor, inf, log, log1p, pi, prod, sqrt
 
 import numpy as np
@@ -395,39 +394,19 @@ class ValuePair:
 
 
 def block_pairs(mechanism: BlockMechanism) -> Iterator[ValuePair]:
-    """Yield the ordered pairs of levels of sensitive values that no other pair exceeds at any C.
-
-    G = 1 - C + c_x 1[x in A] - C c_x' 1[x' in A], where c_x P(x in A) is the same for all x. So where values are in a
-    block independently of each other, or never together, a rarer value spreads G and keeps its mean, given all else:
-    delta grows, and the two rarest values of all are the worst, in one order or the other.
-    """
-    law = mechanism.law
-    rhos = (Fraction(0),) * len(law.inclusions) if is_pool(mechanism) else law.conditional_inclusions
-    counts: list[int] = [law.size] if law.groups is None else np.bincount(law.groups).tolist()
-    for x, other in _worst_levels(law.inclusions, rhos, counts):
-        both = law.inclusions[x] * rhos[other]
-        only = law.inclusions[x] - both, law.inclusions[other] - both
-        shares = (only[0], only[1], both, 1 - sum(only) - both)
-        ratios = ratio_of(mechanism, x), ratio_of(mechanism, other)
-        yield _pair(mechanism, (ratios[0], 1.0, ratios[0], 1.0), (1.0, ratios[1], ratios[1], 1.0), shares)
-
-
-def _worst_levels(
-    inclusions: Sequence[Fraction], rhos: Sequence[Fraction], counts: Sequence[int]
-) -> list[tuple[int, int]]:
-    """Return the pairs of levels of two different values that may be the worst."""
-    if tuple(rhos) != tuple(inclusions) and any(rhos):
-        levels = range(len(inclusions))
-        return [(x, other) for x, other in product(levels, levels) if x != other or counts[x] > 1]
-    rarest = sorted(range(len(inclusions)), key=inclusions.__getitem__)[:2]
-    return [(rarest[0], rarest[0])] if counts[rarest[0]] > 1 else list(permutations(rarest, 2))
+    """Yield the pair of two sensitive values, which stands for all of them; none where there is one value."""
+    law, ratio = mechanism.law, ratio_of(mechanism)
+    if law.size < 2:
+        return
+    both = Fraction(0) if is_pool(mechanism) else law.inclusion * (law.conditional_inclusion or 0)
+    only = law.inclusion - both
+    yield _pair(mechanism, (ratio, 1.0, ratio, 1.0), (1.0, ratio, ratio, 1.0), (only, only, both, 1 - 2 * only - both))
 
 
 def pairs_towards(mechanism: BlockMechanism) -> Iterator[ValuePair]:
-    """Yield the pair of the rarest sensitive value and one in clear, which is the worst; see `block_pairs`."""
-    x = min(range(len(mechanism.law.inclusions)), key=mechanism.law.inclusions.__getitem__)
-    inclusion = mechanism.law.inclusions[x]
-    yield _pair(mechanism, (ratio_of(mechanism, x), 1.0), (1.0, 1.0), (inclusion, 1 - inclusion))
+    """Yield the pair of a sensitive value and one in clear."""
+    inclusion = mechanism.law.inclusion
+    yield _pair(mechanism, (ratio_of(mechanism), 1.0), (1.0, 1.0), (inclusion, 1 - inclusion))
 
 
 def _pair(
@@ -438,10 +417,10 @@ def _pair(
     return ValuePair(np.array(first), np.array(second), weights, float(1 - noise))
 
 
-def ratio_of(mechanism: BlockMechanism, level: int) -> float:
-    """Return E_x = 1 + s / (gamma pi_x), how much likelier a block that holds x is from x than as noise."""
+def ratio_of(mechanism: BlockMechanism) -> float:
+    """Return E = 1 + s / (gamma pi), how much likelier a block that holds x is from x than as noise."""
     odds = Fraction(mechanism.threshold, WORD_RANGE - mechanism.threshold)
-    return float(1 + odds / mechanism.law.inclusions[level])
+    return float(1 + odds / mechanism.law.inclusion)
 
 
 def is_pool(mechanism: BlockMechanism) -> bool:

@@ -10,18 +10,18 @@ values.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf, isfinite
+from math import isfinite
 from typing import Literal
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.law import Memo, is_small
 from discreet.mechanisms.registry import at_small_sizes, examined, is_countable
-from discreet.privacy.notions import at_most, logarithm, one_sided, smallest_epsilon
+from discreet.privacy.notions import at_most, logarithm, smallest_epsilon
 
 _WORDS = 1 << 64
 # What a matrix of doubles can say about a ratio.
@@ -31,35 +31,6 @@ _COUNTED = {
     "few values": "as stated; counted over few values",
     "none": "as stated; never counted",
 }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupVerification:
-    """The verification of one group of sensitive values, in the one-sided reading.
-
-    Attributes:
-        codes: ``(m,)`` codes of the values.
-        promised: their epsilon_x, in nats.
-        inclusion: the probability that a noise block contains one of them, as the sampler draws it.
-        ratio: e^epsilon_x exactly, from that and the truth threshold.
-        realised: its logarithm, in nats.
-        from_matrix: their largest epsilon_x in the spelled-out matrix, in nats; None if that is too large.
-        holds: whether every computed epsilon_x is within the promise (the exact one exactly).
-
-    Example:
-        >>> import discreet as dc
-        >>> mechanism = dc.PerValueResponse(dc.Domain(["clinic", "court"]), 2.0, epsilons={"clinic": 0.5, "court": 2.0})
-        >>> [(group.promised, round(group.realised, 6), group.holds) for group in verify(mechanism).groups]
-        [(0.5, 0.5, True), (2.0, 2.0, True)]
-    """
-
-    codes: IntArray
-    promised: float
-    inclusion: Fraction
-    ratio: Fraction
-    realised: float
-    from_matrix: float | None
-    holds: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +45,6 @@ class Verification:
         realised: its logarithm, in nats.
         from_matrix: epsilon of the spelled-out matrix, in nats; None if that is too large.
         holds: whether every computed epsilon is within the promise (the exact one exactly).
-        groups: where sensitive values have promises of their own, what the numbers say of each of these; ``ratio`` and
-            the epsilons above are then the largest.
         counted: the blocks from which pi and rho were counted: all of them, those of the same law over few values, or
             none, where the law's own word is all there is.
         faults: a sentence for each number of the law that is not what its blocks say; the promise does not hold then.
@@ -93,7 +62,6 @@ class Verification:
     realised: float
     from_matrix: float | None
     holds: bool
-    groups: tuple[GroupVerification, ...] = ()
     counted: Literal["all", "few values", "none"] = "all"
     faults: tuple[str, ...] = ()
 
@@ -113,13 +81,12 @@ class Verification:
         """Names and values of the sampler's integers, and of the epsilons that follow from them, for people."""
         if self.ratio is None:
             return []
-        largest = "the largest " if self.groups else ""
         return [
             *([name, number] for name, number in self.integers.items()),
-            [f"{largest}e^epsilon, exactly", f"{self.ratio.numerator} / {self.ratio.denominator}"],
-            [f"{largest}epsilon realised, its logarithm", f"{self.realised:.17g}"],
-            [f"{largest}epsilon from the spelled-out matrix", spelled_epsilon(self.from_matrix)],
-            [f"{largest}epsilon promised", f"{self.promised:.17g}"],
+            ["e^epsilon, exactly", f"{self.ratio.numerator} / {self.ratio.denominator}"],
+            ["epsilon realised, its logarithm", f"{self.realised:.17g}"],
+            ["epsilon from the spelled-out matrix", spelled_epsilon(self.from_matrix)],
+            ["epsilon promised", f"{self.promised:.17g}"],
             ["pi and rho of the law", _COUNTED[self.counted]],
         ]
 
@@ -163,7 +130,7 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
     countable = is_countable(law)
 
     def of_size(size: int) -> BlockLaw:
-        parts = {name: part for name, part in law.spelled().items() if name != "law"}
+        parts = {name: part for name, part in law.describe().items() if name != "law"}
         return type(law).of_parts(parts | {"size": size})
 
     others = at_small_sizes(lambda size: replace(mechanism, domain=Domain(range(size))).law, of_size)
@@ -172,19 +139,21 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
     # Only a size, and reports of two parts, leave the matrix out.
     spellable = not mechanism.clear_blocks and is_small(mechanism.domain, law)
     channel = _spelled(mechanism, faults) if spellable else None
-    groups = _groups(mechanism, channel, examinations[0][0] if countable else None)
-    ratio = max(group.ratio for group in groups)
+    # The rarer noise contains a value, the more a block that does tells of it. A value in no block at all is a fault.
+    inclusions = examinations[0][0] if countable else None
+    noise = min(filter(None, inclusions or ()), default=law.inclusion)
+    truthful, noisy = Fraction(truth, _WORDS), Fraction(_WORDS - truth, _WORDS)
+    # A block that contains x: sent by x with s + (1 - s) pi, by anybody else with (1 - s) pi, times one factor.
+    ratio = (truthful + noisy * noise) / (noisy * noise)
     spelled = None if channel is None else matrix_epsilon(channel.matrix, mechanism.domain.sensitive)
-    holds = at_most(ratio, promised) and _within(spelled, promised) and all(group.holds for group in groups)
-    integers = {"truth": f"{truth} / 2^64"}
-    if law.groups is None:
-        noise = groups[0].inclusion
-        integers["block contains a given value"] = f"{noise.numerator} / {noise.denominator}"
-        groups = ()
-    realised = logarithm(ratio)
+    holds = at_most(ratio, promised) and (spelled is None or spelled <= promised + _MATRIX_TOLERANCE)
+    integers = {
+        "truth": f"{truth} / 2^64",
+        "block contains a given value": f"{noise.numerator} / {noise.denominator}",
+    }
     counted: Literal["all", "few values", "none"] = "all" if countable else "few values" if examinations else "none"
     return Verification(
-        notion, promised, ratio, integers, realised, spelled, holds and not faults, groups, counted, tuple(faults)
+        notion, promised, ratio, integers, logarithm(ratio), spelled, holds and not faults, counted, tuple(faults)
     )
 
 
@@ -233,7 +202,7 @@ def verify_memo(memo: Memo, rounds: Sequence[int] = (1, 2, 3)) -> MemoVerificati
     """
     mechanism, law = memo.mechanism, memo.mechanism.law
     alone, truth, again = verify(mechanism), Fraction(memo.truth, _WORDS), Fraction(memo.again, _WORDS)
-    blocks, pi = _counted_memos(mechanism, truth) if is_countable(law) else (set(), min(law.inclusions))
+    blocks, pi = _counted_memos(mechanism, truth) if is_countable(law) else (set(), law.inclusion)
     bound, first = (1 + s / ((1 - s) * pi) for s in (truth, truth * again))
     unknown = {t: first if t == 1 else bound for t in rounds}
     ratios = {t: _most_telling(blocks, again, t) for t in rounds} if blocks else unknown
@@ -266,29 +235,6 @@ def _most_telling(blocks: set[tuple[Fraction, Fraction, Fraction]], again: Fract
         hit, miss = (again + (1 - again) * chance) ** rounds, ((1 - again) * chance) ** rounds
         most = max(most, (likely * hit + (1 - likely) * miss) / (unlikely * hit + (1 - unlikely) * miss))
     return most
-
-
-def _groups(
-    mechanism: BlockMechanism, channel: Channel | None, counted: tuple[Fraction, ...] | None
-) -> tuple[GroupVerification, ...]:
-    codes, law = mechanism.domain.sensitive_codes, mechanism.law
-    epsilons = None if channel is None else one_sided(channel.matrix, sensitive=mechanism.domain.sensitive).epsilons
-    truthful, noisy = Fraction(mechanism.threshold, _WORDS), Fraction(_WORDS - mechanism.threshold, _WORDS)
-    verified = []
-    for group, (promised, stated) in enumerate(zip(mechanism.promises, law.inclusions, strict=True)):
-        ranks = np.arange(len(codes)) if law.groups is None else np.flatnonzero(np.equal(law.groups, group))
-        # The rarer noise contains a value, the more a block that does tells of it. What no block contains is a fault.
-        noise = min((counted[rank] for rank in ranks if counted[rank]), default=stated) if counted else stated
-        # A block that contains x: sent by x with s + (1 - s) pi, by anybody else with (1 - s) pi, times one factor.
-        ratio = (truthful + noisy * noise) / (noisy * noise)
-        spelled = None if epsilons is None else float(epsilons[ranks].max(initial=-inf))
-        holds = at_most(ratio, promised) and _within(spelled, promised)
-        verified.append(GroupVerification(codes[ranks], promised, noise, ratio, logarithm(ratio), spelled, holds))
-    return tuple(verified)
-
-
-def _within(spelled: float | None, promised: float) -> bool:
-    return spelled is None or spelled <= promised + _MATRIX_TOLERANCE
 
 
 def _spelled(mechanism: BlockMechanism, faults: list[str]) -> Channel | None:

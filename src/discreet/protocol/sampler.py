@@ -91,7 +91,7 @@ class Sampler:
         if self.law["law"] in _MARKING and count > _MOST_MARKS:
             raise SamplerError(f"a subset on a device must be of at most {_MOST_MARKS} sensitive codes, got {count}.")
         is_set = self.law["law"] == SetTranslates.kind
-        if self.clear_blocks and (is_set or law.inclusions != law.conditional_inclusions):
+        if self.clear_blocks and (is_set or law.inclusion != law.conditional_inclusion):
             raise SamplerError("clear_blocks needs a law whose values are in a block independently.")
         if self.codec.width > LARGEST_RECORD:
             raise SamplerError(f"a record must have at most {LARGEST_RECORD} bytes, got {self.codec.width}.")
@@ -162,12 +162,12 @@ class Sampler:
 
     @cached_property
     def realised(self) -> float:
-        """Epsilon, the largest of any value's, in nats: from the integers alone, rounded up."""
+        """Epsilon, in nats: from the integers alone, rounded up."""
         return self.realised_at(self.truth)
 
     def realised_at(self, truth: int) -> float:
         """Return epsilon where the truth is told with probability ``truth / 2^64``, as of permanent answers."""
-        return max(logarithm(likelihood_ratio(truth, pi)) for pi in self.block_law.inclusions)
+        return logarithm(likelihood_ratio(truth, self.block_law.inclusion))
 
     @cached_property
     def codec(self) -> RecordCodec:

@@ -154,7 +154,7 @@ class RowsOnSpark(Rows):
 
     def __init__(self, likelihood: RowLikelihood, *, spark: Any, blocks: Any, law: Any) -> None:
         self._spark, self._blocks, self._law = spark, blocks, law
-        self._size, self._shares = likelihood.membership.size, likelihood.shares
+        self._size = likelihood.membership.size
         self._least = 1.0 / likelihood.contrast
         self.single = False
         self._jobs = 0
@@ -199,14 +199,10 @@ class RowsOnSpark(Rows):
         self, point: FloatArray, step: FloatArray | None = None, *, squared: bool = False
     ) -> tuple[RowSums, float]:
         self._jobs += 1
-        values = [point if self._shares is None else point * self._shares]
-        if step is not None:
-            values.append(step if self._shares is None else step * self._shares)
-        task = _task(self._law, values, self._least, squared=squared)
+        task = _task(self._law, [point] if step is None else [point, step], self._least, squared=squared)
         with working(self._spark):
             sums = collected(self._blocks.mapInArrow(task, SCHEMA), np.zeros(_SUMS + self._size))
-        inside = sums[_SUMS:] if self._shares is None else sums[_SUMS:] * self._shares
-        return RowSums(float(sums[0]), inside), float(sums[1])
+        return RowSums(float(sums[0]), sums[_SUMS:]), float(sums[1])
 
 
 def _task(law: Any, values: Sequence[FloatArray], least: float, *, squared: bool) -> Task:

@@ -121,7 +121,7 @@ class Outputs:
         if any(law.conditional_variation):
             contained = law.contains(law.alphabet()[0]).astype(np.float64)
             together = contained.T @ contained / contained.sum(axis=0)[:, None]
-            rho = float(law.conditional_inclusions[0])
+            rho = self.mechanism.numbers.conditional_inclusion
             off = (together - rho) / (1 - rho)
             np.fill_diagonal(off, 1.0)
             codes = self.mechanism.domain.sensitive_codes
@@ -292,7 +292,7 @@ def devices_know_the_law(mechanism: BlockMechanism) -> None:
         rebuilt = made_again(type(law), json.loads(json.dumps(spelled_out(law))))
     except (DiscreetError, TypeError, ValueError) as error:
         raise AssertionError(f"a law's description must make it again, this one does not: {error}") from None
-    same = rebuilt.describe() == law.describe() and rebuilt.inclusions == law.inclusions
+    same = rebuilt.describe() == law.describe() and rebuilt.inclusion == law.inclusion
     hold(same, "a law's description must make it again, this one makes another.")
     known = type(law) in mechanism.laws
     hold(known, f"laws of a mechanism must list the classes of its block laws, {type(law).__name__} is not there.")
@@ -485,15 +485,16 @@ def epsilon_is_kept(mechanism: BlockMechanism) -> None:
     outputs, worst = spell_out(mechanism), Fraction(1)
     least = outputs.numerators.min(axis=0)
     for code in mechanism.domain.sensitive_codes:
-        own_chances, promised = outputs.numerators[code], mechanism.promised_to(int(code))
+        own_chances = outputs.numerators[code]
         caused = own_chances > 0
         hold(bool((least[caused] > 0).all()), f"every value must be able to cause what value {code} causes.")
         ratio = max(Fraction(a, b) for a, b in zip(own_chances[caused], least[caused], strict=True))
         with localcontext() as context:
             context.prec = _DIGITS
             hold(
-                _decimal(ratio) <= Decimal(promised).exp(),
-                f"a report must make value {code} at most e^{promised!r} times likelier, got {float(ratio)!r} times.",
+                _decimal(ratio) <= Decimal(mechanism.epsilon).exp(),
+                f"a report must make value {code} at most e^{mechanism.epsilon!r} times likelier, got "
+                f"{float(ratio)!r} times.",
             )
         worst = max(worst, ratio)
     _check_guarantee(mechanism, worst)

@@ -53,9 +53,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats, IntArray
 from discreet.core.checks import checked_between, checked_choice
-from discreet.theory.linear_decoder import PerValue
 
 DEFAULT_LEVEL = 0.95
 """Confidence of intervals where none is asked for."""
@@ -229,7 +228,7 @@ def _outwards(p: Any, end: float, holds: Any) -> float:
     return float(p)
 
 
-def expanded_limit(skewness: FloatArray, excess: PerValue, tail: float) -> FloatArray:
+def expanded_limit(skewness: FloatArray, excess: Floats, tail: float) -> FloatArray:
     """Return the number that a standard variable exceeds with probability ``tail``, by Cornish and Fisher's expansion.
 
     Its error is of the third order in the skewness: 1e-7 where that is .02.
@@ -269,7 +268,7 @@ class CountLaw(ABC):
         """Return the lower and upper limits of the frequencies, not clipped; both miss with probability alpha."""
 
     @abstractmethod
-    def variances(self, p: PerValue) -> FloatArray:
+    def variances(self, p: Floats) -> FloatArray:
         """Return the variances of the estimates where the true frequencies are p, one number or ``(m,)``."""
 
 
@@ -286,8 +285,8 @@ class BinomialCounts(CountLaw):
 
     counts: IntArray
     n: int | IntArray
-    base: PerValue
-    slope: PerValue
+    base: Floats
+    slope: Floats
 
     @property
     def estimates(self) -> FloatArray:
@@ -301,7 +300,7 @@ class BinomialCounts(CountLaw):
         low, high = (end[places] for end in probability_limits(self.counts[first], n, alpha))
         return (low - self.base) / self.slope, (high - self.base) / self.slope
 
-    def variances(self, p: PerValue) -> FloatArray:
+    def variances(self, p: Floats) -> FloatArray:
         """Return the variances of (t/n - b)/d where the true frequencies are p."""
         q = self.base + self.slope * p
         return np.maximum(q * (1 - q), 0) / (self.n * np.square(self.slope))
@@ -422,18 +421,18 @@ class WorthMoment(NamedTuple):
     below u, which was counted in clear, it is those in clear who are fewer.
     """
 
-    constant: PerValue
-    slope: PerValue
-    beyond: PerValue = 0.0
-    before: PerValue = 0.0
+    constant: Floats
+    slope: Floats
+    beyond: Floats = 0.0
+    before: Floats = 0.0
 
-    def at(self, p: PerValue, kinks: tuple[PerValue, PerValue]) -> FloatArray:
+    def at(self, p: Floats, kinks: tuple[Floats, Floats]) -> FloatArray:
         """Return the ``(m,)`` moments at frequencies p, given u and a."""
         clear_mass, mass = kinks
         lines = self.constant + self.slope * p
         return lines + self.beyond * np.maximum(p - mass, 0) + self.before * np.minimum(p - clear_mass, 0)
 
-    def line(self, p: FloatArray, kinks: tuple[PerValue, PerValue]) -> tuple[FloatArray, FloatArray]:
+    def line(self, p: FloatArray, kinks: tuple[Floats, Floats]) -> tuple[FloatArray, FloatArray]:
         """Return constant and slope of the line, of the three, on which p lies."""
         clear_mass, mass = kinks
         past, under = (p > mass) * self.beyond, (p < clear_mass) * self.before
@@ -458,15 +457,15 @@ class MeanWorths(CountLaw):
     """
 
     estimates: FloatArray
-    n: PerValue
+    n: Floats
     second: WorthMoment | None = None
     third: WorthMoment | None = None
-    mass: PerValue = 1.0
-    lasting: PerValue = 0.0
-    told: PerValue = 0.0
+    mass: Floats = 1.0
+    lasting: Floats = 0.0
+    told: Floats = 0.0
 
     @property
-    def _kinks(self) -> tuple[PerValue, PerValue]:
+    def _kinks(self) -> tuple[Floats, Floats]:
         return self.told, self.mass
 
     def limits(self, alpha: float) -> Ends:
@@ -486,7 +485,7 @@ class MeanWorths(CountLaw):
         low, high = MeanWorths(self.estimates[first], n, second, third, mass, lasting, clear_mass)._ends(alpha / 2)
         return low[places], high[places]
 
-    def variances(self, p: PerValue) -> FloatArray:
+    def variances(self, p: Floats) -> FloatArray:
         """Return the ``(m,)`` variances of the estimates where the true frequencies are p."""
         if self.second is None:
             return np.broadcast_to(self.lasting, self.estimates.shape)

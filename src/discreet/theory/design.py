@@ -34,7 +34,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats
 from discreet.core.checks import checked_epsilon, checked_mass, checked_n, checked_whole, refuse_silence
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
@@ -43,7 +43,6 @@ from discreet.theory.linear_decoder import (
     NO_POOL_BIAS,
     AlikeWorths,
     JointInclusion,
-    PerValue,
     PoolBias,
     Variances,
     WorthRanges,
@@ -362,7 +361,7 @@ class Design:
 
     # Exact errors
 
-    def variances(self, sensitive_mass: PerValue) -> Variances:
+    def variances(self, sensitive_mass: Floats) -> Variances:
         """Return the coefficients of the variances, given p(X_S)."""
         sensitive = self.sensitive_moment(2, sensitive_mass)
         if not self.instance.clear_size:
@@ -375,10 +374,10 @@ class Design:
         clear_share = self.truth * (1 - sensitive_mass)
         return Variances(sensitive, (beside + clear_share * other**2, self.truth * (own_worth**2 - other**2)))
 
-    def sensitive_moment(self, power: int, sensitive_mass: PerValue) -> tuple[PerValue, PerValue]:
+    def sensitive_moment(self, power: int, sensitive_mass: Floats) -> tuple[Floats, float]:
         """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""
-        constant: PerValue = 0.0
-        slope: PerValue = 0.0
+        constant: Floats = 0.0
+        slope = 0.0
         for k, share in self.weights.items():
             own_chance, other = self.inside(k), self._inside_beside(k)
             inside, outside, _ = self.block_worth(k)
@@ -390,7 +389,7 @@ class Design:
             return constant, slope
         return constant + self.truth * (1 - sensitive_mass) * self.clear_worth[0] ** power, slope
 
-    def noise_moment(self, power: int) -> tuple[PerValue, PerValue]:
+    def noise_moment(self, power: int) -> tuple[float, float]:
         """Return E w^k of the worth w of noise, to a sensitive value and to another one."""
         sensitive = clear = 0.0
         for k, share in self.weights.items():
@@ -459,7 +458,7 @@ class Design:
             [self.noise(k) * self._square_worth(k) for k in self.mixture.sizes]
         )
 
-    def mse(self, n: int, sensitive: PerValue, squares: float) -> float:
+    def mse(self, n: int, sensitive: Floats, squares: float) -> float:
         """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
 
         Args:

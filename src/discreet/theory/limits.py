@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats
 from discreet.theory.binomial import Ends, score_ends
-from discreet.theory.linear_decoder import PerValue
 
 # In standard deviations at the ends of [0, 1]: the room that every interval has there, the same at every level, so that
 # a higher one never shortens. It is how much farther a two-sided interval reaches than a one-sided one, both at 95%.
@@ -30,12 +29,12 @@ def with_room(ends: Ends, nobody: FloatArray, everybody: FloatArray) -> Ends:
     return np.minimum(low, 1 - _ROOM * np.sqrt(everybody)), np.maximum(high, _ROOM * np.sqrt(nobody))
 
 
-def all_agree(errors: FloatArray, n: PerValue) -> BoolArray:
+def all_agree(errors: FloatArray, n: Floats) -> BoolArray:
     """Return ``(m,)`` booleans: true for a standard error below half a report, so that all of n reports agree."""
     return errors < _AGREE / n
 
 
-def half_a_report(variances: FloatArray, n: PerValue) -> FloatArray:
+def half_a_report(variances: FloatArray, n: Floats) -> FloatArray:
     """Return ``(m,)`` variances, at least those of half a report, below which all of n reports agree."""
     return np.maximum(variances, (_AGREE / n) ** 2)
 

@@ -1,7 +1,5 @@
 """The linear decoder of truth or noise and its exact errors, from numbers alone.
 
-Exact errors of linear decoders: their types, one number for a class of values or one for each.
-
 The worst distribution of a linear estimate.
 
 Pool bias: the error from public randomness that all reports share, and that more reports do not lessen.
@@ -34,10 +32,6 @@ report adds to the estimate of a sensitive value
 
 and 1/s to the estimate of the value it gives in clear. Its errors are exact for every n.
 
-Where pi differs from value to value (a promise to each of its own), every formula holds for each value with its own
-pi_x and rho_x, as long as rho_x = P(x in A given x' in A) is the same for every other x': so it is for single values
-(0) and for independent bits (pi_x).
-
 Cross moments: the mean product of what one report is worth to two different values.
 
 With a = p(X_S), the values x != x' in X_S, and rho_3 = P(x', x'' in A given x in A), a block law whose values are alike
@@ -68,10 +62,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray
-
-PerValue: TypeAlias = float | FloatArray
-"""One number for all sensitive values, or ``(v,)`` numbers."""
+from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats
 
 JointInclusion: TypeAlias = Callable[[int], Fraction | None]
 """The probability that so many given values are all in a noise block."""
@@ -83,14 +74,14 @@ AlikeWorths: TypeAlias = tuple[float, float, JointInclusion, tuple[float, float,
 class Variances(NamedTuple):
     """The coefficients A and B of n Var(p_hat_x) = A + B p_x - p_x^2, for both classes of values."""
 
-    sensitive: tuple[PerValue, PerValue]
-    clear: tuple[PerValue, PerValue]
+    sensitive: tuple[Floats, float]
+    clear: tuple[Floats, float]
 
 
 class WorthRanges(NamedTuple):
     """The least and the largest contribution of any one report to an estimate, for both classes of values."""
 
-    sensitive: tuple[PerValue, PerValue]
+    sensitive: tuple[float, float]
     clear: tuple[float, float]
 
 
@@ -183,10 +174,6 @@ NO_POOL_BIAS = PoolBias()
 """No pool bias: reports share no public randomness."""
 
 
-# Only keeps a quotient finite whose value is not used.
-_TINY = 1e-300
-
-
 @dataclass(frozen=True)
 class LinearDecoder:
     """The linear decoder of a block mechanism, determined by its numbers.
@@ -196,9 +183,9 @@ class LinearDecoder:
         clear_size: N, the number of the others.
         truth: s, the probability of telling the truth.
         noisy: 1 - s, on its own: next to s = 1 the difference would have lost its digits.
-        inclusion: pi, of a value being in a noise block; one number, or ``(v,)``.
-        conditional_inclusion: rho, of a second value being in a block drawn for a first one; one number, or
-            ``(v,)``; nan where it depends on the two values, so that nothing that follows from it is known.
+        inclusion: pi, the probability that a noise block contains a given value.
+        conditional_inclusion: rho, the probability that a block drawn for one value contains a second one; nan where
+            it depends on the two values, so that nothing that follows from it is known.
         pool_bias: the bias under the pool of hash functions that all reports share, where rho is a mean over pools.
     """
 
@@ -206,8 +193,8 @@ class LinearDecoder:
     clear_size: int
     truth: float
     noisy: float
-    inclusion: PerValue
-    conditional_inclusion: PerValue
+    inclusion: float
+    conditional_inclusion: float
     pool_bias: PoolBias = NO_POOL_BIAS
 
     clear_blocks: ClassVar[bool] = False
@@ -219,38 +206,34 @@ class LinearDecoder:
         """True if estimates of many tallies can be made at once: all but those with a pool bias."""
         return not self.pool_bias
 
-    def block_count(self, n: float, in_clear: PerValue) -> PerValue:
+    def block_count(self, n: float, in_clear: Floats) -> Floats:
         """Return the number, or share, of blocks among n reports of which some are in clear."""
         return n - in_clear
 
-    def _summed(self, each: PerValue) -> float:
-        """Return the sum of a quantity over the sensitive values."""
-        return self.size * float(np.mean(each))
-
     @property
-    def offset(self) -> PerValue:
+    def offset(self) -> float:
         """Return c = (pi - rho)(1 - s)."""
         return (self.inclusion - self.conditional_inclusion) * self.noisy
 
     @property
-    def noisy_inclusion(self) -> PerValue:
+    def noisy_inclusion(self) -> float:
         """Return (1 - s) pi, the probability of a block of noise that contains a given value."""
         return self.noisy * self.inclusion
 
     @property
-    def scale(self) -> PerValue:
+    def scale(self) -> float:
         """Return D = s(1 - rho)."""
         return self.truth * (1 - self.conditional_inclusion)
 
     @cached_property
-    def worth(self) -> tuple[PerValue, PerValue, PerValue]:
+    def worth(self) -> tuple[float, float, float]:
         """Return the contributions (phi_in, phi_out, in clear) of a report to the estimate of one sensitive value."""
         inside = (1 - self.conditional_inclusion - self.offset) / self.scale
         outside = (-self.conditional_inclusion - self.offset) / self.scale
         return inside, outside, -self.offset / self.scale
 
     @property
-    def clear_worth(self) -> tuple[PerValue, float, float]:
+    def clear_worth(self) -> tuple[float, float, float]:
         """Return the contributions of a report in clear to a sensitive value, to another value in clear, to its own."""
         return self.worth[2], 0.0, 1 / self.truth
 
@@ -259,12 +242,11 @@ class LinearDecoder:
         """Return the least and the largest contribution of any one report to the estimate of a value."""
         inside, outside, silent = self.worth
         # What is in every block is never outside one.
-        outcomes = [inside, np.where(np.equal(self.inclusion, 1), inside, outside)]
+        worths = [inside] if self.inclusion == 1 else [inside, outside]
         if self.clear_size and not self.clear_blocks:
-            outcomes.append(silent)
-        worths = np.stack([np.asarray(worth) for worth in outcomes])
+            worths.append(silent)
         nothing = 0.0 if self.size or self.clear_size > 1 else 1 / self.truth
-        return WorthRanges((worths.min(axis=0), worths.max(axis=0)), (nothing, 1 / self.truth))
+        return WorthRanges((min(worths), max(worths)), (nothing, 1 / self.truth))
 
     def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the contributions of blocks to the estimates, given the ``(m, v)`` values that they contain.
@@ -275,7 +257,7 @@ class LinearDecoder:
         inside, outside, _ = self.worth
         return np.where(contained, inside, outside), np.zeros((len(contained), 1))
 
-    def decode(self, support: AnyArray, clear_total: PerValue, n: float) -> FloatArray:
+    def decode(self, support: AnyArray, clear_total: Floats, n: float) -> FloatArray:
         """Return the unbiased estimate of the sensitive frequencies.
 
         Args:
@@ -300,7 +282,7 @@ class LinearDecoder:
         """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others."""
         return self.decode(support, clear.sum(axis=-1, keepdims=True), n), clear / (n * self.truth)
 
-    def variances(self, sensitive_mass: PerValue) -> Variances:
+    def variances(self, sensitive_mass: Floats) -> Variances:
         """Return the coefficients of the variances, given p(X_S)."""
         return Variances(self.sensitive_moment(2, sensitive_mass), (0.0, 1 / self.truth))
 
@@ -323,11 +305,11 @@ class LinearDecoder:
             ``(v,)`` and ``(N,)`` covariances.
         """
         frequencies, variances = sensitive
-        others = self._summed(self.conditional_inclusion) - self.conditional_inclusion
-        grows = 1 + others - self._summed(self.inclusion)
-        share = np.where(self.inclusion < 1, grows / np.maximum(1 - self.inclusion, _TINY), 0.0)
-        clear_scale = self._summed(self.worth[2]) + 1 / self.truth
-        if not np.any(share):
+        others = self.size * self.conditional_inclusion - self.conditional_inclusion
+        grows = 1 + others - self.size * self.inclusion
+        share = grows / (1 - self.inclusion) if self.inclusion < 1 else 0.0
+        clear_scale = self.size * self.worth[2] + 1 / self.truth
+        if not share:
             return np.zeros_like(frequencies), clear * (clear_scale - 1) / n
         noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0)
         return share * noise, clear * (clear_scale - 1) / n
@@ -335,18 +317,18 @@ class LinearDecoder:
     @cached_property
     def noise(self) -> float:
         """Return the summed square contribution of a noise block."""
-        return self._summed(self._square_worth(self.inclusion))
+        return self.size * self._square_worth(self.inclusion)
 
-    def _square_worth(self, inside: PerValue) -> PerValue:
+    def _square_worth(self, inside: float) -> float:
         """Return the mean square contribution of a block that contains a value with probability ``inside``."""
         phi_in, phi_out, _ = self.worth
         return inside * phi_in**2 + (1 - inside) * phi_out**2
 
     @cached_property
-    def sensitive_loss(self) -> PerValue:
-        """Return g_S, the summed mean square contribution of a report on a sensitive value; ``(v,)`` or one number."""
+    def sensitive_loss(self) -> float:
+        """Return g_S, the summed mean square contribution of a report on a sensitive value."""
         other = self._square_worth(self.conditional_inclusion)
-        true_block = self._square_worth(1.0) + self._summed(other) - other
+        true_block = self._square_worth(1.0) + self.size * other - other
         return self.truth * true_block + self.noisy * self.noise
 
     @cached_property
@@ -357,26 +339,25 @@ class LinearDecoder:
     @property
     def _loss_in_clear(self) -> float:
         """Return the summed square contribution of a report in clear to the sensitive values."""
-        return self._summed(self.worth[2] ** 2)
+        return self.size * self.worth[2] ** 2
 
-    def _beside_clear(self, share: PerValue, power: int) -> tuple[PerValue, PerValue]:
+    def _beside_clear(self, share: Floats, power: int) -> tuple[Floats, Floats]:
         """Return the addends of a share in clear: to that of noise blocks, and to the constant of a moment."""
         return 0.0, share * self.worth[2] ** power
 
-    def mse(self, n: int, sensitive: PerValue, squares: float) -> float:
+    def mse(self, n: int, sensitive: Floats, squares: float) -> float:
         """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
 
         Args:
             n: number of reports.
-            sensitive: ``(v,)`` frequencies of the sensitive values; a = p(X_S) is enough where pi is one number and
-                there is no pool bias.
+            sensitive: ``(v,)`` frequencies of the sensitive values; a = p(X_S) is enough where there is no pool bias.
             squares: ||p||^2.
         """
         mass = float(np.sum(sensitive))
-        noise = float(np.sum(self.sensitive_loss * sensitive)) + self.clear_loss * (1 - mass) - squares
+        noise = self.sensitive_loss * mass + self.clear_loss * (1 - mass) - squares
         return noise / n + self.pool_bias_error(n, sensitive)
 
-    def pool_bias_error(self, n: int, sensitive: PerValue) -> float:
+    def pool_bias_error(self, n: int, sensitive: Floats) -> float:
         """Return the pool bias's part of `mse`, (1 - 1/n) sum E b_x^2."""
         if not self.pool_bias:
             return 0.0
@@ -385,7 +366,7 @@ class LinearDecoder:
 
     @property
     def worst_mass(self) -> float:
-        """Return a*, the sensitive mass of the worst p, which is uniform inside each class where pi is one number.
+        """Return a*, the sensitive mass of the worst p, which is uniform inside each class.
 
         The pool bias, which does not fall with n, is left out here; `worst_case_mse` includes it.
         """
@@ -393,23 +374,13 @@ class LinearDecoder:
             return 1.0
         if self.size == 0:
             return 0.0
-        if isinstance(self.sensitive_loss, np.ndarray):
-            return float(np.sum(self._worst_uneven[: self.size]))
         gain = (self.sensitive_loss - self.clear_loss) / 2
         return float(np.clip((gain + 1 / self.clear_size) / (1 / self.size + 1 / self.clear_size), 0, 1))
-
-    @property
-    def _worst_uneven(self) -> FloatArray:
-        """Return the ``(v + N,)`` worst p where pi differs between values, sensitive values first."""
-        return worst_distribution(np.append(self.sensitive_loss, np.full(self.clear_size, self.clear_loss)))
 
     def worst_case_mse(self, n: int) -> float:
         """Return the largest mean squared error over all p."""
         if self.pool_bias and self.size:
             return max(self._worst_sharing(n, squares)[0] for squares in (1 / self.size, 1.0))
-        if isinstance(self.sensitive_loss, np.ndarray):
-            p = self._worst_uneven
-            return self.mse(n, p[: self.size], float(p @ p))
         a = self.worst_mass
         squares = (a * a / self.size if self.size else 0.0) + (
             (1 - a) ** 2 / self.clear_size if self.clear_size else 0.0
@@ -432,13 +403,13 @@ class LinearDecoder:
         even = 1 / self.clear_size if self.clear_size else 0.0
         pool_bias = (n - 1) * self.pool_bias.summed(self.size, 1.0, share)
         bend = pool_bias - share - even
-        slope = float(np.mean(self.sensitive_loss)) - self.clear_loss + 2 * even
+        slope = self.sensitive_loss - self.clear_loss + 2 * even
         inside = [slope / (-2 * bend)] if bend < 0 < slope < -2 * bend else []
         tops = [0.0, 1.0, *inside] if self.clear_size else [1.0]
         errors = [(self.clear_loss - even + slope * a + bend * a * a) / n for a in tops]
         return max((error, a, share) for error, a in zip(errors, tops, strict=True))
 
-    def sensitive_moment(self, power: int, sensitive_mass: PerValue) -> tuple[PerValue, PerValue]:
+    def sensitive_moment(self, power: int, sensitive_mass: Floats) -> tuple[Floats, float]:
         """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""
         inside, outside, _ = self.worth
         beside = self.truth * self.conditional_inclusion * sensitive_mass
@@ -449,13 +420,13 @@ class LinearDecoder:
         constant = inside**power * base + outside**power * (self.block_count(1.0, clear) - base) + silent
         return constant, slope * (inside**power - outside**power)
 
-    def noise_moment(self, power: int) -> tuple[PerValue, PerValue]:
+    def noise_moment(self, power: int) -> tuple[float, float]:
         """Return E w^k of the worth w of noise, to a sensitive value and to another one."""
         inside, outside, _ = self.worth
         return self.inclusion * inside**power + (1 - self.inclusion) * outside**power, 0.0
 
     def cross_moments(self, triple: float, mass: float) -> FloatArray:
-        """Return the cross moments of one report, where pi is one number.
+        """Return the cross moments of one report.
 
         Args:
             triple: the covariance of x' in A and x'' in A given x in A, that is rho_3 - rho^2.
@@ -465,8 +436,8 @@ class LinearDecoder:
             ``(4, 4)`` C: E phi_x phi_y = b_x' C b_y with b_x = (1, p_x, 0, 0) for x in X_S and (0, 0, 1, p_x) for
             others.
         """
-        inside, o, silent = (float(worth) for worth in self.worth)
-        s, pi, rho = self.truth, float(self.inclusion), float(self.conditional_inclusion)
+        inside, o, silent = self.worth
+        s, pi, rho = self.truth, self.inclusion, self.conditional_inclusion
         d = inside - o
         m_0 = o * o + 2 * o * d * pi + d * d * pi * rho
         m_1 = o * o + o * d * (1 + rho) + d * d * rho
@@ -482,17 +453,16 @@ class LinearDecoder:
         """
         if self.clear_blocks or self.pool_bias:
             return []
-        inside, outside, silent = (float(each) for each in self.worth)
-        return [(self.truth, self.noisy, joint, (inside, outside, silent), 1.0)]
+        return [(self.truth, self.noisy, joint, self.worth, 1.0)]
 
     @property
-    def count_law(self) -> tuple[PerValue, PerValue] | None:
+    def count_law(self) -> tuple[float, float] | None:
         """Return b and d such that the support of x is binomial with probability b + d p_x; None where it is not.
 
         It is not where the number of blocks varies with p(X_S) and a block of another value may hold x, nor where
         reports share a pool.
         """
-        varies = bool(self.clear_size) and not self.clear_blocks and bool(np.any(self.conditional_inclusion))
+        varies = self.clear_size > 0 and not self.clear_blocks and self.conditional_inclusion != 0
         if varies or self.pool_bias:
             return None
         return self.noisy_inclusion + self.truth * self.conditional_inclusion, self.scale
@@ -504,7 +474,7 @@ class DecoderBesideClear(LinearDecoder):
 
     clear_blocks: ClassVar[bool] = True
 
-    def block_count(self, n: float, in_clear: PerValue) -> PerValue:
+    def block_count(self, n: float, in_clear: Floats) -> Floats:
         """Return n: every report has a block."""
         del in_clear
         return n
@@ -513,7 +483,7 @@ class DecoderBesideClear(LinearDecoder):
     def _loss_in_clear(self) -> float:
         return self.noise
 
-    def _beside_clear(self, share: PerValue, power: int) -> tuple[PerValue, PerValue]:
+    def _beside_clear(self, share: Floats, power: int) -> tuple[Floats, Floats]:
         del power
         return share, 0.0
 

@@ -16,7 +16,6 @@ is largest for the rarest one. It is e^eps_1 = 1 + s/((1 - s) pi) for t = 1, and
 """
 
 from fractions import Fraction
-from typing import NamedTuple
 
 from discreet.core.random import WORD_RANGE
 
@@ -38,37 +37,24 @@ def second_threshold(truth: int, memo: int) -> int:
     return truth * WORD_RANGE // memo
 
 
-class RareBlock(NamedTuple):
-    """A block that tells as much in several rounds as any other of its kind.
-
-    Attributes:
-        chance: lambda, the probability of the block as noise.
-        inside: pi of a value that it contains.
-        beside: pi of the value that it is compared with; None for one that the block does not contain.
-    """
-
-    chance: Fraction
-    inside: Fraction
-    beside: Fraction | None = None
-
-
-def ratio_after(rounds: int, coins: tuple[Fraction, Fraction], block: RareBlock) -> Fraction:
-    """Return the ratio of the probabilities that t rounds all show a block, of a value inside and of another, exactly.
+def ratio_after(rounds: int, coins: tuple[Fraction, Fraction], chance: Fraction, inclusion: Fraction) -> Fraction:
+    """Return the ratio of the probabilities that t rounds all show a block, of a value inside and outside, exactly.
 
     Args:
         rounds: t.
         coins: s_1 and s_2.
-        block: what they show.
+        chance: lambda, the probability of the block as noise.
+        inclusion: pi, the probability that a noise block contains a given value.
 
     Example:
-        >>> coins, block = (Fraction(3, 5), Fraction(2, 3)), RareBlock(Fraction(1, 4), Fraction(1, 4))
-        >>> [str(ratio_after(t, coins, block)) for t in (1, 2)]
+        >>> coins, chance = (Fraction(3, 5), Fraction(2, 3)), Fraction(1, 4)
+        >>> [str(ratio_after(t, coins, chance, inclusion=chance)) for t in (1, 2)]
         ['11/3', '19/3']
     """
     memo, again = coins
-    inside = 1 - memo + memo / block.inside
-    outside = 1 - memo + (0 if block.beside is None else memo / block.beside)
+    outside = 1 - memo
+    inside = outside + memo / inclusion
     if again == 1:
         return inside / outside
-    growth = block.chance * ((1 + again / ((1 - again) * block.chance)) ** rounds - 1)
+    growth = chance * ((1 + again / ((1 - again) * chance)) ** rounds - 1)
     return (1 + inside * growth) / (1 + outside * growth)

@@ -44,10 +44,6 @@ PLANS: dict[str, dict[str, Any]] = {
     "hadamard.toml": {"domain": SENSITIVE, "mechanism": {"name": "hadamard"}},
     "paley.json": {"domain": SENSITIVE, "mechanism": {"name": "paley"}},
     "design.toml": {"domain": SENSITIVE, "mechanism": {"name": "design"}},
-    "rr-per-value.toml": {
-        "domain": HABITS,
-        "mechanism": {"name": "rr-per-value", "epsilons": {"often": 0.5, "daily": 1.0}},
-    },
     "personal.json": {"domain": HABITS, "mechanism": {"name": "unary"}, "tags": ["home", "workplace"]},
 }
 ALWAYS = 10**10

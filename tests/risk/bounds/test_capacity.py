@@ -196,13 +196,6 @@ def test_capacities_of_matrices() -> None:
         assert found.low <= high + 1e-12
 
 
-def test_uneven_promises_are_bounded() -> None:
-    for builder in ("rr-per-value", "unary-per-value"):
-        found = told(Case(builder, "5of5", 1.0), 4)
-        assert not found.information.exact
-        assert 0 < found.information.value <= tanh(0.5) ** 2 * log(4)
-
-
 # The spec's figures
 
 

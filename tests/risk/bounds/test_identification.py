@@ -130,7 +130,7 @@ def several(matrix: Any, users: int, seed: int, *, reacts: bool) -> tuple[Any, A
     return prior, joint.reshape(users, -1)
 
 
-@each("builder", ["rr", "unary", "subset-k2", "hashing-g2", "hadamard", "rr-per-value"])
+@each("builder", ["rr", "unary", "subset-k2", "hashing-g2", "hadamard"])
 @each("sizes", ["5of5", "3of7"])
 @each("reacts", [False, True])
 def test_two_reports(builder: str, sizes: str, reacts: bool) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from discreet.arrays import IntArray
 from discreet.cli import options
 from discreet.cli.commands import RuledOption
 from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, load_plan_or_survey, option, refuse_idle
@@ -27,8 +26,6 @@ from discreet.cli.output import (
     written,
 )
 from discreet.cli.surveys import OF_ONE, SurveyVerb
-from discreet.core.domain import Domain
-from discreet.core.guarantee import NOT_TWO_SIDED, ONE_SIDED
 from discreet.core.random import SeededRandom
 from discreet.core.result_table import number_of
 from discreet.errors import ParameterError
@@ -48,8 +45,6 @@ if TYPE_CHECKING:
     from discreet.formats.sealed_files import SealedFile
     from discreet.privacy.publication import Publication
 
-_MOST_NAMES = 3
-_MOST_LEVELS = 8
 _ROUNDS = (1, 2, 3, 12)
 """For which it is verified what permanent reports tell."""
 _NOT_SEALED = {"sealed": "{} does not go with --sealed."}
@@ -270,8 +265,6 @@ def _verification_record(
     names = ("notion", "promised", "realised", "e_to_epsilon", "integers", "from_matrix", "holds")
     record = {"plan": mechanism.fingerprint, **{name: getattr(verification, renamed.get(name, name)) for name in names}}
     more: dict[str, Any] = {
-        "reading": _reading(verification) if verification.groups else "",
-        "per_value": [record_of(group, _group_facts(mechanism.domain)) for group in verification.groups],
         "publication": None if publication is None else publication.to_dict(),
         "counted": "" if verification.counted == "all" else verification.counted,
         "faults": verification.faults,
@@ -280,71 +273,19 @@ def _verification_record(
     return record | {name: value for name, value in more.items() if value}
 
 
-def _group_facts(domain: Domain) -> list[Fact]:
-    """Return the figures of a group of values with a promise of their own."""
-    return [
-        Fact("count", lambda group: len(group.codes)),
-        Fact("first_values", lambda group: domain.names(group.codes[:_MOST_NAMES])),
-        Fact("", lambda group: _values(domain, group.codes), "values"),
-        Fact("promised", "promised", "promised", ".17g"),
-        Fact("realised", "realised", "realised", ".17g"),
-        Fact("e_to_epsilon", "ratio"),
-        Fact("block_contains_a_given_one", "inclusion"),
-        Fact("from_matrix", "from_matrix"),
-        Fact("", lambda group: spelled_epsilon(group.from_matrix), "from the matrix"),
-        Fact("holds", "holds"),
-    ]
-
-
 def _verification_parts(
     verification: Verification, mechanism: BlockMechanism, publication: "Publication | None"
 ) -> Iterator[str | Table]:
-    """Yield the mechanism, the table of its integers, the groups of values, the verdict, and what is shuffled."""
+    """Yield the mechanism, the table of its integers, the verdict, and what is shuffled."""
     yield f"{mechanism}\n{mechanism.guarantee}"
     if verification.notion == "none" or verification.ratio is None:
         yield "Nothing is protected: every value is reported in clear."
         return
     yield Table(f"{verification.notion}: the sampler's own integers", ["what", "value"], verification.figures)
-    if verification.groups:
-        yield from _level_parts(mechanism.domain, verification)
     yield from (f"Broken: {fault}" for fault in verification.faults)
     yield verification.verdict
     if publication is not None:
         yield from publication.lines(status=True)
-
-
-def _reading(verification: Verification) -> str:
-    return ONE_SIDED + (f"; {NOT_TWO_SIDED}" if len(verification.groups) > 1 else "")
-
-
-def _level_parts(domain: Domain, verification: Verification) -> Iterator[str | Table]:
-    yield f"Per value, {_reading(verification)}."
-    # A broken promise is always among those shown.
-    listed = sorted(verification.groups, key=lambda group: (group.holds, group.promised))
-    shown, rest = listed[:_MOST_LEVELS], listed[_MOST_LEVELS:]
-    table = table_of("epsilon_x", shown, _group_facts(domain))
-    if rest:
-        spans = [_span([group.promised for group in rest]), _span([group.realised for group in rest])]
-        others = f"{sum(len(group.codes) for group in rest)} other values"
-        table.cells.append([others, *spans, _span([group.from_matrix for group in rest])])
-    yield table
-    for group in shown:
-        inclusion, ratio = (f"{number.numerator}/{number.denominator}" for number in (group.inclusion, group.ratio))
-        yield (
-            f"{_values(domain, group.codes)}: a noise block contains {'a given one' if len(group.codes) > 1 else 'it'} "
-            f"with probability {inclusion}; e^epsilon_x, exactly: {ratio}"
-        )
-
-
-def _span(numbers: list[float | None]) -> str:
-    known = [number for number in numbers if number is not None]
-    return f"{min(known):.12g} to {max(known):.12g}" if known else spelled_epsilon(None)
-
-
-def _values(domain: Domain, codes: IntArray) -> str:
-    named = "; ".join(domain.names(codes[:_MOST_NAMES]))
-    more = len(codes) - _MOST_NAMES
-    return f"{named}; and {more} more" if more > 0 else named
 
 
 def _verify_sealed(mechanism: BlockMechanism, source: Any) -> None:

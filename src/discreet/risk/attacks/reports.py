@@ -37,7 +37,6 @@ SHARES, ADDED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), (0.3, 1.0, 3.0, 1
 """Shares w of visits that are anybody's, and numbers m of visits added, that are tried."""
 
 _MOST_MEMBERS = 500_000_000
-_PER_VISIT = 1 << 30
 _TINY = 1e-100
 
 
@@ -79,7 +78,7 @@ def reports_matcher(
 
     Args:
         split: training and target, in the codes of the mechanism's domain.
-        mechanism: any; values with promises of their own weigh as much less as their contrasts are smaller.
+        mechanism: any.
         events: how many each user sends (all of them, if fewer), with fresh noise.
         random: the words for the reports; None for fresh ones.
 
@@ -93,13 +92,12 @@ def reports_matcher(
     checked, training = BlockMechanism.checked(mechanism), split.training
     share, added, weight = smoothing(split, events)
     reports, users, rows = _sent(split.target, checked, events, random)
-    known, each = counted_visits(training), _worth_of_visits(checked)
-    counts, whole = (known.counts, 1) if each is None else (known.counts * each[known.keys], _PER_VISIT)
+    known = counted_visits(training)
     offsets, features = _listed(checked, reports)
-    visited = np.bincount(training.events, minlength=training.event_count) * (1 if each is None else each)
+    visited = np.bincount(training.events, minlength=training.event_count)
     # A block may be empty.
     inside = np.where(np.diff(offsets), np.add.reduceat(np.append(visited[features], 0), offsets[:-1]), 0)
-    inside = inside / max(len(training) * whole, 1)
+    inside = inside / max(len(training), 1)
     # A value in clear is never noise.
     noise = np.ones(reports.n) if reports.in_clear is None else np.where(reports.in_clear, 0.0, 1.0)
     contrasts = np.where(noise > 0, checked.contrast, 1.0)
@@ -112,12 +110,14 @@ def reports_matcher(
             candidates=training.users,
             constants=np.add.reduceat(np.rint(np.log(strangers / anybody) / UNIT).astype(np.int64), rows[:-1]),
             index=invert(
-                training.event_count, [(known.offsets, known.keys.astype(np.int32), counts)], counts.dtype.type
+                training.event_count,
+                [(known.offsets, known.keys.astype(np.int32), known.counts)],
+                known.counts.dtype.type,
             ),
             queries=(offsets, features, np.ones(len(features), dtype=np.int32)),
             reports=rows,
             contrasts=contrasts / strangers,
-            totals=((training.lengths + added) / (1 - share) * whole).astype(np.float64),
+            totals=((training.lengths + added) / (1 - share)).astype(np.float64),
             scale=1 / UNIT,
         ),
         UNIT,
@@ -175,22 +175,6 @@ def _popular(known: Traces) -> FloatArray:
     """Return the ``(d,)`` shares of events in all traces."""
     popular: FloatArray = np.bincount(known.events, minlength=known.event_count) / max(len(known), 1)
     return popular
-
-
-def _worth_of_visits(mechanism: BlockMechanism) -> IntArray | None:
-    """Return the ``(d,)`` parts of `_PER_VISIT` that a visit to each value counts; None if all count the same.
-
-    A block A is 1 + sum of c_x pi_i(x) over its values x times as likely to come from user i as to be noise; c_x is the
-    contrast of x. With c the largest of them that is 1 + c times a sum of visits, each of which counts c_x / c. Values
-    in clear count wholly.
-    """
-    if mechanism.law.groups is None:
-        return None
-    each = np.full(mechanism.domain.size, _PER_VISIT, dtype=np.int64)
-    shares = np.asarray(mechanism.contrasts, dtype=np.float64) / mechanism.contrast
-    # One visit is rounded, not their sum: users of whom the same shares are known must tie.
-    each[mechanism.domain.sensitive_codes] = np.rint(shares * _PER_VISIT).astype(np.int64)
-    return each
 
 
 def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyArray]:

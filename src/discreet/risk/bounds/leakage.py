@@ -207,8 +207,8 @@ def _inputs(mechanism: BlockMechanism, prior: Prior) -> Inputs:
     domain, moments = mechanism.domain, mechanism.numbers
     clear = min(prior.users, domain.clear_count)
     sensitive = min(prior.users - clear, domain.sensitive_count)
-    inclusion = float(np.max(moments.inclusion))
-    return Inputs(moments.truth, moments.noisy, inclusion, mechanism.guarantee.realised, sensitive, clear)
+    realised = mechanism.guarantee.realised
+    return Inputs(moments.truth, moments.noisy, moments.inclusion, realised, sensitive, clear)
 
 
 def _contraction(mechanism: BlockMechanism) -> tuple[UpperBound, UpperBound]:
@@ -219,10 +219,10 @@ def _contraction(mechanism: BlockMechanism) -> tuple[UpperBound, UpperBound]:
         return UpperBound(s, True, s), UpperBound(s, True, s)
     # Where rho is a mean over what was drawn once for all, two values may never be in one block.
     shared = bool(mechanism.numbers.pool_bias)
-    apart = s * float(1 - (0 if shared else min(law.conditional_inclusions)))
+    apart = s * float(1 - (0 if shared else law.conditional_inclusion or 0))
     through = apart * tanh(mechanism.guarantee.realised / 2)
-    even = law.groups is None and not shared
-    return UpperBound(apart, not shared, 0.0 if shared else apart), UpperBound(through, even, through if even else 0.0)
+    total_variation, information = (UpperBound(end, not shared, 0.0 if shared else end) for end in (apart, through))
+    return total_variation, information
 
 
 def _information(mechanism: BlockMechanism, inputs: Inputs, members: HitDistribution | None, eta: float) -> UpperBound:
