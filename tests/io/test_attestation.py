@@ -75,8 +75,6 @@ def test_every_sentence_and_figure_is_that_of_a_noun(plan: str) -> None:
         *(f"{name} {value}" for name, value in found.figures),
         *mechanism.tags,
     ]
-    for group in found.groups:
-        said += [f"{group.realised:.17g}", f"{group.ratio.numerator} / {group.ratio.denominator}"]
     assert [one for one in said if " ".join(one.split()) not in page] == []
     record = attested.to_dict()
     assert (record["realised"], record["holds"]) == (found.realised, True)
@@ -167,8 +165,6 @@ def test_what_is_sensitive_is_listed_whole() -> None:
     assert listed == names[:50]
     assert "listed at the end" in page
     assert "listed at the end" not in of("some").page()
-    levels = of("levels").annex
-    assert sorted(value for _, values in levels for value in values) == ["daily", "often", "weekly"]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -46,7 +46,7 @@ def asks(text: str) -> list[str]:
 
 
 def test_it_would_be_seen() -> None:
-    assert {"BlockMechanism", "Channel", "Personalized", "RandomizedResponse", "Singletons", "EvenLaw"} <= MECHANISMS
+    assert {"BlockMechanism", "Channel", "Personalized", "RandomizedResponse", "Singletons", "ListedLaw"} <= MECHANISMS
     assert asks("isinstance(one, BlockMechanism | laws.Channel)") == ["BlockMechanism", "Channel"]
     assert asks("isinstance(one, (int, Singletons))") == ["Singletons"]
     assert asks("isinstance(one, int)") == []

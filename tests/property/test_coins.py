@@ -15,6 +15,7 @@ from discreet.core.random import (
     exponential_below,
     likelihood_ratio,
     logarithm,
+    rare_bits,
     toss,
     truth_threshold,
     uniform_below,
@@ -222,7 +223,7 @@ def test_ladder_compares_integers_with_the_threshold(data: st.DataObject, depth:
     for digit in range(depth):
         words[digit, 0] = sum((1 - (lanes[lane] >> digit & 1)) << lane for lane in range(64))
         words[digit, 1] = data.draw(word) if digit == 0 else WORD_RANGE - 1 - int(words[digit, 0])
-    below = IndependentBits(64, threshold, depth)._ladder(words.copy())
+    below = rare_bits(words.copy(), threshold)
     for column in range(2):
         for lane in range(64):
             number = sum((1 - (int(words[digit, column]) >> lane & 1)) << digit for digit in range(depth))

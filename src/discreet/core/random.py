@@ -632,8 +632,6 @@ def chosen(truthful: BoolArray, values: AnyArray, noise: AnyArray, out: AnyArray
 
 
 _DIGITS = 120
-# e^-200 is about 2^-289.
-_WEIGHT_BITS = 400
 
 
 def exponential_below(epsilon: float) -> Fraction:
@@ -643,14 +641,6 @@ def exponential_below(epsilon: float) -> Fraction:
         value = Decimal(epsilon).exp()
         context.rounding = ROUND_FLOOR
         return Fraction(value * (1 - Decimal(10) ** (2 - _DIGITS)))
-
-
-def noise_weight(epsilon: float) -> Fraction:
-    """Return beta = 1 / (e^epsilon - 1), over 2^400 and rounded down: the odds of noise against truth.
-
-    The same on every machine, which no exponential of doubles is.
-    """
-    return Fraction(int((1 << _WEIGHT_BITS) / (exponential_below(epsilon) - 1)), 1 << _WEIGHT_BITS)
 
 
 def truth_threshold(epsilon: float, inclusion: Fraction) -> int:
