@@ -17,15 +17,15 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 
 # Modules that users call: each class and function that they define, unless its name begins with an underscore.
 MODULES = {
-    "planning": ["identification"],
     "privacy": ["audit", "notions", "verify"],
-    "risk": ["assessment"],
+    "risk": ["assessment", "planning"],
     "risk.bounds": ["calibration"],
 }
 # Names that users call in modules of which the rest is for other modules.
 NAMES = {
+    "risk.events": "read_traces",
     "risk.traces": "Split Traces by_count by_half by_time leave_out maximum_knowledge",
-    "engines": "Counted Fold Sealed Stamped TallyFold gather observe read_traces seal stamp tally",
+    "engines": "Counted Fold Sealed Stamped TallyFold gather observe seal stamp tally",
     "formats.reports": "iterate_reports read_reports write_reports",
     "formats.sealed_files": "check_sealed write_sealed",
     "formats.manifest": "Manifest ManifestEntry read_manifest write_manifest",
