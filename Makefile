@@ -1,7 +1,7 @@
 # Sets everything up by itself; needs only make and Python 3.11 or newer, with venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-system test lint bench chaos coverage schema tutorials docs vectors lock lowest release clean
+.PHONY: help demo demo-system test lint bench chaos coverage faults schema tutorials docs vectors lock lowest release clean
 
 # Modules are compiled once, and not by each of the many processes that tests start, whatever the machine says.
 unexport PYTHONDONTWRITEBYTECODE
@@ -23,6 +23,7 @@ help:
 	@echo "make bench     measure speed and memory beside other packages (writes docs/evidence/performance.md)"
 	@echo "make chaos     kill a collector at its work, fill its disk, set its clock, and count what is left (some minutes)"
 	@echo "make coverage  how often intervals of every method hold, and standard errors (writes docs/evidence/coverage.md)"
+	@echo "make faults    replace functions of the package by wrong ones, and see that tests fail (some minutes)"
 	@echo "make schema    write the schema of plans anew (docs/reference/plan.schema.json)"
 	@echo "make tutorials run the notebooks of docs/tutorials and keep their results"
 	@echo "make docs      build the site of the documents (out/site/index.html); nothing in it is loaded from the net"
@@ -97,6 +98,9 @@ coverage: $(VENV)/dev
 	$(BIN)/python tools/measure_sums.py
 	$(BIN)/python tools/measure_tests.py
 	$(BIN)/python tools/measure_surveys.py
+
+faults: $(VENV)/dev
+	$(BIN)/python tools/plant_faults.py $(FAULTS)
 
 schema: $(VENV)/dev
 	$(BIN)/python tools/write_schema.py
