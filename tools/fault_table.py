@@ -223,7 +223,7 @@ PROMISE = [
     ),
     Fault(
         "the second coin is rounded up",
-        "discreet.theory.rounds:second_threshold",
+        "discreet.theory.memo:second_threshold",
         lambda right, truth, memo: right(truth, memo) + 1,
         _MEMOS,
     ),
