@@ -119,7 +119,7 @@ SAMPLER = [
         lambda right, sampling, memos, threshold, random: memos,
         _MEMOS,
     ),
-    Fault("noise never sets the last bit", "discreet.mechanisms.bits:PackedBitCodec.draw", without_last_bit, _DRAWS),
+    Fault("noise never sets the last bit", "discreet.mechanisms.bits:IndependentBits.draw", without_last_bit, _DRAWS),
     Fault(
         "a subset need not contain its member",
         "discreet.mechanisms.subsets:draw_subsets",
