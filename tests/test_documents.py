@@ -19,13 +19,13 @@ import pytest
 import discreet
 from discreet.cli import main
 from discreet.core.domain import Domain
+from discreet.device.protocol.collection import Epochs
+from discreet.device.protocol.sampler import Sampler
 from discreet.estimators import METHODS
 from discreet.formats.plan import PlanDocument, read_document
 from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BLOCK_MECHANISMS, UnaryEncoding
 from discreet.planning.losses import excess
-from discreet.protocol.collection import Epochs
-from discreet.protocol.sampler import Sampler
 from packing import each
 from signed import PUBLIC, envelope
 

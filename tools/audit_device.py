@@ -21,11 +21,11 @@ import numpy as np
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource
 from discreet.core.reports import Reports
+from discreet.device.protocol.sampler import Sampler
 from discreet.formats.records import RecordCodec
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, UnaryEncoding
 from discreet.mechanisms.law import LawMechanism
 from discreet.privacy.audit import Audit, audit
-from discreet.protocol.sampler import Sampler
 
 ROOT = Path(__file__).resolve().parent.parent
 DRAWS = ROOT / "js" / "tests" / "draws.js"

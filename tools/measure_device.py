@@ -3,7 +3,7 @@
     python tools/measure_device.py kills [--kills 1000] [--most-seconds S]
     python tools/measure_device.py costs [--answers 200] [--rounds 5] [--beside SRC]
 
-`kills` ends with 1 if a promise was broken; see tests/client/operated_devices.py. `costs` takes turns with the sources
+`kills` ends with 1 if a promise was broken; see tests/device/operated_devices.py. `costs` takes turns with the sources
 of another version, in the folder SRC, so that both meet the same disk. Everything happens in temporary folders.
 """
 
@@ -22,7 +22,7 @@ _COSTS = """
 import sys, tempfile, time
 from discreet.device import Device, Limits
 from discreet.device.sending import Answer
-from discreet.protocol.collection import Epochs
+from discreet.device.protocol.collection import Epochs
 from signed import START, TRUST, collection
 count, now = int(sys.argv[2]), [float(START)]
 found = collection(answers="fresh", lifetime=1e6, epochs=Epochs(START, 60, 1_000_000), late=10**8)
@@ -44,7 +44,7 @@ print(*(1000 * one / count for one in spent))
 def kills(options: argparse.Namespace) -> int:
     """Print what is left after kills of devices that share a memory with others, and with an application's copies."""
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        command = [sys.executable, str(TESTS / "client" / "operated_devices.py"), folder]
+        command = [sys.executable, str(TESTS / "device" / "operated_devices.py"), folder]
         return subprocess.run([*command, str(options.kills), str(options.most_seconds)], check=False).returncode
 
 

@@ -9,11 +9,11 @@ import pytest
 
 import discreet as dc
 from discreet.cli.options import spelled_key
-from discreet.formats.attestation import Attestation
+from discreet.collector.documents.attestation import Attestation
+from discreet.collector.documents.signing import plan_of
+from discreet.device.protocol.collection import open_envelope
 from discreet.formats.plan import Plan
-from discreet.formats.signing import plan_of
 from discreet.privacy import audit as audits
-from discreet.protocol.collection import open_envelope
 from running import Files, done, refusal, run, told
 from signed import PUBLIC, TRUST, envelope
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import planted
 from collector_double import Double, collector
 from discreet.cli import main
-from discreet.protocol.frames import Frame, head
+from discreet.device.protocol.frames import Frame, head
 from running import done, refusal, run, told
 
 SIMULATE = ["device", "simulate", "simulated.json", "plain.csv"]

@@ -25,9 +25,9 @@ from discreet.collector.serving import server
 from discreet.collector.settings import ServiceLimits, Settings
 from discreet.collector.store import Store
 from discreet.core.random import SeededRandom
+from discreet.device.protocol.collection import Epochs
+from discreet.device.protocol.frames import MEDIA_TYPE, Frame, head
 from discreet.errors import DataError
-from discreet.protocol.collection import Epochs
-from discreet.protocol.frames import MEDIA_TYPE, Frame, head
 from signed import PLAIN, PUBLIC, envelope
 
 EPOCH = 3600

@@ -10,8 +10,8 @@ from collectors import frame
 from loads import HEAD
 
 from discreet.collector.keeper import Entry
+from discreet.device.protocol.frames import Frame
 from discreet.errors import DataError
-from discreet.protocol.frames import Frame
 
 _PIECES = [b"GET ", b"POST ", b"/v1/reports", b"/v1/collections/x", b" HTTP/1.1\r\n", b" HTTP/0.9\r\n"]
 _PIECES += [b"Host: h\r\n", b"Content-Length: 5\r\n", b"Content-Length: -1\r\n", b"\r\n", b"\0", b"\xff"]

@@ -48,7 +48,7 @@ def _serve(folder: str, port: int) -> None:
 def forked() -> Any:
     """Return a way to start processes that have imported everything already."""
     context = multiprocessing.get_context("forkserver")
-    verbs = ["discreet.cli.verbs.collector", "discreet.collector.operations"]
+    verbs = ["discreet.collector.verbs.collector", "discreet.collector.operations"]
     context.set_forkserver_preload(
         ["discreet.collector.serving", "discreet.collector.sealing", "collectors", "psycopg", *verbs]
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from discreet.protocol.frames import MEDIA_TYPE
+from discreet.device.protocol.frames import MEDIA_TYPE
 
 HEAD = b"POST /v1/reports HTTP/1.1\r\nHost: h\r\nContent-Type: " + MEDIA_TYPE.encode() + b"\r\nContent-Length: "
 _BARE = """

@@ -21,7 +21,7 @@ from kills import forked, run_verb
 from loads import Load, collector_command, environment, free_port, wait_for
 
 from discreet.cli.options import spelled_key
-from discreet.protocol.collection import Epochs
+from discreet.device.protocol.collection import Epochs
 from signed import PUBLIC, envelope
 
 PLAN = {"epsilon": 1.0, "domain": {"range": [0, 128]}, "mechanism": {"name": "unary"}}

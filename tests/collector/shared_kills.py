@@ -16,8 +16,8 @@ from loads import free_port
 from operated import BETWEEN, EPOCH, FIRST_END, LEAST, NOTHING, PLAN, STAGGERED, Left, Senders
 from postgres_server import PostgresServer, server_of
 
+from discreet.device.protocol.collection import Epochs
 from discreet.errors import DiscreetError
-from discreet.protocol.collection import Epochs
 from signed import envelope
 
 STEPS = ("collector", "server", "seal", "seal killed", "seal and collector", "seal and server", "purge", "check")

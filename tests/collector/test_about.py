@@ -11,8 +11,8 @@ from typing import Any
 from collectors import added, added_envelope, current, serving
 from test_front import LONG, PEOPLE
 
-from discreet.formats.attestation import Attestation
-from discreet.formats.signing import plan_of, withdraw
+from discreet.collector.documents.attestation import Attestation
+from discreet.collector.documents.signing import plan_of, withdraw
 from signed import PUBLIC, TRUST, envelope, key
 
 KEY = base64.b64encode(PUBLIC).decode()

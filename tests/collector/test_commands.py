@@ -20,12 +20,12 @@ from loads import collector_command, free_port, wait_for
 
 from discreet.cli import main
 from discreet.cli.options import spelled_key
-from discreet.cli.verbs.collector import collector, serve
+from discreet.collector.documents.signing import withdraw
 from discreet.collector.inboxes import packed
 from discreet.collector.serving import bound
 from discreet.collector.settings import Settings, Tls
+from discreet.collector.verbs.collector import collector, serve
 from discreet.errors import ParameterError
-from discreet.formats.signing import withdraw
 from signed import PUBLIC, TRUST, envelope, key
 
 TRUSTED = ["--trust", spelled_key(PUBLIC)]

@@ -17,11 +17,11 @@ from collectors import added, added_envelope, current, frame, ids, keeping, kept
 
 from discreet.cli.options import spelled_key
 from discreet.collector import operations
+from discreet.collector.documents.signing import withdraw
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Keeper
 from discreet.collector.operations import OPERATIONS, ask
 from discreet.errors import DataError, OutputExistsError, ParameterError
-from discreet.formats.signing import withdraw
 from signed import PUBLIC, TRUST, envelope, key
 
 

@@ -13,12 +13,12 @@ from test_releases import sealed
 
 from discreet.cli.options import spelled_key
 from discreet.collector import app
+from discreet.collector.documents.signing import withdraw
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry, new_token
 from discreet.collector.store import FailedStoreError
+from discreet.device.protocol.envelope import FieldError, PlanError
 from discreet.errors import ParameterError
-from discreet.formats.signing import withdraw
-from discreet.protocol.envelope import FieldError, PlanError
 from signed import PLAIN, PUBLIC, TRUST, altered, document, envelope, key
 
 

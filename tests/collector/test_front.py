@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from collectors import added, added_envelope, current, serving
 
-from discreet.formats.signing import withdraw
+from discreet.collector.documents.signing import withdraw
 from signed import TRUST, envelope, key
 
 PEOPLE = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"

@@ -18,8 +18,8 @@ from discreet.collector.keeper import Entry, Keeper
 from discreet.collector.sealing import seal_batch
 from discreet.collector.settings import load_settings
 from discreet.device.outbox import Answer
+from discreet.device.protocol.frames import Frame
 from discreet.errors import ParameterError
-from discreet.protocol.frames import Frame
 from refusals import refused
 from signed import PLAIN, envelope
 

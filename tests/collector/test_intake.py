@@ -32,14 +32,14 @@ from collectors import (
     wait_until,
 )
 
+from discreet.collector.documents.signing import withdraw
 from discreet.collector.inboxes import DataFolder, packed
 from discreet.collector.intake import Intake, Writer
 from discreet.collector.keeper import Keeper
 from discreet.collector.logs import Measures
 from discreet.collector.sealing import seal_batch
 from discreet.collector.settings import ServiceLimits
-from discreet.formats.signing import withdraw
-from discreet.protocol.frames import JSON_MEDIA_TYPE, LARGEST_FRAME, MEDIA_TYPE, Frame
+from discreet.device.protocol.frames import JSON_MEDIA_TYPE, LARGEST_FRAME, MEDIA_TYPE, Frame
 from signed import TRUST, envelope, key
 
 

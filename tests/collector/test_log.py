@@ -6,11 +6,11 @@ import pytest
 from collectors import added, added_envelope, current, serving
 
 from discreet.cli.options import spelled_key
+from discreet.collector.documents.signing import new_key, withdraw
 from discreet.device import Device, Limits
+from discreet.device.protocol.envelope import public_key
+from discreet.device.protocol.public_log import LogHead, checked_log
 from discreet.errors import ParameterError
-from discreet.formats.signing import new_key, withdraw
-from discreet.protocol.envelope import public_key
-from discreet.protocol.public_log import LogHead, checked_log
 from running import refusal, run, told
 from signed import PUBLIC, TRUST, envelope, key
 

@@ -27,8 +27,8 @@ from discreet.collector.operations import add, check
 from discreet.collector.postgres import PostgresStore
 from discreet.collector.sealing import seal_batch
 from discreet.collector.store import FailedStoreError
+from discreet.device.protocol.public_log import LogHead, consistency
 from discreet.errors import DataError, ParameterError
-from discreet.protocol.public_log import LogHead, consistency
 from signed import PLAIN, PUBLIC, envelope
 
 

@@ -13,13 +13,13 @@ from test_sealing import seal
 import discreet as dc
 from chances import beyond_among
 from discreet.collector import app
+from discreet.collector.documents.publications import collection_publication as planned
+from discreet.collector.documents.publications import most_answers, sentences_on_published
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry
 from discreet.collector.releases import Counts, facts_of, publication
 from discreet.collector.sealing import sealed_folder
-from discreet.formats.publications import collection_publication as planned
-from discreet.formats.publications import most_answers, sentences_on_published
-from discreet.protocol.collection import Collection, Epochs, rebuild
+from discreet.device.protocol.collection import Collection, Epochs, rebuild
 from running import done, refusal, told
 from signed import EPOCH, START, collection
 

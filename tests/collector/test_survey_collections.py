@@ -8,13 +8,13 @@ from collectors import EPOCH, added_envelope, current, ids, put, records, servin
 from test_sealing import seal
 
 import discreet as dc
+from discreet.collector.documents.publications import collection_publication, most_answers, survey_reach
+from discreet.collector.documents.signing import sign_survey
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.sealing import sealed_folder
 from discreet.core.guarantee import rounded_up, sureness
-from discreet.formats.publications import collection_publication, most_answers, survey_reach
-from discreet.formats.signing import sign_survey
+from discreet.device.protocol.collection import open_envelope
 from discreet.formats.sources import files_by_question
-from discreet.protocol.collection import open_envelope
 from running import run
 from signed import TRUST, key, terms
 

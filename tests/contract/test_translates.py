@@ -10,13 +10,13 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SecureRandom, SeededRandom
+from discreet.device.protocol.sampler import Sampler, UnknownSamplerError
 from discreet.errors import ParameterError
 from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism, PaleyResponse, RandomizedResponse, TranslateResponse
 from discreet.mechanisms.translates import PaleyTranslates, SetTranslates, TranslatesLaw
 from discreet.planning.candidates import PLANES
 from discreet.planning.compare import compare_mechanisms
-from discreet.protocol.sampler import Sampler, UnknownSamplerError
 from evidence import multinomial
 from refusals import refused
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
+from discreet.collector.documents.signing import spelled_out
 from discreet.errors import OutputExistsError, ParameterError
-from discreet.formats.signing import spelled_out
 from discreet.formats.survey import load_plan
 
 TEXT = """

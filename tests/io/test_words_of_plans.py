@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
+from discreet.collector.documents.signing import plan_of as plan_in
+from discreet.collector.documents.signing import sign, spelled_out
 from discreet.core.domain import Domain
+from discreet.device.protocol.collection import open_envelope
 from discreet.errors import ParameterError
 from discreet.formats.plan import Plan, write_plan
-from discreet.formats.signing import plan_of as plan_in
-from discreet.formats.signing import sign, spelled_out
 from discreet.formats.survey import Questionnaire
-from discreet.protocol.collection import open_envelope
 from refusals import refused
 from signed import PLAIN, TRUST, key, plan_of, terms
 

@@ -14,16 +14,16 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec import structs
 
 from discreet.collector import app
+from discreet.collector.documents.publications import facts_on_published
+from discreet.collector.documents.signing import Terms, sign, sign_survey, withdraw
 from discreet.core.domain import Domain
 from discreet.core.random import WORD_RANGE
+from discreet.device.protocol.collection import Collection, Epochs, open_envelope
+from discreet.device.protocol.envelope import public_key
 from discreet.formats.plan import Plan, PlanDocument
-from discreet.formats.publications import facts_on_published
-from discreet.formats.signing import Terms, sign, sign_survey, withdraw
 from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import RandomizedResponse
 from discreet.mechanisms.survey import Question, Survey
-from discreet.protocol.collection import Collection, Epochs, open_envelope
-from discreet.protocol.envelope import public_key
 from planted import TAGGED, VALUE
 
 JS = Path(__file__).resolve().parents[2] / "js"

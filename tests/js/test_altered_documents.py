@@ -17,8 +17,8 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from survey_site import SurveySite
 
-from discreet.protocol.collection import open_envelope
-from discreet.protocol.envelope import CollectionError, public_key, signed
+from discreet.device.protocol.collection import open_envelope
+from discreet.device.protocol.envelope import CollectionError, public_key, signed
 from programs import program
 
 JS = Path(__file__).resolve().parents[2] / "js"

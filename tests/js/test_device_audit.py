@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from discreet.core.random import truth_threshold
+from discreet.device.protocol.sampler import Sampler
 from discreet.privacy.audit import audit
-from discreet.protocol.sampler import Sampler
 from programs import program
 
 TOOL = Path(__file__).resolve().parents[2] / "tools" / "audit_device.py"

@@ -17,7 +17,7 @@ from test_accessibility import keeps_the_rules
 from test_survey import PHONE, press
 
 from discreet.cli.options import spelled_key
-from discreet.protocol.envelope import public_key
+from discreet.device.protocol.envelope import public_key
 from signed import PUBLIC, key
 
 # Written by init scripts, which no policy of a page holds for.

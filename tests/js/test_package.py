@@ -11,7 +11,7 @@ from pathlib import Path
 
 from survey_site import SurveySite, served
 
-from discreet.protocol.envelope import public_key
+from discreet.device.protocol.envelope import public_key
 from planted import clean
 from programs import program
 

@@ -13,10 +13,10 @@ import pytest
 
 from discreet.arrays import WordArray
 from discreet.core.random import SeededRandom
+from discreet.device.protocol.frames import Frame, FrameError
+from discreet.device.protocol.sampler import Sampler, SamplerError
 from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.mechanisms.row_checks import FlawedRowsError
-from discreet.protocol.frames import Frame, FrameError
-from discreet.protocol.sampler import Sampler, SamplerError
 from programs import program
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from survey_site import SurveySite, served
 
+from discreet.device.protocol.collection import rebuild
+from discreet.device.protocol.envelope import public_key, signed
+from discreet.device.protocol.frames import Frame
+from discreet.device.protocol.wording import LANGUAGES, wording
 from discreet.formats.records import RecordCodec
-from discreet.protocol.collection import rebuild
-from discreet.protocol.envelope import public_key, signed
-from discreet.protocol.frames import Frame
-from discreet.protocol.wording import LANGUAGES, wording
 from planted import TAGGED, VALUE, clean
 
 PHONE = {"width": 360, "height": 740}

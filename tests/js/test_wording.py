@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from survey_site import SurveySite
 
-from discreet.formats.publications import facts_on_published, sentences_on_published
-from discreet.protocol.envelope import public_key
-from discreet.protocol.notice import notice, sections
-from discreet.protocol.wording import LANGUAGES, plural, wording
+from discreet.collector.documents.publications import facts_on_published, sentences_on_published
+from discreet.device.protocol.envelope import public_key
+from discreet.device.protocol.notice import notice, sections
+from discreet.device.protocol.wording import LANGUAGES, plural, wording
 from programs import program
 
 JS = Path(__file__).resolve().parents[2] / "js"
@@ -76,7 +76,9 @@ def test_there_are_no_other_languages_and_no_idle_sentences(read_by_scripts: dic
     assert set(CATALOGUES) == set(LANGUAGES) == set(read_by_scripts["plurals"])
     texts = [path.read_text() for path in (JS / "survey").glob("*.js")]
     package = JS.parent / "src" / "discreet"
-    texts += [(package / place).read_text() for place in ("protocol/notice.py", "formats/publications.py")]
+    texts += [
+        (package / place).read_text() for place in ("device/protocol/notice.py", "collector/documents/publications.py")
+    ]
     named = set(re.findall(r'["`](\w+\.\w+)["`]', "\n".join(texts)))
     assert {key for key in ENGLISH["sentences"] if key not in named and key.split(".")[0] not in MADE} == set()
     known = {key.split(".")[0] for key in ENGLISH["sentences"]}

@@ -316,7 +316,7 @@ def with_needs(names: set[str]) -> set[str]:
 BARE = """
 import importlib.metadata, sys
 from discreet.device import Device, Limits
-from discreet.protocol.notice import notice
+from discreet.device.protocol.notice import notice
 
 place, path, key, start = sys.argv[1:]
 device = Device(place, [bytes.fromhex(key)], Limits(2, 4, 20), clock=lambda: float(start))

@@ -15,13 +15,13 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
+from discreet.device.protocol.sampler import Sampler
 from discreet.errors import ParameterError
 from discreet.formats.plan import Plan
 from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse, spelled_out
 from discreet.mechanisms.registry import GROUP, Registry
 from discreet.mechanisms.singletons import Singletons
 from discreet.planning.compare import compare_mechanisms
-from discreet.protocol.sampler import Sampler
 from refusals import refused
 
 ROOT = Path(__file__).parents[2]

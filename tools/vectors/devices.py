@@ -24,9 +24,12 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from discreet.collector.documents.signing import sign, sign_survey, withdraw
 from discreet.core.domain import Domain
 from discreet.core.random import WORD_RANGE, KeyedRandom, SeededRandom
-from discreet.formats.signing import sign, sign_survey, withdraw
+from discreet.device.protocol.collection import Collection, Epochs, open_envelope
+from discreet.device.protocol.envelope import public_key
+from discreet.device.protocol.sampler import Sampler
 from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import (
     BlockDesign,
@@ -39,9 +42,6 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.law import Memo
 from discreet.mechanisms.survey import Question, Survey
-from discreet.protocol.collection import Collection, Epochs, open_envelope
-from discreet.protocol.envelope import public_key
-from discreet.protocol.sampler import Sampler
 from signed import EPOCH, PLAIN, START, plan_of, terms
 
 HOUR = EPOCH

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from discreet.device.protocol.collection import bots_of, code_of, domain_of, open_envelope
+from discreet.device.protocol.envelope import CollectionError, public_key
+from discreet.device.protocol.envelope import signed as sealed
 from discreet.errors import DataError
-from discreet.protocol.collection import bots_of, code_of, domain_of, open_envelope
-from discreet.protocol.envelope import CollectionError, public_key
-from discreet.protocol.envelope import signed as sealed
 from vectors.devices import KEY, signed, survey_envelopes
 
 _OTHER = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

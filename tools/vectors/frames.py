@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.protocol.frames import Frame
+from discreet.device.protocol.frames import Frame
 
 
 def files() -> dict[str, list[dict[str, Any]]]:

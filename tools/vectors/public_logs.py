@@ -10,8 +10,8 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from discreet.protocol.envelope import UnloggedError, public_key
-from discreet.protocol.public_log import LogHead, checked_log, log_answer
+from discreet.device.protocol.envelope import UnloggedError, public_key
+from discreet.device.protocol.public_log import LogHead, checked_log, log_answer
 
 _KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(1, 33)))
 _OTHER = Ed25519PrivateKey.from_private_bytes(bytes(range(2, 34)))

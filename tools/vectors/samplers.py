@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.arrays import WordArray
 from discreet.core.random import WORD_RANGE, SeededRandom, truth_threshold
+from discreet.device.protocol.sampler import Sampler
 from discreet.mechanisms import spelled_out
 from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.block_law import BlockLaw
@@ -22,7 +23,6 @@ from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import MixedSubsets, Subsets
 from discreet.mechanisms.translates import PaleyTranslates, SetTranslates
 from discreet.mechanisms.windows import WindowBlocks
-from discreet.protocol.sampler import Sampler
 
 # Where bytes, words and types end.
 SMALL = (1, 2, 7, 8, 9, 64, 65, 255, 256, 257)

@@ -42,20 +42,23 @@ VERBS = {
 """The first sentence of each verb's help, by its name."""
 
 _BESIDE = {
-    "attest": "collection",
     "audit": "verify",
     "examples": "simulate",
     "manifest": "seal",
     "plan-central": "plan",
     "reproduce": "simulate",
-    "serve": "collector",
     "stamp": "seal",
     "tally": "seal",
 }
 """Verbs of the core that are in the module of another verb."""
 
 _WINGS = {
+    "attest": "discreet.collector.verbs.collection",
+    "collection": "discreet.collector.verbs.collection",
+    "collector": "discreet.collector.verbs.collector",
+    "device": "discreet.collector.verbs.device",
     "risk": "discreet.risk.verbs.risk",
+    "serve": "discreet.collector.verbs.collector",
 }
 """Modules of the wings' verbs: names only, since the core imports no wing."""
 

@@ -35,6 +35,9 @@ from starlette.staticfiles import StaticFiles
 from discreet.collector import intake
 from discreet.collector.analysts.pages import AnalystPages
 from discreet.collector.analysts.sessions import ALLOWED
+from discreet.collector.documents.attestation import Attestation
+from discreet.collector.documents.publications import facts_on_published, sentences_on_published
+from discreet.collector.documents.signing import plan_of, read_key
 from discreet.collector.housekeeping import Gateway, Housekeeper
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import ANY_ORIGIN, Intake, Receive, Refusal, Refused, Scope, Send, refuse
@@ -44,17 +47,14 @@ from discreet.collector.operations import Control
 from discreet.collector.releases import EstimateQuery, Releases, asked_entry, facts_of, spelled
 from discreet.collector.settings import Settings
 from discreet.collector.working import Workers
+from discreet.device.protocol.collection import Collection
+from discreet.device.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
+from discreet.device.protocol.envelope import signers
+from discreet.device.protocol.frames import REPORTS
+from discreet.device.protocol.notice import notice
+from discreet.device.protocol.public_log import log_answer
 from discreet.errors import DiscreetError
-from discreet.formats.attestation import Attestation
-from discreet.formats.publications import facts_on_published, sentences_on_published
-from discreet.formats.signing import plan_of, read_key
 from discreet.pictures.pages import render
-from discreet.protocol.collection import Collection
-from discreet.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
-from discreet.protocol.envelope import signers
-from discreet.protocol.frames import REPORTS
-from discreet.protocol.notice import notice
-from discreet.protocol.public_log import log_answer
 
 _NONE = Refusal(401, "token", "this needs a token: Authorization: Bearer dsc_...")
 _OTHER = Refusal(403, "role", "this token does not allow that.")

@@ -18,25 +18,25 @@ import msgspec
 import numpy as np
 
 from discreet.arrays import IntArray
+from discreet.collector.documents.signing import Terms, new_key, read_key, sign
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Keeper
 from discreet.collector.logs import log, place_of
 from discreet.collector.operations import add, ask
 from discreet.collector.sealing import sha256_of, tally_of
+from discreet.collector.simulated_devices import frames
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
+from discreet.device.protocol.collection import OPEN, SHORTEST_EPOCH, Collection, Epochs, open_envelope, rebuild
+from discreet.device.protocol.envelope import public_key
+from discreet.device.protocol.frames import HEAD_BYTES, ID_BYTES
 from discreet.device.sending import post
 from discreet.errors import DataError, DiscreetError
 from discreet.estimators import estimate
 from discreet.formats.plan import Plan, PlanDocument
-from discreet.formats.signing import Terms, new_key, read_key, sign
 from discreet.formats.tallies import read_tally
 from discreet.privacy.publication import Publication
-from discreet.protocol.collection import OPEN, SHORTEST_EPOCH, Collection, Epochs, open_envelope, rebuild
-from discreet.protocol.envelope import public_key
-from discreet.protocol.frames import HEAD_BYTES, ID_BYTES
 from discreet.results.estimate import Estimate
-from discreet.simulation.devices import frames
 
 DEVICES = 300
 

@@ -23,10 +23,10 @@ from discreet.collector.keeper import LATE, Entry, Keeper
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.sealing import due_batches, first_reports, forget_few, forget_reports, seal_batch
 from discreet.collector.store import FailedStoreError, SealRow
+from discreet.device.protocol.frames import HEAD_BYTES, ID_BYTES, LARGEST_FRAME, MOST_REPORTS, Frame
 from discreet.device.sending import post
 from discreet.errors import DiscreetError, ParameterError
 from discreet.formats.sealing import MEMORY, RowSort
-from discreet.protocol.frames import HEAD_BYTES, ID_BYTES, LARGEST_FRAME, MOST_REPORTS, Frame
 
 _ARRIVAL = 8
 # Share of an epoch's window, the last one: what has come by then is sent on while the other collector still takes it.

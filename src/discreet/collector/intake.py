@@ -26,8 +26,7 @@ from discreet.collector.inboxes import At
 from discreet.collector.keeper import Entry, Keeper, Rates
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.store import NO_EPOCH, FailedStoreError
-from discreet.mechanisms.row_checks import FlawedRowsError, checked_reports
-from discreet.protocol.frames import (
+from discreet.device.protocol.frames import (
     HEAD_BYTES,
     ID_BYTES,
     JSON_MEDIA_TYPE,
@@ -39,6 +38,7 @@ from discreet.protocol.frames import (
     head_of_json,
     refuse_repeated,
 )
+from discreet.mechanisms.row_checks import FlawedRowsError, checked_reports
 
 
 @dataclass(frozen=True, slots=True)

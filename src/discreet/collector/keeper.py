@@ -55,12 +55,12 @@ from discreet.collector.store import (
     version_of,
 )
 from discreet.collector.working import Workers
+from discreet.device.protocol.collection import OPEN, Collection, open_envelope, rebuild
+from discreet.device.protocol.frames import ID_BYTES
 from discreet.errors import DiscreetError, ParameterError
 from discreet.files.paths import delete_at
 from discreet.formats.records import RecordCodec
 from discreet.mechanisms import BlockMechanism
-from discreet.protocol.collection import OPEN, Collection, open_envelope, rebuild
-from discreet.protocol.frames import ID_BYTES
 
 _STEP_SECONDS = 60.0
 _AWAY_SECONDS = 3600.0

@@ -34,12 +34,12 @@ from discreet.collector.sealing import (
 )
 from discreet.collector.settings import is_key
 from discreet.collector.store import CollectionRow, FailedStoreError, SealRow, SqliteStore
+from discreet.device.protocol.collection import open_envelope
+from discreet.device.protocol.envelope import EquivocationError, RollbackError
 from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
 from discreet.formats.reports import iterate_reports
 from discreet.formats.sealing import is_canonical
 from discreet.formats.tallies import read_tally
-from discreet.protocol.collection import open_envelope
-from discreet.protocol.envelope import EquivocationError, RollbackError
 
 _DAY = 86_400
 _RESTORING = ".restoring"
@@ -272,7 +272,7 @@ def add(keeper: Keeper, envelope: bytes, trust: Sequence[bytes], *, actor: str) 
         Its row, and whether it is new here.
 
     Raises:
-        CollectionError: if a device would refuse it (`discreet.protocol.collection`); also if a higher version is here,
+        CollectionError: if a device would refuse it (`discreet.device.protocol`); also if a higher version is here,
             or another document of this version.
         ParameterError: if a collection of this name was deleted, and its files are still here.
     """

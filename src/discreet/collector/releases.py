@@ -21,6 +21,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
+from discreet.collector.documents.publications import collection_publication, most_answers
 from discreet.collector.intake import Refusal, Refused
 from discreet.collector.keeper import Catalogue, Entry, Keeper, epochs_of
 from discreet.collector.sealing import sealed_folder, tally_of
@@ -31,7 +32,6 @@ from discreet.errors import ParameterError
 from discreet.estimators import METHODS, Method, estimate
 from discreet.estimators.linear import LinearStart, thresholded
 from discreet.files.writing import json_text
-from discreet.formats.publications import collection_publication, most_answers
 from discreet.formats.tallies import read_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.privacy.publication import Publication

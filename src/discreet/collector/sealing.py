@@ -23,13 +23,13 @@ from discreet.collector.inboxes import DataFolder, Waiting, synchronize
 from discreet.collector.keeper import LATE, Entry, Keeper, covers
 from discreet.collector.store import CollectionRow, SealRow
 from discreet.core.reports import Reports
+from discreet.device.protocol.frames import ID_BYTES
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import RemoteFile, copy_to, delete_at, files_below
 from discreet.files.writing import replacing
 from discreet.formats.sealed_files import put_sealed
 from discreet.formats.sealing import MEMORY, CanonicalOrder, RowSort
 from discreet.formats.tallies import write_tally
-from discreet.protocol.frames import ID_BYTES
 
 _ARRIVAL = 8
 

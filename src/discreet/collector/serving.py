@@ -26,8 +26,8 @@ from discreet.collector.app import Application
 from discreet.collector.intake import BUSY, Asgi, Message, Receive, Refusal, Scope, Send, refuse
 from discreet.collector.logs import Measures, write_logs
 from discreet.collector.settings import Settings
+from discreet.device.protocol.frames import LARGEST_FRAME
 from discreet.errors import ParameterError
-from discreet.protocol.frames import LARGEST_FRAME
 
 _LONGEST_HEAD = 1 << 14
 _MOST_HEADERS = 64

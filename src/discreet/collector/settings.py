@@ -12,9 +12,9 @@ from typing import Any, Literal
 import msgspec
 
 from discreet.core.checks import meant
+from discreet.device.protocol.collection import is_origin
 from discreet.errors import ParameterError
 from discreet.files.paths import is_url
-from discreet.protocol.collection import is_origin
 
 _PREFIX = "DISCREET_COLLECTOR_"
 _SEPARATOR = "__"

@@ -16,8 +16,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from discreet.device.protocol.envelope import KEY_BYTES
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.protocol.envelope import KEY_BYTES
 
 VERSION = 2
 """Of the tables; kept in the database."""

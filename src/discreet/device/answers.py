@@ -28,8 +28,8 @@ from typing import Any, NamedTuple, NoReturn
 from discreet.core.random import KEY_SIZE, KeyedRandom, RandomSource, fresh_words
 from discreet.device.memory import Limits, affordable, charge, is_answered, one_row
 from discreet.device.outbox import Keys, put
+from discreet.device.protocol.collection import ONCE, OPEN, PERMANENT, Collection
 from discreet.errors import DataError, ParameterError
-from discreet.protocol.collection import ONCE, OPEN, PERMANENT, Collection
 from discreet.theory.memo import second_threshold
 
 PRINT_BYTES = 16

@@ -42,10 +42,9 @@ from discreet.device.memory import (
     within,
 )
 from discreet.device.outbox import Answer, Keys, LogEntry, Post, Sent, deliver, log_entries
-from discreet.errors import ParameterError
-from discreet.protocol.collection import OPEN, Collection, open_envelope, promised, read_document
-from discreet.protocol.collection import rebuild as rebuilt
-from discreet.protocol.envelope import (
+from discreet.device.protocol.collection import OPEN, Collection, open_envelope, promised, read_document
+from discreet.device.protocol.collection import rebuild as rebuilt
+from discreet.device.protocol.envelope import (
     CapError,
     EquivocationError,
     LifetimeError,
@@ -54,7 +53,8 @@ from discreet.protocol.envelope import (
     UnloggedError,
     checked_trust,
 )
-from discreet.protocol.public_log import LogHead, checked_log
+from discreet.device.protocol.public_log import LogHead, checked_log
+from discreet.errors import ParameterError
 
 
 def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes) -> None:
@@ -146,7 +146,7 @@ class Device:
             same permanent answers; None for a key that is made here.
         simulated: whether the device is for simulated collections, and for these alone.
         log: public key of the log that collections must be in, 32 bytes; None to take those that others may never
-            have been asked (`discreet.protocol.public_log`).
+            have been asked (`discreet.device.protocol.public_log`).
         random: the source of its words, for a simulation alone; None for the operating system's.
         clock: seconds since 1970.
         proxy: the HTTP proxy on the way to collectors, such as ``http://proxy.example.org:3128``; empty for none; None

@@ -41,9 +41,9 @@ from typing import Any
 from weakref import WeakSet
 
 from discreet.core.checks import checked_positive
+from discreet.device.protocol.assignment import Assignment
+from discreet.device.protocol.collection import ONCE, Collection
 from discreet.errors import DiscreetError, ParameterError
-from discreet.protocol.assignment import Assignment
-from discreet.protocol.collection import ONCE, Collection
 
 _SUM_BYTES = 16
 # In orders that no version of SQLite chooses. The envelope is signed, as are heads of public logs; what was sent or

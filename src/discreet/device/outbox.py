@@ -20,9 +20,9 @@ import numpy as np
 
 from discreet.core.random import KEY_SIZE
 from discreet.device.memory import Memory, one_row
+from discreet.device.protocol.collection import Collection
+from discreet.device.protocol.frames import Frame
 from discreet.errors import DiscreetError, ParameterError
-from discreet.protocol.collection import Collection
-from discreet.protocol.frames import Frame
 
 ID_BYTES = 16
 """Bytes of the id under which a report travels."""

@@ -26,12 +26,12 @@ from ssl import SSLCertVerificationError
 from urllib.parse import SplitResult, unquote_to_bytes, urlsplit
 
 from discreet.device.outbox import LONGEST_PAUSE, Answer
+from discreet.device.protocol.collection import LOOPBACK, USUAL_PORTS, is_origin
+from discreet.device.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
+from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES
+from discreet.device.protocol.frames import MEDIA_TYPE as REPORTS_TYPE
+from discreet.device.protocol.frames import REPORTS
 from discreet.errors import DiscreetError, ParameterError
-from discreet.protocol.collection import LOOPBACK, USUAL_PORTS, is_origin
-from discreet.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
-from discreet.protocol.envelope import MOST_ENVELOPE_BYTES
-from discreet.protocol.frames import MEDIA_TYPE as REPORTS_TYPE
-from discreet.protocol.frames import REPORTS
 
 _PORT = 80
 _UNFIT = "a proxy must be given as http://HOST:PORT or http://NAME:PASSWORD@HOST:PORT, and this is none of these."

@@ -1,6 +1,8 @@
 """The Spark engine: the same tallies and estimates on a cluster, to the last digit; needs the extra ``spark`` and Java.
 
-Executors need discreet installed, of the same version.
+A wing on the core. Executors need discreet installed, of the same version. Files in reading order: `engine.py` (the
+engine), `running.py` (sessions, errors, sums over the cluster), `frames.py` (Spark's frames), `tallying.py`,
+`likelihood.py`.
 """
 
 from discreet.spark.engine import SparkEngine

@@ -23,11 +23,11 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "collector")]
 
 from loads import environment, free_port, wait_for  # noqa: E402
 
+from discreet.collector.documents.signing import withdraw  # noqa: E402
 from discreet.device import Device, Limits  # noqa: E402
+from discreet.device.protocol.collection import Epochs  # noqa: E402
+from discreet.device.protocol.envelope import public_key  # noqa: E402
 from discreet.device.sending import Answer  # noqa: E402
-from discreet.formats.signing import withdraw  # noqa: E402
-from discreet.protocol.collection import Epochs  # noqa: E402
-from discreet.protocol.envelope import public_key  # noqa: E402
 from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, envelope, key  # noqa: E402
 from version1_files import facts_of  # noqa: E402
 

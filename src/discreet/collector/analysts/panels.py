@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray
+from discreet.collector.bars import Bars, TimeBands, bar_chart, time_chart
 from discreet.collector.keeper import Entry, epochs_of
 from discreet.collector.releases import Counts, EstimateQuery, Release, spelled_epochs
 from discreet.collector.store import AuditRow, SealRow
@@ -27,7 +28,6 @@ from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import BlockMechanism
-from discreet.pictures.bars import Bars, TimeBands, bar_chart, time_chart
 from discreet.pictures.charts import frequency_chart, region_chart
 from discreet.pictures.curves import Curves, curve_chart
 from discreet.pictures.pages import PageTable

@@ -1,1 +1,1 @@
-"""Kernels: say here what it is for."""
+"""Compiled kernels of events, of matching and of pairs of traces."""

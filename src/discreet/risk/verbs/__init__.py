@@ -1,1 +1,1 @@
-"""Verbs: say here what it is for."""
+"""Verbs of identification risk."""

@@ -1,0 +1,1 @@
+"""Documents of a collector: signed collections, attestations, and what a collection publishes."""

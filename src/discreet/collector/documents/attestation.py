@@ -1,0 +1,423 @@
+"""Attestations: a page on a plan or a collection for whoever answers for the protection of people's data.
+
+It is made of the sentences of the nouns that it is about, and words none of theirs anew: `Guarantee` and `Verification`
+for the promise, `Publication` for what is published, `Bounds` for who is identified, the notice for what people are
+told. A plan that verification denies is denied here, and nothing else is said of it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from discreet import __version__
+from discreet.arrays import IntArray
+from discreet.collector.documents.publications import (
+    collection_publication,
+    most_answers,
+    sentences_on_published,
+    survey_reach,
+)
+from discreet.core.domain import Domain
+from discreet.core.guarantee import LARGE_EPSILON, in_odds, rounded_up, sureness
+from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
+from discreet.device.protocol.collection import PERMANENT, Collection
+from discreet.device.protocol.notice import notice
+from discreet.errors import ParameterError
+from discreet.formats.plan import Plan, described_values
+from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.law import Memo
+from discreet.mechanisms.personalized import Personalized
+from discreet.mechanisms.survey import Survey
+from discreet.pictures.pages import PageTable, render
+from discreet.privacy.audit import Audit
+from discreet.privacy.publication import Publication
+from discreet.privacy.surveys import verify_survey
+from discreet.privacy.verify import Verification, verify
+from discreet.risk.bounds.identification import identification_bounds
+from discreet.theory.memo import NOT_HIDDEN
+
+USERS = 1000
+"""Users among whom one is identified, where no collection says how many answer at least."""
+
+# More names than these are listed at the end.
+_MOST_NAMES = 12
+# e^30, beyond which figures say nothing.
+_LARGEST = 30.0
+_NOT_PUBLISHED = (
+    "The plan alone does not fix the number of published reports. `discreet verify --statement N` says what publishing "
+    "N reports, without names and order, reveals of a person; the attestation of a signed collection says it too."
+)
+_OF_SURVEY = "The survey that this is one question of"
+_ANSWERS_ADD_UP = "A plan does not say how often a person answers: epsilons of several answers add up."
+_NOT_HIDDEN = (
+    "That somebody takes part, when, and from which address is seen by whoever carries or collects reports.",
+    "Columns that are kept beside reports, such as a region or an age, are as they are.",
+)
+_ASSUMED = (
+    "Devices draw as the plan says, from secure randomness; this page is on the plan, and not on software that others "
+    "wrote for it.",
+    "Which values are sensitive is the word of the plan's author, and so is that no other value gives them away.",
+    "What a person answers elsewhere to the same question adds its own epsilon.",
+)
+_NOT_AUDITED = (
+    "No reports were drawn for this page to test the promise; `discreet audit PLAN` draws them, and `discreet attest` "
+    "states the result (--draws)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AttestationPart:
+    """A part of an attestation.
+
+    Attributes:
+        heading: above it.
+        sentences: one paragraph each.
+        tables: below them.
+    """
+
+    heading: str
+    sentences: Sequence[str] = ()
+    tables: Sequence[PageTable] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attestation:
+    """An attestation of a plan, or of a collection with its terms.
+
+    Attributes:
+        plan: that is attested.
+        collection: that the plan is of; None for a plan alone.
+        keys: public keys that have signed the collection, as they are printed.
+        trust: the reason for which these keys are trusted, in words.
+        users: users among whom one is identified; None for the least number that the collection publishes of.
+        audit: the result of an audit; None if there was none.
+        survey: that the plan is a question of; None of a plan by itself.
+        others: collections of the other questions of its survey, as far as they are at hand.
+
+    Raises:
+        ParameterError: if the plan protects nobody.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(["never", "daily"], sensitive=["daily"])
+        >>> attested = Attestation(dc.Plan.of(dc.RandomizedResponse(domain, epsilon=1.0), title="Habits"))
+        >>> attested.holds, attested.heading
+        (True, 'Attestation: Habits')
+        >>> [part.heading for part in attested.parts][:3]
+        ['The data', 'The promise', 'In odds']
+    """
+
+    plan: Plan
+    collection: Collection | None = None
+    keys: tuple[str, ...] = ()
+    trust: str = ""
+    users: int | None = None
+    audit: Audit | None = None
+    survey: Survey | None = None
+    others: tuple[Collection, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a plan of which nothing can be attested."""
+        if self.verification.ratio is None:
+            raise ParameterError(
+                "an attestation needs a plan that protects some values, and under this one every value is told in "
+                "clear; name values that are sensitive."
+            )
+
+    def __repr__(self) -> str:
+        return f"Attestation({self.heading!r}, plan {self.mechanism.fingerprint[:12]})"
+
+    # What it is about
+
+    @cached_property
+    def mechanism(self) -> BlockMechanism:
+        """The mechanism that reports are made with."""
+        return self.plan.mechanism()
+
+    @cached_property
+    def promising(self) -> BlockMechanism | Personalized:
+        """The mechanism that states the promise: of a personalized plan the one that knows of users' own values."""
+        return self.plan.personalized() if self.plan.is_personalized else self.mechanism
+
+    @cached_property
+    def verification(self) -> Verification:
+        """The verification of the promise."""
+        return verify(self.mechanism)
+
+    @cached_property
+    def publication(self) -> Publication | None:
+        """The publication that the collection's terms allow at worst; None for a plan alone."""
+        return None if self.collection is None else collection_publication(self.collection, self.mechanism)
+
+    @property
+    def holds(self) -> bool:
+        """True if neither the numbers nor the reports that were drawn speak against the promise."""
+        together = self.survey is None or verify_survey(self.survey).holds
+        return together and self.verification.holds and (self.audit is None or self.audit.holds)
+
+    @property
+    def title(self) -> str:
+        """The title of the collection or the plan."""
+        return (self.plan.document.title if self.collection is None else self.collection.title) or "a plan"
+
+    @property
+    def heading(self) -> str:
+        """The heading of the page."""
+        return f"{'Attestation' if self.holds else 'DENIED'}: {self.title}"
+
+    # What is said
+
+    @property
+    def answer(self) -> list[str]:
+        """The sentences at the top: the verdict, its causes, and a remark on a large epsilon."""
+        verification = self.verification
+        if not self.holds:
+            denied = [] if verification.holds else [verification.verdict, *verification.faults]
+            return [*denied, *([] if self.audit is None or self.audit.holds else [str(self.audit)])]
+        return [verification.verdict, str(self.promising.guarantee), *filter(None, [self._remark])]
+
+    @property
+    def _remark(self) -> str:
+        """The remark on a large epsilon, of an answer or of all of a person's; empty where none is."""
+        if self.verification.realised > LARGE_EPSILON:
+            return f"Remark: an epsilon above {LARGE_EPSILON:g} protects little; weigh these odds before you sign."
+        if self.collection is None or self.collection.lifetime <= LARGE_EPSILON:
+            return ""
+        lifetime = self.collection.lifetime
+        return f"Remark: all answers of a person together may reach epsilon = {lifetime:g}. {in_odds(lifetime)}"
+
+    @cached_property
+    def parts(self) -> list[AttestationPart]:
+        """The parts of the page below the answer; of a denied plan its data and the numbers that deny it."""
+        figures = PageTable("The sampler's own integers", ["what", "value"], self.verification.figures, left=2)
+        drawn = _NOT_AUDITED if self.audit is None else str(self.audit)
+        promise = AttestationPart("The promise", [drawn], [figures])
+        guarantee, collection = self.promising.guarantee, self.collection
+        again = [NOT_HIDDEN] if collection is not None and collection.answers == PERMANENT else []
+        if not self.holds:
+            return [self._data(), promise]
+        return [
+            self._data(),
+            promise,
+            *([AttestationPart(_OF_SURVEY, [str(self.survey.guarantee)])] if self.survey is not None else []),
+            self._odds(),
+            *self._notices(),
+            self._published(),
+            AttestationPart("Who is identified", list(self._identified())),
+            AttestationPart("What is not protected", [*filter(None, [guarantee.not_protected]), *_NOT_HIDDEN, *again]),
+            AttestationPart("What is assumed", _ASSUMED),
+        ]
+
+    @cached_property
+    def annex(self) -> list[tuple[str, list[str]]]:
+        """The lists at the end: sensitive values, and tags, where they are many."""
+        named, tags = f"{self.plan.domain.sensitive_count:,} sensitive values", list(self.promising.tags)
+        lists = [(named, self._sensitive), ("Tags of users' own secret values", tags)]
+        return [(caption, entries) for caption, entries in lists if len(entries) > _MOST_NAMES]
+
+    @cached_property
+    def _sensitive(self) -> list[str]:
+        return spelled_values(self.plan.domain, self.plan.domain.sensitive_codes)
+
+    @property
+    def _answered(self) -> BlockMechanism | Personalized:
+        """The mechanism of all reports on one answer."""
+        memo = None if self.collection is None else self.collection.memo
+        return self.promising if memo is None else Memo(self.mechanism, memo.epsilon).permanent
+
+    def _data(self) -> AttestationPart:
+        domain, tags = self.plan.domain, self.promising.tags
+        named = "; ".join(self._sensitive) if len(self._sensitive) <= _MOST_NAMES else "listed at the end"
+        rows = [
+            ["values", f"{domain.size:,} {spelled_space(domain.space)}"],
+            ["sensitive", f"{domain.sensitive_count:,}: {named}" if domain.sensitive_count else "none for everybody"],
+        ]
+        if domain.clear_count:
+            clear = spelled_values(domain, domain.clear_codes)
+            rows += [
+                ["not sensitive", f"{domain.clear_count:,}" + f": {'; '.join(clear)}" * (len(clear) <= _MOST_NAMES)]
+            ]
+        if tags:
+            rows += [["tags of own secrets", "; ".join(tags) if len(tags) <= _MOST_NAMES else "listed at the end"]]
+        rows += [["mechanism", str(self.mechanism)], ["plan, fingerprint", self.mechanism.fingerprint]]
+        if self.collection is not None:
+            collection = self.collection
+            rows += [
+                [
+                    "collection",
+                    f"{collection.name}, version {collection.version}, {collection.state}; id {collection.id.hex()}",
+                ],
+                ["signed with", f"{', '.join(self.keys)} ({self.trust})"],
+            ]
+        rows += [["software", f"discreet {__version__}"]]
+        return AttestationPart(
+            "The data", tables=[PageTable("What is asked, and by which plan", ["what", "which"], rows, 2)]
+        )
+
+    def _odds(self) -> AttestationPart:
+        epsilon, collection = self.verification.realised, self.collection
+        rows, sentences = [["an answer", *_figures(epsilon)]], [_ANSWERS_ADD_UP]
+        if collection is not None:
+            number = most_answers(collection)
+            most = "1 answer" if number == 1 else f"{number:,} answers"
+            answered = verify(self._answered).realised if collection.memo is not None else epsilon
+            rows += [
+                ["an epoch, 1 answer", *_figures(epsilon)],
+                *([["all epochs, 1 answer", *_figures(answered)]] if collection.memo is not None else []),
+                [f"a lifetime, {most} of a version", *_figures(collection.lifetime)],
+            ]
+            sentences = []
+        headings = ["in", "epsilon", "odds grow by", "50% becomes", "1% becomes"]
+        caption = "How sure a person's reports can make somebody of a protected value, at most"
+        return AttestationPart("In odds", sentences, [PageTable(caption, headings, rows)])
+
+    def _notices(self) -> Iterator[AttestationPart]:
+        if self.collection is not None:
+            yield AttestationPart("What people are told", notice(self.collection))
+
+    def _published(self) -> AttestationPart:
+        publication = self.publication
+        sentences = [_NOT_PUBLISHED]
+        if publication is not None:
+            sentences = [
+                " ".join(publication.person()),
+                *publication.conditions(),
+                publication.local_sentence,
+                publication.officers(),
+            ]
+            if self.collection is not None and survey_reach(self.collection, self.others) is not None:
+                together = sentences_on_published(self.collection, others=self.others)[1:]
+                sentences.append(f"Of a person's answers to all questions of the survey: {' '.join(together)}")
+        return AttestationPart("What is published", list(filter(None, sentences)))
+
+    def _identified(self) -> Iterator[str]:
+        least = USERS if self.collection is None else self.collection.least
+        users = least if self.users is None else self.users
+        most = 1 if self.collection is None else most_answers(self.collection)
+        for reports in sorted({1, most}):
+            bounds = identification_bounds(self._answered, users, reports=reports)
+            yield bounds.identification_sentence
+            yield bounds.per_user_sentence
+            yield from filter(None, [bounds.condition_sentence])
+
+    # Where it is said
+
+    def page(self, base: str | None = None) -> str:
+        """Return the page, self-contained HTML.
+
+        Args:
+            base: address of the collector that links lead to; None for the first that the collection names.
+        """
+        collection, links = self.collection, []
+        if collection is not None:
+            start = collection.collectors[0] if base is None else base
+            links = [
+                ("The signed collection, as devices check it", f"{start}/v1/collections/{collection.name}"),
+                ("The survey", f"{start}/take/{collection.name}"),
+            ]
+        signed = self.holds and not (collection is not None and collection.simulated)
+        return render("attestation.html", attested=self, links=links, signed=signed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attestation as built-ins, ready for JSON."""
+        collection, verification = self.collection, self.verification
+        ratio = verification.ratio
+        return {
+            "title": self.title,
+            "holds": self.holds,
+            "plan": self.mechanism.fingerprint,
+            "collection": None if collection is None else collection.id.hex(),
+            "keys": list(self.keys),
+            "software": f"discreet {__version__}",
+            "promised": verification.promised,
+            "realised": verification.realised,
+            "e_to_epsilon": None if ratio is None else f"{ratio.numerator}/{ratio.denominator}",
+            "answer": self.answer,
+            "parts": [asdict(part) for part in self.parts],
+            "annex": [{"caption": caption, "values": values} for caption, values in self.annex],
+            "publication": None if self.publication is None or not self.holds else self.publication.to_dict(),
+        }
+
+
+def _figures(epsilon: float) -> list[str]:
+    """Return an epsilon in nats and in odds, rounded up."""
+    odds = rounded_up(exp(epsilon)) if epsilon <= _LARGEST else f"over {exp(_LARGEST):.0e}"
+    return [rounded_up(epsilon), odds, *(f"{rounded_up(100 * sureness(epsilon, share), 3)}%" for share in (0.5, 0.01))]
+
+
+def spelled_space(space: LabelSpace) -> str:
+    """Return a few words on the values of a space.
+
+    Example:
+        >>> spelled_space(Domain(range(100)).space)
+        'integers from 0 to 99'
+    """
+    if isinstance(space, IntegerRange):
+        return f"integers from {space.start} to {space.start + space.size - 1}"
+    if isinstance(space, Numbers):
+        end = "the ends with what lies beyond" if space.clip else "none outside"
+        return f"numbers from {space.low:g} to {space.high:g} in {space.bins} bins, scale {space.scale}, {end}"
+    if isinstance(space, Product):
+        return "combinations of " + ", ".join(f"{name} ({part.size})" for name, part in space.attributes.items())
+    if isinstance(space, Grid):
+        borders = f"latitude {space.lat[0]:g} to {space.lat[1]:g}, longitude {space.lon[0]:g} to {space.lon[1]:g}"
+        return f"regions of a map, {space.rows} rows and {space.cols} columns from 0 at the lowest: {borders}"
+    return "labels"
+
+
+def spelled_values(domain: Domain, codes: IntArray) -> list[str]:
+    """Return all of some values in words: none is left out, and runs of numbers and of regions are one entry.
+
+    Args:
+        domain: with or without bots.
+        codes: of the values, ascending.
+
+    Example:
+        >>> spelled_values(Domain(range(10, 99)), np.array([0, 1, 2, 7]))
+        ['10 to 12', '17']
+        >>> pairs = Domain.product({"sex": ["f", "m"], "age": ["<40", "40+"]})
+        >>> spelled_values(pairs, np.array([0, 2]))
+        ['age: <40']
+    """
+    space = domain.space
+    if isinstance(space, IntegerRange):
+        return [_run(space.start + first, space.start + last) for first, last in _runs(codes)]
+    if isinstance(space, Numbers):
+        return space.spelled_ranges(codes)
+    if isinstance(space, Grid):
+        rows = np.split(codes, np.flatnonzero(np.diff(codes // space.cols)) + 1) if len(codes) else []
+        return [
+            f"row {row[0] // space.cols}: columns {_joined(_run(*ends) for ends in _runs(row % space.cols))}"
+            for row in rows
+        ]
+    if isinstance(space, Product):
+        chosen = np.zeros(domain.size, dtype=np.bool_)
+        chosen[codes] = True
+        if chosen.all():
+            parts = {name: Domain.over(part, np.ones(part.size, np.bool_)) for name, part in space.attributes.items()}
+            labels = {name: spelled_values(part, part.sensitive_codes) for name, part in parts.items()}
+            return [
+                f"every combination of {' and '.join(f'{name} ({_joined(part)})' for name, part in labels.items())}"
+            ]
+        patterns = described_values(domain, chosen)
+        return ["; ".join(f"{name}: {_joined(part)}" for name, part in pattern.items()) for pattern in patterns]
+    return domain.names(codes)
+
+
+def _joined(labels: Any) -> str:
+    """Return labels in words; a pattern has a single one by itself."""
+    return str(labels) if isinstance(labels, str | int) else ", ".join(map(str, labels))
+
+
+def _runs(codes: IntArray) -> list[tuple[int, int]]:
+    """Return first and last of each run of successive codes."""
+    parts = np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1) if len(codes) else []
+    return [(int(part[0]), int(part[-1])) for part in parts]
+
+
+def _run(first: int, last: int) -> str:
+    return f"{first}" if first == last else f"{first} to {last}"

@@ -1,0 +1,208 @@
+"""Publications of a collection: what its sealed batches, and all estimates of them, tell of a person, or may tell.
+
+Every estimate and every sealed file is made of the batches that were sealed, so one statement, on all of them, holds
+for all of them together, however they are subtracted. Before anything is sealed only the terms are known: the least
+number of reports that anything is published of, and the answers of a person.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from itertools import accumulate
+from math import floor
+from pathlib import Path
+from typing import Any
+
+from discreet.core.guarantee import rounded_down, rounded_up, sureness
+from discreet.core.random import WORD_RANGE
+from discreet.device.protocol.collection import FRESH, ONCE, OPEN, PERMANENT, Collection, rebuild
+from discreet.device.protocol.languages import BASE
+from discreet.device.protocol.wording import wording
+from discreet.errors import MismatchError
+from discreet.files.paths import COLLECTION, file_of
+from discreet.files.stored import look
+from discreet.mechanisms import BlockMechanism, report_tables
+from discreet.privacy.publication import Publication
+
+TALLIES = "_tallies"
+"""The name of the folder of their tallies."""
+
+# What a device's sum of epsilons may exceed its budget by, and the rounding of that sum.
+_MARGIN = 1 + 1e-8
+# More than are ever added up.
+_MOST = 5000
+_WORD = "How people are in it is the word of the document {name} in the folder."
+_EARLIER = "What earlier versions of this collection have published of the same people adds to it."
+
+
+def most_answers(collection: Collection) -> int:
+    """Return the most answers that a device gives to a collection, as far as its own budget allows."""
+    if collection.answers == ONCE:
+        return 1
+    return max(min(floor(collection.lifetime / collection.cost * _MARGIN), collection.epochs.count), 1)
+
+
+def collection_publication(
+    collection: Collection, mechanism: BlockMechanism, sealed: Iterable[tuple[int, int]] = ()
+) -> Publication:
+    """Return the publication of all that is sealed; the planned one, by the terms, where nothing is.
+
+    Args:
+        collection: the terms.
+        mechanism: rebuilt from them.
+        sealed: of each batch the number of reports, and of epochs that were sealed together.
+    """
+    most, fresh = most_answers(collection), collection.answers == FRESH
+    batches = [n for seal in sealed for n in _batches(collection, *seal)]
+    # The epochs with a person's answers may all be sealed together.
+    epochs = collection.epochs.count if collection.answers == PERMANENT else most
+    return Publication(
+        mechanism,
+        tuple(batches or _batches(collection, collection.least, epochs)),
+        collection.answers,  # type: ignore[arg-type]
+        most=most if fresh else None,
+        simulated=collection.simulated,
+        planned=not batches,
+        remarks=(_EARLIER,) if collection.version > 1 else (),
+    )
+
+
+def _batches(collection: Collection, n: int, epochs: int) -> list[int]:
+    """Return the batches that stand for a sealed one of some epochs.
+
+    Several fresh answers of a person in one batch tell no more than if its reports were dealt out to several batches
+    with one of hers in each, which is a finer view of the same. A permanent answer is in it once for each epoch.
+    """
+    if n == 0:
+        return []
+    if epochs == 1 or collection.answers == ONCE:
+        return [n]
+    return [n if collection.answers == PERMANENT else max(n // epochs, 1)] * min(epochs, _MOST)
+
+
+def survey_reach(collection: Collection, others: Iterable[Collection] = ()) -> tuple[float, float] | None:
+    """Return the epsilon that readers get to with all of a person's answers to a survey, and the chance of more.
+
+    Added up over the questions that one person can answer. What is published of a question whose collection is not at
+    hand may tell all that its reports do, of which the survey's epsilon is the most.
+
+    Args:
+        collection: one of its questions.
+        others: collections, those of the survey among them.
+
+    Returns:
+        Both; None where a person answers one question.
+    """
+    survey = collection.survey
+    if survey is None or survey.answers == 1:
+        return None
+    known = {each.name: each for each in (*others, collection) if each.survey == survey and each.state == OPEN}
+    turns = most_answers(collection) if collection.answers == FRESH else 1
+    if {*known} != {*survey.questions}:
+        return turns * survey.epsilon, 0.0
+    each = {name: _reach(part) for name, part in known.items()}
+    ends = accumulate(survey.questions.values(), initial=0)
+    drawn = [[each[name] for name in survey.drawn(end % WORD_RANGE)] for end in ends]
+    reach, chance = (max(sum(part[at] for part in parts) for parts in drawn) for at in range(2))
+    return reach, chance
+
+
+def _reach(collection: Collection) -> tuple[float, float]:
+    """Return the epsilon that readers get to with a person's answers to one question, and the chance of more."""
+    publication = collection_publication(collection, rebuild(collection))
+    figures, times = publication.figures(), most_answers(collection) if collection.answers == FRESH else 1
+    local = collection.cost * times
+    if publication.none:
+        return local, 0.0
+    reached = [figures[way]["epsilon"] for way in ("among", "towards") if figures[way]]
+    return min(max(reached), local), publication.chance
+
+
+def facts_on_published(collection: Collection, others: Iterable[Collection] = ()) -> list[tuple[str, dict[str, float]]]:
+    """Return the sentences on what will be published, which people read before they answer, as keys and their parts.
+
+    The first one says it in brief; the others say all of it: of a survey of which one person answers several questions,
+    with the figures of all of these together.
+
+    Args:
+        collection: that people are asked about.
+        others: as for `survey_reach`.
+    """
+    publication = collection_publication(collection, rebuild(collection))
+    brief: dict[str, float] = {"least": collection.least}
+    sentences: list[tuple[str, dict[str, float]]] = [("published.least", {**brief})]
+    total = survey_reach(collection, others)
+    reached = _reached(publication, total)
+    if not reached and not publication.simulated:
+        linked = publication.answers == PERMANENT and len(publication.batches) > 1
+        sentences += [("published.nothing", {}), *([("published.linked", dict[str, float]())] if linked else [])]
+    if reached and (total is not None or publication.answers == FRESH):
+        turns = most_answers(collection) if publication.answers == FRESH else 1
+        count = turns * (1 if collection.survey is None else collection.survey.answers)
+        reached.append(("published.several", {"count": count}))
+    sentences += reached
+    sentences.append(("published.word", {"epsilon": publication.local if collection.memo is None else collection.cost}))
+    surest = max((parts for key, parts in reached if "chance" in parts), key=lambda parts: parts["share"], default=None)
+    if any(key == "published.certain" for key, _ in reached):
+        return [("brief.certain", brief), *sentences]
+    return [("brief.nothing", brief) if surest is None else ("brief.published", {**brief, **surest}), *sentences]
+
+
+def _reached(publication: Publication, total: tuple[float, float] | None = None) -> list[tuple[str, dict[str, float]]]:
+    """Return the sentences on how sure readers get, as in `Publication.person`; none where it promises nothing."""
+    figures = publication.figures()
+    if publication.none:
+        return []
+    sentences: list[tuple[str, dict[str, float]]] = []
+    for way in ("among", "towards"):
+        if not figures[way]:
+            continue
+        epsilon, chance = (figures[way]["epsilon"], publication.chance) if total is None else total
+        share = float(rounded_up(100 * sureness(epsilon), 2)) / 100
+        if share < 1:
+            further = floor((1 + 1e-9) / max(chance, publication.chance))
+            sentences.append((f"published.{way}", {"share": share, "chance": further}))
+        else:
+            sentences.append(("published.certain", {}))
+    if figures["towards"]:
+        # Certain is nobody, whatever floats say; and what is not lowered is rounded downwards.
+        least = float(rounded_down(min(100 * sureness(figures["floor"]), 99.0), 2)) / 100
+        sentences += [("published.floor", {"share": least}), ("published.open", {})]
+    return sentences
+
+
+def sentences_on_published(
+    collection: Collection, language: str = BASE, others: Iterable[Collection] = ()
+) -> tuple[str, ...]:
+    """Return the sentences that people read before they answer, on what will be published."""
+    words = wording(language)
+    return tuple(words.say(key, **parts) for key, parts in facts_on_published(collection, others)[1:])
+
+
+def folder_publication(folder: Path, collection: Collection) -> Publication:
+    """Return the publication of all that a collector has sealed in a folder, by its tallies.
+
+    Tallies stay where reports have been deleted, so that they know all that was ever sealed.
+
+    Args:
+        folder: of a collector's sealed epochs, with a tally of each batch in a folder beside them.
+        collection: the terms of the folder, on whose word people are in the batches.
+
+    Raises:
+        MismatchError: if a tally is of another plan or another collection.
+    """
+    mechanism = rebuild(collection)
+    stamps = [
+        report_tables.read_stamp(look(file_of(path)).schema, "tally", mechanism.fingerprint)
+        for path in sorted((folder / TALLIES).glob("*"))
+    ]
+    if any(stamp.get("collection") != collection.id.hex() for stamp in stamps):
+        raise MismatchError(f"{folder / TALLIES} holds a tally of another collection than {collection.name}.")
+    sealed = [(int(stamp["n"]), 1 + _more_epochs(stamp)) for stamp in stamps]
+    publication = collection_publication(collection, mechanism, sealed)
+    return replace(publication, remarks=(*publication.remarks, _WORD.format(name=COLLECTION)))
+
+
+def _more_epochs(stamp: Mapping[str, Any]) -> int:
+    """Return the number of epochs besides the first that were sealed into one batch."""
+    first, *others = stamp.get("epochs", [0])
+    return others[-1] - first if others else 0

@@ -1,0 +1,494 @@
+"""Signing: from a plan and terms to the envelope of a collection, and to its next version."""
+
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from math import inf
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from discreet.device.protocol.assignment import MOST_QUESTIONS, Assignment
+from discreet.device.protocol.collection import (
+    FORMAT,
+    FRESH,
+    ONCE,
+    OPEN,
+    OPTIONAL,
+    PERMANENT,
+    SHORTEST_EPOCH,
+    WITHDRAWN,
+    Collection,
+    Epochs,
+    open_envelope,
+    rebuild,
+)
+from discreet.device.protocol.envelope import document_bytes, public_key, signed
+from discreet.device.protocol.languages import BASE
+from discreet.device.protocol.sampler import Sampler, SamplerError
+from discreet.errors import OutputExistsError, ParameterError
+from discreet.formats.plan import Plan, PlanDocument
+from discreet.formats.survey import Questionnaire
+from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.law import Memo
+from discreet.privacy.verify import verify
+from discreet.theory.rounds import Rounds
+
+LARGEST_UNNAMED_LIFETIME = 8.0
+"""Nats that a person may spend in all without the operator's naming the number."""
+LEAST_PEOPLE_PER_BLOCK = 20
+"""People who share each block of a permanent answer, on average, so that it is no name."""
+
+_DAYS = 30
+_MOST_KEY_BYTES = 1 << 14
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """The terms of a collection; see `Collection` for what is not said here.
+
+    Attributes:
+        name: of the collection.
+        title: for people.
+        purpose: for people.
+        contact: for people.
+        answers: ``"once"``, ``"fresh"`` or ``"permanent"``.
+        epochs: when answers are taken.
+        collectors: origins that reports may be sent to.
+        lifetime: in nats; None for epsilon (once), or for epsilon times the number of epochs, if that is at most 8.
+        late: in seconds; None for one epoch.
+        spread: in seconds.
+        least: reports.
+        retention: days.
+        simulated: whether it is for a simulation alone.
+        memo: epsilon of all reports on one permanent answer, in nats; the plan's is then that of one report, and a
+            second coin decides in each epoch whether the answer is sent or noise; None without one.
+        people: devices expected; needed for permanent answers.
+        linkable: allow permanent reports that are as good as names.
+        listed: whether collectors list it for everybody.
+        page: whether people answer on a page; it is not in the document.
+        language: of the texts, and of the plan's labels.
+        question: that is asked; empty for the title.
+        languages: the texts in other languages; see `read_texts`.
+    """
+
+    name: str
+    title: str
+    purpose: str
+    contact: str
+    answers: str
+    epochs: Epochs
+    collectors: tuple[str, ...]
+    lifetime: float | None = None
+    late: int | None = None
+    spread: int = 0
+    least: int = 100
+    retention: int = _DAYS
+    simulated: bool = False
+    memo: float | None = None
+    people: int | None = None
+    linkable: bool = False
+    listed: bool = False
+    page: bool = False
+    language: str = BASE
+    question: str = ""
+    languages: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def read_texts(path: Path) -> dict[str, Any]:
+    """Return the terms that a TOML file states of languages: that of the texts, the question, and other languages.
+
+    Raises:
+        ParameterError: if there is no such file, or anything else in it.
+        FieldError: if a text is empty or no text.
+    """
+    return _checked_texts(path, _read_toml(path))
+
+
+def read_survey_texts(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the texts that a TOML file states for questions of a survey, in tables such as ``[questions.age]``.
+
+    Raises:
+        ParameterError: if there is no such file, or anything else in it but the language of all texts.
+        FieldError: as for `read_texts`.
+    """
+    content = _read_toml(path)
+    tables = content.get("questions")
+    if set(content) - {"language", "questions"} or not isinstance(tables, dict):
+        raise ParameterError(f"{path} must have tables of texts by question, such as [questions.age], and a language.")
+    language = {"language": content["language"]} if "language" in content else {}
+    if not all(isinstance(table, dict) and "language" not in table for table in tables.values()):
+        raise ParameterError(f"{path} must have tables of texts by question, and one language for all of them.")
+    return {name: _checked_texts(path, {**language, **table}) for name, table in tables.items()}
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ParameterError(f"{path} must be a TOML file of texts, and cannot be read: {error}.") from None
+
+
+def _checked_texts(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
+    if unknown := set(content) - {"language", "question", "languages"}:
+        raise ParameterError(
+            f"{path} must have language, question and tables such as [languages.de], and nothing else; "
+            f"{len(unknown)} more are in it."
+        )
+    return {"language": BASE, "question": "", "languages": {}} | {
+        name: OPTIONAL[name](name, content[name]) for name in content
+    }
+
+
+def new_key(path: str | Path) -> bytes:
+    """Write a new private key to a PEM file that only its owner can read; return the public key, 32 bytes.
+
+    Raises:
+        OutputExistsError: if the file exists: keys are never replaced.
+        ParameterError: if it cannot be written.
+    """
+    key, target = Ed25519PrivateKey.generate(), Path(path)
+    written = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    try:
+        with os.fdopen(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(written)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        raise OutputExistsError(f"{target} exists already, and keys are never replaced; choose another name.") from None
+    except OSError as error:
+        raise ParameterError(f"{target} cannot be written ({error.strerror}); choose another place.") from None
+    return public_key(key)
+
+
+def read_key(path: str | Path) -> Ed25519PrivateKey:
+    """Return the private key in a PEM file.
+
+    Raises:
+        ParameterError: if there is none, or others than its owner can read it.
+    """
+    source = Path(path)
+    try:
+        with source.open("rb") as file:
+            written, mode = file.read(_MOST_KEY_BYTES), os.fstat(file.fileno()).st_mode
+    except OSError as error:
+        raise ParameterError(f"{source} must be a private key, and cannot be read ({error.strerror}).") from None
+    if mode & 0o077 and os.name == "posix":
+        raise ParameterError(f"{source} must be readable by its owner alone, and is not; chmod 600 it.")
+    key: object = None
+    with suppress(ValueError, TypeError, UnsupportedAlgorithm):
+        key = load_pem_private_key(written, None)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise ParameterError(f"{source} must hold an Ed25519 private key in PEM, without a password, and does not.")
+    return key
+
+
+def sign(
+    plan: Plan,
+    terms: Terms,
+    keys: Sequence[Ed25519PrivateKey],
+    *,
+    version: int = 1,
+    survey: Assignment | None = None,
+) -> bytes:
+    """Return the envelope of a collection.
+
+    Args:
+        plan: of the mechanism.
+        terms: who asks, how often, until when.
+        keys: one or several; every one signs.
+        version: of the name.
+        survey: of which it is one question; None if it asks alone.
+
+    Raises:
+        ParameterError: if the plan protects nobody or does not keep its promise, the terms allow no answer or too many,
+            permanent reports would be as good as names, or a page would have to send when it is closed.
+        FieldError: if what people read has invisible characters.
+    """
+    mechanism = plan.mechanism()
+    _refuse_unkept(mechanism)
+    if terms.page and terms.spread:
+        raise ParameterError(
+            f"a collection that is answered on a page must have no spread, got {terms.spread} s: a browser sends only "
+            "while its page is open, and most people close it."
+        )
+    memo = {} if terms.memo is None else _memo_of(terms, mechanism)
+    lifetime = _lifetime(terms, terms.memo or mechanism.epsilon)
+    _refuse_names(terms, mechanism)
+    fields = {
+        "version": version,
+        "state": OPEN,
+        "plan": spelled_out(plan),
+        "fingerprint": mechanism.fingerprint,
+        "sampler": _sampler_of(mechanism).document(),
+        "epsilon": mechanism.epsilon,
+        "lifetime": lifetime,
+        "epochs": asdict(terms.epochs),
+        "late": terms.epochs.seconds if terms.late is None else terms.late,
+        **memo,
+        **({} if survey is None else {"survey": survey.document()}),
+    }
+    return _sealed({**_plain_terms(terms), **fields}, keys)
+
+
+def sign_survey(
+    questionnaire: Questionnaire,
+    terms: Terms,
+    keys: Sequence[Ed25519PrivateKey],
+    texts: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> tuple[bytes, ...]:
+    """Return the envelopes of a survey, a collection for each question, in the survey's order.
+
+    Args:
+        questionnaire: with its questions.
+        terms: of all of them; that of the name NAME-1 are those of the first question, and so on.
+        keys: one or several; every one signs.
+        texts: by names of questions: its ``question``, and ``languages``; see `read_texts`.
+
+    Raises:
+        ParameterError: as for `sign`; if texts are of no question, a device could not draw, or terms are not those of
+            the survey's rounds.
+    """
+    survey = questionnaire.survey()
+    for name in texts:
+        survey.question(name)
+    names = [f"{terms.name}-{number}" for number, _ in enumerate(survey.questions, 1)]
+    if len(names) > MOST_QUESTIONS:
+        raise ParameterError(f"devices draw from at most {MOST_QUESTIONS} questions, got {len(names)}.")
+    shares = dict(zip(names, (question.share for question in survey.questions), strict=True))
+    _check_rounds(survey.rounds, terms)
+    # What a person is promised once; with a second coin, what all reports on the answers cost.
+    coins = [survey.memos[each.name].infinity if each.name in survey.memos else terms.memo for each in survey.questions]
+    costs = [coin or question.epsilon for coin, question in zip(coins, survey.questions, strict=True)]
+    most = max(sum(costs[place] for place in places) for places, _ in survey.draws)
+    drawn = Assignment(terms.name, survey.answers, most, shares)
+    envelopes = []
+    for name, question, coin, cost in zip(names, survey.questions, coins, costs, strict=True):
+        text = texts.get(question.name, {})
+        asked = {
+            "question": text.get("question") or question.name,
+            "languages": text.get("languages", {}),
+            "memo": coin,
+        }
+        if survey.memos and terms.lifetime is None:
+            # Of one answer, which is what the survey promises for all rounds.
+            asked["lifetime"] = cost
+        envelopes.append(
+            sign(questionnaire.plan(question.name), replace(terms, name=name, **asked), keys, survey=drawn)
+        )
+    return tuple(envelopes)
+
+
+def _check_rounds(rounds: Rounds | None, terms: Terms) -> None:
+    """Refuse terms that are not those of a survey's rounds, and rounds that devices do not draw."""
+    if rounds is None:
+        return
+    if rounds.how == "rotate" or rounds.redrawn:
+        raise ParameterError(
+            "a device draws its questions once and answers in every epoch; rounds must be memo or fresh."
+        )
+    kind = PERMANENT if rounds.keeps else FRESH
+    if terms.answers != kind or terms.memo is not None or terms.epochs.count > rounds.number:
+        raise ParameterError(
+            f"the survey has {rounds.number} rounds of {kind} answers and says what they tell: answers must be {kind}, "
+            f"epochs at most {rounds.number}, and memo left out."
+        )
+
+
+def _memo_of(terms: Terms, mechanism: BlockMechanism) -> dict[str, Any]:
+    """Return the field of a second coin."""
+    if terms.answers != PERMANENT:
+        raise ParameterError(f"memo is for permanent answers; {terms.answers} ones have a report of their own each.")
+    return {"memo": {"epsilon": terms.memo, "truth": str(Memo(mechanism, terms.memo).truth)}}
+
+
+def _sampler_of(mechanism: BlockMechanism) -> Sampler:
+    try:
+        return Sampler.of(mechanism)
+    except SamplerError as error:
+        raise ParameterError(str(error)) from None
+
+
+def _plain_terms(terms: Terms) -> dict[str, Any]:
+    names = ("name", "title", "purpose", "contact", "answers", "spread", "least", "retention", "simulated", "linkable")
+    usual = {"listed": False, "language": BASE, "question": "", "languages": {}}
+    more = {name: getattr(terms, name) for name, plain in usual.items() if getattr(terms, name) != plain}
+    return {**{name: getattr(terms, name) for name in names}, **more, "collectors": list(terms.collectors)}
+
+
+def _sealed(fields: Mapping[str, Any], keys: Sequence[Ed25519PrivateKey]) -> bytes:
+    """Sign a document, and see that every device would take it."""
+    envelope = signed(document_bytes({"format": FORMAT, **fields}), keys)
+    rebuild(open_envelope(envelope, [public_key(key) for key in keys]))
+    return envelope
+
+
+def _refuse_unkept(mechanism: BlockMechanism) -> None:
+    if mechanism.guarantee.notion == "none":
+        raise ParameterError("the plan protects nobody, so nobody is asked under it; make a value sensitive.")
+    if not verify(mechanism).holds:
+        raise ParameterError("the plan does not keep its promise; run `discreet verify` on it.")
+
+
+def _lifetime(terms: Terms, epsilon: float) -> float:
+    if terms.epochs.seconds < SHORTEST_EPOCH:
+        raise ParameterError(f"an epoch must last at least {SHORTEST_EPOCH} seconds, got {terms.epochs.seconds}.")
+    if terms.lifetime is not None:
+        if not epsilon <= terms.lifetime < inf:
+            raise ParameterError(
+                f"lifetime must be a finite number and at least the epsilon of an answer, {epsilon:g}, got "
+                f"{terms.lifetime:g}; otherwise nobody could answer, or without end."
+            )
+        return terms.lifetime
+    lifetime = epsilon if terms.answers == ONCE else epsilon * terms.epochs.count
+    if lifetime > max(LARGEST_UNNAMED_LIFETIME, epsilon):
+        raise ParameterError(
+            f"{terms.answers} answers in {terms.epochs.count} epochs may cost a person {lifetime:g} nats, which "
+            f"protects little; name the most that she may spend (--lifetime), or ask less often."
+        )
+    return lifetime
+
+
+def _refuse_names(terms: Terms, mechanism: BlockMechanism) -> None:
+    """Refuse permanent answers whose reports are as good as names, and words about people that have no effect."""
+    if terms.answers != PERMANENT:
+        if terms.people is not None or terms.linkable:
+            raise ParameterError(
+                f"people and linkable are for permanent answers; {terms.answers} ones do not need them."
+            )
+        return
+    if terms.linkable:
+        return
+    if terms.people is None:
+        raise ParameterError("permanent answers need the number of people expected (--people), or --linkable.")
+    blocks, most = mechanism.law.alphabet_size, terms.people // LEAST_PEOPLE_PER_BLOCK
+    if blocks > most:
+        shown = f"{blocks}" if blocks.bit_length() <= 64 else f"about 2^{blocks.bit_length() - 1}"
+        raise ParameterError(
+            f"a permanent report must not be a name: at most {most} different blocks for {terms.people} people, got "
+            f"{shown}; take rr, hadamard or a pool of few functions, or say that it is meant (--linkable)."
+        )
+
+
+def spelled_out(plan: Plan) -> dict[str, Any]:
+    """Return a plan as JSON: the labels of a file in their place, a product as pairs, nothing that is not said."""
+    content: dict[str, Any] = _without_none(msgspec.to_builtins(plan.document))
+    for name in ("attribute", "exact"):
+        if not content["domain"][name]:
+            del content["domain"][name]
+    if plan.document.domain.product is not None:
+        if not all(isinstance(labels, list) for labels in plan.document.domain.product.values()):
+            raise ParameterError("devices ask for numbers by themselves, and not for combinations with them.")
+        # Codes follow the order of the attributes, and the keys of a document have none.
+        content["domain"]["product"] = [[*pair] for pair in content["domain"]["product"].items()]
+    if plan.document.domain.file is not None:
+        domain = plan.domain
+        table = content["domain"]
+        del table["file"]
+        labels = domain.table()["value"].tolist()
+        table["labels"] = labels
+        if domain.clear_count:
+            table["sensitive"] = [labels[code] for code in domain.sensitive_codes.tolist()]
+    return content
+
+
+def _without_none(content: Any) -> Any:
+    if isinstance(content, Mapping):
+        return {str(name): _without_none(item) for name, item in content.items() if item is not None}
+    return [_without_none(item) for item in content] if isinstance(content, list | tuple) else content
+
+
+def terms_of(collection: Collection) -> Terms:
+    """Return the terms of a collection, for a next version; ``people`` and ``page`` are not among them."""
+    names = ("name", "title", "purpose", "contact", "answers", "epochs", "collectors", "lifetime", "late", "spread")
+    more = ("least", "retention", "simulated", "linkable", "listed", "language", "question", "languages")
+    memo = None if collection.memo is None else collection.memo.epsilon
+    return Terms(**{name: getattr(collection, name) for name in (*names, *more)}, memo=memo)
+
+
+def renew(
+    envelope: bytes,
+    keys: Sequence[Ed25519PrivateKey],
+    *,
+    trust: Sequence[bytes] = (),
+    plan: Plan | None = None,
+    **changes: Any,
+) -> bytes:
+    """Return the envelope of a collection's next version.
+
+    Args:
+        envelope: of the version before.
+        keys: that sign.
+        trust: public keys that may have signed the version before, beside those of ``keys``.
+        plan: another plan; None for the same one.
+        changes: of the terms, by name.
+
+    Raises:
+        CollectionError: if the version before is refused.
+        ParameterError: as for `sign`.
+    """
+    before = open_envelope(envelope, [*trust, *map(public_key, keys)], is_known=True)
+    if before.state == WITHDRAWN:
+        raise ParameterError("a collection that is withdrawn has no next version; choose another name.")
+    if "name" in changes:
+        raise ParameterError("a next version has the name of the one before; sign another collection instead.")
+    if plan is None:
+        rebuild(before)
+        changes = _unchanged_people(before, changes)
+        plan = plan_of(before)
+    return sign(plan, replace(terms_of(before), **changes), keys, version=before.version + 1, survey=before.survey)
+
+
+def _unchanged_people(before: Collection, changes: dict[str, Any]) -> dict[str, Any]:
+    """Keep what was found of permanent reports, where the plan stays and nothing is said of it anew."""
+    said_anew = {"people", "linkable", "answers"} & set(changes)
+    if before.answers != PERMANENT or said_anew or before.linkable:
+        return changes
+    return {**changes, "people": rebuild(before).law.alphabet_size * LEAST_PEOPLE_PER_BLOCK}
+
+
+def plan_of(collection: Collection) -> Plan:
+    """Return the plan that a collection spells out, as read from a file.
+
+    Raises:
+        ParameterError: if it is none that this version knows.
+    """
+    content = dict(collection.plan)
+    if isinstance(product := content["domain"].get("product"), list):
+        content["domain"] = {**content["domain"], "product": dict(product)}
+    try:
+        return Plan(msgspec.convert(content, PlanDocument))
+    except msgspec.ValidationError:
+        raise ParameterError("the plan in the collection is none that this version knows; update discreet.") from None
+
+
+def withdraw(envelope: bytes, keys: Sequence[Ed25519PrivateKey], *, trust: Sequence[bytes] = ()) -> bytes:
+    """Return the signed notice that a collection is withdrawn: devices stop, and erase what they kept for it.
+
+    Raises:
+        CollectionError: if the version before is refused.
+        ParameterError: if it is withdrawn already.
+    """
+    before = open_envelope(envelope, [*trust, *map(public_key, keys)], is_known=True)
+    if before.state == WITHDRAWN:
+        raise ParameterError("the collection is withdrawn already.")
+    fields = {**_plain_terms(terms_of(before)), "version": before.version + 1, "state": WITHDRAWN}
+    fields |= {"plan": before.plan, "fingerprint": before.fingerprint, "sampler": before.sampler.document()}
+    fields |= {"epsilon": before.epsilon, "lifetime": before.lifetime, "epochs": asdict(before.epochs)}
+    if before.memo is not None:
+        fields["memo"] = {"epsilon": before.memo.epsilon, "truth": str(before.memo.truth)}
+    if before.survey is not None:
+        fields["survey"] = before.survey.document()
+    return _sealed({**fields, "late": before.late}, keys)

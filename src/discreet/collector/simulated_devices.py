@@ -1,0 +1,52 @@
+"""Simulated devices: frames of marked reports, for load and for the demonstration, drawn many at once."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from discreet.arrays import IntArray
+from discreet.core.random import SeededRandom, fresh_words, uniform_below
+from discreet.device.protocol.collection import Collection, rebuild
+from discreet.device.protocol.frames import HEAD_BYTES, ID_BYTES, LARGEST_FRAME, MOST_REPORTS, Frame
+from discreet.errors import ParameterError
+
+
+def chosen(codes: IntArray, devices: int, random: SeededRandom) -> IntArray:
+    """Return the codes of so many devices, each that of a row of the table, with replacement."""
+    rows: IntArray = codes[uniform_below(len(codes), devices, random).astype(np.int64)]
+    return rows
+
+
+def frames(
+    collection: Collection, codes: IntArray, epoch: int, random: SeededRandom, *, most: int = MOST_REPORTS
+) -> Iterator[bytes]:
+    """Return an iterator over frames with a report for each code.
+
+    Args:
+        collection: a simulated one.
+        codes: ``(n,)`` codes of the sampler, one for each device.
+        epoch: of all reports.
+        random: the source of words.
+        most: reports of a frame; at most what frames may hold.
+
+    Raises:
+        ParameterError: if the collection is not simulated, or has no such epoch.
+    """
+    if not collection.simulated:
+        raise ParameterError(
+            "only a simulated collection takes reports of simulated devices; sign it with --simulated."
+        )
+    if not 0 <= epoch < collection.epochs.count:
+        raise ParameterError(f"epoch must be in 0..{collection.epochs.count - 1}, got {epoch}.")
+    mechanism, codec = rebuild(collection), collection.sampler.codec
+    room = (LARGEST_FRAME - HEAD_BYTES) // (ID_BYTES + codec.width)
+    batches = mechanism.obfuscate_batches(codes, size=min(most, MOST_REPORTS, room), random=random)
+    return (
+        Frame(
+            collection.id,
+            epoch,
+            fresh_words(random, 2 * reports.n).view(np.uint8).reshape(reports.n, ID_BYTES),
+            codec.encode(reports),
+        ).pack()
+        for reports in batches
+    )

@@ -1,0 +1,1 @@
+"""Verbs of collections, collectors and devices."""

@@ -1,0 +1,408 @@
+"""The verbs ``collection``: keys, signed terms, statements on what a collector sealed; and ``attest``."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.commands import VerbGroup
+from discreet.cli.options import (
+    NOT_TRUSTED,
+    Count,
+    Length,
+    OptionGroup,
+    PublicKey,
+    Timestamp,
+    Writing,
+    allow_outside,
+    force,
+    load_plan,
+    load_plan_or_survey,
+    option,
+    refuse_idle,
+    spelled_key,
+)
+from discreet.cli.output import InputFile, OutputFile, asked_question, write_results, written
+from discreet.cli.output import show as print_result
+from discreet.cli.surveys import SurveyVerb
+from discreet.collector.documents import signing
+from discreet.collector.documents.publications import folder_publication
+from discreet.collector.documents.signing import Terms, new_key, read_key, read_survey_texts, read_texts
+from discreet.device.protocol.collection import Collection, Epochs, open_envelope, rebuild
+from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, public_key, signers
+from discreet.device.protocol.languages import BASE
+from discreet.device.protocol.notice import notice
+from discreet.device.protocol.wording import LANGUAGES
+from discreet.errors import ParameterError
+from discreet.files.paths import COLLECTION, COLLECTIONS, PAGES, checked_output
+from discreet.files.writing import check_free, replacing
+from discreet.formats.plan import Plan
+
+_ANSWERS = ("once", "fresh", "permanent")
+_DAY = 86400
+_EPOCHS = 30
+# Of audits: one page in a million denies what holds.
+_SURE = 0.999999
+# Of more values reports may take minutes.
+_DRAWS, _MOST_DRAWN = 100_000, 1000
+
+_TRUST = click.option(
+    "--trust", multiple=True, type=PublicKey(), help="Public key that may have signed it; may be repeated."
+)
+
+
+_LISTED = "Marked as public: collectors list it for everybody."
+_UNLISTED = "Not marked as public: collectors list it for nobody, and whoever knows its name finds it (--listed)."
+
+
+@dataclass(frozen=True, slots=True)
+class _Said(OptionGroup):
+    """Terms as they are given on the command line; None, or nothing, for what is not said."""
+
+    title: str | None = option("--title", help="For people: what it is called. [the plan's]")
+    purpose: str | None = option("--purpose", help="For people: what it is for.")
+    contact: str | None = option("--contact", help="For people: whom to ask.")
+    answers: str | None = option(
+        "--answers", type=click.Choice(_ANSWERS), help="How often: once, in every epoch, or the same again."
+    )
+    start: int | None = option(
+        "--start", type=Timestamp(), help="Start of the first epoch, such as 2027-01-31 (UTC). [now]"
+    )
+    epoch: int | None = option("--epoch", type=Length(), help="Length of an epoch, such as 12h or 1d. [1d]")
+    epochs: int | None = option("--epochs", type=Count(1), help=f"Number of epochs. [{_EPOCHS}]")
+    lifetime: float | None = option(
+        "--lifetime", type=float, help="Most nats of a person under this name. [all epochs' sum]"
+    )
+    late: int | None = option(
+        "--late", type=Length(), help="How long after an epoch its reports are taken. [one epoch]"
+    )
+    spread: int | None = option("--spread", type=Length(), help="Largest random delay before a report is sent. [0]")
+    least: int | None = option("--least", type=Count(1), help="Reports that an estimate needs. [100]")
+    retention: int | None = option("--retention", type=Count(1), help="Days that sealed reports are kept. [30]")
+    collectors: tuple[str, ...] = option(
+        "--collector", multiple=True, help="Origin that devices send to; may be repeated."
+    )
+    memo: float | None = option(
+        "--memo",
+        type=float,
+        metavar="EPSILON",
+        help="For permanent answers: epsilon of all reports on one. [none]",
+    )
+    people: int | None = option("--people", type=Count(1), help="For permanent answers: devices expected.")
+    linkable: bool = option(
+        "--linkable", is_flag=True, help="Permanent reports may be as good as names; people are told so."
+    )
+    listed: bool | None = option(
+        "--listed/--unlisted", default=None, help="Collectors list it for everybody, or not. [not]"
+    )
+    page: bool = option("--page", is_flag=True, help="People answer on a page that sends while open: no --spread.")
+
+    texts: Path | None = option(
+        "--texts", type=InputFile(), help="TOML: a question, and tables such as [languages.de]. [none]"
+    )
+
+    @property
+    def _terms(self) -> dict[str, Any]:
+        """The terms by name, with those of the file of texts in its place."""
+        terms = asdict(self)
+        texts = terms.pop("texts")
+        return terms if texts is None else {**terms, **read_texts(texts)}
+
+    def first(self, title: str, name: str, *, simulated: bool) -> Terms:
+        """Return the terms of a new collection.
+
+        Raises:
+            ParameterError: if people would not be told who asks what and how.
+        """
+        terms: dict[str, Any] = {**self._terms, "title": self.title or title}
+        lacking = [term for term in ("title", "purpose", "contact", "answers", "collectors") if not terms[term]]
+        if lacking:
+            options = ", ".join(f"--{term.removesuffix('s') if term == 'collectors' else term}" for term in lacking)
+            raise ParameterError(f"people must be told who asks what and how, so {options} must be given.")
+        start = int(time.time()) if self.start is None else self.start
+        epochs = Epochs(start, self.epoch or _DAY, self.epochs or _EPOCHS)
+        plain = {
+            term: part for term, part in terms.items() if term not in {"start", "epoch", "epochs"} and part is not None
+        }
+        return Terms(name=name, simulated=simulated, epochs=epochs, **plain)
+
+    def changes(self, before: Collection) -> dict[str, Any]:
+        """Return the terms that were given, by the names that they have in `Terms`."""
+        # Nothing is said by a flag that is not there; of --unlisted something is, and of a file of texts all.
+        emptied = {"listed", "language", "question", "languages"}
+        terms = {term: part for term, part in self._terms.items() if part or (term in emptied and part is not None)}
+        parts = {
+            "start": terms.pop("start", None),
+            "seconds": terms.pop("epoch", None),
+            "count": terms.pop("epochs", None),
+        }
+        changed: dict[str, Any] = {term: part for term, part in parts.items() if part is not None}
+        return {**terms, "epochs": replace(before.epochs, **changed)} if changed else terms
+
+
+@dataclass(frozen=True, slots=True)
+class _Signing(Writing):
+    """The keys that sign, and the file of what is signed."""
+
+    keys: tuple[Path, ...] = option(
+        "--key", required=True, multiple=True, type=InputFile(), help="Private key that signs; may be repeated."
+    )
+    output: Path = option(
+        "-o",
+        "--output",
+        required=True,
+        type=OutputFile("collections", COLLECTIONS),
+        help="The signed collection: .json.",
+    )
+
+    @property
+    def private(self) -> list[Any]:
+        """The private keys."""
+        return list(map(read_key, self.keys))
+
+    @property
+    def public(self) -> list[bytes]:
+        """The public keys of them."""
+        return list(map(public_key, self.private))
+
+    def write(self, envelope: bytes) -> None:
+        """Write what is signed, and print it; refused if nobody could answer."""
+        print_result(*self._written(envelope, self.output), whole=True)
+
+    def write_survey(self, envelopes: Sequence[bytes]) -> None:
+        """Write the collections of a survey, each to a file with its number in the name, and print them."""
+        names = [f"{self.output.stem}-{number}{self.output.suffix}" for number, _ in enumerate(envelopes, 1)]
+        places = [self.output.with_name(name) for name in names]
+        for place in places:
+            check_free(place, force=self.force)
+        shown = [self._written(*pair) for pair in zip(envelopes, places, strict=True)]
+        lines = [line for number, (_, lines) in enumerate(shown) for line in ([""] if number else []) + lines]
+        print_result({"collections": [facts for facts, _ in shown]}, lines, whole=True)
+
+    def _written(self, envelope: bytes, output: Path) -> tuple[dict[str, Any], list[str]]:
+        collection = open_envelope(envelope, self.public)
+        if collection.state == "open" and collection.epochs.end <= time.time():
+            raise ParameterError(
+                "nobody could answer: the last epoch is over already; choose another --start, or more --epochs."
+            )
+        with replacing(output, force=self.force) as target:
+            target.write_bytes(envelope)
+        return _shown(collection, trusted=True, output=output)
+
+
+def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of terms to a verb, where those of before hold unless something else is said."""
+    decorated: Any = _Said.options(verb)
+    for term in decorated.__click_params__[-len(fields(_Said)) :]:
+        term.help = term.help if term.name == "page" else f"{term.help.partition(' [')[0]} [the same]"
+    return decorated  # type: ignore[no-any-return]
+
+
+@click.group(cls=VerbGroup)
+def collection() -> None:
+    """Ask people: sign a plan with its terms, show it, renew and withdraw it."""
+
+
+@collection.command()
+@click.argument("action", type=click.Choice(["new", "show"]))
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+def key(action: str, file: Path) -> None:
+    """Make a new private key in FILE (PEM, for its owner alone), or show the public key of one.
+
+    Applications pin the public key; whoever holds the private one may ask their users.
+    """
+    public = spelled_key(new_key(file) if action == "new" else public_key(read_key(file)))
+    facts = {"file": str(file), "public_key": public}
+    print_result(facts, [f"Public key, for devices to trust: {public}"], whole=True)
+
+
+@collection.command()
+@click.argument("plan", type=InputFile())
+@click.option("--name", required=True, help="Of the collection: a-z, 0-9 and -.")
+@_Said.options
+@click.option("--simulated", is_flag=True, help="For a simulation alone: devices of people refuse it.")
+@_Signing.options
+@allow_outside
+def sign(plan: Path, stated: _Said, by: _Signing, *, name: str, simulated: bool) -> None:
+    """Sign PLAN with its terms, and print what people will read.
+
+    Of a survey: a collection for each question, NAME-1 and so on, in files of such names; --texts has tables such
+    as [questions.age]. Refused: a plan that protects nobody or breaks its promise, epochs of less than a minute,
+    more than 8 nats in all unless --lifetime names them, and permanent answers that are as good as names.
+    """
+    document = load_plan_or_survey(plan)
+    if isinstance(document, Plan):
+        first = stated.first(document.document.title, name, simulated=simulated)
+        by.write(signing.sign(document, first, by.private))
+        return
+    # Texts of a survey belong to its questions, and what language they are in to all of them.
+    texts = {} if stated.texts is None else read_survey_texts(stated.texts)
+    epochs = stated.epochs or (None if document.rounds is None else document.rounds.number)
+    plain = replace(stated, texts=None, epochs=epochs).first(document.document.title, name, simulated=simulated)
+    asked = {question: {part: text[part] for part in text if part != "language"} for question, text in texts.items()}
+    language = next((text["language"] for text in texts.values()), BASE)
+    by.write_survey(signing.sign_survey(document, replace(plain, language=language), by.private, asked))
+
+
+@collection.command()
+@click.argument("file", type=InputFile())
+@_TRUST
+@click.option("--language", default=BASE, type=click.Choice(LANGUAGES), help="Of what people will read. [en]")
+def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
+    """Check a signed collection in FILE, and print what people will read.
+
+    Without --trust the keys that the file itself names are taken, which proves nothing of who signed.
+    """
+    collection = opened_file(file, trust)
+    print_result(*_shown(collection, trusted=bool(trust), language=language), whole=True)
+
+
+@collection.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@_TRUST
+@click.option("--not-trusted", **NOT_TRUSTED)
+def statement(folder: Path, *, trust: tuple[bytes, ...], not_trusted: int) -> None:
+    """Print what publishing the sealed reports in a collector's FOLDER, or estimates of them, reveals of a person.
+
+    All batches that were ever sealed are counted. The signed terms in the folder say how often a person answers.
+    """
+    collection = opened_file(folder / COLLECTION, trust)
+    publication = replace(folder_publication(folder, collection), not_trusted=not_trusted)
+    names = {"collection": collection.name, "version": collection.version, "id": collection.id.hex()}
+    print_result({**names, "publication": publication.to_dict()}, filter(None, publication.lines()))
+
+
+@collection.command()
+@click.argument("file", type=InputFile())
+@click.option("--plan", type=InputFile(), help="Another plan. [the same]")
+@_other_terms
+@_TRUST
+@_Signing.options
+@allow_outside
+def renew(file: Path, stated: _Said, by: _Signing, *, plan: Path | None, trust: tuple[bytes, ...]) -> None:
+    """Sign the next version of the collection in FILE, with other terms where they are given.
+
+    What people have spent under the name stays spent.
+    """
+    before = opened_file(file, (*trust, *by.public), is_known=True)
+    another = None if plan is None else load_plan(plan)
+    renewed = signing.renew(before.envelope, by.private, trust=trust, plan=another, **stated.changes(before))
+    by.write(renewed)
+
+
+@collection.command()
+@click.argument("file", type=InputFile())
+@_TRUST
+@_Signing.options
+def withdraw(file: Path, by: _Signing, *, trust: tuple[bytes, ...]) -> None:
+    """Sign the notice that the collection in FILE is withdrawn: devices stop, and erase what they kept for it."""
+    before = opened_file(file, (*trust, *by.public), is_known=True)
+    by.write(signing.withdraw(before.envelope, by.private, trust=trust))
+
+
+@click.command(cls=SurveyVerb, reads="")
+@click.argument("plan", metavar="PLAN|COLLECTION", type=InputFile())
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=OutputFile("attestations", PAGES, folders=True),
+    help="The page: .html, of two sheets A4. Of a survey a folder.",
+)
+@click.option("--users", type=Count(1), help="Among so many one is identified. [a collection's least, or 1000]")
+@click.option(
+    "--draws",
+    type=Count(0),
+    help=f"Reports drawn to test it; 0 for none. [{_DRAWS}, or 0 where there are over {_MOST_DRAWN} values]",
+)
+@_TRUST
+@force
+@allow_outside
+def attest(
+    plan: Path, output: Path, *, users: int | None, draws: int | None, trust: tuple[bytes, ...], force: bool
+) -> None:
+    """Write a page on PLAN, or a signed collection, for privacy officers; exit with 1 if its promise does not hold.
+
+    What is asked and protected, promised and realised epsilon, what is published tells, who is identified, what is not
+    protected; a place to sign, and all sensitive values at the end.
+    """
+    # Which draws, and what bounds the identification of people; other verbs here do without.
+    from discreet.collector.documents.attestation import Attestation
+    from discreet.privacy.audit import audit
+
+    if _is_collection(plan):
+        refuse_idle(["allow_outside"], "a collection names no files")
+        collection = opened_file(plan, trust)
+        keys = [spelled_key(key) for key in signers(collection.envelope) if key in trust or not trust]
+        known = "trusted by whoever made this page" if trust else "whose keys these are was not checked"
+        attested = Attestation(signing.plan_of(collection), collection, tuple(keys), known, users=users)
+    else:
+        refuse_idle(["trust"], "a plan is not signed")
+        question = asked_question()
+        survey = None if question is None else question.survey
+        attested = Attestation(load_plan(plan), users=users, survey=survey)
+    checked_output(output, PAGES, "attestations")
+    if draws is None:
+        draws = _DRAWS if attested.mechanism.domain.size <= _MOST_DRAWN else 0
+    if draws and attested.holds:
+        attested = replace(attested, audit=audit(attested.mechanism, draws=draws, confidence=_SURE))
+    page = attested.page()
+    write_results(None, None, {output: lambda path: path.write_text(page, encoding="utf-8")}, force=force)
+    print_result(attested.to_dict, [attested.heading, *attested.answer, *written(output)])
+    if not attested.holds:
+        raise click.exceptions.Exit(1)
+
+
+def _is_collection(path: Path) -> bool:
+    """Return true for a signed collection; whatever cannot be read is taken for a plan, whose reader says why."""
+    with suppress(OSError, ValueError):
+        return "signatures" in json.loads(path.read_bytes())
+    return False
+
+
+def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:
+    """Return the collection in a file, rebuilt; errors name the file; see `open_envelope`."""
+    try:
+        with file.open("rb") as source:
+            envelope = source.read(MOST_ENVELOPE_BYTES + 1)
+    except FileNotFoundError:
+        raise ParameterError(f"{file} does not exist.") from None
+    try:
+        collection = open_envelope(envelope, list(trust) or signers(envelope), is_known=is_known)
+        rebuild(collection)
+    except CollectionError as error:
+        raise type(error)(f"{file}: {error}") from None
+    return collection
+
+
+def _shown(
+    collection: Collection, *, trusted: bool, output: Path | None = None, language: str = BASE
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the facts of a collection, and the lines that people read."""
+    read = notice(collection, language)
+    keys = [spelled_key(key) for key in signers(collection.envelope)]
+    names = ("name", "version", "state", "listed", "answers", "epsilon", "lifetime", "fingerprint")
+    facts: dict[str, Any] = {name: getattr(collection, name) for name in names} | {
+        "id": collection.id.hex(),
+        "keys": keys,
+        "trusted": trusted,
+        "realised": collection.sampler.realised,
+        "record_bytes": collection.sampler.codec.width,
+        "notice": list(read),
+    }
+    lines = [
+        *read,
+        f"Version {collection.version} of {collection.name}, id {collection.id.hex()}; a report has "
+        f"{facts['record_bytes']} bytes.",
+        _LISTED if collection.listed else _UNLISTED,
+        f"Signed with {', '.join(keys)}" + ("." if trusted else "; whose keys these are was not checked (--trust)."),
+    ]
+    if output is not None:
+        facts["output"] = str(output)
+        lines.append(f"Wrote {output}.")
+    return facts, lines

@@ -1,0 +1,303 @@
+"""The verbs ``collector``, for operators and a collector's data, whether it runs or not, and the verb ``serve``."""
+
+import base64
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from discreet.cli.commands import Verb, VerbGroup
+from discreet.cli.options import Count, OptionGroup, PublicKey, option, spelled_key
+from discreet.cli.output import InputFile, Table, say, show
+from discreet.collector import operations
+from discreet.collector.inboxes import DataFolder
+from discreet.collector.settings import Settings, is_loopback, load_settings
+from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES
+from discreet.errors import ParameterError
+from discreet.extras import optional
+
+if TYPE_CHECKING:
+    from socket import socket
+
+
+@dataclass(frozen=True, slots=True)
+class _Place(OptionGroup):
+    """The collector whose data is meant."""
+
+    data: Path | None = option(
+        "--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of the collector's data."
+    )
+    config: Path | None = option("--config", type=InputFile(), help="Settings of the collector, which name its folder.")
+
+    def folder(self, *, make: bool = False) -> DataFolder:
+        """Return the folder of the data, made if need be."""
+        flags = {"data": None if self.data is None else str(self.data)}
+        settings = load_settings(self.config, flags=flags)
+        return DataFolder(settings.folder, make=make, server=settings.database, copies=settings.copies)
+
+    def asked(self, operation: str, *, make: bool = False, **given: Any) -> dict[str, Any]:
+        """Return the answer of an operation, by the collector that runs on the folder, or by this process."""
+        return operations.ask(self.folder(make=make), operation, **given)
+
+
+@click.group(cls=VerbGroup)
+def collector() -> None:
+    """Operate a collector: add collections, seal epochs, make tokens, back up, check. It may run meanwhile."""
+
+
+@collector.command()
+@click.argument("collection", type=InputFile())
+@click.option("--trust", multiple=True, type=PublicKey(), help="Public key that may have signed it; repeatable.")
+@_Place.options
+def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
+    """Add the signed COLLECTION, a higher version of one, or the notice that one is withdrawn.
+
+    Everything that a device checks is checked, and the mechanism is rebuilt from the plan. Keys are those of --trust,
+    or of the settings.
+    """
+    keys = [spelled_key(key) for key in trust] or list(load_settings(place.config).trust)
+    try:
+        with collection.open("rb") as file:
+            envelope = file.read(MOST_ENVELOPE_BYTES + 1)
+    except OSError as error:
+        raise ParameterError(
+            f"{collection} must be a signed collection, and cannot be read ({error.strerror})."
+        ) from None
+    spelled = base64.b64encode(envelope).decode()
+    facts = place.asked("add", make=True, envelope=spelled, trust=keys)
+    what = "withdrawn" if facts["state"] == "withdrawn" else "open"
+    sentence = f"{facts['name']} version {facts['version']} is {what}" + (
+        "." if facts["new"] else "; it was here already."
+    )
+    show(facts, [sentence], whole=True)
+
+
+@collector.command("list")
+@_Place.options
+def list_collections(*, place: _Place) -> None:
+    """List the collections, all versions."""
+    facts = place.asked("list")
+    cells = [[row["name"], str(row["version"]), row["state"], row["id"][:16]] for row in facts["collections"]]
+    table = Table("Collections", ["name", "version", "state", "id"], cells, left=4)
+    show(facts, [table])
+
+
+@collector.command()
+@_Place.options
+def status(*, place: _Place) -> None:
+    """Show how many reports of each epoch wait or are sealed, and how many were refused, by reason."""
+    facts = place.asked("status")
+    headings = ["name", "version", "epoch", "waiting", "sealed", "duplicates", "conflicts"]
+    cells = [[str({**row, "epoch": _spelled(row)}[name]) for name in headings] for row in facts["epochs"]]
+    counts = [[reason, str(count)] for reason, count in sorted(facts["refusals"].items())]
+    tables = [Table("Epochs", headings, cells, left=2), Table("Refused", ["reason", "count"], counts)]
+    show(facts, tables)
+
+
+def _spelled(batch: dict[str, Any]) -> str:
+    return f"{batch['epoch']}" if batch["epoch"] == batch["last"] else f"{batch['epoch']}-{batch['last']}"
+
+
+@collector.command()
+@click.argument("name")
+@click.option("--epoch", "epochs", multiple=True, type=Count(0), help="One that may not be over: it is closed.")
+@click.option("--version", type=Count(1), help="Of the collection. [the newest]")
+@_Place.options
+def seal(name: str, *, epochs: tuple[int, ...], version: int | None, place: _Place) -> None:
+    """Seal the epochs of the collection NAME that are over, or those that are named.
+
+    An epoch with fewer reports than the collection's least number waits, and is sealed together with the next one.
+    """
+    facts = place.asked("seal", name=name, epochs=list(epochs), version=version)
+    sentences = [
+        f"{'Epoch' if batch['epoch'] == batch['last'] else 'Epochs'} {_spelled(batch)}: {batch['n']:,} reports sealed "
+        f"in {batch['file']} ({batch['duplicates']:,} duplicates and {batch['conflicts']:,} conflicts left out)."
+        for batch in facts["sealed"]
+    ]
+    if facts["few"]:
+        few = ", ".join(str(epoch) for epoch in facts["few"])
+        sentences.append(
+            f"Not sealed: {few}. There are fewer than {facts['least']:,} different reports; they are sealed together "
+            "with the next epoch."
+        )
+    show(facts, sentences or ["Nothing is to be sealed."], whole=True)
+
+
+@collector.group()
+def token() -> None:
+    """Make, list and end tokens, by which programs and people see estimates."""
+
+
+@token.command("add")
+@click.argument("name")
+@click.option("--role", type=click.Choice(["analyst", "operator"]), required=True, help="What the holder may see.")
+@click.option("--days", type=Count(1), help="How long it is good for. [until it is ended]")
+@_Place.options
+def add_token(name: str, *, role: str, days: int | None, place: _Place) -> None:
+    """Make a token for NAME; it is printed once and kept nowhere."""
+    facts = place.asked("token add", make=True, name=name, role=role, days=days)
+    show(facts, [facts["token"]], whole=True)
+
+
+@token.command("list")
+@_Place.options
+def list_tokens(*, place: _Place) -> None:
+    """List the tokens by name."""
+    facts = place.asked("token list")
+    cells = [[row["name"], row["role"], "yes" if row["good"] else "no"] for row in facts["tokens"]]
+    show(facts, [Table("Tokens", ["name", "role", "good"], cells, left=3)])
+
+
+@token.command("end")
+@click.argument("name")
+@_Place.options
+def end_token(name: str, *, place: _Place) -> None:
+    """End the token of NAME."""
+    facts = place.asked("token end", name=name)
+    show(facts, [f"The token of {name} is ended."], whole=True)
+
+
+@collector.command()
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option("--sealed-only", is_flag=True, help="Leave out reports that are not sealed, with their ids and order.")
+@_Place.options
+def backup(target: Path, *, sealed_only: bool, place: _Place) -> None:
+    """Copy all data into the new folder TARGET, while the collector runs, which writes it."""
+    facts = place.asked("backup", target=str(target.absolute()), sealed_only=sealed_only)
+    show(facts, [f"{facts['files']} files are in {target}."], whole=True)
+
+
+@collector.command()
+@click.argument("source", type=InputFile())
+@_Place.options
+def restore(source: Path, *, place: _Place) -> None:
+    """Copy the backup SOURCE into a folder without data, and check it; exit with 1 if a check fails.
+
+    Epochs that were sealed after the backup are open again there, with the reports that they had.
+    """
+    # Before a folder is made for it.
+    backup = operations.backup_in(source)
+    _judged(operations.restore(backup, place.folder(make=True)))
+
+
+@collector.command()
+@_Place.options
+def check(*, place: _Place) -> None:
+    """Check every invariant of the data, changing nothing; exit with 1 if one does not hold."""
+    _judged(place.asked("check")["flaws"])
+
+
+def _judged(flaws: Sequence[str]) -> None:
+    show({"holds": not flaws, "flaws": list(flaws)}, flaws or ["Everything holds."], whole=True)
+    if flaws:
+        raise click.exceptions.Exit(1)
+
+
+@collector.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Do it without asking.")
+@_Place.options
+def purge(name: str, *, yes: bool, place: _Place) -> None:
+    """Delete the collection NAME, all versions, with all reports, sealed files and tallies."""
+    folder = place.folder()
+    if not yes:
+        click.confirm(f"Delete {name} with all of its reports, for good?", abort=True)
+    facts = operations.ask(folder, "purge", name=name)
+    counts = ", ".join(f"{facts[what]:,} {what}" for what in ("versions", "reports", "sealed"))
+    show(facts, [f"{name} is deleted: {counts}."], whole=True)
+
+
+_NEEDED = ("starlette", "uvicorn", "httptools", "prometheus_client")
+
+
+@dataclass(frozen=True, slots=True)
+class _Flags(OptionGroup):
+    """Settings of a collector that flags say; those that are not given stand elsewhere."""
+
+    data: Path | None = option(
+        "--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of all data. [collector-data]"
+    )
+    listen: str | None = option("--listen", metavar="HOST:PORT", help="Where to listen. [127.0.0.1:8080]")
+    behind_proxy: bool = option("--behind-proxy", is_flag=True, help="A proxy in front ends TLS and limits rates.")
+    insecure: bool = option(
+        "--insecure", is_flag=True, help="Let other machines send without TLS: in a network that you trust."
+    )
+    gateway: str | None = option(
+        "--gateway", metavar="URL", help="Send reports on to the collector there, permuted, and seal none."
+    )
+    log: str | None = option(
+        "--log", type=click.Choice(["debug", "info", "warning", "error"]), help="Least level of logs. [info]"
+    )
+
+
+@click.command(cls=Verb, has_result=False)
+@click.option("--config", type=InputFile(), help="Settings: a TOML file (docs/reference/collector.md).")
+@_Flags.options
+@click.option("--demo", is_flag=True, help="A simulated collection, no tokens, this machine only, a temporary folder.")
+@click.option("--devices", type=Count(0), help="With --demo: how many simulated devices answer it. [300]")
+def serve(given: _Flags, *, config: Path | None, demo: bool, devices: int | None) -> None:
+    """Take reports in, keep them safe, and seal them: a collector.
+
+    Flags go over environment variables (DISCREET_COLLECTOR_LISTEN), and these over the file of --config. SIGTERM ends
+    it: what was taken in is on disk.
+    """
+    for module in _NEEDED:
+        optional(module)
+    if devices is not None and not demo:
+        raise ParameterError("--devices are those of a demonstration; leave them out, or add --demo.")
+    if demo and given.gateway is not None:
+        raise ParameterError("--demo seals what it takes, and a gateway seals nothing; leave one of them out.")
+    flags: dict[str, Any] = {name: flag or None for name, flag in asdict(given).items()}
+    with ExitStack() as ending:
+        if demo and given.data is None:
+            flags["data"] = ending.enter_context(tempfile.TemporaryDirectory(prefix="discreet-demo-"))
+        _run(config, {**flags, "data": flags["data"] and str(flags["data"])}, demo=demo, devices=devices)
+
+
+def _run(config: Path | None, flags: dict[str, Any], *, demo: bool, devices: int | None) -> None:
+    from discreet.collector.serving import bound, serve
+
+    settings = load_settings(config, flags=flags)
+    if demo and (settings.behind_proxy or settings.tls or settings.database or not is_loopback(settings.address[0])):
+        raise ParameterError(
+            "--demo shows everything to everybody, so it listens on this machine only, and keeps its data here; leave "
+            "the rest out."
+        )
+    with bound(settings) as sockets:
+        if demo:
+            _demonstrate(settings, sockets, devices)
+        else:
+            serve(settings, sockets)
+
+
+def _demonstrate(settings: Settings, sockets: "Sequence[socket]", devices: int | None) -> None:
+    """Make the collection of the demonstration, say where it is, and let simulated devices answer it."""
+    from msgspec.structs import replace
+
+    from discreet.collector.demo import DEVICES, NAME, Crowd, prepare
+    from discreet.collector.serving import serve
+
+    host, port = settings.address
+    origin = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    folder = DataFolder(settings.folder)
+    demo = prepare(folder, origin)
+    click.echo(f"{demo.collection.title} Take part: {origin}/take/{NAME} (within another page: {origin}/embed/{NAME})")
+    click.echo(f"Or: discreet device join {origin}/v1/collections/{NAME} --trust {spelled_key(demo.key)} --simulated")
+    click.echo(f"Estimates, when enough have answered: {origin}/analyst/{NAME} (no token is asked for here)")
+    click.echo("Everything here is simulated and goes when this ends; press Ctrl-C to end it.")
+    # All devices have one address.
+    settings = replace(settings, limits=replace(settings.limits, rate=0.0))
+
+    def table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        say([Table(title, headings, [[*row] for row in rows], left=2)])
+
+    crowd = Crowd(demo.collection, folder, click.echo, table, devices=DEVICES if devices is None else devices)
+    crowd.start()
+    try:
+        serve(settings, sockets, demo=True)
+    finally:
+        crowd.stop()

@@ -1,0 +1,490 @@
+"""The verbs ``device``: a person's device in a folder with its settings, and many simulated ones."""
+
+import json
+import os
+import shlex
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from discreet.cli.commands import VerbGroup
+from discreet.cli.options import Count, OptionGroup, PeopleColumns, PublicKey, at_a_terminal, option, spelled_key
+from discreet.cli.output import InputFile, OutputFolder, notes_on_errors, prints_json, say, show
+from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts, names
+from discreet.device import Device, Limits
+from discreet.device.protocol.collection import Collection, read_document
+from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES
+from discreet.device.protocol.notice import notice
+from discreet.device.sending import checked_proxy, fetch, post
+from discreet.errors import DataError, ParameterError
+from discreet.files.writing import replacing
+
+DEFAULT = "~/.local/share/discreet"
+_SETTINGS = "settings.json"
+
+
+def _folder(_: click.Context, __: click.Parameter, store: Path | None) -> Path:
+    """Return the folder of ``--store``, or the one of this user."""
+    if store is not None:
+        return store
+    try:
+        return Path(DEFAULT).expanduser()
+    except RuntimeError:
+        raise ParameterError("this user has no home directory; name a folder for the device with --store.") from None
+
+
+def opened_device(folder: Path, settings: dict[str, Any] | None = None, proxy: str | None = None) -> Device:
+    """Return the device in a folder, with these settings or those that it was joined with."""
+    kept_settings = _kept_settings(folder) if settings is None else settings
+    try:
+        trust = [PublicKey().convert(key, None, None) for key in kept_settings["trust"]]
+        limits = Limits(**kept_settings["limits"])
+        log = kept_settings.get("log") and PublicKey().convert(kept_settings["log"], None, None)
+    except (KeyError, TypeError, click.BadParameter):
+        raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.") from None
+    simulated = kept_settings.get("simulated") is True
+    return Device(folder, trust, limits, simulated=simulated, log=log, proxy=proxy)
+
+
+def _kept_settings(folder: Path) -> dict[str, Any]:
+    try:
+        settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ParameterError(f"there is no device in {folder}; make one with `discreet device join`.") from None
+    except ValueError:
+        settings = None
+    if not isinstance(settings, dict):
+        raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.")
+    return settings
+
+
+def refuse_another_kind(folder: Path, simulated: bool) -> None:
+    """Refuse to make a person's device one of a simulation, or the other way round: budgets would mix."""
+    try:
+        settings = _kept_settings(folder)
+    except ParameterError:
+        # There is no device, or none whose settings can be read: joining writes them anew.
+        return
+    if (settings.get("simulated") is True) != simulated:
+        kind = "people" if simulated else "a simulation"
+        raise ParameterError(f"the device in {folder} is one of {kind}; name another folder with --store.")
+
+
+def keep_settings(folder: Path, settings: dict[str, Any]) -> None:
+    """Write the settings of a device, for its owner alone, in place of earlier ones."""
+    beside = folder / f".{_SETTINGS}"
+    with os.fdopen(os.open(beside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+        json.dump(settings, file)
+    beside.replace(folder / _SETTINGS)
+
+
+def read_envelope(address: str, proxy: str | None) -> bytes:
+    """Return the signed collection at an address, which is a file or a URL."""
+    if "://" not in address:
+        if proxy is not None:
+            raise ParameterError("--proxy is for a collection at an address, and this one is a file; leave it out.")
+        try:
+            with Path(address).open("rb") as file:
+                return file.read(MOST_ENVELOPE_BYTES + 1)
+        except FileNotFoundError:
+            raise ParameterError(f"{address} is neither a file nor an address that begins with https://.") from None
+    return fetch(address, checked_proxy(proxy))
+
+
+_STORE = click.option(
+    "--store",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="DISCREET_DEVICE",
+    callback=_folder,
+    help=f"Folder of the device, for its owner alone. [{DEFAULT}, or DISCREET_DEVICE]",
+)
+_PROXY = click.option(
+    "--proxy",
+    metavar="URL",
+    help="HTTP proxy on the way, as http://HOST:PORT; '' for none. [what HTTPS_PROXY and NO_PROXY say]",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Joining(OptionGroup):
+    """The keys that a device trusts, and its limits."""
+
+    trust: tuple[bytes, ...] = option(
+        "--trust", required=True, multiple=True, type=PublicKey(), help="Public key of who may ask; repeatable."
+    )
+    report: float = option("--report", type=float, default=2.0, show_default=True, help="Most nats of one report.")
+    epoch: float = option(
+        "--epoch", type=float, default=4.0, show_default=True, help="Most nats of reports whose epochs overlap."
+    )
+    lifetime: float = option(
+        "--lifetime", type=float, default=20.0, show_default=True, help="Most nats of all reports ever."
+    )
+    simulated: bool = option(
+        "--simulated", is_flag=True, help="For simulated collections alone, such as those of a demonstration."
+    )
+    log: bytes | None = option(
+        "--log",
+        type=PublicKey(),
+        help="Public key of the log that collections must be in, so that others can see them.",
+    )
+
+    def settings(self) -> dict[str, Any]:
+        """Return the settings of the device."""
+        limits = {"report": self.report, "epoch": self.epoch, "lifetime": self.lifetime}
+        log = None if self.log is None else spelled_key(self.log)
+        return {
+            "trust": [spelled_key(key) for key in self.trust],
+            "limits": limits,
+            "simulated": self.simulated,
+            "log": log,
+        }
+
+
+@click.group(cls=VerbGroup)
+def device() -> None:
+    """Answer: join a collection, answer, send, and see what was sent; nothing leaves without consent."""
+
+
+@device.command()
+@click.argument("address")
+@_Joining.options
+@click.option("--agree", is_flag=True, help="Agree without being asked.")
+@_PROXY
+@_STORE
+def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store: Path) -> None:
+    """Check the collection at ADDRESS (a URL or a file), show what it asks, and agree to it.
+
+    Keys and limits are kept in the device's folder for the other verbs; those of an earlier join are replaced.
+    """
+    refuse_another_kind(store, terms.simulated)
+    with opened_device(store, terms.settings()) as opened:
+        # A file comes without a proxy, the proof from the collector through it.
+        is_file = terms.log is not None and "://" not in address
+        envelope, proof = read_envelope(address, None if is_file else proxy), None
+        if terms.log is not None:
+            id_, document = read_document(envelope, terms.trust)
+            proof = fetch(f"{document['collectors'][0]}/v1/log/{id_.hex()}/{opened.logged}", checked_proxy(proxy))
+        collection = opened.accept(envelope, proof=proof, rebuild=True)
+        keep_settings(store, terms.settings())
+        lines = list(notice(collection))
+        if not prints_json():
+            say(lines, whole=True)
+        if agreed := collection.state == "open" and (agree or (not prints_json() and _asked())):
+            opened.agree(collection)
+    facts = {
+        "name": collection.name,
+        "version": collection.version,
+        "id": collection.id.hex(),
+        "agreed": agreed,
+        "notice": lines,
+    }
+    sentences = [f"{'Agreed to' if agreed else 'Not agreed to'} {collection.name}, version {collection.version}."]
+    show(facts, [*sentences, values_to_type(collection)] if agreed else sentences, whole=True)
+
+
+def _asked() -> bool:
+    if not at_a_terminal():
+        raise ParameterError("somebody must be there to agree; pass --agree if the person has.")
+    return click.confirm("Do you agree?", default=False)
+
+
+@device.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("value", nargs=-1, required=True)
+@_STORE
+def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
+    """Answer the collection NAME with VALUE, once in its epoch; send it with `discreet device send`.
+
+    VALUE is a label, or a label of each attribute as age=30s marital=single, or a latitude and a longitude, or - to
+    read it from standard input, so that it stands in no list of commands. The exit code is 2 if there is no answer
+    afterwards: nobody agreed, the budget is spent, or the collection is closed; a question of a survey that was not
+    drawn for this person wants none.
+    """
+    with opened_device(store) as opened:
+        collection = opened.collection(name)
+        outcome = opened.answer(collection, typed_value(collection, value))
+    words = {
+        "recorded": "Recorded; it leaves with `discreet device send`.",
+        "unasked": "This question of the survey was not drawn for you; nothing was drawn or sent.",
+        "already": "There was an answer already; nothing was drawn.",
+        "exhausted": "Nothing is left of a budget; nothing was drawn.",
+        "closed": "The collection takes no answers now; nothing was drawn.",
+        "declined": "You have not agreed; nothing was drawn.",
+    }
+    show({"name": name, "outcome": str(outcome)}, [words[outcome]], whole=True)
+    if outcome not in {"recorded", "already", "unasked"}:
+        raise click.exceptions.Exit(2)
+
+
+@device.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("places", nargs=-1)
+@_STORE
+def tag(name: str, places: tuple[str, ...], *, store: Path) -> None:
+    """Keep secret PLACES under the personalized collection NAME: TAG=VALUE each, or VALUE where cells are bots.
+
+    VALUE is a label, LAT,LON or "age=30s sex=f". Without any place there are none. They stay on this device, and are
+    fixed by the first answer.
+    """
+    with opened_device(store) as opened:
+        collection = opened.collection(name)
+        opened.tag(collection, typed_places(collection, places))
+    count = len(set(places))
+    sentence = f"{count} secret {'place is' if count == 1 else 'places are'} kept here."
+    show({"name": name, "places": count}, [sentence], whole=True)
+
+
+@device.command()
+@_PROXY
+@_STORE
+def send(*, proxy: str | None, store: Path) -> None:
+    """Send what is due; safe to call at any time."""
+    with opened_device(store, proxy=proxy) as opened:
+        outcome = opened.send()
+    facts = {"sent": outcome.sent, "dropped": outcome.dropped, "waiting": outcome.waiting, "reason": outcome.reason}
+    why = [] if outcome.reason is None else [f"Not sent yet: {outcome.reason}"]
+    show(facts, [f"Sent {outcome.sent}, dropped {outcome.dropped}; {outcome.waiting} wait.", *why], whole=True)
+
+
+@device.command()
+@_STORE
+def status(*, store: Path) -> None:
+    """Show the collections that were joined, and what was spent."""
+    with opened_device(store) as opened:
+        budget, held = opened.budget(), opened.export()["collections"]
+    facts = {"spent": budget.spent, "left": budget.left, "names": dict(budget.names), "collections": held}
+    lines = [
+        f"{survey['name']}, version {survey['version']}: "
+        f"{'declined' if survey['declined'] else 'agreed' if survey['agreed'] else 'not agreed'}; "
+        f"{budget.names.get(survey['name'], 0.0):g} nats spent."
+        for survey in held
+    ]
+    show(facts, [*lines, f"In all {budget.spent:g} nats are spent, {budget.left:g} left."], whole=True)
+
+
+@device.command()
+@_STORE
+def log(*, store: Path) -> None:
+    """Show the reports that wait, were sent or were dropped: the very bytes."""
+    with opened_device(store) as opened:
+        entries = opened.log()
+    lines = [
+        f"{entry.name}, version {entry.version}, epoch {entry.epoch}: {entry.record.hex()} {entry.state}"
+        + (f" ({entry.status})" if entry.status else "")
+        for entry in entries
+    ]
+    show({"reports": [entry.document() for entry in entries]}, lines or ["No reports."], whole=True)
+
+
+@device.command()
+@click.argument("name")
+@_STORE
+def decline(name: str, *, store: Path) -> None:
+    """Answer the collection NAME no more; what was not sent is erased."""
+    with opened_device(store) as opened:
+        opened.decline(name)
+    show(
+        {"name": name, "declined": True},
+        [f"Declined {name}; what was not sent is erased."],
+        whole=True,
+    )
+
+
+@device.command()
+@_STORE
+def forget(*, store: Path) -> None:
+    """Erase everything but the versions seen and what was spent, so that no budget begins anew."""
+    with opened_device(store) as opened:
+        opened.forget()
+    show(
+        {"forgotten": True},
+        ["Everything but the versions seen and what was spent is erased."],
+        whole=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Crowd(OptionGroup):
+    """The simulated devices and their epoch."""
+
+    devices: int | None = option(
+        "--devices", type=Count(1), help="Devices, each with the value of a random row. [one for each row]"
+    )
+    epoch: int | None = option("--epoch", type=Count(0), help="Epoch of the reports. [the one that runs]")
+    seed: int = option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same frames.")
+
+
+@device.command()
+@click.argument("file", type=InputFile())
+@click.argument("values", type=InputFile())
+@_Crowd.options
+@PeopleColumns.options
+@click.option("-o", "--output", type=OutputFolder(), help="Write the frames into this new folder; else they are sent.")
+def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, output: Path | None) -> None:
+    """Draw a report for each of many devices under the simulated collection in FILE, and send them in frames.
+
+    VALUES is a table with a row per person. Seeded and marked: such reports protect nobody.
+    """
+    # A person's device needs none of this.
+    from discreet.cli.verbs.obfuscate import secrets, value_columns, value_source
+    from discreet.collector.documents.signing import plan_of
+    from discreet.collector.simulated_devices import chosen, frames
+    from discreet.collector.verbs.collection import opened_file
+    from discreet.core.random import SeededRandom, fresh_words
+    from discreet.engines.obfuscation import codes_of
+
+    collection, random, epoch = opened_file(file, ()), SeededRandom(crowd.seed), crowd.epoch
+    if epoch is None and (epoch := collection.epoch_at(time.time())) is None:
+        raise ParameterError("no epoch of this collection runs now; name one with --epoch.")
+    plan = plan_of(collection)
+    columns = value_columns(plan, people)
+    with notes_on_errors():
+        codes = codes_of(value_source(values), replace(columns, bots=secrets(plan, people.tags, columns)))
+    drawn = codes if crowd.devices is None else chosen(codes, crowd.devices, random)
+    if collection.survey is not None:
+        # With the same seed, each person answers their own questions of all its collections.
+        drawn = drawn[collection.survey.asked(collection.name, fresh_words(random, len(drawn)))]
+    packed = frames(collection, drawn, epoch, random)
+    count = _post_frames(collection, packed) if output is None else _write_frames(output, packed)
+    where = ", ".join(collection.collectors) if output is None else str(output)
+    facts = {"devices": len(drawn), "epoch": epoch, "frames": count, "to": where, "simulated": True}
+    lines = [f"{len(drawn)} simulated reports of epoch {epoch} in {count} frames to {where}."]
+    show(facts, lines, whole=True)
+
+
+def _post_frames(collection: Collection, packed: Iterable[bytes]) -> int:
+    count = 0
+    for frame in packed:
+        for _ in range(10):
+            reply = post(collection.collectors[0], frame)
+            if reply.is_taken or reply.is_final:
+                break
+            time.sleep(max(reply.retry_after, 0.5))
+        if not reply.is_taken:
+            raise DataError(f"the collector must take frame {count}, and answers {reply.status or 'nothing'}.")
+        count += 1
+    return count
+
+
+def _write_frames(folder: Path, packed: Iterable[bytes]) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for frame in packed:
+        with replacing(folder / f"frame-{count:06}.bin") as target:
+            target.write_bytes(frame)
+        count += 1
+    return count
+
+
+_LONGEST, _MOST_TYPED_DIGITS, _MOST_SHOWN = 1 << 16, 20, 20
+
+
+def typed_value(collection: Collection, typed: Sequence[str]) -> Any:
+    """Return a value of the domain, or what is none of its values and refused later; nothing is quoted.
+
+    Args:
+        collection: the collection.
+        typed: the words of a value; ``-`` alone for those of standard input.
+
+    Raises:
+        ParameterError: if there is no standard input.
+        DataError: if the words make no value.
+    """
+    if list(typed) == ["-"]:
+        line = _line_of_input()
+        typed = _words(line) if isinstance(collection.domain.space, Grid | Product) else [line]
+    return _value(collection.domain.space, typed)
+
+
+def typed_places(collection: Collection, typed: Sequence[str]) -> Any:
+    """Return secret places: values by tag, or a list of values where bots stand for cells; see `typed_value`."""
+    space = collection.domain.space
+    if collection.bots is not None and collection.bots.cell_of is not None:
+        return [_value(space, text.split(",")) for text in typed]
+    tagged: dict[str, list[Any]] = {}
+    for text in typed:
+        name, _, label = text.partition("=")
+        words = (
+            _words(label) if isinstance(space, Product) else label.split(",") if isinstance(space, Grid) else [label]
+        )
+        tagged.setdefault(name, []).append(_value(space, words))
+    return tagged
+
+
+def values_to_type(collection: Collection) -> str:
+    """Return sentences that say what can be answered, and how it is typed."""
+    space = collection.domain.space
+    if isinstance(space, Grid):
+        wanted = "a latitude and a longitude within the map"
+    elif isinstance(space, Product):
+        parts = ", ".join(f"{name}: {_shown(part)}" for name, part in space.attributes.items())
+        wanted = f"{' '.join(f'{name}=LABEL' for name in space.attributes)}, of {parts}"
+    else:
+        wanted = f"one of {_shown(space)}"
+    first = "" if collection.bots is None else f"First say what is secret for you alone, {_said_of_bots(collection)}. "
+    return f"{first}Answer it by `discreet device answer {collection.name} VALUE`, with {wanted}."
+
+
+def _said_of_bots(collection: Collection) -> str:
+    bots, verb = collection.bots, f"`discreet device tag {collection.name}"
+    if bots is None or bots.cell_of is not None:
+        return f"by {verb} VALUE...`, without values if nothing is"
+    return f"by {verb} TAG=VALUE...`, without values if nothing is; a tag is one of {'; '.join(bots.tags)}"
+
+
+def _shown(space: LabelSpace) -> str:
+    more = f"; and {space.size - _MOST_SHOWN} more" if space.size > _MOST_SHOWN else ""
+    return "; ".join(names(space, np.arange(min(space.size, _MOST_SHOWN)))) + more
+
+
+def _value(space: Any, typed: Sequence[str]) -> Any:
+    if isinstance(space, Grid):
+        return tuple(map(_number, typed))
+    if not isinstance(space, Product):
+        return _label(space, " ".join(typed))
+    pairs = [text.partition("=")[::2] for text in typed]
+    if len(dict(pairs)) < len(pairs):
+        raise DataError("each attribute must be named once, and one is named twice; leave one of them out.")
+    return {name: _label(space.attributes.get(name), label) for name, label in pairs}
+
+
+def _line_of_input() -> str:
+    """Return the one line of standard input; of a terminal the first."""
+    if sys.stdin is None:
+        raise ParameterError("standard input must hold the value, and it is closed; give it as an argument.")
+    try:
+        text = sys.stdin.readline() if sys.stdin.isatty() else sys.stdin.read(_LONGEST)
+    except UnicodeDecodeError:
+        raise DataError("standard input must be text in UTF-8, and it is not.") from None
+    line = text.removesuffix("\n")
+    if not text or "\n" in line:
+        raise DataError(f"standard input must hold one line, the value, got {text.count(chr(10))} lines.")
+    return line
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return shlex.split(line)
+    except ValueError:
+        raise DataError("quotation marks must be closed, and one is not; put a backslash before it.") from None
+
+
+def _label(space: Any, typed: str) -> Any:
+    if isinstance(space, Numbers):
+        return _number(typed)
+    if isinstance(space, Texts) or not typed.removeprefix("-").isdecimal() or len(typed) > _MOST_TYPED_DIGITS:
+        return typed
+    return int(typed)
+
+
+def _number(typed: str) -> Any:
+    try:
+        return float(typed)
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""Documents and messages that devices and collectors share."""

@@ -1,0 +1,90 @@
+"""Names of values that people cannot tell from each other: no device asks for them if only one is protected.
+
+Whoever chooses the name that is not protected would send in clear what the other name protects.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from unicodedata import is_normalized
+
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.core.reading import readings, visible
+from discreet.device.protocol.envelope import PlanError
+
+# Codes that are looked at together.
+_MOST_AT_ONCE = 1 << 20
+
+
+def check_composed(plan: Mapping[str, object]) -> None:
+    """Refuse a plan if a label, a tag or the name of an attribute is not in Unicode's normal form C.
+
+    Two devices that wrote one label in two ways would have different fingerprints.
+
+    Raises:
+        PlanError: if one is not.
+    """
+    # Each text begins behind a quotation mark, which no accent joins.
+    if not is_normalized("NFC", json.dumps([plan["domain"], plan.get("tags")], ensure_ascii=False)):
+        raise PlanError(
+            "labels, tags and names of attributes must be written in Unicode's normal form C, and one of them is not; "
+            "sign the plan again with this version of discreet."
+        )
+
+
+def check_alike(lists: Sequence[Sequence[str]], ranges: Sequence[tuple[int, int]], *, can_differ: bool) -> None:
+    """Refuse names that read alike if a value with one name is protected and the value with the other is not.
+
+    Args:
+        lists: names of the values, or of the labels of each attribute of a product.
+        ranges: half-open ranges of protected codes, ascending.
+        can_differ: whether people protect values of their own beside them; then names that read alike must all be
+            protected for everybody.
+
+    Raises:
+        PlanError: if there are such names; it quotes two of them.
+    """
+    pair = next(_unequal(lists, np.array(ranges, dtype=np.int64), can_differ), None)
+    if pair is not None:
+        raise PlanError(
+            f"answers that read alike must all be protected, or none of them: {' and '.join(map(visible, pair))} are "
+            "not; mark both as sensitive, or set exact = true in the plan's domain if they differ in meaning."
+        )
+
+
+def _unequal(lists: Sequence[Sequence[str]], ranges: IntArray, can_differ: bool) -> Iterator[tuple[str, str]]:
+    """Yield pairs of names that read alike and differ in protection.
+
+    Names of a product are alike if those of each attribute are, so that it is enough to replace one label at a time.
+    """
+    step = size = int(np.prod([len(names) for names in lists], dtype=object))
+    for names in lists:
+        whole, step = step, step // len(names)
+        twins = _twins(names)
+        if not len(twins):
+            continue
+        # Where no range begins or ends all values are of one kind, so that only the other blocks are looked at.
+        edges = ranges[ranges < size]
+        blocks = edges // whole * whole
+        looked_at = np.arange(0, size if can_differ else 0, whole)
+        places = np.unique(np.concatenate([looked_at, blocks, blocks + edges % step]))
+        at_once = max(_MOST_AT_ONCE // len(twins), 1)
+        for start in range(0, len(places), at_once):
+            codes = places[start : start + at_once, np.newaxis, np.newaxis] + twins * step
+            first, later = np.moveaxis(_is_inside(codes, ranges), -1, 0)
+            differs = ((first != later) | (~first & can_differ)).any(axis=0)
+            yield from ((names[place], names[twin]) for place, twin in twins[differs].tolist())
+
+
+def _twins(names: Sequence[str]) -> IntArray:
+    """Return ``(t, 2)`` places: of the first name with a reading, and of each later name with the same reading."""
+    first: dict[str, int] = {}
+    pairs = [(first.setdefault(text, place), place) for place, text in enumerate(readings(names))]
+    return np.array([pair for pair in pairs if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2)
+
+
+def _is_inside(codes: IntArray, ranges: IntArray) -> BoolArray:
+    place = np.maximum(np.searchsorted(ranges[:, 0], codes, side="right") - 1, 0)
+    inside: BoolArray = (ranges[place, 0] <= codes) & (codes < ranges[place, 1])
+    return inside

@@ -1,0 +1,102 @@
+"""Surveys of several collections: which of them a person answers, by a draw that the person's device makes.
+
+    "survey": {"name": "health", "answers": 1, "epsilon": 2.0,
+               "questions": [["health-1", "9223372036854775808"], ["health-2", "9223372036854775808"]]}
+
+Each question is a collection of its own, and all of them state the same survey: the questions by name, each with its
+share of the people over 2^64, in the order in which `Survey.draw_questions` lays them side by side. A device draws one
+word of 64 bits, which depends on no value, and answers the questions that it falls to; and never more of them than
+epsilon allows, whatever becomes of the word.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, WordArray
+from discreet.core.random import WORD_RANGE
+from discreet.device.protocol.envelope import FieldError
+
+NAME = re.compile(r"[a-z0-9-]{1,64}")
+"""Names of collections and surveys."""
+MOST_QUESTIONS = 256
+"""Of a survey, each of which has a document of its own."""
+
+_SHARE = re.compile(r"[1-9][0-9]{0,19}")
+_FIELDS = {"name", "answers", "epsilon", "questions"}
+_LARGEST = (1 << 53) - 1
+_WRONG = "the field survey of a collection must be a name, answers, epsilon, and questions with shares that add up to"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The draw of the questions of a survey.
+
+    Attributes:
+        name: of the survey.
+        answers: t, the number of questions that each person answers.
+        epsilon: the most nats of all that a person answers in one epoch, or at all where that is once.
+        questions: shares over 2^64 by names of collections; they add up to t 2^64.
+
+    Example:
+        >>> halves = Assignment("health", 1, 2.0, {"health-1": 1 << 63, "health-2": 1 << 63})
+        >>> halves.drawn(0), halves.drawn(1 << 63)
+        (('health-1',), ('health-2',))
+    """
+
+    name: str
+    answers: int
+    epsilon: float
+    questions: Mapping[str, int]
+
+    def drawn(self, word: int) -> tuple[str, ...]:
+        """Return the names of the collections that a person with a word of 64 bits answers."""
+        ends, names = list(accumulate(self.questions.values())), list(self.questions)
+        points = range(word, self.answers * WORD_RANGE, WORD_RANGE)
+        return tuple(names[bisect_right(ends, point)] for point in points)
+
+    def asked(self, name: str, words: WordArray) -> BoolArray:
+        """Return ``(n,)`` booleans: which of the people with these words answer one of the collections."""
+        place = list(self.questions).index(name)
+        end = list(accumulate(self.questions.values()))[place]
+        answered = np.zeros(len(words), dtype=np.bool_)
+        for point in range(0, self.answers * WORD_RANGE, WORD_RANGE):
+            first, last = max(end - self.questions[name] - point, 0), min(end - point, WORD_RANGE) - 1
+            if first <= last:
+                answered |= (words >= np.uint64(first)) & (words <= np.uint64(last))
+        return answered
+
+    def document(self) -> dict[str, Any]:
+        """Return the field of a collection."""
+        pairs = [[name, str(share)] for name, share in self.questions.items()]
+        return {"name": self.name, "answers": self.answers, "epsilon": self.epsilon, "questions": pairs}
+
+
+def checked_assignment(_: str, entry: Any) -> Assignment:
+    """Return the draw of a field ``survey``.
+
+    Raises:
+        FieldError: if it is none.
+    """
+    wrong = FieldError(f"{_WRONG} answers, and it is not.")
+    if type(entry) is not dict or set(entry) != _FIELDS or type(entry["questions"]) is not list:
+        raise wrong
+    pairs = [pair for pair in entry["questions"] if type(pair) is list and len(pair) == 2 and all(map(_is_text, pair))]
+    names = {name for name, _ in pairs}
+    fits = _is_text(entry["name"]) and all(NAME.fullmatch(name) for name in (entry["name"], *names))
+    fits = fits and len(names) == len(entry["questions"]) <= MOST_QUESTIONS
+    fits = fits and all(_SHARE.fullmatch(share) and int(share) <= WORD_RANGE for _, share in pairs)
+    answers, epsilon = entry["answers"], entry["epsilon"]
+    fits = fits and type(answers) is int and sum(int(share) for _, share in pairs) == answers * WORD_RANGE > 0
+    if not fits or type(epsilon) not in {int, float} or not 0 < epsilon <= _LARGEST:
+        raise wrong
+    return Assignment(entry["name"], answers, float(epsilon), {name: int(share) for name, share in pairs})
+
+
+def _is_text(entry: Any) -> bool:
+    return type(entry) is str

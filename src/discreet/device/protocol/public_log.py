@@ -1,0 +1,228 @@
+"""The public log of collections: a Merkle tree of their ids, whose head a collector signs.
+
+A survey that is made for one person can be told from one that everybody is asked only by who else was asked. A log to
+which collections are added and from which none is taken makes that a matter of counting: a device that pins the key of
+a log takes nothing that is not in it, and no log that is not what it was before and more. Ids are hashes, so that
+surveys that are not listed stay unnamed.
+
+Leaves, nodes and both proofs are those of RFC 9162, section 2.1, over ids of 32 bytes; the head is a document in an
+envelope (`discreet.device.protocol.envelope`). It bears no time: a device knows the largest it has seen.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from discreet.device.protocol.envelope import CollectionError, UnloggedError, opened, parsed, signed
+
+FORMAT = "discreet log 1"
+_BYTES = 32
+_MOST_BYTES = 1 << 16
+# No tree of 2^31 ids has a longer path.
+_MOST_STEPS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class LogHead:
+    """The head of a log.
+
+    Attributes:
+        size: number of ids.
+        root: of the tree over them, 32 bytes.
+
+    Example:
+        >>> ids = [bytes([place]) * 32 for place in range(5)]
+        >>> three, five = LogHead.of(ids[:3]), LogHead.of(ids)
+        >>> five.includes(ids[2], 2, inclusion(ids, 2)), five.continues(three, consistency(ids, 3))
+        (True, True)
+    """
+
+    size: int
+    root: bytes
+
+    @classmethod
+    def of(cls, ids: Sequence[bytes]) -> "LogHead":
+        """Return the head of some ids."""
+        return cls(len(ids), _root(ids))
+
+    def includes(self, id_: bytes, index: int, path: Sequence[bytes]) -> bool:
+        """Return true if a path leads from an id at a place to the root."""
+        place, last, node = index, self.size - 1, _leaf(id_)
+        for step in path:
+            if not last:
+                return False
+            if place & 1 or place == last:
+                node = _node(step, node)
+                place, last = _up(place, last)
+            else:
+                node = _node(node, step)
+            place, last = place >> 1, last >> 1
+        return index < self.size and not last and node == self.root
+
+    def continues(self, before: "LogHead", path: Sequence[bytes]) -> bool:
+        """Return true if by a path this log is an earlier one with ids added, or none."""
+        if not before.size or before.size == self.size:
+            return not path and (not before.size or before == self)
+        # What is a whole tree in this one is its own first step.
+        steps = [before.root, *path] if before.size & (before.size - 1) == 0 else path
+        if before.size > self.size or not steps:
+            return False
+        place, last = before.size - 1, self.size - 1
+        while place & 1:
+            place, last = place >> 1, last >> 1
+        old = new = steps[0]
+        for step in steps[1:]:
+            if not last:
+                return False
+            if place & 1 or place == last:
+                old, new = _node(step, old), _node(step, new)
+                place, last = _up(place, last)
+            else:
+                new = _node(new, step)
+            place, last = place >> 1, last >> 1
+        return not last and old == before.root and new == self.root
+
+
+def inclusion(ids: Sequence[bytes], index: int) -> list[bytes]:
+    """Return the path from an id to the root."""
+    if len(ids) == 1:
+        return []
+    cut = _cut(len(ids))
+    if index < cut:
+        return [*inclusion(ids[:cut], index), _root(ids[cut:])]
+    return [*inclusion(ids[cut:], index - cut), _root(ids[:cut])]
+
+
+def consistency(ids: Sequence[bytes], size: int, *, whole: bool = True) -> list[bytes]:
+    """Return the path that shows that the first so many ids are the beginning.
+
+    Args:
+        ids: all of them.
+        size: of the earlier log, at most that of this one.
+        whole: whether the reader knows the root of the earlier one.
+    """
+    if size in {0, len(ids)}:
+        return [] if whole else [_root(ids)]
+    cut = _cut(len(ids))
+    if size <= cut:
+        return [*consistency(ids[:cut], size, whole=whole), _root(ids[cut:])]
+    return [*consistency(ids[cut:], size - cut, whole=False), _root(ids[:cut])]
+
+
+def log_answer(ids: Sequence[bytes], key: Ed25519PrivateKey, id_: bytes | None = None, since: int = 0) -> bytes:
+    """Return the signed head of a log as JSON, with the proofs for an id.
+
+    Args:
+        ids: in the order in which they were added.
+        key: of the log.
+        id_: that is in it; None for the head alone.
+        since: size of the log that the reader has seen.
+
+    Raises:
+        ValueError: if the id is not in the log, or the log is smaller.
+    """
+    if not 0 <= since <= len(ids):
+        raise ValueError("the log is smaller")
+    head = LogHead.of(ids)
+    document = json.dumps({"format": FORMAT, "size": head.size, "root": head.root.hex()}).encode()
+    answer: dict[str, Any] = {"head": signed(document, [key]).decode()}
+    if id_ is not None:
+        index = ids.index(id_)
+        paths = {"inclusion": inclusion(ids, index), "consistency": consistency(ids, since)}
+        answer |= {"index": index, **{name: [step.hex() for step in path] for name, path in paths.items()}}
+    return json.dumps(answer).encode()
+
+
+def checked_log(answer: bytes, key: bytes, id_: bytes, before: LogHead) -> LogHead:
+    """Return the head of a log that has an id, and continues what was seen before.
+
+    Args:
+        answer: of a collector, as it came.
+        key: the public key of the log, 32 bytes, pinned by the application.
+        id_: of a collection.
+        before: the head seen before; of size 0 for none.
+
+    Raises:
+        UnloggedError: if it does not.
+    """
+    try:
+        if len(answer) > _MOST_BYTES:
+            raise ValueError("too large")
+        content = parsed(answer)
+        document = parsed(opened(content["head"].encode(), [key]))
+        head = LogHead(_whole(document["size"]), _hash(document["root"]))
+        index, included, continued = (
+            _whole(content["index"]),
+            _path(content["inclusion"]),
+            _path(content["consistency"]),
+        )
+        known = document["format"] == FORMAT and set(document) == {"format", "size", "root"} and len(content) == 4
+    except (CollectionError, ValueError, TypeError, KeyError, AttributeError):
+        known = False
+    if not known:
+        raise UnloggedError(
+            "the proof that a collection is in the public log must be signed by the log's key and of its form, and it "
+            "is not; fetch it anew from the collector."
+        )
+    if not head.includes(id_, index, included):
+        raise UnloggedError("the collection must be in the public log, and it is not; perhaps nobody else was asked.")
+    if not head.continues(before, continued):
+        raise UnloggedError(
+            "the public log must be what it was before, with collections added, and it is not; something was taken out "
+            "of it, or you are shown another one than others."
+        )
+    return head
+
+
+def _whole(number: Any) -> int:
+    if type(number) is not int or not 0 <= number < 1 << 31:
+        raise ValueError("no whole number")
+    return number
+
+
+def _hash(digits: Any) -> bytes:
+    read = bytes.fromhex(digits)
+    if len(read) != _BYTES or read.hex() != digits:
+        raise ValueError("no hash")
+    return read
+
+
+def _path(steps: Any) -> list[bytes]:
+    if type(steps) is not list or len(steps) > _MOST_STEPS:
+        raise ValueError("no path")
+    return list(map(_hash, steps))
+
+
+def _digest(parts: Iterable[bytes]) -> bytes:
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def _leaf(id_: bytes) -> bytes:
+    return _digest([b"\0", id_])
+
+
+def _node(left: bytes, right: bytes) -> bytes:
+    return _digest([b"\1", left, right])
+
+
+def _root(ids: Sequence[bytes]) -> bytes:
+    if len(ids) < 2:
+        return _leaf(ids[0]) if ids else _digest([])
+    cut = _cut(len(ids))
+    return _node(_root(ids[:cut]), _root(ids[cut:]))
+
+
+def _cut(size: int) -> int:
+    """Return the largest power of two below a size of at least 2."""
+    return 1 << (size - 1).bit_length() - 1
+
+
+def _up(place: int, last: int) -> tuple[int, int]:
+    """Return a place and the last one, so many levels up that the place is that of a right child, or the first."""
+    while place and not place & 1:
+        place, last = place >> 1, last >> 1
+    return place, last

@@ -1,0 +1,264 @@
+"""Samplers: the integers from which a device draws a report, without the plan and without epsilon.
+
+    {"size": |Z|, "sensitive": [[start, stop], ...], "truth": "S", "clear_blocks": false, "law": {...}}
+
+``sensitive`` lists half-open ranges of codes, as long as they can be, ascending; ``law`` is the block law's
+description, spelled out. What may pass 2^53 is a decimal text. The promise follows from these integers alone, so that
+whoever holds a sampler can check it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.core.checks import is_whole, shown
+from discreet.core.random import WORD_RANGE, RandomSource, likelihood_ratio, logarithm, toss
+from discreet.core.reports import CLEAR, Column, smallest_unsigned
+from discreet.device.protocol.frames import LARGEST_RECORD
+from discreet.errors import DataError, ParameterError
+from discreet.formats.records import RecordCodec
+from discreet.mechanisms import BlockMechanism, Mechanism, law_of, spelled_out
+from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.obfuscation import Sampling, obfuscated
+from discreet.mechanisms.registry import UnknownLawError
+from discreet.mechanisms.translates import SetTranslates
+
+_LARGEST_SIZE = (1 << 31) - 1
+# Laws that mark the values that a block has: a byte for each, on every device, whatever asks for it.
+_MARKING, _MOST_MARKS = ("subsets", "mixed subsets"), 1 << 22
+_FIELDS = ("size", "sensitive", "truth", "clear_blocks", "law")
+
+
+class SamplerError(DataError):
+    """A sampler that no device may use."""
+
+
+class UnknownSamplerError(SamplerError):
+    """A sampler of a block law that is unknown here, so that nobody can say what it promises."""
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """The integers from which a device draws.
+
+    Attributes:
+        size: |Z|, the number of codes, those of bots among them.
+        sensitive: half-open ranges of sensitive codes, ascending, with gaps between them.
+        truth: S; the truth is told with probability S / 2^64.
+        clear_blocks: whether reports in clear carry a block of noise too.
+        law: the block law's description, spelled out.
+
+    Raises:
+        SamplerError: if they are not such, or protect nobody.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(range(100), sensitive=[3, 4, 50]), epsilon=1.0)
+        >>> sampler = Sampler.of(mechanism)
+        >>> sampler.sensitive, sampler.law, round(sampler.realised, 9)
+        (((3, 5), (50, 51)), {'law': 'singletons', 'size': 3}, 1.0)
+        >>> Sampler.parse(sampler.document()) == sampler
+        True
+        >>> len(sampler.record(3, dc.SecureRandom()))
+        2
+    """
+
+    size: int
+    sensitive: tuple[tuple[int, int], ...]
+    truth: int
+    clear_blocks: bool
+    law: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        """Refuse what is no sampler."""
+        if not _is_int(self.size, 1, _LARGEST_SIZE):
+            raise SamplerError(f"a sampler's size must be an integer in 1..{_LARGEST_SIZE}, got {shown(self.size)}.")
+        _check_ranges(self.sensitive, self.size)
+        if not _is_int(self.truth, 1, WORD_RANGE - 1):
+            raise SamplerError("a sampler's truth must be an integer in 1..2^64 - 1; otherwise nobody is protected.")
+        if not isinstance(self.clear_blocks, bool):
+            raise SamplerError(f"a sampler's clear_blocks must be true or false, got {shown(self.clear_blocks)}.")
+        self._check_law()
+
+    def _check_law(self) -> None:
+        count, law = self.sensitive_count, self.block_law
+        if law.size != count:
+            raise SamplerError(f"a sampler's law must be over its {count} sensitive codes, got size {law.size}.")
+        if self.law["law"] in _MARKING and count > _MOST_MARKS:
+            raise SamplerError(f"a subset on a device must be of at most {_MOST_MARKS} sensitive codes, got {count}.")
+        is_set = self.law["law"] == SetTranslates.kind
+        if self.clear_blocks and (is_set or law.inclusion != law.conditional_inclusion):
+            raise SamplerError("clear_blocks needs a law whose values are in a block independently.")
+        if self.codec.width > LARGEST_RECORD:
+            raise SamplerError(f"a record must have at most {LARGEST_RECORD} bytes, got {self.codec.width}.")
+
+    @classmethod
+    def of(cls, mechanism: object) -> "Sampler":
+        """Return the sampler of a block mechanism, or of a personalized one's common mechanism.
+
+        Raises:
+            SamplerError: if it is another mechanism, which no device can run, or protects nobody.
+        """
+        try:
+            blocks = BlockMechanism.checked(Mechanism.checked(mechanism).maker)
+        except ParameterError:
+            raise SamplerError(f"only block mechanisms run on devices, got {type(mechanism).__name__}.") from None
+        domain, law = blocks.domain, _spelled(blocks.law)
+        return cls(domain.size, _ranges(domain.sensitive), blocks.threshold, blocks.clear_blocks, law)
+
+    @classmethod
+    def parse(cls, document: Any) -> "Sampler":
+        """Return the sampler of a JSON object, strictly.
+
+        Raises:
+            SamplerError: if it is none, or written differently from `document`.
+        """
+        if not isinstance(document, dict) or set(document) != set(_FIELDS):
+            raise SamplerError(f"a sampler must be an object of {', '.join(_FIELDS)}, and nothing else.")
+        listed, truth = document["sensitive"], document["truth"]
+        pairs = isinstance(listed, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in listed)
+        if not pairs:
+            raise SamplerError("a sampler's sensitive codes must be a list of ranges, each of two integers.")
+        if not isinstance(truth, str) or not truth.isascii() or not truth.isdecimal() or len(truth) > 20:
+            raise SamplerError("a sampler's truth must be an integer as decimal text.")
+        ranges = tuple((start, stop) for start, stop in listed)
+        sampler = cls(document["size"], ranges, int(truth), document["clear_blocks"], document["law"])
+        if sampler.document()["truth"] != truth:
+            raise SamplerError("a sampler's truth must be an integer as decimal text without leading zeros.")
+        return sampler
+
+    def document(self) -> dict[str, Any]:
+        """Return the sampler as values of JSON."""
+        return {
+            "size": self.size,
+            "sensitive": [list(pair) for pair in self.sensitive],
+            "truth": str(self.truth),
+            "clear_blocks": self.clear_blocks,
+            "law": _spelled(self.block_law),
+        }
+
+    @cached_property
+    def sensitive_count(self) -> int:
+        """|Z_S|."""
+        return sum(stop - start for start, stop in self.sensitive)
+
+    @cached_property
+    def block_law(self) -> BlockLaw:
+        """The block law.
+
+        Raises:
+            SamplerError: if its description is none.
+        """
+        try:
+            return law_of(self.law)
+        except UnknownLawError as error:
+            raise UnknownSamplerError(str(error)) from None
+        except ParameterError as error:
+            raise SamplerError(str(error)) from None
+
+    @cached_property
+    def realised(self) -> float:
+        """Epsilon, in nats: from the integers alone, rounded up."""
+        return self.realised_at(self.truth)
+
+    def realised_at(self, truth: int) -> float:
+        """Return epsilon where the truth is told with probability ``truth / 2^64``, as of permanent answers."""
+        return logarithm(likelihood_ratio(truth, self.block_law.inclusion))
+
+    @cached_property
+    def codec(self) -> RecordCodec:
+        """The form of its records."""
+        in_clear = Column(CLEAR, smallest_unsigned(self.size), bound=self.size)
+        columns = (in_clear, *self.block_law.columns) if self.sensitive_count < self.size else self.block_law.columns
+        return RecordCodec(columns, self.clear_blocks)
+
+    def record(self, code: int, random: RandomSource, truth: int | None = None) -> bytes:
+        """Draw the report on one value.
+
+        Words are taken in the order in which `BlockMechanism.obfuscate_codes` takes them for one value.
+
+        Args:
+            code: of the value, 0..size - 1.
+            random: the words, as they come: a source of another author's must have passed
+                `discreet.core.random.checked_source`.
+            truth: the truth is told with probability ``truth / 2^64``; None for the sampler's own.
+
+        Returns:
+            W bytes.
+
+        Raises:
+            SamplerError: if the code is none; it is not quoted.
+        """
+        if not is_whole(code) or not 0 <= int(code) < self.size:
+            raise SamplerError(f"a code must be an integer in 0..{self.size - 1}.")
+        sampling = self._sampling if truth is None else replace(self._sampling, threshold=truth)
+        reports = obfuscated(sampling, np.array([int(code)]), random)
+        return self.codec.encode(reports).tobytes()
+
+    def again(self, memo: bytes, threshold: int, random: RandomSource) -> bytes:
+        """Draw the report of a round: the memo with probability ``threshold / 2^64``, and otherwise fresh noise.
+
+        Args:
+            memo: W bytes.
+            threshold: S_2, 1..2^64 - 1.
+            random: the words: of the coin, then of the noise, which is drawn whatever the coin says.
+        """
+        coin = toss(1, threshold, random)
+        # A device that never tells the truth makes noise, of any value.
+        noise = np.frombuffer(self.record(0, random, truth=0), np.uint8)
+        # Without a branch, whose time would tell the coin.
+        return np.where(coin, np.frombuffer(memo, np.uint8), noise).tobytes()
+
+    @cached_property
+    def _sampling(self) -> Sampling:
+        slots = _Ranks(self.sensitive) if self.sensitive_count < self.size else None
+        law = self.block_law
+        # Its reports become records at once, which bear no plan.
+        return Sampling(self.size, slots, law, law.columns, self.truth, self.clear_blocks, "sampler")
+
+
+class _Ranks:
+    """Ranks of codes from ranges: a device of ten million values keeps no column of them."""
+
+    def __init__(self, sensitive: tuple[tuple[int, int], ...]) -> None:
+        self._starts, self._stops = np.array(sensitive, dtype=np.int64).T
+        self._before = np.cumsum(self._stops - self._starts) - (self._stops - self._starts)
+
+    def __getitem__(self, codes: IntArray) -> IntArray:
+        """Return the ranks of sensitive codes, and -1 for others."""
+        place = np.maximum(np.searchsorted(self._starts, codes, side="right") - 1, 0)
+        inside = (codes >= self._starts[place]) & (codes < self._stops[place])
+        ranks: IntArray = np.where(inside, self._before[place] + codes - self._starts[place], -1)
+        return ranks
+
+
+def _is_int(number: object, least: int, most: int) -> bool:
+    return type(number) is int and least <= number <= most
+
+
+def _check_ranges(ranges: tuple[tuple[int, int], ...], size: int) -> None:
+    """Refuse ranges that are not within the codes, ascending and apart."""
+    last = -1
+    for start, stop in ranges:
+        if not _is_int(start, last + 1, size) or not _is_int(stop, start + 1, size):
+            raise SamplerError("a sampler's sensitive codes must be ranges within its size, ascending, with gaps.")
+        last = stop
+    if not ranges:
+        raise SamplerError("a sampler must have a sensitive code; otherwise nobody is protected.")
+
+
+def _ranges(sensitive: BoolArray) -> tuple[tuple[int, int], ...]:
+    """Return the half-open ranges of sensitive codes."""
+    edges: AnyArray = np.flatnonzero(np.diff(np.concatenate([[False], sensitive, [False]]).astype(np.int8)))
+    return tuple((int(start), int(stop)) for start, stop in edges.reshape(-1, 2))
+
+
+def _spelled(law: BlockLaw) -> dict[str, Any]:
+    try:
+        return spelled_out(law)
+    except ParameterError as error:
+        raise SamplerError(str(error)) from None

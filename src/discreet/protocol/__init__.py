@@ -1,1 +1,0 @@
-"""Documents and messages of devices and collectors; NumPy, cryptography and the standard library only."""

@@ -1,0 +1,538 @@
+"""Signed collections: what a device believes, and each way in which it refuses."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.device.protocol.collection import FIELDS, OPTIONAL, Collection, is_origin, open_envelope, rebuild
+from discreet.device.protocol.envelope import (
+    MOST_BYTES,
+    REFUSALS,
+    CollectionError,
+    EnvelopeError,
+    FieldError,
+    FormatError,
+    LawError,
+    PlanError,
+    PromiseError,
+    RebuiltError,
+    SignatureError,
+    SizeError,
+    UntrustedError,
+    document_bytes,
+    opened,
+    public_key,
+)
+from discreet.device.protocol.notice import notice
+from discreet.device.protocol.sampler import Sampler
+from discreet.errors import DataError, ParameterError
+from discreet.mechanisms.personalized import Personalized
+from packing import each
+from refusals import refused
+from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, altered, collection, document, envelope, key, resigned
+
+GRID = {
+    "epsilon": 2.0,
+    "domain": {"grid": {"lat": [40, 41], "lon": [-74, -73], "rows": 6, "cols": 5}, "sensitive": [[40.05, -73.95]]},
+    "mechanism": {"name": "hadamard"},
+}
+PRODUCT = {
+    "epsilon": 1.0,
+    "domain": {"product": {"home": ["flat", "house", "other"], "age": ["20s", "30s"]}, "sensitive": [{"age": "30s"}]},
+    "mechanism": {"name": "unary"},
+}
+PLANS: dict[str, Any] = {
+    "labels": PLAIN,
+    "range": {**PLAIN, "domain": {"range": [-3, 40], "sensitive": [1, 2, 3]}},
+    "integers": {**PLAIN, "domain": {"labels": [5, 3, 900]}},
+    "product": PRODUCT,
+    "grid": GRID,
+    "tags": {**PLAIN, "tags": ["home"], "mechanism": {"name": "unary"}},
+    "tags alone": {**PLAIN, "tags": ["home"], "others": False},
+    "cells": {**GRID, "cells": {"rows": 2, "cols": 3}},
+}
+
+
+def test_every_field_is_checked() -> None:
+    assert set(FIELDS) == set(document(envelope()))
+    assert set(FIELDS) - {"format"} | set(OPTIONAL) == set(Collection.__dataclass_fields__) - {"id", "envelope"}
+    assert len({kind.code for kind in REFUSALS}) == len(REFUSALS)
+    assert set(REFUSALS) == set(CollectionError.__subclasses__())
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_collection_is_what_was_signed(name: str) -> None:
+    written = envelope(PLANS[name])
+    found = open_envelope(written, TRUST)
+    assert found.id == hashlib.sha256(opened(written, TRUST)).digest()
+    assert found.envelope == written
+    mechanism = rebuild(found)
+    assert mechanism.fingerprint == found.fingerprint
+    assert found.epsilon == PLANS[name]["epsilon"]
+    assert found.sampler.realised <= found.epsilon
+    assert found.sensitive.tolist() == mechanism.domain.sensitive[: found.domain.size].tolist()
+    assert found.sensitive_count == np.count_nonzero(found.sensitive)
+    said = " ".join(notice(found))
+    assert f"epsilon = {found.epsilon:g}" in said
+    assert repr(found).startswith("Collection('habits', version 1, open")
+
+
+def test_documents_are_canonical() -> None:
+    written = opened(envelope(), TRUST)
+    assert written == json.dumps(json.loads(written), sort_keys=True, separators=(",", ":")).encode()
+    assert document_bytes({"b": "é", "a": [1, True]}) == '{"a":[1,true],"b":"é"}'.encode()
+    for said in ({"a": float("nan")}, {"a": [1 << 53]}, {"a": "\ud800"}, {"a": "x" * MOST_BYTES}):
+        with pytest.raises(ParameterError):
+            document_bytes(said)
+    assert document_bytes({"a": (1 << 53) - 1})
+
+
+@pytest.mark.parametrize("name", ["tags", "tags alone", "cells"])
+def test_bots_are_those_of_the_library(name: str) -> None:
+    found = collection(PLANS[name])
+    domain = Domain.grid(lat=(40, 41), lon=(-74, -73), rows=6, cols=5, sensitive=[(40.05, -73.95)])
+    if name == "cells":
+        wanted = Personalized.cells(domain, 2.0, rows=2, cols=3, mechanism="hadamard")
+        assert found.bots.cell_of.tolist() == wanted.cell_of.tolist()
+    else:
+        plain = Domain(PLAIN["domain"]["labels"], sensitive=["often", "daily"])
+        wanted = Personalized(plain, 1.0, ["home"], others=name == "tags", mechanism=PLANS[name]["mechanism"]["name"])
+        assert found.bots.cell_of is None
+    assert found.bots.tags == wanted.tags
+    assert found.fingerprint == wanted.fingerprint
+    assert found.sampler.size == wanted.domain.size + len(wanted.tags)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("labels", "daily", 3),
+        ("range", -3, 0),
+        ("range", np.int32(39), 42),
+        ("integers", 900, 2),
+        ("product", {"home": "house", "age": "30s"}, 3),
+        ("product", ("other", "20s"), 4),
+        ("grid", (41.0, -73.0), 29),
+        ("grid", {"lon": -74.0, "lat": 40.0}, 0),
+    ],
+)
+def test_values_have_codes(name: str, value: Any, code: int) -> None:
+    found = collection(PLANS[name])
+    assert found.code_of(value) == code
+    if not isinstance(value, dict):
+        assert rebuild(found).domain.encode([value]).tolist() == [code]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("labels", "planted-value"),
+        ("labels", None),
+        ("labels", 3),
+        ("labels", ["daily"]),
+        ("labels", {"daily": 1}),
+        ("range", 40),
+        ("range", 1.0),
+        ("range", True),
+        ("range", "1"),
+        ("range", 1 << 80),
+        ("integers", 4),
+        ("product", {"age": "30s"}),
+        ("product", {"age": "30s", "home": "flat", "more": 1}),
+        ("product", ("30s",)),
+        ("product", ("flat", "planted-value")),
+        ("grid", (39.999, -73.5)),
+        ("grid", (float("nan"), -73.5)),
+        ("grid", ("planted-value", 1)),
+        ("grid", {"lat": 40.0}),
+    ],
+)
+def test_values_outside_are_refused_without_a_quotation(name: str, value: Any) -> None:
+    refused(DataError, lambda: collection(PLANS[name]).code_of(value), "planted", "39.9")
+
+
+def test_epochs() -> None:
+    found = collection(late=60)
+    assert [found.epoch_at(START + seconds) for seconds in (-1, 0, EPOCH - 1, EPOCH, 24 * EPOCH - 1, 24 * EPOCH)] == [
+        None,
+        0,
+        0,
+        1,
+        23,
+        None,
+    ]
+    assert found.window(2) == (START + 2 * EPOCH, START + 3 * EPOCH, START + 3 * EPOCH + 60)
+    assert collection().late == EPOCH
+
+
+# Refusals, in the order of the checks
+
+
+def test_a_bent_byte_at_any_position() -> None:
+    """Every position of an envelope, bent in one bit, in the highest bit, and into a byte of another kind."""
+    written = envelope()
+    for place, byte in enumerate(written):
+        for other in {byte ^ 1, byte ^ 0x80, byte ^ 0x20, ord(" ")} - {byte}:
+            bent = written[:place] + bytes([other]) + written[place + 1 :]
+            with pytest.raises((EnvelopeError, SignatureError, UntrustedError)) as caught:
+                open_envelope(bent, TRUST)
+            assert "often" not in str(caught.value)
+
+
+def test_a_bent_byte_at_any_position_of_the_document() -> None:
+    written = envelope()
+    said, whole = opened(written, TRUST), json.loads(written)
+    for place, byte in enumerate(said):
+        bent = said[:place] + bytes([byte ^ 1]) + said[place + 1 :]
+        with pytest.raises(SignatureError):
+            opened(json.dumps({**whole, "document": base64.b64encode(bent).decode()}).encode(), TRUST)
+
+
+@pytest.mark.parametrize("length", [0, 1, 20, 500])
+def test_what_is_cut_off_is_refused(length: int) -> None:
+    refused(EnvelopeError, lambda: open_envelope(envelope()[:length], TRUST))
+    refused(EnvelopeError, lambda: open_envelope(envelope() + b"{}", TRUST))
+
+
+def _wrapped(**changes: Any) -> bytes:
+    whole = {**json.loads(envelope()), **changes}
+    return json.dumps({name: part for name, part in whole.items() if part is not ...}).encode()
+
+
+SIGNATURE = json.loads(envelope())["signatures"][0]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"document": ...},
+        {"document": 3},
+        {"document": "a"},
+        {"document": "YR=="},
+        {"document": "é"},
+        {"document": " " + base64.b64encode(b"{}").decode()},
+        {"signatures": ...},
+        {"signatures": []},
+        {"signatures": {}},
+        {"signatures": [3]},
+        {"signatures": [SIGNATURE] * 17},
+        {"signatures": [{**SIGNATURE, "more": 1}]},
+        {"signatures": [{"key": SIGNATURE["key"]}]},
+        {"signatures": [{**SIGNATURE, "key": "YQ=="}]},
+        {"signatures": [{**SIGNATURE, "signature": "YQ=="}]},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_what_is_no_envelope(changes: dict[str, Any]) -> None:
+    refused(EnvelopeError, lambda: open_envelope(_wrapped(**changes), TRUST))
+
+
+@pytest.mark.parametrize("written", [b"", b"[]", b"null", b"\xff", b"[" * 100_000, b'{"document":"","document":""}'])
+def test_what_is_no_json(written: bytes) -> None:
+    refused(EnvelopeError, lambda: open_envelope(written, TRUST))
+
+
+def test_size() -> None:
+    refused(SizeError, lambda: open_envelope(b" " * (3 << 19) + b" ", TRUST))
+    large = json.dumps({"padding": "x" * MOST_BYTES}).encode()
+    refused(SizeError, lambda: open_envelope(resigned(large), TRUST))
+
+
+def test_keys_are_pinned() -> None:
+    others = public_key(key("b"))
+    refused(UntrustedError, lambda: open_envelope(envelope(), [others]))
+    both = resigned(document(envelope()), "b", "a")
+    assert open_envelope(both, TRUST).id == open_envelope(both, [others, PUBLIC]).id
+    whole = json.loads(both)
+    whole["signatures"][0]["signature"] = whole["signatures"][1]["signature"]
+    forged = json.dumps(whole).encode()
+    assert open_envelope(forged, TRUST).version == 1
+    refused(SignatureError, lambda: open_envelope(forged, [others, PUBLIC]))
+    whole["signatures"].reverse()
+    refused(SignatureError, lambda: open_envelope(json.dumps(whole).encode(), [others, PUBLIC]))
+
+
+@pytest.mark.parametrize("trust", [[], b"x" * 32, ["x" * 32], [b"x"], None])
+def test_trust_must_be_keys(trust: Any) -> None:
+    refused(ParameterError, lambda: open_envelope(envelope(), trust))
+
+
+@pytest.mark.parametrize(
+    "written", [b"", b"{", b"[]", b"{}", b'{"format":"discreet collection 2"}', b'{"a":NaN}', b"\xff", b'{"a":1,"a":1}']
+)
+def test_format(written: bytes) -> None:
+    refused(FormatError, lambda: open_envelope(resigned(written), TRUST))
+
+
+FIELD_FAULTS: list[dict[str, Any]] = [
+    *({name: ...} for name in FIELDS if name != "format"),
+    {"more": 1},
+    *({"name": name} for name in ("", "A", "a_b", "x" * 65, "a\n", 3)),
+    *({"version": version} for version in (0, -1, 1.0, True, "1", None)),
+    {"state": "closed"},
+    {"state": True},
+    *({name: text} for name in ("title", "purpose", "contact") for text in ("", " ", 3, None, ["x"])),
+    {"plan": []},
+    *({"simulated": flag} for flag in (0, "false", None)),
+    {"linkable": 1},
+    *({"listed": mark} for mark in (False, None, 1, "true")),
+    *({"fingerprint": text} for text in ("", "0" * 31, "G" * 32, "0" * 32 + "\n")),
+    {"sampler": None},
+    *({"answers": text} for text in ("twice", None, 1)),
+    *({name: number} for name in ("epsilon", "lifetime") for number in (0, -1, True, "1", None)),
+    {"lifetime": 0.5},
+    *(
+        {"epochs": epochs}
+        for epochs in (
+            None,
+            [],
+            {},
+            {"start": 0, "seconds": 60},
+            {"start": 0, "seconds": 60, "count": 1, "more": 1},
+            {"start": 0, "seconds": 59, "count": 1},
+            {"start": -1, "seconds": 60, "count": 1},
+            {"start": 0.5, "seconds": 60, "count": 1},
+            {"start": 0, "seconds": 60, "count": 0},
+            {"start": 0, "seconds": 60, "count": 1 << 32},
+            {"start": 1 << 52, "seconds": 1 << 50, "count": 9},
+        )
+    ),
+    *({name: number} for name in ("late", "spread", "least", "retention") for number in (-1, 1.5, "1", True)),
+    {"least": 0},
+    {"retention": 0},
+    *(
+        {"collectors": origins}
+        for origins in ([], "https://a.example", [3], ["https://a.example/"], ["http://a.example"])
+    ),
+]
+
+
+@each("changes", FIELD_FAULTS)
+def test_fields(changes: dict[str, Any]) -> None:
+    refused(FieldError, lambda: open_envelope(altered(envelope(), **changes), TRUST))
+
+
+@pytest.mark.parametrize(
+    ("origin", "fits"),
+    [
+        ("https://a.example", True),
+        ("https://a.example:8443", True),
+        ("https://[2001:db8::1]:8443", True),
+        ("http://127.0.0.1:8000", True),
+        ("http://localhost", True),
+        ("http://[::1]:80", False),
+        ("https://a.example:443", False),
+        ("https://a.example/", False),
+        ("https://A.example", False),
+        ("https://me@a.example", False),
+        ("https://a.example?x", False),
+        ("https://a.example:x", False),
+        ("https://a example", False),
+        ("https://", False),
+        ("http://a.example", False),
+        ("http://127.0.0.1.a.example", False),
+        ("ftp://a.example", False),
+        ("//a.example", False),
+    ],
+)
+def test_origins(origin: str, fits: bool) -> None:
+    assert is_origin(origin) is fits
+
+
+def _sampler(**changes: Any) -> dict[str, Any]:
+    return {**document(envelope())["sampler"], **changes}
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        {"truth": "0"},
+        {"truth": str(1 << 64)},
+        {"truth": 5},
+        {"sensitive": [[0, 9]]},
+        {"sensitive": []},
+        {"sensitive": [[2, 2]]},
+        {"size": 0},
+        {"law": {"law": "singletons", "size": 3}},
+        {"law": None},
+        {"law": {"law": 5}},
+        {"clear_blocks": 1},
+        {"more": 1},
+        {"law": {"law": "hashing", "size": 2, "buckets": 2, "prime": 9}},
+    ],
+    ids=str,
+)
+def test_samplers_that_keep_no_promise(sampler: dict[str, Any]) -> None:
+    refused(PromiseError, lambda: open_envelope(altered(envelope(), sampler=_sampler(**sampler)), TRUST))
+
+
+def test_a_law_that_is_unknown_breaks_no_promise() -> None:
+    later = altered(envelope(), sampler=_sampler(law={"law": "unheard-of"}))
+    message = refused(LawError, lambda: open_envelope(later, TRUST))
+    assert message.startswith("block law 'unheard-of' is unknown here; update discreet, or install")
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_truth_that_is_too_large(name: str) -> None:
+    """S is the largest that keeps the promise: one more breaks it by less than a double shows, a millionth by more."""
+    said = document(envelope(PLANS[name]))
+    truth = int(said["sampler"]["truth"])
+    more = {**said["sampler"], "truth": str(truth + (truth >> 20))}
+    refused(PromiseError, lambda: open_envelope(resigned({**said, "sampler": more}), TRUST))
+    one_more = open_envelope(resigned({**said, "sampler": {**more, "truth": str(truth + 1)}}), TRUST)
+    refused(RebuiltError, lambda: rebuild(one_more))
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_an_understated_epsilon(name: str) -> None:
+    said = document(envelope(PLANS[name]))
+    understated = {**said, "epsilon": said["epsilon"] * (1 - 1e-6)}
+    refused(PromiseError, lambda: open_envelope(resigned(understated), TRUST))
+
+
+@each(
+    "plan",
+    [
+        {},
+        {"more": 1},
+        {"epsilon": 2.0},
+        {"domain": {}},
+        {"domain": {"labels": ["a", "b", "c", "d"], "range": [0, 4]}},
+        {"domain": {"labels": ["a", "b", "c"]}},
+        {"domain": {"labels": ["a", "b", "c", "d", "e"]}},
+        {"domain": {"labels": ["a", "a", "b", "c"]}},
+        {"domain": {"labels": [True, False, 1, 2]}},
+        {"domain": {"labels": "abcd"}},
+        {"domain": {"range": [0, 1, 2]}},
+        {"domain": {"range": [0.0, 4.0]}},
+        {"domain": {"range": [0, 1 << 70]}},
+        {"domain": {"product": []}},
+        {"domain": {"product": {"a": ["b", "c", "d", "e"]}}},
+        {"domain": {"product": [["a", ["b", "c"]], ["a", ["b", "c"]]]}},
+        {"domain": {"product": [["a", "bcde"]]}},
+        {"domain": {"product": [[1, ["b", "c", "d", "e"]]]}},
+        {"domain": {"product": [["a"]]}},
+        {"domain": {"grid": {"lat": [0, 1], "lon": [0, 1], "rows": 2}}},
+        {"domain": {"grid": {"lat": [0, 1], "lon": [0, 1], "rows": 2, "cols": "2"}}},
+        {"domain": None},
+        {"tags": ["home"]},
+        {"tags": "home"},
+        {"cells": {"rows": 1, "cols": 1}},
+        {"mechanism": "rr"},
+        {"epsilon": True},
+        {"others": 1},
+    ],
+)
+def test_plans_of_another_sampler(plan: dict[str, Any]) -> None:
+    changed = {**document(envelope())["plan"], **plan} if plan else {}
+    refused(PlanError, lambda: open_envelope(altered(envelope(), plan=changed), TRUST))
+
+
+def test_bots_that_the_coin_does_not_look_at() -> None:
+    said = document(envelope(PLANS["tags"]))
+    sampler = {**said["sampler"], "sensitive": [[1, 5]]}
+    refused(PlanError, lambda: open_envelope(resigned({**said, "sampler": sampler}), TRUST))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"fingerprint": "0" * 32},
+        {"sampler": {**_sampler(), "sensitive": [[0, 2]]}},
+        {"plan": {**PLAIN, "domain": {**PLAIN["domain"], "sensitive": ["never", "daily"]}}},
+        {"plan": {**PLAIN, "domain": {**PLAIN["domain"], "sensitive": []}}},
+    ],
+    ids=str,
+)
+def test_a_rebuilt_mechanism_must_be_the_same(changes: dict[str, Any]) -> None:
+    found = open_envelope(altered(envelope(), **changes), TRUST)
+    refused(RebuiltError, lambda: rebuild(found))
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [{"name": "unheard-of"}, {}, {"name": "rr", "more": 1}, {"name": ["rr"]}, {"name": "unary", "theta": 7}],
+)
+def test_plans_without_a_mechanism(mechanism: dict[str, Any]) -> None:
+    found = open_envelope(altered(envelope(), plan={**PLAIN, "mechanism": mechanism}), TRUST)
+    refused(PlanError, lambda: rebuild(found))
+
+
+def test_what_is_protected_is_named_from_the_sampler() -> None:
+    """The plan says that two values are sensitive; the coin looks at two others."""
+    sampler = {**_sampler(), "sensitive": [[0, 2]]}
+    found = open_envelope(altered(envelope(), sampler=sampler), TRUST)
+    assert "never; rarely." in " ".join(notice(found))
+    assert "2 other values" in " ".join(notice(found))
+    many = collection({**PLAIN, "domain": {"range": [0, 100], "sensitive": list(range(10, 60))}})
+    assert "10; 11; 12; 13; 14; 15; and 44 more." in " ".join(notice(many))
+    assert "All 100 values." in " ".join(notice(collection({**PLAIN, "domain": {"range": [0, 100]}})))
+
+
+def test_large_domains_are_not_spelled_out() -> None:
+    found = collection({**PLAIN, "domain": {"range": [0, 20_000_000], "sensitive": [7]}})
+    assert found.code_of(19_999_999) == 19_999_999
+    assert "_mask" not in found.__dict__
+    assert found.domain._mask is None
+    assert Sampler.parse(document(found.envelope)["sampler"]) == found.sampler
+
+
+# What people read
+
+
+UNSEEN = (
+    "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c"
+    "\u200b\u2060\ufeff\xad\u3164\u2028\x00\x1b\x85\U000e0041"
+)
+SEEN = [
+    "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+    "\u0915\u094d\u200d\u0937",
+    "\U0001f469\u200d\U0001f33e\ufe0f",
+    "\u05d0\u05d1 \xe9\n\t",
+    "\u845b\U000e0100",
+]
+READ: dict[str, Callable[[str], dict[str, Any]]] = {
+    "title": lambda text: {"title": text},
+    "purpose": lambda text: {"purpose": text},
+    "contact": lambda text: {"contact": text},
+    "label": lambda text: {"plan": {**PLAIN, "domain": {"labels": ["often", "daily", "never", text]}}},
+    "attribute": lambda text: {"plan": {**PLAIN, "domain": {"product": [[text, ["a", "b"]], ["c", ["d", "e"]]]}}},
+    "tag": lambda text: {"plan": {**PLAIN, "tags": [text]}},
+    "title of the plan": lambda text: {"plan": {**PLAIN, "title": text}},
+}
+
+
+@pytest.mark.parametrize("place", READ)
+def test_characters_that_nobody_sees_are_refused(place: str) -> None:
+    for hidden in (*UNSEEN, "\u200c", "\u200d"):
+        with pytest.raises(FieldError, match=f"U\\+{ord(hidden):04X}"):
+            open_envelope(altered(envelope(), **READ[place](f"dai{hidden}ly")), TRUST)
+
+
+@pytest.mark.parametrize("text", SEEN)
+def test_joiners_of_scripts_and_pictures_are_seen(text: str) -> None:
+    plan = {**PLAIN, "domain": {"labels": ["often", text]}}
+    assert open_envelope(envelope(plan, title=text), TRUST).title == text
+    refused(FieldError, lambda: open_envelope(altered(envelope(), title=f"{text}\u200d\u200d"), TRUST))
+
+
+def test_what_was_accepted_before_is_read_all_the_same() -> None:
+    """A collector goes on with a collection that it took in when such texts were allowed; devices do not."""
+    old = altered(envelope(), title="Hab\u202eits")
+    refused(FieldError, lambda: open_envelope(old, TRUST))
+    assert open_envelope(old, TRUST, is_known=True).title == "Hab\u202eits"
+    assert open_envelope(altered(old, state="withdrawn"), TRUST).state == "withdrawn"
+
+
+def test_a_mark_that_is_left_out_changes_no_byte() -> None:
+    plain = open_envelope(envelope(), TRUST)
+    listed = open_envelope(envelope(listed=True), TRUST)
+    assert (plain.listed, listed.listed) == (False, True)
+    assert document(envelope(listed=True)) == {**document(envelope()), "listed": True}

@@ -1,0 +1,89 @@
+"""Texts of a collection in several languages: in the signed document, complete, and no part of the plan."""
+
+from typing import Any
+
+import pytest
+
+from discreet.device.protocol.collection import open_envelope
+from discreet.device.protocol.envelope import CollectionError, FieldError, PlanError
+from refusals import refused
+from signed import PLAIN, TRUST, altered, collection, document, envelope
+
+LABELS = {"never": "nie", "rarely": "selten", "often": "oft", "daily": "täglich"}
+GERMAN: dict[str, Any] = {"title": "Gewohnheiten", "purpose": "Um zu wissen, wie viele", "labels": LABELS}
+PRODUCT = {
+    "epsilon": 1.0,
+    "domain": {
+        "product": {"home": ["flat", "other"], "rooms": [1, 2], "age": ["young", "other"]},
+        "sensitive": [{"home": "flat"}],
+    },
+    "mechanism": {"name": "rr"},
+    "tags": ["secret"],
+}
+WORDS = {"home": "logis", "flat": "appartement", "other": "autre", "rooms": "pièces", "age": "âge", "young": "jeune"}
+TAGS = {"secret": "secret", "others": "autres"}
+
+
+def with_german(**changes: Any) -> bytes:
+    """Return a collection with a language, as whoever holds the key may write it; a part of `...` is left out."""
+    said = {name: part for name, part in {**GERMAN, **changes}.items() if part is not ...}
+    return altered(envelope(), languages={"de": said})
+
+
+def test_texts_are_those_of_the_language_or_of_the_document() -> None:
+    found = open_envelope(with_german(), TRUST)
+    german, english = found.texts("de"), found.texts("fr")
+    assert (german.language, german.title, german.question) == ("de", "Gewohnheiten", "Gewohnheiten")
+    assert german.labels["daily"] == "täglich"
+    assert (english.language, english.title, english.question, english.labels) == ("en", "Habits", "Habits", {})
+    assert found.fingerprint == collection().fingerprint
+    assert found.id != collection().id
+
+
+def test_a_question_of_its_own() -> None:
+    said = {**GERMAN, "question": "Wie oft?"}
+    found = open_envelope(altered(envelope(), question="How often?", languages={"de": said}, language="en"), TRUST)
+    assert (found.texts("de").question, found.texts().question) == ("Wie oft?", "How often?")
+
+
+def test_a_document_without_languages_is_what_it_was() -> None:
+    assert not {"language", "question", "languages"} & set(document(envelope()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({"languages": {}}, FieldError),
+        ({"languages": []}, FieldError),
+        ({"languages": {"DE": GERMAN}}, FieldError),
+        ({"languages": {"en": GERMAN}}, FieldError),
+        ({"languages": {"de": {**GERMAN, "question": "Wie oft?"}}}, FieldError),
+        ({"languages": {"de": GERMAN}, "question": "How often?"}, FieldError),
+        ({"languages": {"de": GERMAN}, "language": "de"}, FieldError),
+        ({"languages": {"de": {**GERMAN, "titel": "?"}}}, FieldError),
+        ({"languages": {"de": {**GERMAN, "title": " "}}}, FieldError),
+        ({"languages": {"de": {**GERMAN, "labels": list(LABELS)}}}, FieldError),
+        ({"languages": {"de": {**GERMAN, "labels": {**LABELS, "never": ""}}}}, FieldError),
+        ({"languages": {"de": {**GERMAN, "title": "a\u202eb"}}}, FieldError),
+        ({"language": "English"}, FieldError),
+        ({"question": ""}, FieldError),
+        ({"languages": {"de": {**GERMAN, "labels": {}}}}, PlanError),
+        ({"languages": {"de": {**GERMAN, "labels": {**LABELS, "always": "immer"}}}}, PlanError),
+        ({"languages": {"de": {**GERMAN, "labels": {**LABELS, "daily": "nie"}}}}, PlanError),
+    ],
+    ids=str,
+)
+def test_refusals(changes: dict[str, Any], kind: type[CollectionError]) -> None:
+    refused(kind, lambda: open_envelope(altered(envelope(), **changes), TRUST))
+
+
+def test_every_text_of_a_plan_has_a_word() -> None:
+    french = {"title": "Logement", "purpose": "Savoir", "labels": {**WORDS, **TAGS}}
+    plain = envelope(PRODUCT)
+    assert open_envelope(altered(plain, languages={"fr": french}), TRUST).texts("fr").labels["rooms"] == "pièces"
+    for words in (WORDS, {**WORDS, **TAGS, "1": "un"}, {**WORDS, **TAGS, "age": "logis"}):
+        spoilt = altered(plain, languages={"fr": {**french, "labels": words}})
+        refused(PlanError, lambda spoilt=spoilt: open_envelope(spoilt, TRUST))
+    grid = {**PLAIN, "domain": {"grid": {"lat": [40, 41], "lon": [-74, -73], "rows": 2, "cols": 2}}}
+    nothing = {**french, "labels": {}}
+    assert open_envelope(altered(envelope(grid), languages={"fr": nothing}), TRUST).texts("fr").title == "Logement"

@@ -1,0 +1,187 @@
+"""Labels that read alike: no device takes a collection that protects one of them alone, unless its plan is exact."""
+
+import json
+import random
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.collector.documents.signing import renew, withdraw
+from discreet.device import Device, Limits, Outcome
+from discreet.device.protocol.alike import check_alike
+from discreet.device.protocol.collection import Epochs, open_envelope, rebuild
+from discreet.device.protocol.envelope import PlanError
+from discreet.errors import DataError
+from refusals import refused
+from signed import EPOCH, PLAIN, TRUST, altered, document, envelope, key, plan_of
+
+LABELS = {"labels": ["never", "krank", "Krank\u00a0", "daily"], "sensitive": ["Krank\u00a0", "daily"]}
+WORDS = ("a", "A", " a", "b", "B", "c", "\u00e9", "\u00c9", "x", "\u2013", "-")
+CASES = 4_000
+
+
+def with_domain(**domain: Any) -> bytes:
+    """Return an envelope whose sampler protects the last two values, with another domain in its plan."""
+    return altered(envelope(), plan={**document(envelope())["plan"], "domain": domain})
+
+
+@pytest.fixture
+def device(tmp_path: Path) -> Any:
+    with Device(tmp_path / "device", TRUST, Limits(report=2.0, epoch=4.0, lifetime=20.0)) as made:
+        yield made
+
+
+def test_a_refusal_names_both_labels_and_both_ways_and_keeps_nothing(device: Device) -> None:
+    message = refused(PlanError, lambda: device.accept(with_domain(**LABELS)))
+    assert "'krank'" in message
+    assert "'Krank<U+00A0>'" in message
+    assert "mark both as sensitive, or set exact = true" in message
+    assert device.export()["collections"] == []
+
+
+def test_the_same_labels_are_taken_where_the_plan_is_exact(device: Device) -> None:
+    assert device.accept(with_domain(**LABELS, exact=True)).domain.size == 4
+
+
+@pytest.mark.parametrize("exact", [0, 1, None, "true", [], {}])
+def test_exact_is_true_or_false(device: Device, exact: Any) -> None:
+    refused(PlanError, lambda: device.accept(with_domain(**PLAIN["domain"], exact=exact)))
+    refused(PlanError, lambda: device.accept(altered(with_domain(**PLAIN["domain"], exact=exact), state="withdrawn")))
+
+
+@pytest.mark.parametrize("field", ["Exact", "exact ", "file", "more"])
+def test_no_domain_has_other_fields(device: Device, field: str) -> None:
+    refused(PlanError, lambda: device.accept(with_domain(**PLAIN["domain"], **{field: None})))
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        {"labels": ["e\u0301", "a", "b", "c"]},
+        {"labels": ["a", "b", "c", "d"], "attribute": "e\u0301"},
+        {"product": [["e\u0301", ["a", "b"]], ["y", ["a", "b"]]]},
+        {"product": [["x", ["a", "b"]], ["y", ["e\u0301", "b"]]]},
+        {"labels": ["a", "b", "c", "d"], "missing": "e\u0301"},
+    ],
+    ids=["label", "name of an attribute", "attribute of a product", "label of an attribute", "missing"],
+)
+def test_what_is_not_composed_is_refused(device: Device, domain: dict[str, Any]) -> None:
+    assert "normal form C" in refused(PlanError, lambda: device.accept(with_domain(**domain)))
+    assert "normal form C" in refused(PlanError, lambda: device.accept(with_domain(**domain, exact=True)))
+    composed = json.loads(json.dumps(domain).replace("e\\u0301", "\\u00e9"))
+    assert device.accept(with_domain(**composed)).domain.size == 4
+
+
+def test_a_notice_of_withdrawal_reaches_whoever_was_asked_before(device: Device) -> None:
+    old = with_domain(**LABELS)
+    assert open_envelope(old, TRUST, is_known=True).domain.size == 4
+    assert device.accept(altered(old, state="withdrawn", version=2)).state == "withdrawn"
+
+
+def test_words_of_a_language_must_not_read_alike_either(device: Device) -> None:
+    words = {"never": "nie", "rarely": "selten", "often": "oft", "daily": "Selten\u00a0"}
+    languages = {"de": {"title": "T", "purpose": "P", "labels": words}}
+    message = refused(PlanError, lambda: device.accept(altered(envelope(), languages=languages)))
+    assert "'Selten<U+00A0>'" in message
+    plan = document(envelope())["plan"]
+    exact = {**plan, "domain": {**plan["domain"], "exact": True}}
+    assert device.accept(altered(envelope(), languages=languages, plan=exact)).languages == languages
+
+
+def test_under_tags_a_person_could_protect_one_of_two_alone(device: Device) -> None:
+    tagged = {**PLAIN, "tags": ["home"], "mechanism": {"name": "hadamard"}}
+    good = envelope(tagged, name="tagged")
+    plan = document(good)["plan"]
+    labels = ["krank", "Krank", "often", "daily"]
+    alike = {**plan, "domain": {**plan["domain"], "labels": labels}}
+    assert "'krank' and 'Krank'" in refused(PlanError, lambda: device.accept(altered(good, plan=alike)))
+    both = {**plan, "domain": {**plan["domain"], "labels": ["a", "b", "krank", "Krank"]}}
+    assert device.accept(altered(good, plan=both)).domain.size == 4
+    exact = {**plan, "domain": {**alike["domain"], "exact": True}}
+    assert device.accept(altered(good, plan=exact, version=2)).domain.size == 4
+
+
+def ranges_of(marks: Sequence[bool]) -> list[tuple[int, int]]:
+    ends = [
+        place for place in range(len(marks) + 1) if [False, *marks, False][place] != [False, *marks, False][place + 1]
+    ]
+    return list(zip(ends[::2], ends[1::2], strict=True))
+
+
+def is_refused(lists: list[list[str]], marks: Sequence[bool], *, can_differ: bool) -> bool:
+    try:
+        check_alike(lists, ranges_of(marks), can_differ=can_differ)
+    except PlanError:
+        return True
+    return False
+
+
+def test_products_are_refused_as_if_each_pair_of_values_were_compared() -> None:
+    chance, outcomes = random.Random(5), []
+    for _ in range(CASES):
+        lists = [chance.sample(WORDS, chance.randint(1, 4)) for _ in range(chance.randint(1, 3))]
+        keys = [tuple(word.strip().upper().replace("\u2013", "-") for word in value) for value in product(*lists)]
+        kept = {part: chance.random() < 0.5 for part in dict.fromkeys(keys)}
+        marks = [kept[part] for part in keys]
+        if chance.random() < 0.5:
+            marks[chance.randrange(len(marks))] ^= True
+        if not any(marks):
+            continue
+        groups = [{mark for other, mark in zip(keys, marks, strict=True) if other == part} for part in set(keys)]
+        outcomes.append(any(len(group) > 1 for group in groups))
+        assert is_refused(lists, marks, can_differ=False) == outcomes[-1], (lists, marks)
+        unprotected = any(keys.count(part) > 1 and not mark for part, mark in zip(keys, marks, strict=True))
+        assert is_refused(lists, marks, can_differ=True) == unprotected, (lists, marks)
+    assert len(outcomes) / 10 < sum(outcomes) < len(outcomes) / 2
+
+
+def test_values_of_a_product_are_never_listed() -> None:
+    """A thousand million of them, with ranges in every block of the second attribute."""
+    lists = [[f"a{n}" for n in range(1000)], ["x", "X", *(f"b{n}" for n in range(998))], [f"c{n}" for n in range(1000)]]
+    alike = [(block * 1_000_000 + place, block * 1_000_000 + place + 1) for block in range(1000) for place in (5, 1005)]
+    check_alike(lists, alike, can_differ=False)
+    with pytest.raises(PlanError, match="'x' and 'X'"):
+        check_alike(lists, alike[:-1], can_differ=False)
+
+
+def test_labels_that_read_alike_are_found_among_many() -> None:
+    labels = [text for number in range(30_000) for text in (f"label {number}", f"Label  {number}")]
+    check_alike([labels], [(place, place + 2) for place in range(0, 60_000, 4)], can_differ=False)
+    with pytest.raises(PlanError, match="'label 29999' and 'Label  29999'"):
+        check_alike([labels], [(0, 59_999)], can_differ=False)
+
+
+def test_a_value_is_looked_up_as_it_is_and_composed_once_more(device: Device) -> None:
+    plan = {**PLAIN, "domain": {"labels": ["never", "\u00e9t\u00e9"], "sensitive": ["\u00e9t\u00e9"]}}
+    found = device.accept(envelope(plan, epochs=Epochs(0, EPOCH, (1 << 32) - 1)))
+    assert [found.code_of(text) for text in ("\u00e9t\u00e9", "e\u0301te\u0301", "never")] == [1, 1, 0]
+    device.agree(found)
+    for text in ("ete", "\u00c9T\u00c9", "\u00e9t\u00e9 "):
+        refused(DataError, lambda text=text: device.answer(found, text), text)
+    assert device.answer(found, "e\u0301te\u0301") == Outcome.RECORDED
+
+
+def test_a_collection_of_before_is_still_estimated_and_can_be_withdrawn() -> None:
+    """It was signed before labels were read: the same document without the word that is needed today."""
+    plan = {**PLAIN, "domain": {**LABELS, "exact": True}}
+    signed_today = envelope(plan)
+    said = document(signed_today)["plan"]
+    old = altered(signed_today, plan={**said, "domain": {name: said["domain"][name] for name in LABELS}})
+    with pytest.raises(PlanError, match="read alike"):
+        open_envelope(old, TRUST)
+    before = open_envelope(old, TRUST, is_known=True)
+    assert rebuild(before).fingerprint == document(signed_today)["fingerprint"]
+    notice = withdraw(old, [key()])
+    assert open_envelope(notice, TRUST).state == "withdrawn"
+    assert open_envelope(renew(old, [key()], plan=plan_of(plan)), TRUST).version == 2
+
+
+def test_exact_is_in_no_fingerprint() -> None:
+    plain, exact = (
+        document(envelope({**PLAIN, "domain": {**PLAIN["domain"], **more}})) for more in ({}, {"exact": True})
+    )
+    assert (plain["fingerprint"], plain["sampler"]) == (exact["fingerprint"], exact["sampler"])
+    assert (plain["plan"]["domain"].get("exact"), exact["plan"]["domain"]["exact"]) == (None, True)

@@ -1,0 +1,211 @@
+"""Clocks: a day off, back by an epoch, at 2038, in a leap second, and clocks that are none."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.device import Device, Limits, Outcome, Sent
+from discreet.device.protocol.collection import Epochs
+from discreet.device.protocol.frames import head
+from discreet.device.sending import Answer
+from discreet.errors import ParameterError
+from refusals import refused
+from signed import EPOCH, START, TRUST, envelope
+
+DAY = 86_400
+RECORDED, ALREADY, CLOSED = Outcome.RECORDED, Outcome.ALREADY, Outcome.CLOSED
+
+
+class Clocked:
+    """A device that shows what it does at any time."""
+
+    def __init__(self, folder: Path, **terms: Any) -> None:
+        self.now: Any = 0.0
+        self.frames: list[bytes] = []
+        self.says = 202
+        self.device = Device(folder, TRUST, Limits(2, 100, 100), clock=lambda: self.now, post=self.post)
+        said = {"answers": "fresh", "lifetime": 100.0, "spread": 0, **terms}
+        self.now = float(said.get("epochs", Epochs(START, EPOCH, 24)).start)
+        self.found = self.device.accept(envelope(**said))
+        self.device.agree(self.found)
+
+    def post(self, _: str, frame: bytes) -> Answer:
+        self.frames.append(frame)
+        return Answer(self.says)
+
+    def at(self, now: float) -> Outcome:
+        self.now = now
+        return self.device.answer(self.found, "daily")
+
+    @property
+    def epochs(self) -> list[int]:
+        return [head(frame)[1] for frame in self.frames]
+
+
+def test_a_clock_that_is_a_day_fast_and_is_put_right(tmp_path: Path) -> None:
+    """Its report is for an epoch that is still to come, and is there once; until then the device is silent."""
+    one = Clocked(tmp_path / "d", epochs=Epochs(START, EPOCH, 100))
+    assert one.at(START + DAY + 10) is RECORDED
+    assert one.at(START + 20) is CLOSED
+    assert one.at(START + DAY - 2 * EPOCH) is CLOSED
+    assert one.at(START + DAY + 30) is ALREADY
+    assert one.at(START + DAY + EPOCH) is RECORDED
+    one.now += 1
+    one.device.send()
+    assert one.epochs == [24, 25]
+
+
+def test_a_clock_that_is_a_day_slow_and_is_put_right(tmp_path: Path) -> None:
+    one = Clocked(tmp_path / "d", epochs=Epochs(START, EPOCH, 100))
+    assert one.at(START - DAY + 10) is CLOSED
+    assert [one.at(START + 10), one.at(START + DAY + 10), one.at(START + DAY + 20)] == [RECORDED, RECORDED, ALREADY]
+    assert one.device.budget().spent == 2
+
+
+@pytest.mark.parametrize("back", [1, 61, EPOCH - 1, EPOCH, EPOCH + 1, DAY])
+def test_a_clock_that_goes_back(tmp_path: Path, back: int) -> None:
+    """By less than an epoch it may answer an epoch that it missed; never one that it answered."""
+    one = Clocked(tmp_path / "d")
+    answered = START + 30 * 60 + 5 * EPOCH
+    assert one.at(answered) is RECORDED
+    outcome = one.at(answered - back)
+    assert outcome is (CLOSED if back > EPOCH else ALREADY if one.found.epoch_at(one.now) == 5 else RECORDED)
+    assert one.at(answered) is ALREADY
+    one.device.send()
+    assert len(one.epochs) == len(set(one.epochs)) == 1 + (outcome is RECORDED)
+
+
+@pytest.mark.parametrize("second", [0.0, 0.25, 0.5, 0.999])
+def test_a_leap_second(tmp_path: Path, second: float) -> None:
+    """The last second of an epoch comes twice: one answer for it, one for the next."""
+    one = Clocked(tmp_path / "d")
+    border = START + 3 * EPOCH
+    moments = [border - 1 + second, border + second, border - 1 + second, border + second]
+    assert [one.at(moment) for moment in moments] == [RECORDED, RECORDED, ALREADY, ALREADY]
+
+
+@pytest.mark.parametrize("power", [31, 32])
+def test_where_seconds_pass_a_power_of_two(tmp_path: Path, power: int) -> None:
+    """January 2038, and February 2106."""
+    border = 1 << power
+    one = Clocked(tmp_path / "d", epochs=Epochs(border - 2 * 60, 60, 4), late=600)
+    moments = [border - 61.0, border - 0.5, border + 0.0, border + 61.0]
+    assert [one.at(moment) for moment in moments] == [RECORDED] * 4
+    one.device.close()
+    with Device(tmp_path / "d", TRUST, Limits(2, 100, 100), clock=lambda: border + 61.0, post=one.post) as again:
+        assert again.answer("habits", "daily") is ALREADY
+        assert again.send() == Sent(4, 0, 0)
+    assert one.epochs == [0, 1, 2, 3]
+
+
+def test_the_last_epoch_of_all(tmp_path: Path) -> None:
+    """The number of an epoch has 32 bits on the wire."""
+    most = (1 << 32) - 1
+    one = Clocked(tmp_path / "d", epochs=Epochs(0, 60, most))
+    assert one.at(60.0 * (most - 1) + 59) is RECORDED
+    one.device.send()
+    assert one.epochs == [most - 1]
+    assert one.at(60.0 * most) is CLOSED
+
+
+def test_a_report_waits_until_its_epoch_takes_no_more(tmp_path: Path) -> None:
+    """The last try is before the end of `late`; after it the report is dropped unsent, and its charge stays."""
+    one = Clocked(tmp_path / "d", late=600)
+    one.says = 503
+    assert one.at(START + 10) is RECORDED
+    one.now = START + EPOCH + 599.5
+    assert one.device.send() == Sent(0, 0, 1)
+    one.now = START + EPOCH + 600.0
+    tried = len(one.frames)
+    one.now += 3600
+    assert one.device.send() == Sent(0, 1, 0)
+    assert (len(one.frames), one.device.budget().spent) == (tried, 1)
+    assert [(entry.state, entry.status) for entry in one.device.log()] == [("dropped", "late")]
+
+
+def test_the_end_of_late_comes_while_another_is_sent(tmp_path: Path) -> None:
+    """The clock is looked at before every report."""
+    one = Clocked(tmp_path / "d", late=60)
+    other = one.device.accept(envelope(answers="fresh", name="other", late=60, spread=0))
+    one.device.agree(other)
+    assert one.at(START + 10) is RECORDED
+    assert one.device.answer(other, "daily") is RECORDED
+
+    def slow(_: str, frame: bytes) -> Answer:
+        one.now += 55
+        return one.post(_, frame)
+
+    one.device._post = slow
+    one.now = START + EPOCH + 59.0
+    assert one.device.send() == Sent(1, 1, 0)
+    assert sorted(entry.status or "" for entry in one.device.log()) == ["202", "late"]
+    assert len(one.frames) == 1
+
+
+def test_a_clock_that_goes_back_while_a_report_is_sent(tmp_path: Path) -> None:
+    """It waits, by the time at which sending began; it is not sent again and again."""
+    one = Clocked(tmp_path / "d")
+    assert one.at(START + EPOCH + 10) is RECORDED
+
+    def back(_: str, frame: bytes) -> Answer:
+        assert len(one.frames) < 3
+        one.now -= DAY
+        one.frames.append(frame)
+        return Answer(503)
+
+    one.device._post = back
+    one.now += 1
+    assert one.device.send() == Sent(0, 0, 1)
+    assert len(one.frames) == 1
+
+
+def test_slow_reports_are_not_sent_by_two_at_once(tmp_path: Path) -> None:
+    """A report that is taken after others took their time is this process's for as long as any."""
+    one = Clocked(tmp_path / "d", late=7 * DAY)
+    moments = [START + 10.0 + epoch * EPOCH for epoch in range(4)]
+    assert [one.at(moment) for moment in moments] == [RECORDED] * 4
+    with Device(tmp_path / "d", TRUST, Limits(2, 100, 100), clock=lambda: one.now, post=one.post) as other:
+
+        def slow(_: str, frame: bytes) -> Answer:
+            one.now += 60
+            before = len(one.frames)
+            if before:
+                other.send()
+            assert frame not in one.frames[before:]
+            one.frames.append(frame)
+            return Answer(202)
+
+        one.device._post = slow
+        one.now += 1
+        one.device.send()
+    assert sorted(one.epochs) == [0, 1, 2, 3]
+
+
+def test_a_collector_with_another_clock(tmp_path: Path) -> None:
+    """What it calls early or late is refused for good, and the charge stays; the next epoch is answered."""
+    one = Clocked(tmp_path / "d")
+    one.says = 409
+    assert one.at(START + 10) is RECORDED
+    one.now += EPOCH - 11
+    assert one.device.send() == Sent(0, 1, 0)
+    assert one.device.budget().spent == 1
+    one.says = 202
+    assert one.at(START + EPOCH + 10) is RECORDED
+    one.now += EPOCH - 11
+    assert one.device.send() == Sent(1, 0, 0)
+
+
+@pytest.mark.parametrize("now", [float("nan"), float("inf"), -float("inf"), 1e300, 1 << 70, None, "12", b"1", [1]])
+def test_clocks_that_are_none(tmp_path: Path, now: Any) -> None:
+    one = Clocked(tmp_path / "d")
+    assert one.at(START + 10) is RECORDED
+    one.now = now
+    for attempt in (
+        lambda: one.device.answer(one.found, "daily"),
+        one.device.send,
+        lambda: one.device.accept(one.found.envelope),
+    ):
+        refused(ParameterError, attempt)
+    assert one.at(START + 20) is ALREADY
+    assert one.at(-5.0) is CLOSED

@@ -1,0 +1,521 @@
+"""The device: what it refuses, keeps, erases and never keeps, and what happens when its surroundings fail."""
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import planted
+from discreet.collector.documents.signing import withdraw
+from discreet.core.random import KeyedRandom, SeededRandom
+from discreet.device import Device, Limits, Outcome, RandomnessError, StoreError
+from discreet.device.answers import key_of_person, print_of, words_of
+from discreet.device.memory import Memory
+from discreet.device.outbox import Keys
+from discreet.device.protocol.collection import Epochs
+from discreet.device.protocol.envelope import RebuiltError, public_key
+from discreet.device.protocol.frames import Frame
+from discreet.device.protocol.sampler import Sampler
+from discreet.device.sending import Answer
+from discreet.errors import DataError, ParameterError
+from refusals import refused
+from signed import EPOCH, PLAIN, START, TRUST, altered, collection, document, envelope, key, resigned
+
+LIMITS = Limits(report=2.0, epoch=4.0, lifetime=20.0)
+LABELS = ["never", "rarely", "often", planted.VALUE]
+PLAN = {**PLAIN, "domain": {"labels": LABELS, "sensitive": ["often", planted.VALUE]}}
+TAGS = {**PLAN, "domain": {"labels": [*LABELS, planted.TAGGED], "sensitive": ["often"]}, "tags": ["home"]}
+
+
+class Fixture:
+    """A device with a clock of its own, whose collector takes everything."""
+
+    def __init__(self, folder: Path, **named: Any) -> None:
+        self.folder, self.now, self.frames = folder, float(START + 10), []
+        self.device = Device(
+            folder, TRUST, named.pop("limits", LIMITS), clock=lambda: self.now, post=self.post, **named
+        )
+
+    def post(self, _: str, frame: bytes) -> Answer:
+        self.frames.append(frame)
+        return Answer(202)
+
+    def join(self, written: bytes) -> Any:
+        found = self.device.accept(written)
+        self.device.agree(found)
+        return found
+
+
+@pytest.fixture
+def fixture(tmp_path: Path) -> Fixture:
+    return Fixture(tmp_path / "device")
+
+
+def contents(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir())
+
+
+def table(folder: Path, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(folder / "device.db")) as database, database:
+        return [tuple(row) for row in database.execute(query)]
+
+
+# What it is made with
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"limits": (1, 2, 3)},
+        {"random": SeededRandom(1)},
+        {"simulated": 1},
+        {"person_secret": b"short"},
+        {"person_secret": "x" * 16},
+    ],
+    ids=lambda named: next(iter(named)) + type(next(iter(named.values()))).__name__,
+)
+def test_arguments(tmp_path: Path, named: dict[str, Any]) -> None:
+    refused(ParameterError, lambda: Fixture(tmp_path / "device", **named), "short")
+
+
+@pytest.mark.parametrize("limits", [(0, 1, 1), (1, -1, 1), (1, 1, float("inf")), (1, 1, "1"), (True, 1, 1)])
+def test_limits(limits: tuple[Any, ...]) -> None:
+    refused(ParameterError, lambda: Limits(*limits))
+
+
+def test_seeded_words_are_for_simulations_alone(tmp_path: Path) -> None:
+    said = envelope(simulated=True, answers="fresh")
+    runs = []
+    for name in ("a", "b"):
+        one = Fixture(tmp_path / name, simulated=True, random=SeededRandom(7))
+        found = one.join(said)
+        for hour in range(4):
+            one.now = START + 10 + hour * EPOCH
+            one.device.answer(found, "daily")
+        runs.append([entry.record for entry in one.device.log()])
+        with pytest.raises(DataError, match="simulat"):
+            one.device.accept(envelope(name="real"))
+    assert runs[0] == runs[1]
+
+
+def test_a_device_can_rebuild(fixture: Fixture) -> None:
+    wrong = resigned({**document(envelope()), "fingerprint": "0" * 32})
+    refused(RebuiltError, lambda: fixture.device.accept(wrong, rebuild=True))
+    assert fixture.device.export()["collections"] == []
+    assert fixture.device.accept(envelope(), rebuild=True).version == 1
+
+
+# Files
+
+
+def test_files_are_for_their_owner(fixture: Fixture) -> None:
+    fixture.device.answer(fixture.join(envelope()), "daily")
+    assert stat.S_IMODE(fixture.folder.stat().st_mode) == 0o700
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in fixture.folder.iterdir()}
+    assert set(modes) == {"device.db", "device.db-journal", ".lock", ".turn"}
+    assert set(modes.values()) == {0o600}
+
+
+def test_a_folder_that_others_see_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "open").mkdir(mode=0o755)
+    (tmp_path / "open").chmod(0o755)
+    assert "chmod 700" in refused(ParameterError, lambda: Memory(tmp_path / "open"))
+    (tmp_path / "file").write_text("")
+    refused(ParameterError, lambda: Memory(tmp_path / "file"))
+    refused(ParameterError, lambda: Memory(tmp_path / "file" / "below"))
+
+
+@pytest.mark.parametrize("damage", [b"no database" * 500, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_a_damaged_memory_is_refused(tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / "device").mkdir(mode=0o700)
+    (tmp_path / "device" / "device.db").write_bytes(damage)
+    refused(StoreError, lambda: Memory(tmp_path / "device"))
+
+
+def test_a_newer_memory_is_refused(fixture: Fixture) -> None:
+    fixture.device.close()
+    with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
+        database.execute("PRAGMA user_version=4")
+    assert "update discreet" in refused(StoreError, lambda: Memory(fixture.folder))
+
+
+def test_a_memory_that_refuses_charges_nothing(fixture: Fixture) -> None:
+    found = fixture.join(envelope(answers="fresh"))
+    with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
+        database.execute("CREATE TRIGGER full BEFORE INSERT ON reports BEGIN SELECT raise(FAIL, 'disk'); END")
+    refused(StoreError, lambda: fixture.device.answer(found, "daily"), "daily", "disk")
+    assert fixture.device.budget().spent == 0
+    with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
+        database.execute("DROP TRIGGER full")
+    assert fixture.device.answer(found, "daily") is Outcome.RECORDED
+
+
+def test_a_full_disk_charges_nothing(fixture: Fixture) -> None:
+    found = fixture.join(envelope(answers="fresh"))
+    connection = fixture.device._memory._connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count={pages}")
+    refused(StoreError, lambda: _fill(fixture))
+    outcomes = []
+    for hour in range(3):
+        fixture.now = START + 10 + hour * EPOCH
+        with suppress(StoreError):
+            outcomes.append(fixture.device.answer(found, "daily"))
+    assert fixture.device.budget().spent == len(fixture.device.log()) == len(outcomes)
+    connection.execute("PRAGMA max_page_count=100000")
+    fixture.now += EPOCH
+    assert fixture.device.answer(found, "daily") is Outcome.RECORDED
+    sent = fixture.device.send()
+    assert sent.sent + sent.dropped == len(outcomes) + 1
+
+
+def _fill(fixture: Fixture) -> None:
+    for number in range(50):
+        fixture.device.accept(envelope(name=f"n{number}"))
+
+
+def test_the_store_is_small(tmp_path: Path) -> None:
+    one = Fixture(tmp_path / "device", limits=Limits(2, 1e9, 1e9))
+    found = one.join(envelope(answers="fresh", lifetime=1e6, epochs=Epochs(START, 60, 5000)))
+    sizes = []
+    for epoch in range(200):
+        one.now = START + 60 * epoch
+        one.device.answer(found, "daily")
+        if epoch in (49, 199):
+            one.device.send()
+            sizes.append((one.folder / "device.db").stat().st_size)
+    assert sizes[1] - sizes[0] <= 200 * 150
+    # A page of 1 kB for each table, and the envelope.
+    assert sizes[0] <= 13_000 + 200 * 50
+
+
+# What is never kept
+
+
+def test_no_value_and_no_tag_is_anywhere(fixture: Fixture, caplog: pytest.LogCaptureFixture) -> None:
+    """The envelope is there in base64; values that were answered are nowhere, in no spelling."""
+    plain = fixture.join(envelope(PLAN, answers="fresh"))
+    tagged = fixture.join(envelope(TAGS, answers="permanent", name="tagged"))
+    fixture.device.tag(tagged, {"home": [planted.TAGGED]})
+    assert fixture.device.answer(plain, planted.VALUE) is Outcome.RECORDED
+    assert fixture.device.answer(tagged, planted.TAGGED) is Outcome.RECORDED
+    fixture.device.send()
+    planted.clean_files(fixture.folder)
+    planted.clean(repr(fixture.device) + str(fixture.device.export()) + str(fixture.device.log()) + caplog.text)
+    (places,) = table(fixture.folder, "SELECT name, code, bot FROM places")
+    assert places == ("tagged", 4, 5)
+    assert "places" not in str(fixture.device.export())
+    columns = {
+        name: {row[1] for row in table(fixture.folder, f"PRAGMA table_info({name})")}
+        for (name,) in table(fixture.folder, "SELECT name FROM sqlite_master WHERE type = 'table'")
+    }
+    assert {name for name, of in columns.items() if {"code", "value", "label"} & of} == {"places"}
+
+
+def test_codes_are_replaced_before_anything_else(fixture: Fixture) -> None:
+    """A secret place is told as its bot: the report, the print and the stream are the bot's."""
+    tagged = fixture.join(envelope(TAGS, answers="permanent"))
+    fixture.device.tag(tagged, {"home": [planted.TAGGED, "never"]})
+    for hour, value in enumerate((planted.TAGGED, "never")):
+        fixture.now = START + 10 + hour * EPOCH
+        fixture.device.answer(tagged, value)
+    ((kept,),) = table(fixture.folder, "SELECT key FROM names")
+    assert table(fixture.folder, "SELECT print FROM prints") == [(print_of(kept, tagged, 5),)]
+    records = {entry.record for entry in fixture.device.log()}
+    assert records == {tagged.sampler.record(5, words_of(kept, tagged, 5))}
+    assert fixture.device.budget().spent == 1
+
+
+def test_fresh_answers_do_not_follow_from_what_is_kept(tmp_path: Path) -> None:
+    """With one secret and one value, permanent devices agree, and fresh ones draw anew."""
+    plan = {**PLAIN, "domain": {"range": [0, 5000]}, "mechanism": {"name": "subset"}}
+    reports: dict[str, set[bytes]] = {"fresh": set(), "permanent": set()}
+    for kind, found in reports.items():
+        for number in range(5):
+            one = Fixture(tmp_path / f"{kind}{number}", person_secret=b"s" * 16)
+            extra = {"linkable": True, "people": None} if kind == "permanent" else {}
+            one.device.answer(one.join(envelope(plan, answers=kind, **extra)), 17)
+            found.add(one.device.log()[0].record)
+            keys = table(one.folder, "SELECT key FROM names")
+            assert keys == [(None,)]
+    assert (len(reports["fresh"]), len(reports["permanent"])) == (5, 1)
+
+
+def test_ids_are_erased_when_reports_are_sent(fixture: Fixture) -> None:
+    fixture.device.answer(fixture.join(envelope()), "daily")
+    assert fixture.device.send().sent == 1
+    (frame,) = fixture.frames
+    assert frame[44:60] not in contents(fixture.folder)
+    assert Frame.parse(frame, len(frame) - 60).records.tobytes() == fixture.device.log()[0].record
+
+
+# Erasing
+
+
+def withdrawn(one: Fixture) -> None:
+    one.device.accept(withdraw(envelope(answers="permanent"), [key()]))
+
+
+def over(one: Fixture) -> None:
+    one.now = START + 24 * EPOCH
+    one.device.send()
+
+
+def over_unsent(one: Fixture) -> None:
+    one.now = START + 24 * EPOCH
+    assert one.device.answer("habits", "daily") is Outcome.CLOSED
+
+
+ENDS: dict[str, Callable[[Fixture], None]] = {
+    "declined": lambda one: one.device.decline("habits"),
+    "forgotten": lambda one: one.device.forget(),
+    "withdrawn": withdrawn,
+    "over": over,
+    "over, unsent": over_unsent,
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_keys_are_erased_at_the_end(fixture: Fixture, end: str) -> None:
+    found = fixture.join(envelope(answers="permanent"))
+    fixture.device.answer(found, "daily")
+    ((kept,),) = table(fixture.folder, "SELECT key FROM names")
+    trace = print_of(kept, found, 3)
+    assert len(kept) == 32
+    assert kept in contents(fixture.folder)
+    ENDS[end](fixture)
+    left = contents(fixture.folder)
+    assert kept not in left
+    assert trace not in left
+    derived = "SELECT count(*) FROM prints UNION ALL SELECT count(*) FROM names WHERE record IS NOT NULL"
+    assert table(fixture.folder, derived) == [(0,), (0,)]
+    assert fixture.device.budget().spent == 1
+    if end in {"declined", "forgotten", "withdrawn"}:
+        assert fixture.device.log() == []
+
+
+def test_unsent_reports_are_erased_and_sent_ones_stay(fixture: Fixture) -> None:
+    found = fixture.join(envelope(answers="fresh"))
+    fixture.device.answer(found, "daily")
+    fixture.device.send()
+    fixture.now += EPOCH
+    fixture.device.answer(found, "daily")
+    fixture.device.decline("habits")
+    assert [entry.state for entry in fixture.device.log()] == ["sent"]
+    refused(ParameterError, lambda: fixture.device.decline("unknown"))
+
+
+def test_secret_places_do_not_go_in_clear_after_they_were_erased(fixture: Fixture) -> None:
+    found = fixture.join(envelope(TAGS, answers="fresh"))
+    refused(ParameterError, lambda: fixture.device.answer(found, "never"))
+    fixture.device.tag(found, {"home": [planted.TAGGED]})
+    fixture.device.answer(found, planted.TAGGED)
+    fixture.device.decline("habits")
+    fixture.device.agree(found)
+    fixture.now += EPOCH
+    refused(ParameterError, lambda: fixture.device.answer(found, planted.TAGGED))
+    refused(ParameterError, lambda: fixture.device.tag(found, {"home": []}))
+
+
+def test_places_of_another_domain_are_refused(fixture: Fixture) -> None:
+    found = fixture.join(envelope(TAGS, answers="fresh"))
+    fixture.device.tag(found, {"home": [planted.TAGGED]})
+    moved = {**TAGS, "domain": {"labels": [planted.TAGGED, *LABELS], "sensitive": ["often"]}}
+    newer = fixture.join(envelope(moved, answers="fresh", version=2))
+    refused(ParameterError, lambda: fixture.device.answer(newer, planted.TAGGED))
+    fixture.device.tag(newer, {"home": [planted.TAGGED]})
+    assert fixture.device.answer(newer, planted.TAGGED) is Outcome.RECORDED
+
+
+def test_a_secret_that_a_version_protects_no_longer_does_not_go_in_clear(fixture: Fixture) -> None:
+    """What is sensitive for everybody is kept as no place, and so must be said anew when it is not."""
+    found = fixture.join(envelope(TAGS, answers="fresh"))
+    fixture.device.tag(found, {"home": ["often"]})
+    less = {**TAGS, "domain": {"labels": TAGS["domain"]["labels"], "sensitive": [LABELS[0]]}}
+    newer = fixture.join(envelope(less, answers="fresh", version=2))
+    refused(ParameterError, lambda: fixture.device.answer(newer, "often"))
+    fixture.device.tag(newer, {"home": ["often"]})
+    assert fixture.device.answer(newer, "often") is Outcome.RECORDED
+
+
+# Randomness
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda n: b"",
+        bytes,
+        lambda n: b"x" * n,
+        lambda n: b"x" * (n - 1),
+        lambda n: bytearray(b"x" * n),
+        lambda n: None,
+        OSError("broken"),
+        NotImplementedError(),
+    ],
+    ids=["nothing", "zeros", "the same", "short", "another type", "none", "broken", "not there"],
+)
+@pytest.mark.parametrize("kind", ["fresh", "permanent"])
+def test_failing_randomness(fixture: Fixture, monkeypatch: pytest.MonkeyPatch, broken: Any, kind: str) -> None:
+    """No report, nothing charged, from the first draw on and from any later one on."""
+    found = fixture.join(envelope(answers=kind))
+    real, calls = os.urandom, [0]
+    # The last of six draws may be any bytes; only those that nobody draws are known for what they are.
+    for good in range(5 if callable(broken) and broken(32) == b"x" * 32 else 6):
+        calls[0] = 0
+
+        def urandom(n: int, good: int = good) -> Any:
+            calls[0] += 1
+            if calls[0] > good and isinstance(broken, Exception):
+                raise broken
+            return real(n) if calls[0] <= good else broken(n)
+
+        monkeypatch.setattr("discreet.device.outbox.os.urandom", urandom)
+        refused(RandomnessError, lambda: fixture.device.answer(found, "daily"), "broken")
+        assert fixture.device.log() == []
+        assert fixture.device.budget().spent == 0
+        monkeypatch.undo()
+    assert table(fixture.folder, "SELECT key FROM names") == [(None,)]
+    assert fixture.device.answer(found, "daily") is Outcome.RECORDED
+
+
+def test_the_same_key_again_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a machine does that was restored from a snapshot with its generator's state."""
+    keys, drawn = Keys(), iter([b"a" * 32, b"b" * 32, b"a" * 32, b"c" * 32, b"d" * 32, b"e" * 32])
+    monkeypatch.setattr("discreet.device.outbox.os.urandom", lambda _: next(drawn))
+    assert keys.key() == b"a" * 32
+    with pytest.raises(RandomnessError):
+        keys.key()
+    assert keys.key() == b"d" * 32
+
+
+def test_shares_and_pauses_are_uniform() -> None:
+    keys = Keys()
+    shares = np.array([keys.share() for _ in range(4000)])
+    assert shares.min() >= 0
+    assert shares.max() < 1
+    # Four standard errors, and five more for one in a million.
+    assert abs(shares.mean() - 0.5) < 9 * (1 / 12 / 4000) ** 0.5
+    assert len({keys.report_id() for _ in range(1000)}) == 1000
+
+
+# Many at once
+
+
+def test_threads_share_a_device(fixture: Fixture) -> None:
+    found = fixture.join(envelope(answers="fresh"))
+    outcomes: list[Outcome] = []
+    threads = [
+        threading.Thread(target=lambda: outcomes.append(fixture.device.answer(found, "daily"))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == ["already"] * 7 + ["recorded"]
+
+
+def test_keys_are_pinned_anew_when_a_device_is_opened(tmp_path: Path) -> None:
+    one = Fixture(tmp_path / "device")
+    one.join(envelope())
+    one.device.close()
+    with Device(tmp_path / "device", [public_key(key("b"))], LIMITS) as other:
+        with pytest.raises(DataError, match="trusted"):
+            other.answer("habits", "daily")
+        assert other.budget().spent == 0
+
+
+def test_smaller_limits_hold_for_what_was_accepted_before(tmp_path: Path) -> None:
+    one = Fixture(tmp_path / "device")
+    found = one.join(envelope())
+    one.device.close()
+    small = Fixture(tmp_path / "device", limits=Limits(0.5, 4, 20))
+    assert small.device.answer(found, "daily") is Outcome.EXHAUSTED
+
+
+def test_delays(tmp_path: Path) -> None:
+    one = Fixture(tmp_path / "device", limits=Limits(2, 1e9, 1e9))
+    found = one.join(envelope(answers="fresh", lifetime=1e6, spread=30, epochs=Epochs(START, 60, 1000)))
+    for epoch in range(60):
+        one.now = START + 60 * epoch + 50
+        one.device.answer(found, "daily")
+    dues = [due - (START + 60 * epoch + 50) for due, epoch in table(one.folder, "SELECT due, epoch FROM reports")]
+    # Ten seconds of the epoch are left.
+    assert 0 <= min(dues) < 2
+    assert 8 < max(dues) <= 10
+
+
+def test_a_collection_object_of_a_caller_is_not_believed(fixture: Fixture) -> None:
+    """What was accepted is answered, whatever the caller's object with its id says."""
+    found = fixture.join(envelope(answers="fresh"))
+    weaker = collection({**PLAIN, "epsilon": 1.9}, answers="fresh").sampler
+    fixture.device.answer(replace(found, sampler=weaker, epsilon=0.0001), "daily")
+    assert fixture.device.budget().spent == 1
+    wrong = altered(envelope(), version=9)
+    assert fixture.device.accept(wrong).version == 9
+
+
+def test_what_a_device_imports(tmp_path: Path) -> None:
+    """NumPy, cryptography and the standard library, and TLS only when something is sent."""
+    code = (
+        "import sys, tempfile, time\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "from discreet.device import Device, Limits\n"
+        "envelope, key = open(sys.argv[2], 'rb').read(), bytes.fromhex(sys.argv[3])\n"
+        f"device = Device(tempfile.mkdtemp(), [key], Limits(2, 4, 20), clock=lambda: {START}.0)\n"
+        "found = device.accept(envelope, rebuild=True); device.agree(found)\n"
+        "assert device.answer(found, 'daily') == 'recorded'\n"
+        "heavy = {'numba', 'pyarrow', 'msgspec', 'starlette', 'pandas', 'scipy', 'click', 'rich', 'ssl', 'http'}\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+    path = tmp_path / "envelope.json"
+    path.write_bytes(envelope())
+    command = [sys.executable, "-c", code, str(Path(__file__).parents[2] / "src"), str(path), TRUST[0].hex()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_a_second_coin_is_tossed_for_every_report(fixture: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept is the memo; what leaves is the coin's, of fresh words, also when nothing is left to spend."""
+    tossed: list[tuple[bytes, int, bytes]] = []
+    again = Sampler.again
+
+    def noted(self: Sampler, memo: bytes, threshold: int, random: Any) -> bytes:
+        tossed.append((memo, threshold, sent := again(self, memo, threshold, random)))
+        return sent
+
+    monkeypatch.setattr(Sampler, "again", noted)
+    found = fixture.join(envelope(PLAN, answers="permanent", memo=2.0, epochs=Epochs(START, EPOCH, 24)))
+    assert found.memo is not None
+    for answered in (3, 3, 0, 2, 3):
+        assert fixture.device.answer(found, LABELS[answered]) is Outcome.RECORDED
+        fixture.now += EPOCH
+        assert table(fixture.folder, "SELECT record FROM names") == [(tossed[-1][0],)]
+    ((raw,),) = table(fixture.folder, "SELECT key FROM names")
+    often, never = (found.sampler.record(code, words_of(raw, found, code), found.memo.truth) for code in (3, 0))
+    # The lifetime of 4 is spent by two answers, so that a third one repeats the second.
+    assert [memo for memo, _, _ in tossed] == [often, often, never, never, often]
+    assert {threshold for _, threshold, _ in tossed} == {(found.sampler.truth << 64) // found.memo.truth}
+    assert [entry.record for entry in fixture.device.log()] == [sent for _, _, sent in tossed]
+    assert fixture.device.budget().spent == 4.0
+
+
+def test_permanent_keys() -> None:
+    found = collection(answers="permanent")
+    one, other = key_of_person(b"x" * 16, "a"), key_of_person(b"x" * 16, "b")
+    assert one != other
+    words = [words_of(each, found, code).words(4).tolist() for each in (one, other) for code in (0, 1)]
+    assert len({tuple(each) for each in words}) == 4
+    assert len({print_of(one, found, code) for code in range(4)}) == 4
+    with pytest.raises(ParameterError, match="32 bytes"):
+        KeyedRandom(b"short")

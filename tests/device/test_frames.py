@@ -1,0 +1,236 @@
+"""Frames: packed and read back; in JSON too; what is none is refused by a code."""
+
+import base64
+import json
+import os
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SeededRandom
+from discreet.device.protocol.frames import Frame, FrameError, frame_of_json, head, head_of_json
+from discreet.errors import DataError
+from discreet.formats.records import RecordCodec, entry_as_json
+from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection
+from discreet.mechanisms.row_checks import FlawedRowsError
+from laws import Case, one_epsilon, sampled
+from packing import each
+from refusals import refused
+
+COLLECTION = bytes(range(32))
+MECHANISM = RandomizedResponse(Domain(range(1000), sensitive=range(100)), 1.0)
+CODEC = RecordCodec.of(MECHANISM)
+
+
+def ids(n: int) -> Any:
+    return np.frombuffer(os.urandom(16 * n), dtype=np.uint8).reshape(n, 16)
+
+
+def frame(n: int = 3, epoch: int = 7) -> Frame:
+    reports = MECHANISM.obfuscate_codes(np.arange(n) * 7 % 1000, random=SeededRandom(1))
+    return Frame(COLLECTION, epoch, ids(n), CODEC.encode(reports))
+
+
+def test_a_device_sends_63_bytes() -> None:
+    assert len(frame(1).pack()) == 63
+
+
+@pytest.mark.parametrize("n", [1, 2, 100, 4096])
+def test_frames_come_back(n: int) -> None:
+    sent = frame(n, epoch=(1 << 32) - 1)
+    read = Frame.parse(sent.pack(), CODEC.width)
+    assert (read.collection, read.epoch) == (COLLECTION, (1 << 32) - 1)
+    assert np.array_equal(read.ids, sent.ids)
+    assert np.array_equal(read.records, sent.records)
+    assert head(sent.pack()) == (COLLECTION, (1 << 32) - 1, n)
+    assert len(sent.pack()) == sent.size
+    assert read.pack() == sent.pack()
+
+
+def test_the_head_is_44_bytes_as_the_page_says() -> None:
+    data = frame(2, epoch=5).pack()
+    assert data[:44] == b"DSC1" + COLLECTION + struct.pack("<II", 5, 2)
+    assert data[44:60] == Frame.parse(data, 3).ids[0].tobytes()
+
+
+GOOD = frame(3).pack()
+
+
+@pytest.mark.parametrize(
+    ("code", "data"),
+    [
+        ("structure", b""),
+        ("structure", GOOD[:43]),
+        ("structure", b"DSC2" + GOOD[4:]),
+        ("structure", b"dsc1" + GOOD[4:]),
+        ("records", GOOD[:40] + struct.pack("<I", 0) + GOOD[44:]),
+        ("records", GOOD[:40] + struct.pack("<I", 4097) + GOOD[44:]),
+        ("records", GOOD[:40] + struct.pack("<I", (1 << 32) - 1) + GOOD[44:]),
+        ("length", GOOD[:40] + struct.pack("<I", 2) + GOOD[44:]),
+        ("length", GOOD[:-1]),
+        ("length", GOOD + b"\0"),
+        ("length", GOOD[:44]),
+        ("size", GOOD + bytes(1 << 20)),
+    ],
+    ids=range(12),
+)
+def test_bytes_that_are_no_frame(code: str, data: bytes) -> None:
+    with pytest.raises(FrameError) as caught:
+        Frame.parse(data, CODEC.width)
+    assert caught.value.code == code
+    refused(FrameError, lambda: Frame.parse(data, CODEC.width))
+
+
+def test_another_width_is_another_length() -> None:
+    with pytest.raises(FrameError) as caught:
+        Frame.parse(GOOD, CODEC.width + 1)
+    assert caught.value.code == "length"
+
+
+def test_an_id_is_there_once() -> None:
+    sent = frame(50)
+    for left, right in ((0, 1), (3, 49)):
+        repeated = sent.ids.copy()
+        repeated[right] = repeated[left]
+        data = GOOD[:40] + struct.pack("<I", 50) + np.hstack([repeated, sent.records]).tobytes()
+        with pytest.raises(FlawedRowsError, match="1 of 50 reports have the id of another") as caught:
+            Frame.parse(data, CODEC.width)
+        assert caught.value.rows is not None
+        assert caught.value.rows.tolist() == [right]
+    alike = sent.ids.copy()
+    alike[4, :8] = alike[5, :8]
+    assert len(Frame(COLLECTION, 0, alike, sent.records).ids) == 50
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (COLLECTION[:31], 0, ids(1), np.zeros((1, 3), np.uint8)),
+        (COLLECTION, 0, ids(2), np.zeros((1, 3), np.uint8)),
+        (COLLECTION, 0, ids(1)[:, :15], np.zeros((1, 3), np.uint8)),
+        (COLLECTION, 0, ids(1), np.zeros((1, 3), np.int64)),
+        (COLLECTION, -1, ids(1), np.zeros((1, 3), np.uint8)),
+        (COLLECTION, 1 << 32, ids(1), np.zeros((1, 3), np.uint8)),
+        (COLLECTION, 0, ids(0), np.zeros((0, 3), np.uint8)),
+        ("x" * 32, 0, ids(1), np.zeros((1, 3), np.uint8)),
+        (COLLECTION, 0, ids(1), np.zeros((1, 1 << 20), np.uint8)),
+    ],
+    ids=range(9),
+)
+def test_parts_that_make_no_frame(parts: Any) -> None:
+    refused(DataError, lambda: Frame(*parts))
+
+
+# JSON
+
+
+def spelled(mechanism: BlockMechanism, reports: Any) -> list[dict[str, Any]]:
+    """Return one object per report, as the page on formats says."""
+    codes, blocks, listed = iter(reports.clear.tolist()), 0, []
+    told = np.zeros(reports.n, dtype=bool) if reports.in_clear is None else reports.in_clear
+    for row in range(reports.n):
+        one: dict[str, Any] = {"id": base64.urlsafe_b64encode(os.urandom(16)).decode().rstrip("=")}
+        if told[row]:
+            one["clear"] = next(codes)
+        if not told[row] or mechanism.clear_blocks:
+            one |= {c.name: entry_as_json(c, reports.blocks[c.name][blocks]) for c in mechanism.block_columns}
+            blocks += 1
+        listed.append(one)
+    return listed
+
+
+def as_json(reports: Any, **parts: Any) -> bytes:
+    return json.dumps({"collection": COLLECTION.hex(), "epoch": 7, "reports": reports} | parts).encode()
+
+
+@one_epsilon
+def test_json_says_the_same(case: Case) -> None:
+    reports = sampled(case, n=40)
+    listed = spelled(case.mechanism, reports)
+    codec = RecordCodec.of(case.mechanism)
+    read = frame_of_json(as_json(listed), case.mechanism, codec)
+    assert np.array_equal(read.records, codec.encode(reports))
+    assert (read.collection, read.epoch) == (COLLECTION, 7)
+    assert [base64.urlsafe_b64encode(one).decode().rstrip("=") for one in read.ids] == [one["id"] for one in listed]
+    assert head_of_json(as_json(listed)) == (COLLECTION, 7, 40)
+
+
+LISTED = spelled(MECHANISM, MECHANISM.obfuscate_codes([5, 500, 6], random=SeededRandom(1)))
+ONE = {"id": "A" * 22, "symbol": 3}
+
+
+@each(
+    "code, data",
+    [
+        ("structure", b""),
+        ("structure", b"{"),
+        ("structure", b"[]"),
+        ("structure", b"null"),
+        ("structure", b"[" * 100_000),
+        ("structure", b'{"collection":' * 10_000),
+        ("structure", b"1" * 100_000),
+        ("structure", b"\xff" + as_json([ONE])),
+        ("structure", as_json([ONE]).decode().encode("utf-16")),
+        ("structure", as_json([ONE])[:-1] + b', "epoch": 7}'),
+        ("structure", as_json([ONE], more=1)),
+        ("structure", as_json([ONE], epoch=True)),
+        ("structure", as_json([ONE], epoch=7.0)),
+        ("structure", as_json([ONE], epoch=-1)),
+        ("structure", as_json([ONE], epoch=1 << 32)),
+        ("structure", as_json([ONE], epoch=None)),
+        ("structure", as_json([ONE], collection=COLLECTION.hex().upper())),
+        ("structure", as_json([ONE], collection=COLLECTION.hex()[:-1])),
+        ("structure", as_json([ONE], collection="٣" * 64)),
+        ("structure", as_json([ONE], collection=5)),
+        ("structure", as_json({"0": ONE})),
+        ("structure", as_json(["x"])),
+        ("structure", as_json([None])),
+        ("structure", as_json([{"symbol": 3}])),
+        ("structure", as_json([{**ONE, "plan": "x"}])),
+        ("structure", as_json([{**ONE, "id": "A" * 21}])),
+        ("structure", as_json([{**ONE, "id": "A" * 24}])),
+        ("structure", as_json([{**ONE, "id": "A" * 21 + "B"}])),
+        ("structure", as_json([{**ONE, "id": "A" * 21 + "+"}])),
+        ("structure", as_json([{**ONE, "id": "A" * 21 + "\n"}])),
+        ("structure", as_json([{**ONE, "id": 5}])),
+        ("structure", as_json([{**ONE, "symbol": "3"}])),
+        ("structure", as_json([{**ONE, "symbol": 3.0}])),
+        ("structure", as_json([{**ONE, "symbol": -1}])),
+        ("structure", as_json([{**ONE, "symbol": 1 << 63}])),
+        ("structure", as_json([{**ONE, "symbol": None}])),
+        ("records", as_json([])),
+        ("records", as_json([ONE] * 4097)),
+        ("size", as_json([ONE]) + b" " * (1 << 20)),
+    ],
+)
+def test_json_that_is_no_frame(code: str, data: bytes) -> None:
+    with pytest.raises(FrameError) as caught:
+        frame_of_json(data, MECHANISM, CODEC)
+    assert caught.value.code == code
+    refused(FrameError, lambda: frame_of_json(data, MECHANISM, CODEC))
+
+
+@pytest.mark.parametrize(
+    ("flaw", "reports"),
+    [
+        ("neither", [{"id": "A" * 22}]),
+        ("both", [{**ONE, "clear": 500}]),
+        ("outside", [{**ONE, "symbol": 100}]),
+        ("outside", [{"id": "A" * 22, "clear": 1000}]),
+        ("sensitive", [{"id": "A" * 22, "clear": 99}]),
+        ("id of another", [ONE, {**ONE, "symbol": 4}]),
+    ],
+    ids=str,
+)
+def test_json_of_what_no_device_sends(flaw: str, reports: Any) -> None:
+    with pytest.raises(FlawedRowsError, match=flaw):
+        frame_of_json(as_json(reports), MECHANISM, CODEC)
+
+
+def test_json_of_members_that_do_not_ascend() -> None:
+    mechanism = SubsetSelection(Domain(range(9)), 1.0, k=2)
+    with pytest.raises(FlawedRowsError, match="no device can send"):
+        frame_of_json(as_json([{"id": "A" * 22, "members": [4, 3]}]), mechanism, RecordCodec.of(mechanism))

@@ -1,0 +1,248 @@
+"""Samplers: built again from their integers, for every block law, and refused where they protect nobody."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.core.domain import Domain
+from discreet.core.random import SecureRandom, SeededRandom
+from discreet.device.protocol.sampler import Sampler, SamplerError, UnknownSamplerError
+from discreet.errors import ParameterError
+from discreet.formats.records import RecordCodec
+from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding, law_of, spelled_out
+from discreet.mechanisms.hashing import PooledHashBlocks
+from discreet.mechanisms.law import LawMechanism
+from discreet.mechanisms.personalized import Personalized
+from laws import BUILDERS, SIZES, Case, cases, every, one_epsilon
+from refusals import refused
+
+
+def again(document: Any) -> Any:
+    """Return what another program reads."""
+    return json.loads(json.dumps(document))
+
+
+@every
+def test_laws_are_made_again_from_their_descriptions(case: Case) -> None:
+    law = case.mechanism.law
+    made = law_of(again(spelled_out(law)))
+    assert type(made) is type(law)
+    assert made == law
+    assert made.describe() == law.describe()
+
+
+def test_every_kind_of_law_is_among_the_builders() -> None:
+    """Or the test above would not see a new one."""
+    named = {law for builder in BUILDERS.values() for law in getattr(builder, "laws", ())}
+    made = {type(case.mechanism.law) for case in cases(SIZES)}
+    assert named <= made
+
+
+@one_epsilon
+def test_integers_that_may_pass_2_53_are_texts(case: Case) -> None:
+    def numbers(part: Any) -> list[int]:
+        parts = part.values() if isinstance(part, dict) else part if isinstance(part, list) else None
+        if parts is None:
+            return [part] if isinstance(part, int) else []
+        return [one for inner in parts for one in numbers(inner)]
+
+    assert all(number < 1 << 31 for number in numbers(again(Sampler.of(case.mechanism).document())))
+
+
+@every
+def test_a_sampler_is_read_back_and_has_the_epsilon_of_the_guarantee(case: Case) -> None:
+    sampler = Sampler.of(case.mechanism)
+    read = Sampler.parse(again(sampler.document()))
+    assert read == sampler
+    assert read.document() == sampler.document()
+    assert read.realised == case.mechanism.guarantee.realised
+    assert read.codec == RecordCodec.of(case.mechanism)
+
+
+@one_epsilon
+def test_one_report_takes_the_words_that_a_batch_of_one_takes(case: Case) -> None:
+    mechanism = case.mechanism
+    sampler, codec = Sampler.of(mechanism), RecordCodec.of(mechanism)
+    for seed in range(20):
+        for code in {0, mechanism.domain.size // 2, mechanism.domain.size - 1, *mechanism.domain.sensitive_codes[:2]}:
+            reports = mechanism.obfuscate_codes([code], random=SeededRandom(seed))
+            assert sampler.record(int(code), SeededRandom(seed)) == codec.encode(reports).tobytes()
+
+
+def test_a_personalized_mechanism_has_the_sampler_of_its_common_one() -> None:
+    mechanism = Personalized(Domain(range(7), sensitive=[3]), 1.0, tags=["home"])
+    sampler = Sampler.of(mechanism)
+    assert sampler == Sampler.of(mechanism.common)
+    assert sampler.sensitive == ((3, 4), (7, 9))
+
+
+def test_ten_million_codes_take_no_table() -> None:
+    sampler = Sampler(10**7, ((5, 9), (10**6, 10**6 + 96)), 1 << 62, False, {"law": "singletons", "size": 100})
+    slots = sampler._sampling.slots[np.array([0, 4, 5, 8, 9, 10**6 - 1, 10**6, 10**6 + 95, 10**6 + 96, 10**7 - 1])]
+    assert slots.tolist() == [-1, -1, 0, 3, -1, -1, 4, 99, -1, -1]
+    assert len(sampler.record(10**6, SecureRandom())) == 5
+
+
+@pytest.mark.parametrize("code", [-1, 7, 1.0, True, "3", None, 10**30])
+def test_codes_that_are_none(code: Any) -> None:
+    sampler = Sampler.of(RandomizedResponse(Domain(range(7)), 1.0))
+    assert refused(SamplerError, lambda: sampler.record(code, SecureRandom())) == "a code must be an integer in 0..6."
+
+
+GOOD = Sampler.of(UnaryEncoding(Domain(range(20), sensitive=[2, 3, 4, 9]), 1.0)).document()
+LAW = GOOD["law"]
+
+
+@pytest.mark.parametrize(
+    ("part", "bad"),
+    [
+        ("size", [0, -1, 20.0, True, "20", None, 1 << 31, 10**4000, 4, 9]),
+        (
+            "sensitive",
+            [
+                [],
+                [[2, 7]],
+                [[2, 5], [9, 9], [9, 10]],
+                [[9, 10], [2, 5]],
+                [[2, 5], [5, 6]],
+                [[2, 5], [4, 6]],
+                [[2, 5], [19, 21]],
+                [[-2, 1], [9, 10]],
+                [[2.0, 5], [9, 10]],
+                [[False, 3], [9, 10]],
+                [["2", "5"], [9, 10]],
+                [[2, 5, 6], [9, 10]],
+                [[2, 5], 9],
+                {"2": 5},
+                "2-5",
+                None,
+                [[2, 5], [9, 10**4000]],
+            ],
+        ),
+        (
+            "truth",
+            [
+                0,
+                1,
+                1 << 62,
+                "0",
+                str(1 << 64),
+                str((1 << 64) + 5),
+                "-1",
+                "+1",
+                "01",
+                "1_0",
+                " 1",
+                "1.0",
+                "1e3",
+                "٣",
+                "",
+                None,
+                True,
+                "9" * 5000,
+                [1],
+            ],
+        ),
+        ("clear_blocks", [0, 1, None, "false", []]),
+        (
+            "law",
+            [
+                None,
+                [],
+                "bits",
+                {},
+                {**LAW, "law": "nothing"},
+                {**LAW, "law": ["bits"]},
+                {**LAW, "law": None},
+                {**LAW, "size": 5},
+                {**LAW, "size": 4.0},
+                {**LAW, "size": "4"},
+                {**LAW, "depth": 61},
+                {**LAW, "depth": 0},
+                {**LAW, "depth": True},
+                {**LAW, "threshold": "0"},
+                {**LAW, "threshold": "2"},
+                {**LAW, "threshold": str(1 << 60)},
+                {**LAW, "threshold": 3},
+                {**LAW, "threshold": "03"},
+                {**LAW, "threshold": ["3"]},
+                {**LAW, "more": 1},
+                {"law": "bits", "size": 4, "depth": 3},
+                {"law": "singletons", "size": True},
+                {"law": "singletons", "size": 4, "levels": []},
+                {"law": "subsets", "size": 4, "count": 4},
+                {"law": "mixed subsets", "size": 4, "count": 4, "larger": "1"},
+                {"law": "mixed subsets", "size": 4, "count": 1, "larger": "0"},
+                {"law": "mixed subsets", "size": 4, "count": 1, "larger": str(1 << 64)},
+                {"law": "hashing", "size": 4, "buckets": 2, "prime": 4},
+                {"law": "hashing", "size": 4, "buckets": 2, "prime": 7},
+                {"law": "hashing", "size": 4, "buckets": 2, "prime": 10**400},
+                {"law": "hashing", "size": 4, "buckets": 1, "prime": 5},
+                {"law": "hash pool", "size": 4, "buckets": 2, "functions": 3, "seed": "1", "prime": 7},
+                {"law": "hash pool", "size": 4, "buckets": 2, "functions": 3, "seed": 1, "prime": (1 << 31) - 1},
+                {"law": "paley", "size": 4, "prime": 11},
+                {"law": "paley", "size": 4, "prime": 5},
+            ],
+        ),
+    ],
+    ids=["size", "sensitive", "truth", "clear_blocks", "law"],
+)
+def test_documents_that_are_no_sampler(part: str, bad: list[Any]) -> None:
+    for one in bad:
+        refused(SamplerError, lambda one=one: Sampler.parse({**GOOD, part: one}))
+
+
+@pytest.mark.parametrize("document", [None, [], "x", 5, {}, {**GOOD, "epsilon": 1}, {"size": 20}])
+def test_what_is_no_sampler_at_all(document: Any) -> None:
+    assert "object of size, sensitive, truth" in refused(SamplerError, lambda: Sampler.parse(document))
+
+
+@pytest.mark.parametrize("kind", ["uneven singletons", "uneven bits"])
+def test_samplers_with_an_epsilon_for_each_value_are_refused_by_name(kind: str) -> None:
+    law = {"law": kind, "size": 4, "weights": ["1", "2"], "levels": [0, 1, 0, 1]}
+    message = refused(UnknownSamplerError, lambda: Sampler.parse({**GOOD, "law": law}))
+    assert message == (
+        f"block law '{kind}' gave each value an epsilon, which discreet no longer does; use a plan with one epsilon "
+        "for all values."
+    )
+
+
+def test_clear_blocks_need_independent_values() -> None:
+    law = {"law": "subsets", "size": 4, "count": 2}
+    message = refused(SamplerError, lambda: Sampler.parse({**GOOD, "law": law, "clear_blocks": True}))
+    assert "independently" in message
+    assert Sampler.parse({**GOOD, "clear_blocks": True}).clear_blocks
+
+
+def test_a_record_has_room_in_a_frame() -> None:
+    size = 8 * ((1 << 20) - 60 - 1)
+    law = {"law": "bits", "size": size, "threshold": "1", "depth": 1}
+    assert Sampler(size, ((0, size),), 1, False, law).codec.width == (1 << 20) - 60
+    law = {"law": "bits", "size": size + 1, "threshold": "1", "depth": 1}
+    assert "bytes" in refused(SamplerError, lambda: Sampler(size + 1, ((0, size + 1),), 1, False, law))
+
+
+def test_what_runs_on_no_device() -> None:
+    assert "Channel" in refused(SamplerError, lambda: Sampler.of(Channel([[0.5, 0.5], [0.25, 0.75]])))
+    unprotected = RandomizedResponse(Domain(range(3), sensitive=[], allow_unprotected=True), 1.0)
+    assert "nobody" in refused(SamplerError, lambda: Sampler.of(unprotected))
+
+
+def test_a_law_that_no_description_makes_is_refused() -> None:
+    domain = Domain(range(5))
+    odd = LawMechanism(domain, 1.0, PooledHashBlocks(5, 2, 3, prime=7))
+    assert "the one that the law has itself" in refused(ParameterError, lambda: law_of(spelled_out(odd.law)))
+    assert refused(SamplerError, lambda: Sampler.of(odd))
+
+
+def test_nothing_heavy_is_imported() -> None:
+    heavy = "{'pyarrow', 'numba', 'msgspec', 'starlette', 'pandas', 'polars'}"
+    code = (
+        f"import sys; from discreet.device.protocol import frames, sampler; print(sorted({heavy} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
