@@ -23,9 +23,9 @@ from discreet.device.protocol.collection import Epochs
 from discreet.device.protocol.sampler import Sampler
 from discreet.estimators import METHODS
 from discreet.formats.plan import PlanDocument, read_document
-from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BLOCK_MECHANISMS, UnaryEncoding
 from discreet.planning.losses import excess
+from discreet.surveys.documents import Questionnaire
 from packing import each
 from signed import PUBLIC, envelope
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from discreet.formats.survey import every_schema
+from discreet.surveys.documents import every_schema
 
 if __name__ == "__main__":
     path = Path(__file__).resolve().parent.parent / "docs" / "reference" / "plan.schema.json"

@@ -14,7 +14,6 @@ from discreet.formats.plan import Plan as Plan
 from discreet.formats.reports import read_reports as read_reports
 from discreet.formats.reports import write_reports as write_reports
 from discreet.formats.sources import Sources as Sources
-from discreet.formats.survey import Questionnaire as Questionnaire
 from discreet.mechanisms import BlockDesign as BlockDesign
 from discreet.mechanisms import Channel as Channel
 from discreet.mechanisms import HadamardResponse as HadamardResponse
@@ -29,15 +28,16 @@ from discreet.mechanisms import Windows as Windows
 from discreet.mechanisms.law import Memo as Memo
 from discreet.mechanisms.personalized import Personalized as Personalized
 from discreet.mechanisms.personalized import SecretTags as SecretTags
-from discreet.mechanisms.survey import Question as Question
-from discreet.mechanisms.survey import Survey as Survey
 from discreet.planning.best import best as best
 from discreet.planning.central import CentralTarget as CentralTarget
-from discreet.planning.surveys import plan_survey as plan_survey
 from discreet.privacy.publication import published as published
 from discreet.privacy.shuffling import shuffled as shuffled
 from discreet.results.estimate import Estimate as Estimate
-from discreet.theory.rounds import Rounds as Rounds
+from discreet.surveys.documents import Questionnaire as Questionnaire
+from discreet.surveys.planning import plan_survey as plan_survey
+from discreet.surveys.rounds import Rounds as Rounds
+from discreet.surveys.survey import Question as Question
+from discreet.surveys.survey import Survey as Survey
 
 __version__: str
 __all__: list[str]

@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.mechanisms import BlockMechanism
-from discreet.planning.surveys import fake_moment, joint_moment, second_moment
+from discreet.surveys.planning import fake_moment, joint_moment, second_moment
 from discreet.testing import spell_out
 
 

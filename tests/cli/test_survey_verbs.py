@@ -8,7 +8,7 @@ import pytest
 
 import discreet as dc
 from discreet.engines.obfuscation import obfuscate_survey, survey_columns
-from discreet.formats.survey import load_plan
+from discreet.surveys.documents import load_plan
 from running import done, refusal, told
 
 EXAMPLES = Path(dc.__file__).parent / "examples"
@@ -121,7 +121,7 @@ def test_verify_adds_up_both_promises_and_fails_where_one_is_broken(tmp_path, mo
     assert facts["attributes"].keys() == {"age", "sex", "education", "diagnosis"}
     assert "as SURVEY#QUESTION" in refusal("verify", SURVEY, "--statement", 100)
     done("verify", f"{SURVEY}#age", "--statement", 10_000)
-    from discreet.privacy import surveys
+    from discreet.surveys import guarantees as surveys
 
     survey = dc.Questionnaire.load(SURVEY).survey()
     object.__setattr__(survey.questions[0], "share", survey.questions[0].share + 1)

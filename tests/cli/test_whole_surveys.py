@@ -10,7 +10,7 @@ import pytest
 from pyarrow import csv
 
 import discreet as dc
-from discreet.privacy.surveys import SurveyPublication
+from discreet.surveys.guarantees import SurveyPublication
 from running import done, refusal, run, told
 
 SURVEY = Path(dc.__file__).parent / "examples" / "health_survey.toml"

@@ -12,9 +12,9 @@ import discreet as dc
 import discreet.testing
 from discreet.core.random import WORD_RANGE, logarithm
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.survey import question_domain
-from discreet.privacy.surveys import SurveyPublication, verify_survey
-from discreet.theory.rounds import most_together
+from discreet.surveys.guarantees import SurveyPublication, verify_survey
+from discreet.surveys.rounds import most_together
+from discreet.surveys.survey import question_domain
 
 SIZES = {"a": 3, "b": 2}
 HALF = WORD_RANGE // 2

@@ -11,7 +11,7 @@ import pytest
 import discreet as dc
 from discreet.core.random import WORD_RANGE, likelihood_ratio, logarithm
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.mechanisms.survey import question_domain
+from discreet.surveys.survey import question_domain
 from discreet.testing import spell_out
 
 SIZES = {"a": 2, "b": 3, "c": 2}

@@ -9,12 +9,12 @@ import pytest
 import discreet as dc
 from discreet.core.random import WORD_RANGE
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.consistency import Combination
-from discreet.estimators.joint import Answered, JointTable, joint_maximum
 from discreet.estimators.linear import LinearStart
-from discreet.mechanisms.survey import SurveyReports, SurveyTally, question_domain
+from discreet.surveys.consistency import Combination
+from discreet.surveys.joint import Answered, JointTable, joint_maximum
+from discreet.surveys.marginals import basis, maximum_entropy
+from discreet.surveys.survey import SurveyReports, SurveyTally, question_domain
 from discreet.testing import spell_out
-from discreet.theory.marginals import basis, maximum_entropy
 
 SIZES = {"a": 2, "b": 3, "c": 4}
 SHAPE = tuple(SIZES.values())
@@ -168,7 +168,7 @@ def test_consistent_tables_too_large_for_covariances_have_the_limits_of_one_ques
     survey = asked()
     data = reports(survey, 3000)
     small, linears = dc.estimate(survey, data, method="consistent"), dc.estimate(survey, data)
-    monkeypatch.setattr("discreet.estimators.consistency._MOST_CELLS", 6)
+    monkeypatch.setattr("discreet.surveys.consistency._MOST_CELLS", 6)
     large = dc.estimate(survey, data, method="consistent")
     for name in ("a,b", "b,c", "a,c"):
         np.testing.assert_allclose(large[name].frequencies, small[name].frequencies, atol=1e-12)
@@ -281,7 +281,7 @@ def test_questions_without_anything_sensitive_and_tables_too_large_for_one_step(
     p, error = answers["a"].frequencies, answers["a"].standard_errors
     assert (error < np.sqrt(p * (1 - p) / data["a,b"].n) * 1.05).all()
     assert (error > np.sqrt(p * (1 - p) / 500)).all()
-    monkeypatch.setattr("discreet.estimators.joint.MOST_VALUES", 4)
+    monkeypatch.setattr("discreet.surveys.joint.MOST_VALUES", 4)
     large = dc.estimate(survey, data, method="joint")["a"]
     np.testing.assert_allclose(large.frequencies, p)
     linear = dc.estimate(survey, data)["a,b"].marginal("a")

@@ -10,7 +10,6 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.formats.plan import DomainDocument, Plan, json_schema, read_document
-from discreet.formats.survey import Questionnaire, every_schema
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
     HadamardResponse,
@@ -20,6 +19,7 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.simulation.study import Study
+from discreet.surveys.documents import Questionnaire, every_schema
 from packing import each
 from refusals import refused
 

@@ -7,7 +7,7 @@ import pytest
 import discreet as dc
 from discreet.collector.documents.signing import spelled_out
 from discreet.errors import OutputExistsError, ParameterError
-from discreet.formats.survey import load_plan
+from discreet.surveys.documents import load_plan
 
 TEXT = """
 version = 2

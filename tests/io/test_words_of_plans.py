@@ -12,7 +12,7 @@ from discreet.core.domain import Domain
 from discreet.device.protocol.collection import open_envelope
 from discreet.errors import ParameterError
 from discreet.formats.plan import Plan, write_plan
-from discreet.formats.survey import Questionnaire
+from discreet.surveys.documents import Questionnaire
 from refusals import refused
 from signed import PLAIN, TRUST, key, plan_of, terms
 

@@ -21,9 +21,9 @@ from discreet.core.random import WORD_RANGE
 from discreet.device.protocol.collection import Collection, Epochs, open_envelope
 from discreet.device.protocol.envelope import public_key
 from discreet.formats.plan import Plan, PlanDocument
-from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import RandomizedResponse
-from discreet.mechanisms.survey import Question, Survey
+from discreet.surveys.documents import Questionnaire
+from discreet.surveys.survey import Question, Survey
 from planted import TAGGED, VALUE
 
 JS = Path(__file__).resolve().parents[2] / "js"

@@ -7,7 +7,7 @@ import discreet as dc
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 from discreet.planning.numbers import mean_error, mean_moment
-from discreet.planning.surveys import best_shares, second_moment
+from discreet.surveys.planning import best_shares, second_moment
 from discreet.testing import spell_out
 
 CENSUS = {"work": 9, "school": 17, "marital": 7, "job": 15, "house": 8, "race": 5, "sex": 2, "land": 43, "income": 2}

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.planning.schedules import schedules
+from discreet.surveys.schedules import schedules
 
 
 def test_the_table_of_the_specification() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 import discreet as dc
 from discreet.errors import ParameterError
-from discreet.mechanisms.survey import Question, Survey, question_domain
-from discreet.risk.surveys import clear_information, survey_bounds
+from discreet.surveys.risk import clear_information, survey_bounds
+from discreet.surveys.survey import Question, Survey, question_domain
 from running import done, refusal, run, told
 
 EXAMPLES = Path(dc.__file__).parent / "examples"

@@ -30,7 +30,6 @@ from discreet.core.random import WORD_RANGE, KeyedRandom, SeededRandom
 from discreet.device.protocol.collection import Collection, Epochs, open_envelope
 from discreet.device.protocol.envelope import public_key
 from discreet.device.protocol.sampler import Sampler
-from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import (
     BlockDesign,
     HadamardResponse,
@@ -41,7 +40,8 @@ from discreet.mechanisms import (
     UnaryEncoding,
 )
 from discreet.mechanisms.law import Memo
-from discreet.mechanisms.survey import Question, Survey
+from discreet.surveys.documents import Questionnaire
+from discreet.surveys.survey import Question, Survey
 from signed import EPOCH, PLAIN, START, plan_of, terms
 
 HOUR = EPOCH

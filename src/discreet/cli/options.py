@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from discreet.files.reading import Progress
     from discreet.formats.plan import Plan
     from discreet.formats.sources import Sources
-    from discreet.formats.survey import Questionnaire
+    from discreet.surveys.documents import Questionnaire
 
 if TYPE_CHECKING:
     _Whole = click.ParamType[int]
@@ -332,7 +332,7 @@ def load_plan(path: Path) -> "Plan":
         ParameterError: if it cannot be read or says what it may not; it names the place.
         WholeSurveyError: if it is a survey as a whole, through which `SurveyVerb` goes by question.
     """
-    from discreet.formats.survey import load_plan as loaded
+    from discreet.surveys.documents import load_plan as loaded
 
     if (question := asked_question()) is not None:
         plan: Plan = question.plan
@@ -342,7 +342,7 @@ def load_plan(path: Path) -> "Plan":
 
 def load_plan_or_survey(path: Path) -> "Plan | Questionnaire":
     """Read a plan as `load_plan` does, or a survey as a whole."""
-    from discreet.formats.survey import load
+    from discreet.surveys.documents import load
 
     return load(path, allow_outside=allows_outside())
 

@@ -22,14 +22,14 @@ from discreet.files.paths import COLUMNS, File
 from discreet.files.reading import Progress, prefetched
 from discreet.files.writing import check_own_folder
 from discreet.formats.reports import report_file, reports_ending, write_beside, write_reports
-from discreet.formats.survey import Questionnaire, question_files
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.obfuscation import CHUNK
 from discreet.mechanisms.report_tables import schema_beside
-from discreet.mechanisms.survey import Survey
+from discreet.surveys.documents import Questionnaire, question_files
+from discreet.surveys.rounds import ROUND
+from discreet.surveys.survey import Survey
 from discreet.tables.scan import table_files
 from discreet.tables.values import CodedValues, ValueColumns, check_writable, joined_schema, recast
-from discreet.theory.rounds import ROUND
 
 Values: TypeAlias = "str | File | Sequence[str | File]"
 

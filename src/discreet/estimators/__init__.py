@@ -10,17 +10,18 @@ from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally
 from discreet.errors import ParameterError
 from discreet.estimators import groups as by_group
-from discreet.estimators import likelihood_methods, linear, surveys
+from discreet.estimators import likelihood_methods, linear
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.smooth import smooth
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import Data
 from discreet.mechanisms.report_tables import taken_reports
 from discreet.mechanisms.row_checks import ArrowTable
-from discreet.mechanisms.survey import Survey, SurveyReports, SurveyTally
-from discreet.results.answers import Answers
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
+from discreet.surveys import estimating as surveys
+from discreet.surveys.answers import Answers
+from discreet.surveys.survey import Survey, SurveyReports, SurveyTally
 
 Method: TypeAlias = Literal[
     "linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth", "joint", "consistent"

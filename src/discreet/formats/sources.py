@@ -50,8 +50,8 @@ from discreet.mechanisms.report_tables import (
     warn_of,
 )
 from discreet.mechanisms.row_checks import Checked
-from discreet.mechanisms.survey import Survey
-from discreet.theory.rounds import ROUND
+from discreet.surveys.rounds import ROUND
+from discreet.surveys.survey import Survey
 
 
 @dataclass(frozen=True, slots=True, eq=False)

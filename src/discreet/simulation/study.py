@@ -28,11 +28,11 @@ from discreet.errors import DataError, ParameterError
 from discreet.estimators import METHODS, Method, estimate
 from discreet.files.writing import check_free, replacing
 from discreet.formats.plan import MechanismSpec, build_mechanism, read_document
-from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BlockMechanism
 from discreet.pictures.charts import Panel
 from discreet.pictures.curves import comparison_chart
 from discreet.results.estimate import Estimate
+from discreet.surveys.documents import Questionnaire
 from discreet.tables.columns import read_labels, read_table
 
 

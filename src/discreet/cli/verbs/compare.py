@@ -32,7 +32,6 @@ from discreet.cli.output import (
     write_results,
 )
 from discreet.cli.statements import Ending, check_folders, statement_of, weighed_cells
-from discreet.cli.surveys import SurveyVerb, files_of
 from discreet.core.grouping import MINIMUM, Grouping
 from discreet.core.result_table import ResultColumn, objects, rows_of, spelled_p_value, text_column
 from discreet.engines import LocalEngine
@@ -46,6 +45,7 @@ from discreet.formats.sources import Sources, report_files
 from discreet.mechanisms import BlockMechanism
 from discreet.results.comparison import Comparison
 from discreet.results.estimate import Estimate
+from discreet.surveys.verbs.surveys import SurveyVerb, files_of
 from discreet.tables.columns import read_distribution
 from discreet.theory.binomial import DEFAULT_LEVEL, Control
 

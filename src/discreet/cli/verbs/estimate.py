@@ -43,7 +43,6 @@ from discreet.cli.output import (
     written,
 )
 from discreet.cli.statements import Ending, check_folders, statement_of, weighed_cells
-from discreet.cli.surveys import OF_ONE, SurveyVerb, files_in_folder, protection_of
 from discreet.core.grouping import Grouping
 from discreet.core.labels import Numbers
 from discreet.core.reports import Reports
@@ -60,19 +59,20 @@ from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, checked_output, f
 from discreet.formats.plan import Plan
 from discreet.formats.public_columns import read_public, read_shares
 from discreet.formats.sources import Sources, files_by_question
-from discreet.formats.survey import Questionnaire
 from discreet.formats.tallies import put_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.block_law import StoredBlocks
 from discreet.mechanisms.personalized import Personalized
-from discreet.mechanisms.survey import Survey
-from discreet.results.answers import Answers
 from discreet.results.estimate import Estimate, estimate_facts
 from discreet.results.groups import GroupedEstimate
 from discreet.results.groups import spelled as spelled_group
+from discreet.surveys.answers import Answers
+from discreet.surveys.documents import Questionnaire
+from discreet.surveys.rounds import ROUND
+from discreet.surveys.survey import Survey
+from discreet.surveys.verbs.surveys import OF_ONE, SurveyVerb, files_in_folder, protection_of
 from discreet.tables.columns import read_distribution
 from discreet.theory.binomial import DEFAULT_LEVEL
-from discreet.theory.rounds import ROUND
 
 Data = Reports | Tally | StoredBlocks
 
@@ -421,7 +421,7 @@ def _estimate_survey(
     simulated, stated = any(tally.simulated for tally in tallies.values()), {}
     if shown.statement:
         from discreet.privacy.publication import batches_of
-        from discreet.privacy.surveys import SurveyPublication
+        from discreet.surveys.guarantees import SurveyPublication
 
         batches = {name: batches_of(tally) for name, tally in tallies.items()}
         about = shown.not_trusted, simulated, "these estimates"

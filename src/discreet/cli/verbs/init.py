@@ -20,9 +20,9 @@ from discreet.core.guarantee import in_odds
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.files.paths import PLANS, spelled
 from discreet.formats.plan import DomainSpec, Plan, plan_text, without_defaults
-from discreet.formats.survey import AskSpec, Questionnaire, SurveyDocument
 from discreet.planning.best import best
-from discreet.planning.surveys import plan_survey
+from discreet.surveys.documents import AskSpec, Questionnaire, SurveyDocument
+from discreet.surveys.planning import plan_survey
 from discreet.tables.labels import (
     DATES,
     INTEGERS,

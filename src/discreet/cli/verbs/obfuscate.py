@@ -20,16 +20,16 @@ from discreet.cli.output import (
     sent,
     show,
 )
-from discreet.cli.surveys import check_folder_name
 from discreet.engines import LocalEngine
 from discreet.engines.obfuscation import obfuscate_survey, survey_columns
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import REPORTS, spelled
 from discreet.files.reading import Piped, piped_table
 from discreet.formats.plan import Plan
-from discreet.formats.survey import Questionnaire, question_files
 from discreet.mechanisms.personalized import SimulatedTags
-from discreet.mechanisms.survey import Survey
+from discreet.surveys.documents import Questionnaire, question_files
+from discreet.surveys.survey import Survey
+from discreet.surveys.verbs.surveys import check_folder_name
 from discreet.tables.values import Bots, ValueColumns, read_owned
 
 _KEPT = (

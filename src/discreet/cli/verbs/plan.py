@@ -28,15 +28,15 @@ from discreet.core.result_table import objects, rows_of
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, PLANS, spelled
 from discreet.formats.plan import DomainDocument, read_document, write_plan
-from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BlockMechanism
 from discreet.planning import central
 from discreet.planning.candidates import People, Requirements, Target
 from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_change
 from discreet.planning.numbers import NumberPlan, OrderPlan
-from discreet.planning.schedules import schedules, survey_schedules
-from discreet.planning.surveys import plan_survey
+from discreet.surveys.documents import Questionnaire
+from discreet.surveys.planning import plan_survey
+from discreet.surveys.schedules import schedules, survey_schedules
 from discreet.tables.columns import read_distribution
 from discreet.theory.memo import NOT_HIDDEN
 

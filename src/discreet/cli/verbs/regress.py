@@ -11,7 +11,6 @@ import click
 from discreet.cli.options import OptionGroup, Reading, Showing, Writing, allow_outside, load_plan, option
 from discreet.cli.output import InputFile, OutputFile, SavedTable, Table, file_notes, notes_of, show, write_results
 from discreet.cli.statements import Ending
-from discreet.cli.surveys import SurveyVerb
 from discreet.core.result_table import objects, rows_of
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
@@ -20,6 +19,7 @@ from discreet.files.paths import ESTIMATES, spelled
 from discreet.formats.public_columns import read_public
 from discreet.formats.sources import Sources
 from discreet.results.regression import Regression
+from discreet.surveys.verbs.surveys import SurveyVerb
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from discreet.cli.output import (
     show,
 )
 from discreet.cli.statements import VOUCHED, Ending
-from discreet.cli.surveys import SurveyVerb
 from discreet.engines.sealing import refuse_replacing
 from discreet.engines.stamping import stamp as stamped
 from discreet.files.paths import REPORTS, TALLIES, checked_output, spelled
@@ -29,6 +28,7 @@ from discreet.formats.manifest import NAME, write_manifest
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.privacy.publication import published
+from discreet.surveys.verbs.surveys import SurveyVerb
 
 
 @click.command(cls=SurveyVerb)

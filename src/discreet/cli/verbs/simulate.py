@@ -11,13 +11,13 @@ from discreet.cli import options
 from discreet.cli.commands import Verb
 from discreet.cli.options import load_plan_or_survey, progress_bar
 from discreet.cli.output import InputFile, OutputFolder, Table, check_output, show
-from discreet.cli.surveys import survey_facts
 from discreet.core.random import SeededRandom
 from discreet.engines.obfuscation import survey_codes
 from discreet.errors import MissingExtraError, ParameterError
-from discreet.formats.survey import Questionnaire, is_survey, question_files
 from discreet.simulation.pages import save_findings
 from discreet.simulation.study import Findings, Study, copy_examples, rows, run_study, survey_studies, table
+from discreet.surveys.documents import Questionnaire, is_survey, question_files
+from discreet.surveys.verbs.surveys import survey_facts
 
 _FOLDER = OutputFolder("page.html", "chart.png", "results.json")
 

@@ -25,20 +25,20 @@ from discreet.cli.output import (
     write_results,
     written,
 )
-from discreet.cli.surveys import OF_ONE, SurveyVerb
 from discreet.core.random import SeededRandom
 from discreet.core.result_table import number_of
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, spelled
 from discreet.formats.plan import Plan
-from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
-from discreet.mechanisms.survey import Survey
 from discreet.privacy.notions import logarithm
-from discreet.privacy.surveys import verify_survey
 from discreet.privacy.verify import MemoVerification, Verification, spelled_epsilon, verify_memo
 from discreet.privacy.verify import verify as verified
+from discreet.surveys.documents import Questionnaire
+from discreet.surveys.guarantees import verify_survey
+from discreet.surveys.survey import Survey
+from discreet.surveys.verbs.surveys import OF_ONE, SurveyVerb
 from discreet.theory.memo import NOT_HIDDEN
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from discreet.planning.candidates import COUNTED, Candidate, Losses, in_seconds
 from discreet.planning.central import CentralOption, CentralPlan
 from discreet.planning.compare import LOWER_BOUND, Curve, MechanismComparison, against_epsilon, against_users
 from discreet.planning.numbers import NumberPlan
-from discreet.planning.schedules import SHOWN_ROUNDS, Schedule, SurveySchedule
+from discreet.surveys.schedules import SHOWN_ROUNDS, Schedule, SurveySchedule
 from discreet.theory.memo import NOT_HIDDEN
 
 _LIMITS = {"local": "", "among": "among sensitive values", "towards": "towards values in clear"}

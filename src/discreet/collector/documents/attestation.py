@@ -31,13 +31,13 @@ from discreet.formats.plan import Plan, described_values
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
 from discreet.mechanisms.personalized import Personalized
-from discreet.mechanisms.survey import Survey
 from discreet.pictures.pages import PageTable, render
 from discreet.privacy.audit import Audit
 from discreet.privacy.publication import Publication
-from discreet.privacy.surveys import verify_survey
 from discreet.privacy.verify import Verification, verify
 from discreet.risk.bounds.identification import identification_bounds
+from discreet.surveys.guarantees import verify_survey
+from discreet.surveys.survey import Survey
 from discreet.theory.memo import NOT_HIDDEN
 
 USERS = 1000

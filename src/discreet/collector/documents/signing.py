@@ -40,11 +40,11 @@ from discreet.device.protocol.languages import BASE
 from discreet.device.protocol.sampler import Sampler, SamplerError
 from discreet.errors import OutputExistsError, ParameterError
 from discreet.formats.plan import Plan, PlanDocument
-from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
 from discreet.privacy.verify import verify
-from discreet.theory.rounds import Rounds
+from discreet.surveys.documents import Questionnaire
+from discreet.surveys.rounds import Rounds
 
 LARGEST_UNNAMED_LIFETIME = 8.0
 """Nats that a person may spend in all without the operator's naming the number."""

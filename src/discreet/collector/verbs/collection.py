@@ -29,7 +29,6 @@ from discreet.cli.options import (
 )
 from discreet.cli.output import InputFile, OutputFile, asked_question, write_results, written
 from discreet.cli.output import show as print_result
-from discreet.cli.surveys import SurveyVerb
 from discreet.collector.documents import signing
 from discreet.collector.documents.publications import folder_publication
 from discreet.collector.documents.signing import Terms, new_key, read_key, read_survey_texts, read_texts
@@ -42,6 +41,7 @@ from discreet.errors import ParameterError
 from discreet.files.paths import COLLECTION, COLLECTIONS, PAGES, checked_output
 from discreet.files.writing import check_free, replacing
 from discreet.formats.plan import Plan
+from discreet.surveys.verbs.surveys import SurveyVerb
 
 _ANSWERS = ("once", "fresh", "permanent")
 _DAY = 86400

@@ -36,7 +36,6 @@ from discreet.cli.output import (
     written,
 )
 from discreet.cli.removed import refuse_removed
-from discreet.cli.surveys import survey_facts
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
@@ -46,23 +45,24 @@ from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.files.writing import replacing
 from discreet.formats.sources import Sources, files_by_question
-from discreet.formats.survey import Questionnaire
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
-from discreet.mechanisms.survey import Survey
-from discreet.results.answers import Answers
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, sweep
 from discreet.risk.attacks.traces import ATTACKS, JOINTLY
 from discreet.risk.bounds.identification import Bound, at_most
 from discreet.risk.linkage import link
 from discreet.risk.pages import CHANCES_HEADING, chances, measured, tried_in_words, write_linkage, write_page
 from discreet.risk.scores.biometric import Biometric, biometric
-from discreet.risk.surveys import ClearInformation, clear_information, survey_bounds
 from discreet.risk.traces import Split, Traces, split_of
 from discreet.risk.verbs.classes import risk_of_reports
 from discreet.risk.verbs.defences import compare_risks
 from discreet.risk.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, left_out_of, say_how_long
 from discreet.risk.verbs.linkage import KnownTable, gate_linkage, linkage_parts, linkage_record
 from discreet.risk.verbs.plan import plan_for_risk
+from discreet.surveys.answers import Answers
+from discreet.surveys.documents import Questionnaire
+from discreet.surveys.risk import ClearInformation, clear_information, survey_bounds
+from discreet.surveys.survey import Survey
+from discreet.surveys.verbs.surveys import survey_facts
 from discreet.tables.columns import read_scores
 
 _TRACES = "traces"

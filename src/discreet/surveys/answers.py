@@ -9,9 +9,9 @@ import numpy as np
 
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, number_of, rows_of, text_column
 from discreet.errors import ParameterError
-from discreet.mechanisms.survey import Survey, question_name
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
+from discreet.surveys.survey import Survey, question_name
 
 # Rows that are printed of each question, the most frequent.
 _SHOWN = 5

@@ -19,12 +19,12 @@ from discreet.core.checks import checked_epsilon, checked_whole
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
-from discreet.mechanisms.survey import Survey
 from discreet.planning.best import best
 from discreet.planning.candidates import Wishes
-from discreet.planning.surveys import plan_survey, second_moment
 from discreet.privacy.composition import split_epsilon
-from discreet.theory.rounds import How, Rounds
+from discreet.surveys.planning import plan_survey, second_moment
+from discreet.surveys.rounds import How, Rounds
+from discreet.surveys.survey import Survey
 
 SHOWN_ROUNDS = (1, 2, 3)
 """Rounds after which it is stated what a memo tells, beside all of them."""

@@ -1,8 +1,8 @@
 """Estimates of surveys: question by question, consistent, or of one likelihood.
 
 Question by question each table is from the reports of those who answered it. Marginals of several questions are
-combined, and tables are made consistent (`discreet.estimators.consistency`), linearly; method ``joint`` maximises one
-likelihood for all reports (`discreet.estimators.joint`). What is estimated is part of a question: nothing else is
+combined, and tables are made consistent (`discreet.surveys.consistency`), linearly; method ``joint`` maximises one
+likelihood for all reports (`discreet.surveys.joint`). What is estimated is part of a question: nothing else is
 determined. Of all tables with the marginals that were estimated, the *least committal* one has the greatest entropy.
 """
 
@@ -19,18 +19,18 @@ from discreet.core.checks import checked_flag
 from discreet.core.columns import numbers
 from discreet.core.grouping import Grouping
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.consistency import Combination, Names, SurveyFacts, joint_limits, spread_of
-from discreet.estimators.joint import Answered, JointTable, joint_maximum, marginal_of
 from discreet.estimators.likelihood_methods import check_progress, checked_tolerance
 from discreet.estimators.linear import LinearStart, censored_deviation, linear
 from discreet.mechanisms.block_law import StoredBlocks
-from discreet.mechanisms.survey import MOST_CELLS, Survey, SurveyReports, SurveyTally
-from discreet.results.answers import Answers
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits, SumLimits
+from discreet.surveys.answers import Answers
+from discreet.surveys.consistency import Combination, Names, SurveyFacts, joint_limits, spread_of
+from discreet.surveys.joint import Answered, JointTable, joint_maximum, marginal_of
+from discreet.surveys.marginals import Axes, maximum_entropy
+from discreet.surveys.survey import MOST_CELLS, Survey, SurveyReports, SurveyTally
 from discreet.theory.binomial import MeanWorths
 from discreet.theory.limits import all_agree, larger_of_few
-from discreet.theory.marginals import Axes, maximum_entropy
 
 
 def survey_answers(

@@ -7,7 +7,7 @@ estimates as there are cells for each of L's, so that it counts with the weight
 
 n_J reports, V_J the variance of one estimate at the uniform distribution and one report, m_J the cells of J for each of
 L. Weights depend on no answer, so that what is linear stays unbiased, with exact errors. With effects in the place of
-marginals (`discreet.theory.marginals`), each combined by itself and that of all people known, tables of all questions
+marginals (`discreet.surveys.marginals`), each combined by itself and that of all people known, tables of all questions
 agree: it is the weighted least squares solution, in closed form, for any number of attributes [CALM's consistency].
 
 Where people answer several questions, their answers belong together, and so errors of these questions do: their
@@ -26,12 +26,12 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
-from discreet.mechanisms.survey import Survey, question_domain, question_name
 from discreet.results.estimate import Estimate
 from discreet.results.functionals import marginal
 from discreet.results.limits import ConfidenceLimits, SumLimits
+from discreet.surveys.marginals import Axes, mixed
+from discreet.surveys.survey import Survey, question_domain, question_name
 from discreet.theory.covariance import Covariance, LowRankCovariance
-from discreet.theory.marginals import Axes, mixed
 
 Names = tuple[str, ...]
 # Their number enters in the second power, and some steps in the third.

@@ -33,8 +33,8 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms.law import BlockMechanism, Memo
+from discreet.surveys.rounds import Rounds, most_together
 from discreet.theory.memo import NOT_HIDDEN
-from discreet.theory.rounds import Rounds, most_together
 
 Promise = Literal["record", "attribute"]
 """The unit that epsilon is promised to: whole records, or records that differ in one attribute."""

@@ -37,7 +37,13 @@ from discreet.core.labels import Numbers
 from discreet.core.random import WORD_RANGE
 from discreet.core.result_table import Cells, ResultColumn, ResultTable, number_of, rows_of, text_column
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, Windows
-from discreet.mechanisms.survey import (
+from discreet.planning.best import best
+from discreet.planning.candidates import Wishes
+from discreet.planning.losses import worst_variance
+from discreet.planning.numbers import mean_moment
+from discreet.privacy.composition import split_epsilon
+from discreet.surveys.rounds import Rounds
+from discreet.surveys.survey import (
     MOST_CELLS,
     Promise,
     Question,
@@ -47,12 +53,6 @@ from discreet.mechanisms.survey import (
     question_domain,
     wanted_tables,
 )
-from discreet.planning.best import best
-from discreet.planning.candidates import Wishes
-from discreet.planning.losses import worst_variance
-from discreet.planning.numbers import mean_moment
-from discreet.privacy.composition import split_epsilon
-from discreet.theory.rounds import Rounds
 
 _DIGITS = 6
 # How much worse than the best a number of answers is, beyond which larger ones are not looked at.

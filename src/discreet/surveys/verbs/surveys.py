@@ -31,9 +31,9 @@ from discreet.core.guarantee import rounded_up
 from discreet.errors import DiscreetError, ParameterError
 from discreet.files.paths import ESTIMATES, REPORTS, File
 from discreet.files.writing import check_own_folder, replacing_all
-from discreet.formats.survey import Questionnaire, WholeSurveyError, question_files, survey_of_question
-from discreet.mechanisms.survey import Survey
-from discreet.theory.rounds import ROUND
+from discreet.surveys.documents import Questionnaire, WholeSurveyError, question_files, survey_of_question
+from discreet.surveys.rounds import ROUND
+from discreet.surveys.survey import Survey
 
 OF_ONE = "it is for one question of a survey, as SURVEY#QUESTION"
 """The reason for which an option does not go with a whole survey."""
@@ -256,7 +256,7 @@ def _statement(survey: Survey, endings: Mapping[str, Ending], *, apart: bool) ->
     stated = {name: ending.statement for name, ending in endings.items() if ending.statement}
     if not stated:
         return {}
-    from discreet.privacy.surveys import SurveyPublication
+    from discreet.surveys.guarantees import SurveyPublication
 
     whiches = dict.fromkeys(which for statement in stated.values() for which in statement)
     # A question without such columns has the same publication with and without them.

@@ -15,12 +15,12 @@ from typing import Any
 
 from discreet.core.guarantee import rounded_up, sureness
 from discreet.core.result_table import number_of
-from discreet.mechanisms.survey import Survey
 from discreet.privacy.notions import at_most
 from discreet.privacy.publication import HONEST, Publication, left_out
 from discreet.privacy.verify import Verification, verify, verify_memo
+from discreet.surveys.rounds import MOST_ROUNDS
+from discreet.surveys.survey import Survey
 from discreet.theory.memo import NOT_HIDDEN
-from discreet.theory.rounds import MOST_ROUNDS
 
 _WORDS = 1 << 64
 _ROUNDS = (1, 2, 3)

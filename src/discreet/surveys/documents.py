@@ -56,7 +56,8 @@ from discreet.formats.plan import (
     toml_text,
     without_defaults,
 )
-from discreet.mechanisms.survey import (
+from discreet.surveys.rounds import How, Rounds
+from discreet.surveys.survey import (
     Promise,
     Question,
     Survey,
@@ -65,7 +66,6 @@ from discreet.mechanisms.survey import (
     question_name,
     wanted_tables,
 )
-from discreet.theory.rounds import How, Rounds
 
 _PART = "#"
 # Digits of a share as it is written, where these are all of it.

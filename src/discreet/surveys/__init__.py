@@ -1,0 +1,12 @@
+"""Surveys: several questions for the same people, in one round or in several, and tables of their answers.
+
+A wing on the core and on `discreet.risk`. Nouns: `Survey` and `Question` (mechanisms, and the public draw of the
+questions that a person answers), `Rounds` (the same questions again), `Answers` (an estimate for each question, and for
+parts of them). Files in reading order:
+
+- `survey.py`: the survey and its reports; `documents.py`: its file; `rounds.py`: rounds
+- `guarantees.py`: the promise for all answers of a person, recomputed
+- `planning.py`, `schedules.py`: who answers how many questions, and ways to ask again
+- `answers.py`, `estimating.py`: estimates; `joint.py`, `consistency.py`, `marginals.py`: joint tables
+- `risk.py`: identification by all answers of a person; `verbs/`: the command line
+"""
