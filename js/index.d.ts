@@ -6,7 +6,7 @@ export type Outcome = "recorded" | "unasked" | "already" | "exhausted" | "closed
 /** The values of a collection. */
 export type Space = {
   size: number;
-  /** The code of a value; -1 if it is none. */
+  /** The code of a value; -1 if it has none. A text that is no label is looked up once more in Unicode's normal form C. */
   code(value: any): number;
   /** A readable name of a code; `word` spells its labels. */
   name(code: number, word?: (label: string | number) => string): string;
