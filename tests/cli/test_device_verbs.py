@@ -45,6 +45,7 @@ GIVEN: dict[str, dict[str, str]] = {
         "--column": "--column more values.csv",
         "--user": "--user who",
         "--tags": "--tags secret.csv",
+        "--as-read": "--as-read",
         "--seed": "--seed 2",
         "--output": "-o other",
         "--json": "--json",
@@ -114,6 +115,9 @@ def test_it_is_used_or_refused(verb: str, option: str) -> None:
     if option == "--column":
         base[3] = "values.csv"
         given = ["--column", "habit"]
+    if option == "--as-read":
+        Path("upper.csv").write_text(Path("plain.csv").read_text(encoding="utf-8").upper(), encoding="utf-8")
+        base[3] = "upper.csv"
     shutil.copytree("store", "kept")
     without = outcome(*base)
     shutil.rmtree("store")

@@ -226,6 +226,7 @@ ELSEWHERE = {
         for verb in ("manifest", "stamp", "examples", "seal", "attest")
     },
     ("obfuscate", "--round"): "test_survey_rounds_verbs.py",
+    **{(verb, "--as-read"): "test_as_read.py" for verb in ("obfuscate", "simulate")},
     ("seal", "--engine"): "test_spark.py",
     **{
         (verb, option): "test_published_estimates.py"

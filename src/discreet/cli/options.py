@@ -296,12 +296,16 @@ class PeopleColumns(OptionGroup):
         column: of values.
         user: column that says whose value it is.
         tags: file of secret values.
+        as_read: whether texts stand for the labels that they read like.
     """
 
     column: str | None = option("--column", help="Column that holds the values, if there are several.")
     user: str | None = option("--user", help="For personalized plans and rounds: column that says whose row it is.")
     tags: Path | None = option(
         "--tags", type=InputFile(), help="For personalized plans: table of users' secret values (user, value, tag)."
+    )
+    as_read: bool = option(
+        "--as-read", is_flag=True, help="Take a text that is no label for the only label that reads alike; count them."
     )
 
 

@@ -541,10 +541,11 @@ class Domain:
         """
         if not checked_flag("as_read", as_read):
             return self.encode(values)
-        return self._checked(self._space_as_read.encode(values))
+        return self._checked(self.space_as_read.encode(values))
 
     @cached_property
-    def _space_as_read(self) -> LabelSpace:
+    def space_as_read(self) -> LabelSpace:
+        """The labels without bots, and the texts that `codes_of` takes for them with ``as_read``."""
         return as_read(_plain(self.space))
 
     def _checked(self, codes: IntArray, values: Any = None) -> IntArray:
@@ -553,7 +554,7 @@ class Domain:
             columns.refuse_missing(codes == MISSING)
             outside = np.flatnonzero(codes == OUTSIDE)
             # An iterator was consumed.
-            read = self._space_as_read.encode(values)[outside] >= 0 if isinstance(values, Sized) else outside < 0
+            read = self.space_as_read.encode(values)[outside] >= 0 if isinstance(values, Sized) else outside < 0
             advice = columns.as_read_advice(int(np.count_nonzero(read)), "codes_of(values, as_read=True)")
             raise DataError(columns.outside_message(len(outside), len(codes), int(outside[0]), advice))
         return codes

@@ -534,6 +534,8 @@ SCALES = ("linear", "log1p")
 MOST_BINS = 4096
 CLIPPED = "lie outside the range, and count as its nearest end"
 """What is said of numbers that are clipped."""
+READ = "are taken for the label that they read like"
+"""What is said of texts that are no labels."""
 # Of a bin: a number so near to a border is that border.
 _ON_BORDER = 1e-9
 

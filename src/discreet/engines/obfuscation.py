@@ -2,10 +2,11 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -29,7 +30,7 @@ from discreet.surveys.documents import Questionnaire, question_files
 from discreet.surveys.rounds import ROUND
 from discreet.surveys.survey import Survey
 from discreet.tables.scan import table_files
-from discreet.tables.values import CodedValues, ValueColumns, check_writable, joined_schema, recast
+from discreet.tables.values import CodedValues, ReadAs, ValueColumns, check_writable, joined_schema, recast
 
 Values: TypeAlias = "str | File | Sequence[str | File]"
 
@@ -46,6 +47,8 @@ class Obfuscated:
         reports: how many were written.
         left_out: number of rows left out by reason.
         simulated: whether their noise is seeded, so that they protect nobody.
+        read_as: number of values that were taken for the label that they read like, by attribute (or "") and label;
+            a cluster gives their total among ``left_out`` alone.
 
     Example:
         >>> Obfuscated(reports=100, left_out={"have no value": 2}, simulated=False).reports
@@ -55,6 +58,7 @@ class Obfuscated:
     reports: int
     left_out: Mapping[str, int]
     simulated: bool
+    read_as: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def obfuscate(
@@ -123,15 +127,19 @@ def obfuscate(
     else:
         written = write_reports(target, mechanism, (batch for batch, _ in reports()), force=force)
     left_out = sum((table.left_out for table in tables), start=Counter[str]())
-    return Obfuscated(written, dict(left_out), seed is not None)
+    read_as = sum((table.read_as for table in tables), start=ReadAs())
+    return Obfuscated(written, dict(left_out), seed is not None, dict(read_as))
 
 
-def survey_columns(questionnaire: Questionnaire, keep: Sequence[str] = ()) -> list[ValueColumns]:
+def survey_columns(
+    questionnaire: Questionnaire, keep: Sequence[str] = (), *, as_read: bool = False
+) -> list[ValueColumns]:
     """Return the columns of a table that hold the answers to a survey, as products whose codes numbers have room for.
 
     Args:
         questionnaire: the survey's document.
         keep: names of public columns to be kept beside the reports.
+        as_read: as for `ValueColumns`.
     """
     groups, size = [list[str]()], 1
     for name, domain in questionnaire.attributes.items():
@@ -146,9 +154,8 @@ def survey_columns(questionnaire: Questionnaire, keep: Sequence[str] = ()) -> li
         domain = Domain.over(Product({name: questionnaire.attributes[name].space for name in names}), None)
         stand: Any = {name: spec.missing for name, spec in specs.items() if spec.missing is not None}
         cuts: Any = {name: spec.cuts for name, spec in specs.items() if spec.cuts is not None}
-        columns.append(
-            ValueColumns(domain, stand=stand or None, cuts=cuts or None, keep=() if columns else tuple(keep))
-        )
+        beside = () if columns else tuple(keep)
+        columns.append(ValueColumns(domain, stand=stand or None, cuts=cuts or None, keep=beside, as_read=as_read))
     return columns
 
 
@@ -162,6 +169,7 @@ def obfuscate_survey(
     seed: int | None = None,
     force: bool = False,
     progress: Progress | None = None,
+    read_as: ReadAs | None = None,
 ) -> dict[str, int]:
     """Write the reports of people on a survey into a folder, a file for each question, and return how many they are.
 
@@ -176,6 +184,7 @@ def obfuscate_survey(
         seed: as for `obfuscate`.
         force: whether files that exist are replaced.
         progress: as for `obfuscate`.
+        read_as: gets the number of values that were taken for the label that they read like.
 
     Raises:
         DataError, OutputExistsError, ParameterError: as for `obfuscate`; nothing is written then.
@@ -209,7 +218,15 @@ def obfuscate_survey(
             done += len(cells)
             if progress is not None:
                 progress(done, total)
+    _add_read(read_as, chain.from_iterable(scans))
     return written
+
+
+def _add_read(read_as: ReadAs | None, tables: Iterable[CodedValues]) -> None:
+    """Add the numbers of values that were taken for the label that they read like."""
+    if read_as is not None:
+        for table in tables:
+            read_as.update(table.read_as)
 
 
 def _beside(public: pa.Schema, person: str, when: str) -> pa.Schema:
@@ -244,17 +261,32 @@ def _by_attribute(space: Any, cells: IntArray) -> Iterator[tuple[str, IntArray]]
     yield from zip(space.attributes, np.unravel_index(cells, shape), strict=True)
 
 
-def survey_codes(values: Values, questionnaire: Questionnaire) -> dict[str, IntArray]:
-    """Return the ``(n,)`` codes of people's values by attribute, in memory; arguments and errors as for `obfuscate`."""
-    parts = [(part.domain.space, codes_of(values, part)) for part in survey_columns(questionnaire)]
+def survey_codes(values: Values, questionnaire: Questionnaire, *, read_as: ReadAs | None = None) -> dict[str, IntArray]:
+    """Return the ``(n,)`` codes of people's values by attribute, in memory.
+
+    Args:
+        values: as for `obfuscate`, which says what is raised.
+        questionnaire: the survey's document.
+        read_as: gets the number of values that are taken for the label that they read like; None to take none so.
+    """
+    columns = survey_columns(questionnaire, as_read=read_as is not None)
+    parts = [(part.domain.space, codes_of(values, part, read_as)) for part in columns]
     return {name: codes for space, cells in parts for name, codes in _by_attribute(space, cells)}
 
 
-def codes_of(values: Values, columns: ValueColumns) -> IntArray:
-    """Return the ``(n,)`` codes of the values of tables, in memory; arguments and errors as for `obfuscate`."""
+def codes_of(values: Values, columns: ValueColumns, read_as: ReadAs | None = None) -> IntArray:
+    """Return the ``(n,)`` codes of the values of tables, in memory.
+
+    Args:
+        values: as for `obfuscate`, which says what is raised.
+        columns: of the values.
+        read_as: gets the number of values that were taken for the label that they read like.
+    """
     tables = [columns.of(source) for source in table_files(values)]
     batches = _batches(tables, _MOST_ROWS, pa.schema([]))
-    return np.concatenate([np.empty(0, np.int64), *(codes for codes, _ in batches)])
+    codes = np.concatenate([np.empty(0, np.int64), *(codes for codes, _ in batches)])
+    _add_read(read_as, tables)
+    return codes
 
 
 def _batches(tables: Sequence[CodedValues], rows: int, public: pa.Schema) -> Iterator[tuple[IntArray, Any]]:

@@ -40,6 +40,7 @@ class TableScan:
         table: an inspected Parquet or Arrow file.
         form: how a CSV file is to be read.
         kept: the columns, where they are in memory.
+        spelled: names of columns in an inspected file, where these differ from the names that are asked for.
         named: the one cell of the columns by which the file's folders are named, as far as they are to be read.
     """
 
@@ -53,6 +54,7 @@ class TableScan:
     form: Separated | None = None
     kept: pa.Table | None = None
     named: Mapping[str, pa.Scalar] = field(default_factory=dict)
+    spelled: Mapping[str, str] = field(default_factory=dict)
 
     def batches(self, names: Sequence[str], rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield columns of all rows, a batch of at most ``rows`` (None: `_BATCH_ROWS`) at a time.
@@ -77,7 +79,10 @@ class TableScan:
         if self.kept is not None:
             return iter(self.kept.select(names).to_batches())
         if self.table is not None:
-            return read_groups(self.table, range(len(self.table.rows)), rows, names)
+            batches = read_groups(
+                self.table, range(len(self.table.rows)), rows, [self.spelled.get(n, n) for n in names]
+            )
+            return (pa.record_batch(batch.columns, names) for batch in batches) if self.spelled else batches
         assert self.form is not None
         return replace(self.form, asked={name: self.asked[name] for name in names}).batches()
 
@@ -143,7 +148,9 @@ def scan(source: File, chosen: Chosen, wanted: Sequence[str] = ()) -> TableScan:
             names the source.
         ParameterError: if tables are not read from such files.
     """
-    folders = {name: cell for name, cell in folder_columns(source).items() if name in wanted}
+    cells_of_folders = folder_columns(source)
+    of_folders = dict(zip(text.as_wanted([*cells_of_folders], wanted), cells_of_folders.values(), strict=True))
+    folders = {name: cell for name, cell in of_folders.items() if name in wanted}
     if not folders:
         return _inspected(source, chosen, wanted)
     asked = dict[str, Cells]()
@@ -164,18 +171,22 @@ def _inspected(source: File, chosen: Chosen, wanted: Sequence[str]) -> TableScan
     with readable(source):
         if kind in COLUMNS:
             stored = look(source)
-            asked = chosen(stored.schema.names)
-            types = {name: stored.schema.field(name).type for name in asked}
-            return TableScan(source, asked, types, sum(stored.rows), stored.schema.names, stored.state, stored)
+            names = text.as_wanted(stored.schema.names, wanted)
+            asked = chosen(names)
+            types = {name: stored.schema.field(names.index(name)).type for name in asked}
+            spelled = {name: other for name, other in zip(names, stored.schema.names, strict=True) if name != other}
+            return TableScan(source, asked, types, sum(stored.rows), names, stored.state, stored, spelled=spelled)
         state = FileState.of(source)
         if kind == _CSV:
             layout = layout_of(source, wanted)
             return _scan_text(Separated(source, layout, chosen(layout.columns)), state)
         table = _lines(source)
-        asked = chosen(table.column_names)
-        lines = _lines_of_text(source, table, asked).select(list(asked))
+        names = text.as_wanted(table.column_names, wanted)
+        asked = chosen(names)
+        spellings = {table.column_names[names.index(name)]: cells for name, cells in asked.items()}
+        lines = _lines_of_text(source, table, spellings).select(list(spellings)).rename_columns(list(asked))
         types = dict(zip(asked, lines.schema.types, strict=True))
-        return TableScan(source, asked, types, table.num_rows, table.column_names, state, kept=lines)
+        return TableScan(source, asked, types, table.num_rows, names, state, kept=lines)
 
 
 def whole_table(source: File) -> pa.Table:

@@ -30,6 +30,7 @@ from pyarrow import csv
 from discreet.arrays import BoolArray
 from discreet.core.domain import Domain, WithBots
 from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts
+from discreet.core.reading import composed
 from discreet.errors import DataError
 from discreet.files.paths import File
 from discreet.files.reading import Piped, beginning, opened, opened_text, pieces
@@ -262,7 +263,7 @@ def layout_of(source: File, wanted: Sequence[str]) -> Layout:
     if first.lower().startswith("sep=") and len(first.strip("\r\n")) == 5:
         # Excel writes so, and no one else.
         separators, text, skipped = [first[4]], rest, 1
-    heads = {separator: _header(text, separator) for separator in separators}
+    heads = {separator: _header(text, separator, wanted) for separator in separators}
     separator = _separator({separator: columns for separator, (columns, _, _) in heads.items()}, wanted)
     columns, lines, after = heads[separator]
     empty, quoted = not after and len(start) < _START, any(b'"' in piece for piece in pieces(source, _PIECE))
@@ -291,7 +292,13 @@ def _windows(source: File) -> str:
     return _WINDOWS
 
 
-def _header(text: str, separator: str) -> tuple[list[str], int, bool]:
+def as_wanted(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """Return names of columns, those that differ from a wanted one by Unicode normalization alone as it is wanted."""
+    lacking = {composed(name): name for name in wanted if name not in names}
+    return [lacking.get(composed(name), name) for name in names] if lacking else list(names)
+
+
+def _header(text: str, separator: str, wanted: Sequence[str]) -> tuple[list[str], int, bool]:
     """Return names of columns, the number of their lines, and whether rows follow."""
     lines = io.StringIO(text, newline="")
     reader = python_csv.reader(lines, delimiter=separator)
@@ -301,7 +308,7 @@ def _header(text: str, separator: str) -> tuple[list[str], int, bool]:
         raise DataError("the first line must name the columns; it is too long for that.") from None
     if not any(cell.strip() for cell in cells):
         raise DataError("the first line must name the columns; it is empty.")
-    return [cell.strip() for cell in cells], reader.line_num, bool(lines.read(1))
+    return as_wanted([cell.strip() for cell in cells], wanted), reader.line_num, bool(lines.read(1))
 
 
 def _separator(heads: Mapping[str, list[str]], wanted: Sequence[str]) -> str:

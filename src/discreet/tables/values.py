@@ -22,7 +22,8 @@ from discreet.core import columns
 from discreet.core.arrow import array_of, arrow_numbers, flags_of
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
-from discreet.core.labels import CLIPPED, Grid, LabelSpace, Numbers, Product, Texts
+from discreet.core.labels import CLIPPED, READ, Grid, LabelSpace, Numbers, Product, Texts
+from discreet.core.reading import composed
 from discreet.core.reports import RESERVED
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import COLUMNS, File, file_of, spelled
@@ -105,8 +106,11 @@ def without(values: Any, rows: BoolArray) -> Any:
 
 
 UNKNOWN = "have a value that is not in the plan"
-REASONS = ("have no value", "have no user", UNKNOWN, CLIPPED)
-"""Reasons for which rows of values and their users are left out; and numbers that are clipped, which stay."""
+REASONS = ("have no value", "have no user", UNKNOWN, CLIPPED, READ)
+"""Reasons for which rows of values and their users are left out; and clipped numbers and texts, which stay."""
+
+ReadAs: TypeAlias = Counter[tuple[str, str]]
+"""The number of values that are taken for the label that they read like, by attribute (or "") and label."""
 
 
 def left_out(values: Mapping[str, Any], nouns: Collection[str]) -> tuple[dict[str, Any], dict[str, int]]:
@@ -271,6 +275,7 @@ class ValueColumns:
             of them together may make people recognisable.
         bots: given codes and their users, the codes to be obfuscated: bots stand for secret values; None if nothing
             does.
+        as_read: whether a text that is no label is taken for the label that it reads like; see `Domain.codes_of`.
 
     Raises:
         ParameterError: if a name of a kept column is none, or bots go without users or with kept columns.
@@ -285,6 +290,7 @@ class ValueColumns:
     cuts: Cuts | None = None
     known: bool = False
     bots: Bots | None = None
+    as_read: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", checked_keep(self.keep))
@@ -294,6 +300,11 @@ class ValueColumns:
             raise ParameterError(
                 "no columns are kept beside reports of personalized plans, whose bots belong to all groups."
             )
+
+    @property
+    def space(self) -> LabelSpace:
+        """The labels, and the texts that stand for them."""
+        return self.domain.space_as_read if self.as_read else self.domain.space
 
     def of(self, source: str | File) -> "CodedValues":
         """Inspect a table.
@@ -315,11 +326,13 @@ class CodedValues:
         scan: the table.
         columns: those of the values.
         left_out: number of rows left out by reason, as far as the table was read.
+        read_as: number of values taken for the label that they read like.
     """
 
     scan: "ValueScan"
     columns: ValueColumns
     left_out: Counter[str] = field(default_factory=Counter)
+    read_as: ReadAs = field(default_factory=Counter)
 
     @property
     def rows(self) -> int:
@@ -334,12 +347,17 @@ class CodedValues:
                 of the whole table, and where the first is. And if the table cannot be read.
         """
         self.left_out.clear()
+        self.read_as.clear()
         for batch in self.scan.batches(BATCH_ROWS):
             rows, counts = self._whole(*batch)
             self.left_out.update(counts)
             codes = self._codes(rows)
             if codes is None:
                 raise self._refusal()
+            if self.columns.as_read:
+                read = _read_as(rows["value"], self.columns.domain.space, self.columns.space)
+                self.read_as.update(read)
+                self.left_out.update({READ: read.total()} if read else {})
             bots, users = self.columns.bots, rows.get("user")
             yield codes if bots is None else bots(codes, users), users, rows.get("kept")
 
@@ -354,7 +372,7 @@ class CodedValues:
             rows, counts = left_out(rows, list(needed))
         if asked.known:
             outside = ~absent_rows(rows["value"])
-            outside[outside] = asked.domain.space.encode(without(rows["value"], ~outside)) == OUTSIDE
+            outside[outside] = asked.space.encode(without(rows["value"], ~outside)) == OUTSIDE
             if outside.any():
                 rows = {name: without(column, outside) for name, column in rows.items()}
                 counts[UNKNOWN] = int(np.count_nonzero(outside))
@@ -368,15 +386,16 @@ class CodedValues:
         if any(noun in rows and absent_rows(rows[noun]).any() for noun in ("user", "kept")):
             return None
         try:
-            return self.columns.domain.encode(rows["value"])
+            codes = self.columns.space.encode(rows["value"])
         except DataError:
             return None
+        return None if len(codes) and codes.min() < 0 else codes
 
     def _refusal(self) -> DataError:
         """Return the error of the whole table, after reading all of it; its batches know their own rows only."""
         read, done, ownerless, missing, outside = 0, 0, Defect(), Defect(), Defect()
         defects, table = {name: Defect() for name in self.columns.keep}, self.scan.table
-        where = dict[str, None]()
+        where, space, readable = dict[str, None](), self.columns.space, 0
         for batch in self.scan.batches(BATCH_ROWS):
             here = np.arange(read, read + len(absent_rows(batch[0])))
             rows, _ = self._whole(*batch, row=array_of(here))
@@ -388,8 +407,11 @@ class CodedValues:
             missing.add(places[gone])
             if not missing.count:
                 # What is no value of this kind at all is refused here.
-                outside.add(places[self.columns.domain.space.encode(without(rows["value"], gone)) == OUTSIDE])
-            where.update(_flawed(rows["value"], self.columns.domain.space, missing=bool(missing.count)))
+                unknown = space.encode(rows["value"]) == OUTSIDE
+                outside.add(places[unknown])
+                as_labels = self.columns.domain.space_as_read.encode(rows["value"]) >= 0
+                readable += int(np.count_nonzero(as_labels & unknown))
+            where.update(_flawed(rows["value"], space, missing=bool(missing.count)))
             read, done = read + len(here), done + len(gone)
         if ownerless.count:
             return self._named(ownerless.as_missing(table, done, "users"), option="--missing")
@@ -397,12 +419,29 @@ class CodedValues:
             return self._named(missing.as_missing(table, done, "values"), where, "--missing")
         if not outside.count and (lacking := next((name for name in defects if defects[name].count), None)) is not None:
             return self._named(defects[lacking].as_missing(table, done, f"cells of {lacking!r}"))
-        return self._named(outside.as_outside(table, done), where, "--unknown")
+        advice = columns.as_read_advice(readable, "--as-read")
+        return self._named(outside.as_outside(table, done), where, "--unknown", advice)
 
-    def _named(self, message: str, where: Collection[str] = (), option: str = "") -> DataError:
+    def _named(self, message: str, where: Collection[str] = (), option: str = "", advice: str = "") -> DataError:
         about = f", {', '.join(map(repr, where))}" if where else ""
         leaving_out = f" (discreet obfuscate {option} drop)" if option else ""
-        return DataError(f"{self.scan.source}{about}: {message.removesuffix('.')}{leaving_out}.")
+        return DataError(f"{self.scan.source}{about}: {message.removesuffix('.')}{leaving_out}{advice}.")
+
+
+def _read_as(values: Any, space: LabelSpace, space_as_read: LabelSpace) -> ReadAs:
+    """Return the number of values that are no labels of a space, by the label that they read like."""
+    counts: ReadAs = Counter()
+    pairs = {"": (space, space_as_read)}
+    if isinstance(space, Product) and isinstance(space_as_read, Product):
+        pairs = {name: (part, space_as_read.attributes[name]) for name, part in space.attributes.items()}
+    for name, (part, read_part) in pairs.items():
+        if not isinstance(part, Texts):
+            continue
+        column = values[name] if isinstance(values, pa.Table) else values
+        read = read_part.encode(column)[part.encode(column) == OUTSIDE]
+        codes, times = np.unique(read, return_counts=True)
+        counts.update({(name, str(part.labels[code])): int(n) for code, n in zip(codes, times, strict=True)})
+    return counts
 
 
 def _flawed(values: Any, space: LabelSpace, *, missing: bool) -> dict[str, None]:
@@ -590,8 +629,9 @@ def _only(names: Sequence[str], besides: Sequence[str], domain: Domain, *, heade
     """
     others = [name for name in names if name not in besides]
     named = [name for name in others if name] or others
-    if domain.attribute and domain.attribute in named:
-        return domain.attribute
+    about = [name for name in named if domain.attribute and composed(name) == domain.attribute]
+    if about:
+        return about[0]
     if len(named) != 1:
         raise DataError(f"say which column holds the values with --column; it has {shown(names)}.")
     if not headed and _is_value(named[0], domain.space):

@@ -17,6 +17,8 @@ from discreet.cli.output import (
     OutputPlace,
     Table,
     left_out_sentences,
+    read_as_record,
+    read_as_table,
     sent,
     show,
 )
@@ -30,7 +32,7 @@ from discreet.mechanisms.personalized import SimulatedTags
 from discreet.surveys.documents import Questionnaire, question_files
 from discreet.surveys.survey import Survey
 from discreet.surveys.verbs.surveys import check_folder_name
-from discreet.tables.values import Bots, ValueColumns, read_owned
+from discreet.tables.values import Bots, ReadAs, ValueColumns, read_owned
 
 _KEPT = (
     "Kept beside the reports in clear, protected by nothing: {}; many such columns together may make people "
@@ -91,7 +93,8 @@ def value_columns(
         )
     spec = plan.document.domain
     drop, known = missing == "drop", unknown == "drop"
-    return ValueColumns(plan.domain, people.column, people.user, spec.missing, drop, keep, spec.cuts, known=known)
+    owned = plan.domain, people.column, people.user
+    return ValueColumns(*owned, spec.missing, drop, keep, spec.cuts, known=known, as_read=people.as_read)
 
 
 def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> Bots | None:
@@ -106,7 +109,8 @@ def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> Bots | None
     tag = TAG if personalized.cell_of is None else None
     values, users, marks = read_owned(tags, personalized.domain, columns.user, columns.column, tag)
     try:
-        people = SimulatedTags(personalized, users, personalized.domain.encode(values), marks)
+        codes = personalized.domain.codes_of(values, as_read=columns.as_read)
+        people = SimulatedTags(personalized, users, codes, marks)
     except (DataError, ParameterError) as error:
         raise type(error)(f"{tags}: {error}") from None
     return lambda codes, users: people.replaced(personalized, codes, users)
@@ -177,8 +181,10 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
     }
     where = "standard output" if output == STANDARD else output
     result |= {"kept": list(table.keep)} if table.keep else {}
-    sentences = [
+    result |= read_as_record(written.read_as)
+    sentences: list[str | Table] = [
         *left_out_sentences(written.left_out),
+        *read_as_table(written.read_as),
         f"{written.reports:,} reports of plan {mechanism.fingerprint[:12]} written to {where}.",
         str(document.maker.guarantee),
         *([_KEPT.format(", ".join(map(repr, table.keep)))] if table.keep else []),
@@ -212,29 +218,27 @@ def _obfuscate_survey(
         "who is left out would depend on the answer; give the attribute a label for values without one (missing)",
     )
     check_folder_name(output, OutputPlace("reports", REPORTS))
+    read_as = ReadAs()
     with progress_bar("obfuscating") as progress:
         written = obfuscate_survey(
             survey,
             value_source(values),
             output,
-            survey_columns(document, (*table.keep, *(rounds or ()))),
+            survey_columns(document, (*table.keep, *(rounds or ())), as_read=table.as_read),
             rounds=rounds,
             seed=seed,
             force=force,
             progress=partial(progress, "obfuscating"),
+            read_as=read_as,
         )
     people = sum(written.values()) // survey.answers
-    result = {
-        "people" if rounds is None else "answers": people,
-        "reports": written,
-        "output": output,
-        "plan": survey.fingerprint,
-    }
-    files = question_files(written)
-    cells = [[name, files[name], f"{count:,}"] for name, count in written.items()]
+    counted = {"people" if rounds is None else "answers": people, "reports": written}
+    result = {**counted, "output": output, "plan": survey.fingerprint}
+    cells = [[name, file, f"{written[name]:,}"] for name, file in question_files(written).items()]
     whose = "people" if rounds is None else "people and rounds"
     title = f"{people:,} {whose}, {survey.answers} of {len(written)} questions each"
-    sentences = [
+    sentences: list[str | Table] = [
+        *read_as_table(read_as),
         f"Reports of survey {survey.fingerprint[:12]} written to {output}.",
         str(survey.guarantee),
         "This is for once: whoever obfuscates the same people again adds up epsilon.",
@@ -242,4 +246,5 @@ def _obfuscate_survey(
         *([SIMULATED_REPORTS] if seed is not None else []),
     ]
     listed = Table(title, ["question", "file", "reports"], cells, left=2)
-    show({**result, "simulated": seed is not None, "kept": list(table.keep)}, [listed, *sentences])
+    result |= {"simulated": seed is not None, "kept": list(table.keep), **read_as_record(read_as)}
+    show(result, [listed, *sentences])

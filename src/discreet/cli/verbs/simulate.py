@@ -9,8 +9,8 @@ import click
 
 from discreet.cli import options
 from discreet.cli.commands import Verb
-from discreet.cli.options import load_plan_or_survey, progress_bar
-from discreet.cli.output import InputFile, OutputFolder, Table, check_output, show
+from discreet.cli.options import load_plan_or_survey, progress_bar, refuse_idle
+from discreet.cli.output import InputFile, OutputFolder, Table, check_output, read_as_record, read_as_table, show
 from discreet.core.random import SeededRandom
 from discreet.engines.obfuscation import survey_codes
 from discreet.errors import MissingExtraError, ParameterError
@@ -18,6 +18,7 @@ from discreet.simulation.pages import save_findings
 from discreet.simulation.study import Findings, Study, copy_examples, rows, run_study, survey_studies, table
 from discreet.surveys.documents import Questionnaire, is_survey, question_files
 from discreet.surveys.verbs.surveys import survey_facts
+from discreet.tables.values import ReadAs
 
 _FOLDER = OutputFolder("page.html", "chart.png", "results.json")
 
@@ -34,9 +35,12 @@ def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path
 @click.option(
     "--people", type=InputFile(urls=True), help="STUDY is a survey, and this the table of its people: draw who answers."
 )
+@click.option("--as-read", is_flag=True, help="With --people: take a text for the only label that reads alike.")
 @options.seed
 @options.force
-def simulate(study: Path, people: str | Path | None, *, output: Path, seed: int | None, force: bool) -> None:
+def simulate(
+    study: Path, people: str | Path | None, *, output: Path, as_read: bool, seed: int | None, force: bool
+) -> None:
     """Obfuscate people whose values are known, estimate, and compare with the truth.
 
     STUDY is a TOML or JSON file such as examples/census.toml. Writes page.html, chart.png and results.json; of a survey
@@ -44,8 +48,9 @@ def simulate(study: Path, people: str | Path | None, *, output: Path, seed: int 
     """
     random = None if seed is None else SeededRandom(seed)
     if people is not None:
-        _simulate_survey(study, people, output, random, force=force)
+        _simulate_survey(study, people, output, random, ReadAs() if as_read else None, force=force)
         return
+    refuse_idle(["as_read"], "it is for the table of --people")
     try:
         read = Study.load(study)
     except ParameterError:
@@ -59,7 +64,9 @@ def simulate(study: Path, people: str | Path | None, *, output: Path, seed: int 
     show(list(rows(read, findings.outcomes)), _parts(findings, written))
 
 
-def _simulate_survey(path: Path, people: str | Path, output: Path, random: SeededRandom | None, *, force: bool) -> None:
+def _simulate_survey(
+    path: Path, people: str | Path, output: Path, random: SeededRandom | None, read_as: ReadAs | None, *, force: bool
+) -> None:
     """Draw who of some people answers which question, and print and write what comes of each."""
     document = load_plan_or_survey(path)
     if not isinstance(document, Questionnaire):
@@ -70,14 +77,15 @@ def _simulate_survey(path: Path, people: str | Path, output: Path, random: Seede
         check_output(_FOLDER, folder, force=force)
     results, cells, written = {}, [], list[Path]()
     with progress_bar("starting") as progress:
-        for name, study, codes in survey_studies(document, survey_codes(people, document), random):
+        for name, study, codes in survey_studies(document, survey_codes(people, document, read_as=read_as), random):
             findings = Findings(study, run_study(study, codes=codes, random=random, progress=progress))
             written += save_findings(findings, folders[name], force=force)
             (results[name],), (headings, (row,)) = list(rows(study, findings.outcomes)), table(findings)
             cells.append([name, f"{results[name]['users']:,}", *row[1:]])
     show(
-        {"plan": survey.fingerprint, **survey_facts(survey), "questions": results},
+        {"plan": survey.fingerprint, **survey_facts(survey), "questions": results, **read_as_record(read_as or {})},
         [
+            *read_as_table(read_as or {}),
             Table(document.document.title or "Survey", ["question", "answered", *headings[1:]], cells),
             "MSE / expected: squared error of the linear estimate over its exact expectation for those who were drawn.",
             str(survey.guarantee),

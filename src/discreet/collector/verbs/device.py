@@ -15,7 +15,16 @@ import numpy as np
 
 from discreet.cli.commands import VerbGroup
 from discreet.cli.options import Count, OptionGroup, PeopleColumns, PublicKey, at_a_terminal, option, spelled_key
-from discreet.cli.output import InputFile, OutputFolder, notes_on_errors, prints_json, say, show
+from discreet.cli.output import (
+    InputFile,
+    OutputFolder,
+    notes_on_errors,
+    prints_json,
+    read_as_record,
+    read_as_table,
+    say,
+    show,
+)
 from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts, names
 from discreet.device import Device, Limits
 from discreet.device.protocol.collection import Collection, read_document
@@ -338,14 +347,15 @@ def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, 
     from discreet.collector.verbs.collection import opened_file
     from discreet.core.random import SeededRandom, fresh_words
     from discreet.engines.obfuscation import codes_of
+    from discreet.tables.values import ReadAs
 
     collection, random, epoch = opened_file(file, ()), SeededRandom(crowd.seed), crowd.epoch
     if epoch is None and (epoch := collection.epoch_at(time.time())) is None:
         raise ParameterError("no epoch of this collection runs now; name one with --epoch.")
     plan = plan_of(collection)
-    columns = value_columns(plan, people)
+    columns, read_as = value_columns(plan, people), ReadAs()
     with notes_on_errors():
-        codes = codes_of(value_source(values), replace(columns, bots=secrets(plan, people.tags, columns)))
+        codes = codes_of(value_source(values), replace(columns, bots=secrets(plan, people.tags, columns)), read_as)
     drawn = codes if crowd.devices is None else chosen(codes, crowd.devices, random)
     if collection.survey is not None:
         # With the same seed, each person answers their own questions of all its collections.
@@ -355,7 +365,7 @@ def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, 
     where = ", ".join(collection.collectors) if output is None else str(output)
     facts = {"devices": len(drawn), "epoch": epoch, "frames": count, "to": where, "simulated": True}
     lines = [f"{len(drawn)} simulated reports of epoch {epoch} in {count} frames to {where}."]
-    show(facts, lines, whole=True)
+    show(facts | read_as_record(read_as), [*read_as_table(read_as), *lines], whole=True)
 
 
 def _post_frames(collection: Collection, packed: Iterable[bytes]) -> int:
