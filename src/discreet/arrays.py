@@ -25,7 +25,8 @@ AnyArray: TypeAlias = NDArray[Any]
 
 def is_masked(array: object) -> "TypeGuard[np.ma.MaskedArray[Any, Any]]":
     """Return true if an array has a mask; NumPy's masked arrays are imported by whoever makes one."""
-    return "numpy.ma" in sys.modules and isinstance(array, np.ma.MaskedArray)
+    # A lazy "numpy.ma" is in `sys.modules` before anybody uses it; its core is not.
+    return "numpy.ma.core" in sys.modules and isinstance(array, np.ma.MaskedArray)
 
 
 def sealed(array: AnyArray) -> AnyArray:

@@ -117,7 +117,7 @@ def test_what_is_said_of_a_person_knows_of_columns_in_names(tmp_path: Path) -> N
     (tmp_path / "plan.toml").write_text(PLAN)
     for day, count in {"1": 20, "2": 30}.items():
         keep(tmp_path / "r" / f"day={day}" / "part.parquet", count)
-    facts = told("estimate", tmp_path / "plan.toml", tmp_path / "r")
+    facts = told("estimate", tmp_path / "plan.toml", tmp_path / "r", "--statement")
     assert "the columns beside the reports too (day)" in str(facts)
 
 

@@ -211,7 +211,7 @@ force = Writing.only("force")
 NOT_TRUSTED: dict[str, Any] = {
     "type": Count(0),
     "default": 0,
-    "help": "Reports of each batch that hide nobody: fake, or known to the reader. [0]",
+    "help": "Reports of a batch that hide nobody: fake, or known to a reader. [0]",
 }
 """The option ``--not-trusted`` of a verb that prints a privacy statement."""
 

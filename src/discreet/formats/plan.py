@@ -619,6 +619,10 @@ class Plan:
         Raises:
             ParameterError: if a parameter is out of range.
         """
+        return self._mechanism
+
+    @cached_property
+    def _mechanism(self) -> BlockMechanism:
         if self.is_personalized or not self.document.others:
             return self.personalized().common
         return build_mechanism(self.document.mechanism, self.domain, self.document.epsilon)

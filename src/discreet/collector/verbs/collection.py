@@ -30,7 +30,6 @@ from discreet.cli.options import (
 from discreet.cli.output import InputFile, OutputFile, asked_question, write_results, written
 from discreet.cli.output import show as print_result
 from discreet.collector.documents import signing
-from discreet.collector.documents.publications import folder_publication
 from discreet.collector.documents.signing import Terms, new_key, read_key, read_survey_texts, read_texts
 from discreet.device.protocol.collection import Collection, Epochs, open_envelope, rebuild
 from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, public_key, signers
@@ -271,6 +270,9 @@ def statement(folder: Path, *, trust: tuple[bytes, ...], not_trusted: int) -> No
 
     All batches that were ever sealed are counted. The signed terms in the folder say how often a person answers.
     """
+    # Which reads tallies; other verbs here do without.
+    from discreet.collector.documents.publications import folder_publication
+
     collection = opened_file(folder / COLLECTION, trust)
     publication = replace(folder_publication(folder, collection), not_trusted=not_trusted)
     names = {"collection": collection.name, "version": collection.version, "id": collection.id.hex()}
