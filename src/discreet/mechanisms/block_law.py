@@ -509,20 +509,14 @@ class BlockLaw(ABC):
             contained = self.contains({name: column[start : start + step] for name, column in blocks.items()})
             yield contained.sum(axis=1), np.nonzero(contained)[1]
 
-    def hit_distribution(self, m: int) -> HitDistribution | None:
-        """Return the hit distribution of the m values that tell most of their users, or one that tells no less.
+    def hit_distribution(self, m: int) -> HitDistribution:
+        """Return the hit distribution of the m values that tell most of their users, or one that tells no less."""
+        # Where rho depends on the two values, it is at least 0.
+        return from_pairs(m, self.inclusion, self.conditional_inclusion or Fraction(0))
 
-        None if it depends on the values, so that only general bounds hold.
-        """
-        rho = self.conditional_inclusion
-        return None if rho is None else from_pairs(m, self.inclusion, rho)
-
-    def hits(self, m: FloatArray) -> FloatArray | None:
-        """Return P(a noise block contains one of m values) for each m: the largest over the sets, or an upper bound.
-
-        None if it depends on the values, so that only general bounds hold.
-        """
-        return None if self.conditional_inclusion is None else np.minimum(1.0, m * float(self.inclusion))
+    def hits(self, m: FloatArray) -> FloatArray:
+        """Return P(a noise block contains one of m values) for each m: the largest over the sets, or an upper bound."""
+        return np.minimum(1.0, m * float(self.inclusion))
 
     # The matrix of a batch
 

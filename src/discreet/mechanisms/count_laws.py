@@ -48,7 +48,6 @@ class SetTotals(NamedTuple):
         in_clear: the number of its others.
         told: their reports.
         held: the reports whose block is one of its values; 0 where blocks have several.
-        noise: b, the probability that a block of noise is one of them; likewise.
         linear: the linear estimate.
         likely: an estimate of which no part is negative.
     """
@@ -57,7 +56,6 @@ class SetTotals(NamedTuple):
     in_clear: FloatArray
     told: FloatArray
     held: FloatArray
-    noise: FloatArray
     linear: FloatArray
     likely: FloatArray
 
@@ -81,7 +79,8 @@ class SumLaw:
         truth: s.
         mass: the share of people whose value blocks cover, as far as reports in clear tell.
         parts: what reports are worth, where values are alike; empty where they are not.
-        multinomial: whether each report is one value, so that every set has a binomial count.
+        noise: where each report is one value, so that every set has a binomial count, the probability that it is a
+            given covered value as noise; None elsewhere.
     """
 
     sets: SetTotals
@@ -90,7 +89,7 @@ class SumLaw:
     truth: float
     mass: float
     parts: tuple[AlikeBlocks, ...]
-    multinomial: bool
+    noise: float | None
 
     @classmethod
     def of(
@@ -102,30 +101,25 @@ class SumLaw:
         clear_mass = float(clear.sum()) / (n * s) if domain.clear_count else 0.0
         # Shares of those in clear above 1 in all are scaled: they leave nothing for the others.
         likely = domain.arrange(plausible(domain, linear), clear / (n * s * max(clear_mass, 1.0)))
-        multinomial = v > 0 and law.counts.one_per_value
-        held, noise = np.zeros(v), np.zeros(v)
-        if multinomial:
-            held = held + law.counts.support_of(tally.support)
-            noise = noise + numbers.noisy_inclusion
-        zeros = np.zeros(domain.clear_count)
+        noise = numbers.noisy_inclusion if v and law.counts.one_per_value else None
+        held = np.zeros(v) if noise is None else law.counts.support_of(tally.support).astype(np.float64)
         values = SetTotals(
             domain.sensitive.astype(np.float64),
             (~domain.sensitive).astype(np.float64),
             domain.arrange(np.zeros(v), clear),
-            domain.arrange(held, zeros),
-            domain.arrange(noise, zeros),
+            domain.arrange(held, np.zeros(domain.clear_count)),
             linear,
             likely,
         )
         parts: tuple[AlikeBlocks, ...] = ()
-        if v and not multinomial and law.joint_inclusion(1) is not None:
+        if v and noise is None and law.joint_inclusion(1) is not None:
             kinds = numbers.alike_worths(law.joint_inclusion)
             parts = tuple(
                 AlikeBlocks(truth, noisy, tuple(float(joint(count) or 0) for count in range(1, 5)), worth, share)
                 for truth, noisy, joint, worth, share in kinds
             )
         whole = values.mapped(lambda each: each.sum(keepdims=True))
-        return cls(values, whole, n, s, max(1 - clear_mass, 0.0) if v else 0.0, parts, multinomial)
+        return cls(values, whole, n, s, max(1 - clear_mass, 0.0) if v else 0.0, parts, noise)
 
     def over(self, change: Callable[[FloatArray], FloatArray]) -> "SumLaw":
         """Return the law of other sets, of which each is a sum of these."""
@@ -134,7 +128,7 @@ class SumLaw:
     @property
     def modelled(self) -> bool:
         """True if the variances of sums follow from the law, not from their covariances alone."""
-        return self.multinomial or bool(self.parts)
+        return self.noise is not None or bool(self.parts)
 
     @cached_property
     def known(self) -> BoolArray:
@@ -152,7 +146,7 @@ class SumLaw:
     @cached_property
     def binomial(self) -> BoolArray:
         """``(m,)`` booleans: true for sets with a binomial count."""
-        binomial: BoolArray = ((self.sets.covered == 0) | self.holds_all | self.multinomial) & ~self.known
+        binomial: BoolArray = ((self.sets.covered == 0) | self.holds_all | (self.noise is not None)) & ~self.known
         return binomial
 
     @cached_property
@@ -163,7 +157,7 @@ class SumLaw:
         # Where each report is one value its count says more than those in clear alone.
         by_rest = self.holds_all & (sets.covered > 0)
         counts = np.where(by_rest, rest, sets.told + sets.held)
-        bases = np.where(by_rest, 1 - self.truth, sets.noise)
+        bases = np.where(by_rest, 1 - self.truth, sets.covered * (self.noise or 0.0))
         return BinomialCounts(np.rint(counts).astype(np.int64), self.n, bases, self.truth)
 
     @cached_property
@@ -201,8 +195,9 @@ class SumLaw:
 
     def _variances(self, sets: SetTotals, control: FloatArray) -> FloatArray:
         """Return the ``(m,)`` variances of sums at the likely estimate, given lambda."""
-        if self.multinomial:
-            return BinomialCounts(np.zeros(0, np.int64), self.n, sets.noise, self.truth).variances(sets.likely)
+        if self.noise is not None:
+            bases = sets.covered * self.noise
+            return BinomialCounts(np.zeros(0, np.int64), self.n, bases, self.truth).variances(sets.likely)
         shape = self._shape(sets, control)
         second = sum_moment(self.parts, shape, 2).at(sets.likely, (shape.told, shape.told + self.mass))
         return np.maximum(second - sets.likely**2, 0) / self.n

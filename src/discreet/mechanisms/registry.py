@@ -287,7 +287,7 @@ def spelled_out(law: BlockLaw) -> dict[str, Any]:
     """
     if not isinstance(law, BlockLaw) or not law.kind:
         raise ParameterError(f"the block law must have a kind and be described by it, got {type(law).__name__}.")
-    return {name: _as_text(part) if name in law.wide else part for name, part in law.describe().items()}
+    return {name: str(part) if name in law.wide else part for name, part in law.describe().items()}
 
 
 def made_again(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
@@ -319,14 +319,8 @@ def _canonical(description: dict[str, Any]) -> str:
     return json.dumps(description, sort_keys=True)
 
 
-def _as_text(part: Any) -> Any:
-    return [str(entry) for entry in part] if isinstance(part, list | tuple) else str(part)
-
-
 def _of_text(part: Any) -> Any:
-    """Return the integers of decimal texts; anything else as it is, for the law to refuse."""
-    if isinstance(part, list):
-        return [_of_text(entry) for entry in part]
+    """Return the integer of a decimal text; anything else as it is, for the law to refuse."""
     return int(part) if isinstance(part, str) and part.isdecimal() and len(part) <= _DIGITS else part
 
 

@@ -100,7 +100,7 @@ def _joint_laws(mechanism: BlockMechanism) -> Iterator[FloatArray]:
     """Yield ``(8,)`` probabilities of which of three values a noise block holds, as `_PATTERNS` lists them."""
     law = mechanism.law
     hits = law.hit_distribution(3)
-    if hits is not None and hits.exact and not is_pool(mechanism):
+    if hits.exact and not is_pool(mechanism):
         by_count = dict(zip(np.rint(3 * hits.shares).astype(int).tolist(), hits.probabilities.tolist(), strict=True))
         yield np.array([by_count.get(k, 0.0) / comb(3, k) for k in _PATTERNS.sum(axis=1).tolist()])
     elif law.triple_covariance is not None:

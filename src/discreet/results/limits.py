@@ -201,7 +201,7 @@ class CountLimits(ConfidenceLimits):
         if law is None:
             return SumLimits(base.sums(cells), n)
         if self._worths is not None:
-            law = replace(law, parts=(), multinomial=False)
+            law = replace(law, parts=(), noise=None)
         return SumLimits(base.sums(cells), n, law.over(cells.total))
 
 

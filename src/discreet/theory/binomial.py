@@ -280,13 +280,13 @@ class BinomialCounts(CountLaw):
         counts: ``(m,)`` t; or ``(g, m)``, of groups of reports.
         n: number of reports; or ``(g, 1)``.
         base: b; a number, or ``(m,)``.
-        slope: d, above 0; likewise.
+        slope: d, above 0.
     """
 
     counts: IntArray
     n: int | IntArray
     base: Floats
-    slope: Floats
+    slope: float
 
     @property
     def estimates(self) -> FloatArray:
@@ -303,7 +303,7 @@ class BinomialCounts(CountLaw):
     def variances(self, p: Floats) -> FloatArray:
         """Return the variances of (t/n - b)/d where the true frequencies are p."""
         q = self.base + self.slope * p
-        return np.maximum(q * (1 - q), 0) / (self.n * np.square(self.slope))
+        return np.maximum(q * (1 - q), 0) / (np.asarray(self.n) * self.slope**2)
 
 
 def share_limits(counts: IntArray, n: IntArray, alpha: float) -> Ends:

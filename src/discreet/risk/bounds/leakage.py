@@ -183,9 +183,6 @@ def _of_blocks(mechanism: BlockMechanism, prior: Prior, listed: int) -> ReportLe
     members = law.hit_distribution(inputs.sensitive) if inputs.sensitive else None
     hits = law.hits(np.array([float(inputs.sensitive)])) if inputs.sensitive else np.zeros(1)
     eta_tv, eta_kl = _contraction(mechanism)
-    # No report of truth or noise is likelier than 1 - s for all values and s more for one of them.
-    general = inputs.noisy + inputs.truth * (inputs.sensitive + inputs.clear)
-    known = hits is not None
     return ReportLeakage(
         mechanism.guarantee,
         mechanism.domain.size,
@@ -194,9 +191,9 @@ def _of_blocks(mechanism: BlockMechanism, prior: Prior, listed: int) -> ReportLe
         eta_kl,
         inputs.truth if mechanism.domain.size > 1 else 0.0,
         inputs.truth,
-        general if hits is None else leakage(inputs, float(hits[0])),
-        _success(mechanism, inputs, prior, listed) if known else None,
-        tuple((order, order_capacity(inputs, members, order)) for order in _ORDERS) if known else (),
+        leakage(inputs, float(hits[0])),
+        _success(mechanism, inputs, prior, listed),
+        tuple((order, order_capacity(inputs, members, order)) for order in _ORDERS),
         _ideal(inputs, members, prior, listed),
         inputs.truth if mechanism.domain.clear_count else 0.0,
     )
@@ -230,8 +227,6 @@ def _information(mechanism: BlockMechanism, inputs: Inputs, members: HitDistribu
     general = eta * log(used)
     if mechanism.domain.clear_count == 0:
         general = min(general, ldp_capacity(inputs.epsilon, used))
-    if inputs.sensitive and members is None:
-        return UpperBound(general)
     attained = capacity(inputs, members)
     exact = members is None or members.exact
     return UpperBound(attained, True, attained) if exact else UpperBound(min(attained, general))
@@ -242,9 +237,7 @@ def _success(mechanism: BlockMechanism, inputs: Inputs, prior: Prior, listed: in
     if listed == 1:
         places = np.array([float(a)]) if prior.probabilities is None else np.arange(a + 1.0)
         hits = law.hits(places) if a else np.zeros(1)
-        if hits is None:
-            return None
-        exact = a == 0 or (distribution := law.hit_distribution(a)) is None or distribution.exact
+        exact = a == 0 or law.hit_distribution(a).exact
         if prior.probabilities is not None:
             return UpperBound(success(inputs, hits, prior.probabilities), exact)
         return UpperBound(uniform_success(inputs, float(hits[0]), prior.users), exact)
