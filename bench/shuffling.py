@@ -9,8 +9,7 @@ the other one with x, C = 2.2: the truth is .6 .6 - 2.2 .6 .2 = .096, and that f
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from itertools import product
 from math import exp
 from pathlib import Path
@@ -20,7 +19,6 @@ import numpy as np
 import discreet as dc
 from bench.measure import Group, Row, progress
 from discreet.mechanisms import BlockMechanism
-from discreet.planning.central import CentralTarget, largest_local
 from discreet.privacy.shuffling import shuffled
 from discreet.privacy.shuffling_pairs import ValuePair
 from discreet.privacy.shuffling_rounds import pair_epsilon
@@ -31,9 +29,6 @@ _DELTAS = (1e-6, 1e-12, 1e-30)
 _COLUMNS = ((1.0, 10**4), (3.0, 10**4), (3.0, 10**6))
 _CASES = 10_000
 _DELTA = 1e-6
-# The table of gains: a central epsilon, delta, and where the search of local ones ends.
-_TARGET, _LARGEST = CentralTarget(1.0, delta=1e-8), 20.0
-_USERS = (10**3, 10**4, 10**5, 10**6, 10**7)
 _MOST_GAP = 1.01
 _MOST_SECONDS = {10**4: 0.05, 10**7: 1.0}
 
@@ -64,9 +59,7 @@ def run(*, quick: bool = False) -> Group:
             "e^eps = 3, two people, the other one with x, C = 2.2, delta is .096, and that formula gives .080.",
         ],
     )
-    return Group(
-        beside.title, beside.columns, beside.rows, beside.notes, also=[_certified(quick=quick), _gains(quick=quick)]
-    )
+    return Group(beside.title, beside.columns, beside.rows, beside.notes, also=[_certified(quick=quick)])
 
 
 def _mechanism_rows() -> Iterator[Row]:
@@ -108,35 +101,6 @@ def _certified(*, quick: bool) -> Group:
     name = f"of {some:,} random small cases, data sets that tell more"
     rows.append(Row(name, {"value": more, "case": "4 people, 5 values at most"}, "none", more == 0))
     return Group("Ends of central epsilons", ("value", "case"), rows)
-
-
-def _gains(*, quick: bool) -> Group:
-    """Return the errors for a central promise, over that of the best local one."""
-    progress("what a central promise gains")
-    domain, even = dc.Domain(range(100)), np.full(100, 0.01)
-    builders: dict[str, Callable[[float], BlockMechanism]] = {
-        "RR": partial(dc.RandomizedResponse, domain),
-        "subset": partial(dc.SubsetSelection, domain),
-        "OUE": partial(dc.UnaryEncoding, domain, theta=0.5),
-        "SUE": partial(dc.UnaryEncoding, domain),
-        "Hadamard": partial(dc.HadamardResponse, domain),
-    }
-    users = _USERS[:1] if quick else _USERS
-    columns, rows = [f"n={n:g}" for n in users], []
-    alone = dc.best(domain, _TARGET.epsilon, p=even)
-    local = {n: float(np.sqrt(alone.decoder.mse(n, even))) for n in users}
-    rows.append(Row("error, local only", {f"n={n:g}": local[n] for n in users}))
-    for name, build in builders.items():
-        found = {n: largest_local(build, _LARGEST, n, _TARGET)[0] for n in users}
-        if name == "RR":
-            rows.append(Row("local epsilon of RR", {f"n={n:g}": found[n].epsilon for n in users}))
-        gains = {f"n={n:g}": local[n] / float(np.sqrt(found[n].decoder.mse(n, even))) for n in users}
-        rows.append(Row(f"gain of {name}", gains))
-    note = (
-        f"Central epsilon {_TARGET.epsilon:g}, delta = {_TARGET.delta:g}, 100 values evenly; errors are "
-        "sqrt(E ||p_hat - p||^2), gains are over the best mechanism at that epsilon locally."
-    )
-    return Group("What a central promise gains", columns, rows, [note])
 
 
 def grid(sizes: tuple[int, ...]) -> Iterator[tuple[float, float, str, int]]:

@@ -38,7 +38,6 @@ VERBS = [
     "verify",
     "attest",
     "plan",
-    "plan-central",
     "audit",
     "reproduce",
     "risk",

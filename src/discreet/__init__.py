@@ -38,7 +38,6 @@ _HOMES = {
     "UnaryEncoding": "discreet.mechanisms",
     "Windows": "discreet.mechanisms",
     "best": "discreet.planning.best",
-    "CentralTarget": "discreet.planning.central",
     "compare": "discreet.estimators.differences",
     "estimate": "discreet.estimators",
     "homogeneity": "discreet.estimators.differences",
@@ -54,7 +53,6 @@ _HOMES = {
 __all__ = [
     "METHODS",
     "BlockDesign",
-    "CentralTarget",
     "Channel",
     "Domain",
     "Estimate",

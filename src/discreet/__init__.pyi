@@ -29,7 +29,6 @@ from discreet.mechanisms.law import Memo as Memo
 from discreet.mechanisms.personalized import Personalized as Personalized
 from discreet.mechanisms.personalized import SecretTags as SecretTags
 from discreet.planning.best import best as best
-from discreet.planning.central import CentralTarget as CentralTarget
 from discreet.privacy.publication import published as published
 from discreet.privacy.shuffling import shuffled as shuffled
 from discreet.results.estimate import Estimate as Estimate

@@ -26,7 +26,6 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "estimate --tally": lambda files: ["estimate", files.plan, "none.parquet", "--tally"],
     "plan --plot": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "--plot"],
     "plan -o": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "-o"],
-    "plan-central -o": lambda files: ["plan-central", "none.toml", "--central", 1, "--users", 10, "-o"],
     "risk plan -o": lambda files: [
         *("risk", "plan", "none.toml", "--identification-error", 0.9, "--users", 10, "--epsilon", 1, "-o")
     ],
@@ -48,7 +47,6 @@ FILES = {
     "estimate --plot": "p.svg",
     "estimate --tally": "t.tally.arrow",
     "plan -o": "p.toml",
-    "plan-central -o": "p.toml",
     "risk plan -o": "p.toml",
     "init -o": "p.json",
     "plan --plot": "p.png",

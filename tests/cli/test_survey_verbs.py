@@ -187,13 +187,10 @@ def test_reports_of_a_survey_are_no_single_file(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("verb", "limit"),
-    [(["plan-central"], ("--central", 1)), (["risk", "plan"], ("--identification-error", 0.5))],
-)
-def test_a_limit_is_planned_for_one_question_of_a_survey(verb, limit):
-    assert "one of its questions is needed here" in refusal(*verb, SURVEY, *limit, "--users", 1000)
-    done(*verb, f"{SURVEY}#sex,diagnosis", *limit, "--users", 1000)
+def test_a_limit_is_planned_for_one_question_of_a_survey():
+    limit = ("--identification-error", 0.5, "--users", 1000)
+    assert "one of its questions is needed here" in refusal("risk", "plan", SURVEY, *limit)
+    done("risk", "plan", f"{SURVEY}#sex,diagnosis", *limit)
 
 
 def test_nothing_is_written_where_something_is_wrong(tmp_path):

@@ -353,7 +353,7 @@ def test_no_bound_is_drawn_where_none_is_known(few: Path) -> None:
 
 def test_targets_offered_are_the_targets(files: Files) -> None:
     (option,) = (one for one in main.commands["plan"].params if one.name == "target")
-    assert tuple(option.type.choices) == (*get_args(Target), "order")
+    assert tuple(option.type.choices) == get_args(Target)
 
 
 def test_a_warning_of_a_verb_is_a_note(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Expected errors of numbers, and the verbs on a plan of numbers."""
 
-from json import loads
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -9,7 +7,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import ParameterError
-from discreet.planning.numbers import NumberPlan, OrderPlan, mean_error
+from discreet.planning.numbers import NumberPlan, mean_error
 from refusals import refused
 from running import run
 
@@ -60,54 +58,3 @@ def test_every_verb_takes_a_plan_of_numbers(tmp_path: Any, monkeypatch: pytest.M
     result = run("plan", "age.toml", "--users", "10", "--target", "worst-case")
     assert result.exit_code == 2
     assert "--target" in result.output
-
-
-def test_ordered_categories_are_planned_by_the_distance_of_their_distribution() -> None:
-    """By simulation: the distances are those that are expected."""
-    p = np.array([comb(11, rank) * 0.35**rank * 0.65 ** (11 - rank) for rank in range(12)])
-    plan = OrderPlan.of(dc.Domain([f"level {rank}" for rank in range(12)]), 1.0, 20_000, p)
-    measured = []
-    for option in plan.options:
-        mechanism, away = option.mechanism, []
-        for seed in range(12):
-            random = np.random.default_rng(seed)
-            if mechanism.name == "windows":
-                counts = random.multinomial(20_000, p @ mechanism.decoder.matrix)
-                reports = dc.Tally(mechanism.fingerprint, 20_000, counts, np.zeros(0, int), simulated=True)
-            else:
-                reports = mechanism.obfuscate_codes(random.choice(12, 20_000, p=p), random=dc.SeededRandom(seed))
-            found = dc.estimate(mechanism, reports, method=option.method).frequencies
-            away.append(abs(np.cumsum(found - p)[:-1]).sum())
-        measured.append(np.mean(away))
-        assert np.mean(away) == pytest.approx(option.distance, rel=0.35)
-    assert [option.mechanism.name for option in plan.options][-1] == "rr"
-    assert plan.options[0].mechanism.name == "windows"
-    assert measured[0] < 0.6 * measured[-1]
-    assert plan.to_arrow().column_names == ["mechanism", "options", "method", "distance"]
-    # Of few categories what is made for labels is better.
-    assert OrderPlan.of(dc.Domain(range(4)), 2.0, 20_000).options[0].mechanism.name == "rr"
-    refused(ParameterError, lambda: OrderPlan.of(dc.Domain(range(501)), 1.0, 100))
-    refused(ParameterError, lambda: OrderPlan.of(dc.Domain.product({"a": [1, 2], "b": [1, 2]}), 1.0, 100))
-
-
-def test_the_verb_plans_values_in_order(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    labels = ", ".join(f'"level {rank}"' for rank in range(12))
-    (tmp_path / "scale.toml").write_text(f"[domain]\nlabels = [{labels}]\n")
-    result = run("plan", "scale.toml", "--epsilon", "1", "--users", "20000", "--target", "order", "-o", "plan.toml")
-    assert result.exit_code == 0, result.output
-    assert "steps of the scale" in result.output
-    assert 'name = "windows"' in (tmp_path / "plan.toml").read_text()
-    record = loads(
-        run("plan", "scale.toml", "--epsilon", "1", "--users", "20000", "--target", "order", "--json").output
-    )
-    assert record["mechanisms"][0]["mechanism"] == "windows"
-    for refused_with in (["--within", "0"], ["--rounds", "3"], ["--plot", "a.svg"]):
-        result = run("plan", "scale.toml", "--epsilon", "1", "--users", "9", "--target", "order", *refused_with)
-        assert result.exit_code == 2
-        assert refused_with[0] in result.output
-    central = run(
-        "plan-central", "scale.toml", "--users", "9", "--central", "1", "--local-at-most", "4", "--target", "order"
-    )
-    assert central.exit_code == 2
-    assert "target must be" in central.output

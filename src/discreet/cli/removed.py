@@ -8,6 +8,8 @@ from discreet.errors import ParameterError
 REMOVED = {
     "estimate --margins": "use --shares with the share of each combination of the columns of --by",
     "estimate --method shrunk": "use --method linear, and merge groups of few people",
+    "plan --target order": 'use [mechanism] name = "windows" and --method smooth for categories in order',
+    "plan-central": "use discreet plan, and discreet verify PLAN --statement N for what shuffled reports reveal",
     "plan-identification": "use discreet risk plan, with the same options",
     "risk people": "use ARX, sdcMicro or pycanon for tables of people; discreet risk reports PLAN TABLE --by A,B "
     "bounds the risk of reports beside public columns",

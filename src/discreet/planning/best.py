@@ -8,18 +8,10 @@ from discreet.core.labels import Numbers
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Windows
 from discreet.planning.candidates import Requirements, Wishes
-from discreet.planning.central import CentralPlan, CentralTarget, plan_central
 from discreet.planning.compare import LONG, comparison_of
 
 
-def best(
-    domain: Domain,
-    epsilon: float,
-    users: int | None = None,
-    *,
-    central: CentralTarget | None = None,
-    **wishes: Unpack[Wishes],
-) -> BlockMechanism:
+def best(domain: Domain, epsilon: float, users: int | None = None, **wishes: Unpack[Wishes]) -> BlockMechanism:
     """Return the mechanism with the smallest reports among those with nearly the least error.
 
     It is that of ``compare_mechanisms(...).best`` in `discreet.planning.compare`, with the same arguments; for numbers
@@ -27,10 +19,8 @@ def best(
 
     Args:
         domain: the values and which of them are sensitive.
-        epsilon: the privacy promise to each user, in nats; with ``central`` the most that a report may say.
-        users: their number; None for any number. With ``central``, the reports in a batch.
-        central: a promise for what is published of shuffled reports: of each mechanism the largest epsilon is taken
-            that keeps it (see `plan_central`).
+        epsilon: the privacy promise to each user, in nats.
+        users: their number; None for any number.
         wishes: by name:
 
             - ``target``: what the mean squared error should be least for: ``"worst-case"``, ``"sensitive-mass"``
@@ -48,8 +38,7 @@ def best(
               with no more is recommended; 0 for the least error, whatever a report weighs.
 
     Raises:
-        ParameterError: if a number is out of range, no mechanism is small and quick enough, or ``central`` has no
-            ``users``.
+        ParameterError: if a number is out of range, or no mechanism is small and quick enough.
 
     Warns:
         UserWarning: if counting and decoding take the collector over 10 s, and ``most_seconds`` does not allow it.
@@ -61,19 +50,16 @@ def best(
         'unary'
         >>> dc.best(domain, epsilon=1.0, largest_report=4).bytes_per_report(sensitive_mass=0.05) <= 4
         True
-        >>> shuffled = dc.best(dc.Domain(range(40)), 4.0, central=dc.CentralTarget(1.0), users=1000)
-        >>> shuffled.name, round(shuffled.epsilon, 2)
-        ('rr', 3.93)
     """
     if "standard_error" in wishes:
         raise TypeError("best() has no argument 'standard_error'; discreet.planning.compare.compare_mechanisms has.")
     if isinstance(checked_domain(domain).space, Numbers):
-        if wishes or central is not None:
+        if wishes:
             raise ParameterError("for numbers in bins best() takes no wishes: windows are what they need.")
         return Windows(domain, epsilon)
     asked = Requirements.of(domain, epsilon, users, **wishes)
-    comparison = comparison_of(asked) if central is None else plan_central(asked, central)
-    chosen = comparison.best.candidate if isinstance(comparison, CentralPlan) else comparison.best
+    comparison = comparison_of(asked)
+    chosen = comparison.best
     if asked.most_seconds is None and chosen.seconds > LONG:
         warnings.warn(f"{comparison.recommendation} Say most_seconds to bound it.", UserWarning, stacklevel=2)
     return chosen.mechanism

@@ -2,15 +2,11 @@
 
 What is compared of labels, the errors of single values, says nothing of numbers in bins, whose neighbours windows tell
 together. So windows are recommended for numbers, and this states what their estimates will be worth.
-
-Ordered categories lie between: of few of them, or very many people, mechanisms for labels are better, elsewhere windows
-and the method smooth. What counts is the Wasserstein distance of the estimated distribution from the true one, the sum
-of |F_hat - F| over all steps from one value to the next: sqrt(2/pi) times the summed standard deviations.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import pi, sqrt
+from math import sqrt
 from typing import Any, cast
 
 import numpy as np
@@ -20,11 +16,10 @@ from discreet.core.arithmetic import golden_section
 from discreet.core.checks import checked_n
 from discreet.core.domain import Domain
 from discreet.core.labels import Numbers
-from discreet.core.result_table import Cells, ResultColumn, ResultTable, rows_of, text_column
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
-from discreet.mechanisms import BlockDesign, BlockMechanism, RandomizedResponse, SubsetSelection, Windows
+from discreet.mechanisms import RandomizedResponse, Windows
 from discreet.mechanisms.channel import MatrixDecoder
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.results.estimate import Estimate
@@ -34,7 +29,6 @@ from discreet.theory.binomial import sigmas
 _SHARES = (0.1, 0.5, 0.9)
 _LEVEL = 0.95
 _SEARCHED = 90
-_MOST_ORDERED = 500
 
 
 def mean_error(mechanism: Mechanism, users: int, p: Any) -> float:
@@ -73,119 +67,12 @@ def mean_moment(mechanism: Mechanism) -> float:
     return -least(sum(golden_section(least, float(scores.min()), float(scores.max()), _SEARCHED)) / 2)
 
 
-def expected_distance(mechanism: BlockMechanism, users: int, p: FloatArray) -> float:
-    """Return the expected Wasserstein distance of the linear estimate, in steps of the scale, in the limit of many.
-
-    Raises:
-        ParameterError: if no covariances are known.
-
-    Example:
-        >>> import discreet as dc
-        >>> domain = dc.Domain(range(1, 6))
-        >>> round(expected_distance(dc.RandomizedResponse(domain, 1.0), 1000, np.full(5, 0.2)), 3)
-        0.176
-    """
-    covariances = _covariances(mechanism, p)
-    variances = np.diagonal(np.cumsum(np.cumsum(covariances, axis=0), axis=1))[:-1] / checked_n(users)
-    return sqrt(2 / pi) * float(np.sqrt(np.maximum(variances, 0)).sum())
-
-
 def _covariances(mechanism: Mechanism, p: Any) -> FloatArray:
     domain = mechanism.domain
     covariances = mechanism.decoder.covariances_at(domain.check_distribution(p))
     if covariances is None:
         raise ParameterError(f"the covariances of {mechanism.name!r} are not known for {domain.size} values.")
     return covariances
-
-
-@dataclass(frozen=True, slots=True)
-class OrderOption:
-    """A mechanism for ordered categories and a method.
-
-    Attributes:
-        mechanism: itself.
-        method: of its estimate: ``"linear"`` or ``"smooth"``.
-        distance: the expected Wasserstein distance, in steps of the scale.
-    """
-
-    mechanism: BlockMechanism
-    method: str
-    distance: float
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class OrderPlan(ResultTable):
-    """Mechanisms for ordered categories by the expected Wasserstein distance, the least first.
-
-    Attributes:
-        users: how many people report.
-        options: each mechanism with its better method.
-
-    Example:
-        >>> import discreet as dc
-        >>> few, many = (OrderPlan.of(dc.Domain(range(size)), 1.0, 20_000) for size in (5, 60))
-        >>> [(plan.options[0].mechanism.name, plan.options[0].method) for plan in (few, many)]
-        [('rr', 'linear'), ('windows', 'smooth')]
-    """
-
-    users: int
-    options: tuple[OrderOption, ...]
-
-    @classmethod
-    def of(cls, domain: Domain, epsilon: float, users: int, p: Any = None) -> "OrderPlan":
-        """Return the plan of values listed in their order.
-
-        Args:
-            domain: the values.
-            epsilon: in nats.
-            users: how many people report.
-            p: ``(|X|,)`` the distribution that is assumed; None for an even one.
-
-        Raises:
-            ParameterError: if the values have no order, or are more than 500.
-        """
-        if domain.size > _MOST_ORDERED:
-            raise ParameterError(f"at most {_MOST_ORDERED} values in order are compared, got {domain.size}; make bins.")
-        assumed = np.full(domain.size, 1 / domain.size) if p is None else domain.check_distribution(p)
-        usual = [build(domain, epsilon) for build in (RandomizedResponse, SubsetSelection, BlockDesign)]
-        options = [OrderOption(each, "linear", expected_distance(each, users, assumed)) for each in usual]
-        widest = Windows(domain, epsilon).law.width
-        for width in sorted({max(widest >> halvings, 2) for halvings in range(3)} & {*range(2, widest + 1)}):
-            mechanism = Windows(domain, epsilon, width=width)
-            expected = NumberPlan(mechanism, checked_n(users), assumed, p is not None).expected
-            errors = [expected.total(np.arange(domain.size) <= last).standard_error for last in range(domain.size - 1)]
-            both = {"linear": expected_distance(mechanism, users, assumed), "smooth": sqrt(2 / pi) * sum(errors)}
-            method = min(both, key=both.__getitem__)
-            options.append(OrderOption(mechanism, method, both[method]))
-        return cls(users, tuple(sorted(options, key=lambda option: option.distance)))
-
-    @property
-    def heading(self) -> str:
-        """The domain, epsilon and number of people, in a line."""
-        mechanism = self.options[0].mechanism
-        return f"OrderPlan({mechanism.domain!r}, epsilon={mechanism.epsilon:g}, {self.users:,} people)"
-
-    def stated(self) -> list[ResultColumn]:
-        """Return a row per mechanism: its method, and the expected distance."""
-        settings = (option.mechanism.settings.items() for option in self.options)
-        return [
-            text_column("mechanism", (option.mechanism.name for option in self.options)),
-            text_column("options", (", ".join(f"{name}={number:g}" for name, number in each) for each in settings)),
-            text_column("method", (option.method for option in self.options)),
-            ResultColumn("distance", np.array([option.distance for option in self.options]), format=".3g"),
-        ]
-
-    def _shown(self) -> tuple[Cells, str]:
-        return rows_of(self.stated()), self.recommendation
-
-    @property
-    def recommendation(self) -> str:
-        """The recommendation in one sentence."""
-        best = self.options[0]
-        return (
-            f"Use {best.mechanism.name} and method {best.method}: if neighbouring values are about as frequent, the "
-            f"expected Wasserstein distance is {best.distance:.3g} steps of the scale, the least of all compared."
-        )
 
 
 @dataclass(frozen=True, slots=True)

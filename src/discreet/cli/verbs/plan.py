@@ -1,4 +1,4 @@
-"""The verbs ``plan`` and ``plan-central``: mechanisms side by side, and which to use."""
+"""The verb ``plan``: mechanisms side by side, and which to use."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -29,11 +29,10 @@ from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, PLANS, spelled
 from discreet.formats.plan import DomainDocument, read_document, write_plan
 from discreet.mechanisms import BlockMechanism
-from discreet.planning import central
-from discreet.planning.candidates import People, Requirements, Target
+from discreet.planning.candidates import Target
 from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_change
-from discreet.planning.numbers import NumberPlan, OrderPlan
+from discreet.planning.numbers import NumberPlan
 from discreet.surveys.documents import Questionnaire
 from discreet.surveys.planning import plan_survey
 from discreet.surveys.schedules import schedules, survey_schedules
@@ -44,7 +43,6 @@ _NOT_OF_NUMBERS = (
     "sensitive_mass", "target", "largest_report", "most_seconds", "within", "standard_error", "change", "power",
     "everything", "reports_per_user",
 )  # fmt: skip
-_NOT_OF_ORDER = {*_NOT_OF_NUMBERS, "rounds", "plot"} - {"sensitive_mass", "target"}
 USERS = click.option("--users", required=True, type=Count(), help="Number of people.")
 
 
@@ -77,9 +75,9 @@ class _People(OptionGroup):
     )
     target: Any = option(
         "--target",
-        type=click.Choice(["worst-case", "sensitive-mass", "distribution", "order"]),
+        type=click.Choice(["worst-case", "sensitive-mass", "distribution"]),
         metavar="TARGET",
-        help="Least error in the worst-case, for sensitive-mass, distribution, or values in order. [what is known]",
+        help="Least error in the worst-case, for sensitive-mass, or distribution. [what is known]",
     )
 
     def known(self, path: Path) -> tuple[Domain, dict[str, Any]]:
@@ -209,7 +207,7 @@ def plan(
 
     Of a survey it plans the questions, who answers how many of them, and their mechanisms.
 
-    discreet plan-central and discreet risk plan find the largest epsilon that a wanted protection allows.
+    discreet risk plan finds the largest epsilon that a wanted protection allows.
     """
     survey = _survey_of(domain)
     if survey is not None:
@@ -222,15 +220,6 @@ def plan(
         planned = NumberPlan.of(values, epsilon, promise.users, choice.get("p"))
         files = out.write_all(domain, planned.mechanism, planned.expected.plot)
         show(views.number_record(planned), chain(views.number_parts(planned), files))
-        return
-    if people.target == "order":
-        _plan_order(
-            OrderPlan.of(
-                values, epsilon, promise.users, People.of(values, choice.get("sensitive_mass"), choice.get("p")).p
-            ),
-            domain,
-            out,
-        )
         return
     comparison = compare_mechanisms(
         values,
@@ -248,21 +237,6 @@ def plan(
     parts = chain(views.comparison_parts(comparison, brief=not everything), sight.values(), rounds, files)
     record = views.comparison_record(comparison) | sight
     show(record | ({"rounds": views.schedule_record(again)} if again else {}), parts)
-
-
-def _plan_order(planned: OrderPlan, source: Path, out: _Outputs) -> None:
-    """Write the plan of ordered categories if it is named, and print the mechanisms compared."""
-    refuse_idle(sorted(_NOT_OF_ORDER), "values in order are planned by the distance of their distribution")
-    best = planned.options[0].mechanism
-    files = out.write(source, best)
-    record = {
-        "epsilon": best.epsilon,
-        "users": planned.users,
-        "mechanisms": objects({name: column.tolist() for name, column in planned.columns().items()}),
-        "recommendation": planned.recommendation,
-    }
-    headings, *cells = rows_of(planned.stated(), "page")
-    show(record, [Table(planned.heading, headings, cells, left=3), planned.recommendation, *files])
 
 
 def _survey_of(path: Path) -> Questionnaire | None:
@@ -312,55 +286,10 @@ def _plan_survey(survey: Questionnaire, promise: _Promise, limits: _Limits, out:
     show(record, [questions, planned.reason, str(guarantee), *rounds, *written(out.output)])
 
 
-@dataclass(frozen=True, slots=True)
-class _Central(OptionGroup):
-    """The promise for what is published, and the most that a report may say to whoever sees who sent it."""
-
-    central: float = option(
-        "--central", type=float, required=True, metavar="EPSILON", help="Promise for what is published."
-    )
-    delta: float = option("--delta", type=float, default=1e-6, help="The delta of (epsilon, delta). [1e-6]")
-    towards: float | None = option(
-        "--towards", type=float, metavar="EPSILON", help="The promise towards values in clear. [the same]"
-    )
-    local_at_most: float | None = option(
-        "--local-at-most",
-        type=float,
-        metavar="EPSILON",
-        help="The most that a report may say to whoever sees who sent it. [the plan's]",
-    )
-
-
-@click.command(cls=Verb)
-@click.argument("domain", type=InputFile())
-@_Central.options
-@USERS
-@_People.options
-@_Limits.options
-@PlanFile.options
-@allow_outside
-def plan_central(
-    domain: Path, wanted: _Central, people: _People, limits: _Limits, out: PlanFile, *, users: int
-) -> None:
-    """Compare mechanisms on DOMAIN by the largest epsilon that a promise for what is published allows.
-
-    Of each mechanism the largest local epsilon is found that keeps the promise for shuffled reports, and the error that
-    it leaves. DOMAIN is a file with a [domain] table, or a plan.
-    """
-    values, choice = people.known(domain)
-    known = People.of(values, choice.pop("sensitive_mass", None), choice.pop("p", None))
-    local = wanted.local_at_most
-    limit = _stated_epsilon(domain, "--local-at-most") if local is None else local
-    asked = Requirements(values, limit, users, known, **choice, **limits.given())
-    options = central.plan_central(asked, central.CentralTarget(wanted.central, wanted.delta, wanted.towards))
-    files = out.write(domain, options.best.candidate.mechanism)
-    show(views.central_record(options), chain(views.central_parts(options), files))
-
-
-def _stated_epsilon(path: Path, name: str = "--epsilon") -> float:
+def _stated_epsilon(path: Path) -> float:
     """Return the epsilon of a plan; refuse a domain, which has none."""
     if "#" not in path.name and "mechanism" not in read_document(path, dict):
-        raise ParameterError(f"{name} must be given, because {path} is a domain without one; or give a plan.")
+        raise ParameterError(f"--epsilon must be given, because {path} is a domain without one; or give a plan.")
     return load_plan(path).document.epsilon
 
 

@@ -1,4 +1,4 @@
-"""Views of mechanisms side by side: by their errors, and by the epsilon that a central promise allows.
+"""Views of mechanisms side by side, by their errors.
 
 Each has a record for programs, and tables with a recommendation and notes for people.
 """
@@ -12,18 +12,10 @@ from discreet.core.guarantee import in_odds, rounded_up
 from discreet.core.result_table import number_of
 from discreet.pictures.curves import Heading, LossPanel, Points, loss_chart
 from discreet.planning.candidates import COUNTED, Candidate, Losses, in_seconds
-from discreet.planning.central import CentralOption, CentralPlan
 from discreet.planning.compare import LOWER_BOUND, Curve, MechanismComparison, against_epsilon, against_users
 from discreet.planning.numbers import NumberPlan
 from discreet.surveys.schedules import SHOWN_ROUNDS, Schedule, SurveySchedule
 from discreet.theory.memo import NOT_HIDDEN
-
-_LIMITS = {"local": "", "among": "among sensitive values", "towards": "towards values in clear"}
-_CONDITIONS = (
-    "Conditions: one report of each of {users:,} people in the batch, all of the same plan; whoever shuffles, and sees "
-    "names or order, does not work with whoever is to be kept out; devices draw from secure randomness. Where only "
-    "estimates are published, the collector is the one who shuffles."
-)
 
 
 def law_of(option: Any) -> Any:
@@ -31,90 +23,6 @@ def law_of(option: Any) -> Any:
     return option.mechanism.law.describe()
 
 
-def _central_facts(plan: CentralPlan) -> list[Fact]:
-    """Return the figures of a mechanism at its largest local epsilon."""
-
-    def name(option: CentralOption) -> str:
-        return f"{option.candidate.name}{' *' if option is plan.best else ''}"
-
-    def floor(option: CentralOption) -> float | None:
-        return None if option.central.towards is None else option.central.floor or 0.0
-
-    def upper(bound: Any) -> str:
-        return f"{bound.upper:.3g}"
-
-    return [
-        Fact("name", "candidate.name"),
-        Fact("", name, "mechanism"),
-        Fact("law", lambda option: law_of(option.candidate)),
-        Fact("local_epsilon", "local"),
-        Fact("", lambda option: f"{option.local:.4g}{'' if option.limit == 'local' else ' !'}", "local"),
-        Fact("limit", "limit"),
-        Fact("among", "central.among", "among", upper),
-        Fact("towards", "central.towards", "towards", upper),
-        Fact("", floor, "floor", ".3g"),
-        Fact("floor", "central.floor"),
-        Fact("mean_squared_error", lambda option: option.error**2),
-        Fact("root_mean_squared_error", "error", "RMSE", ".3e"),
-        Fact("gain", "gain", "gain", ".1f"),
-        Fact("largest_report_bytes", "candidate.largest_bytes", "bytes", ","),
-    ]
-
-
-def central_record(plan: CentralPlan) -> dict[str, Any]:
-    """Return the options for a central promise, an object per mechanism."""
-    asked, wanted = plan.requirements, plan.wanted
-    return {
-        "users": asked.reports,
-        "central_epsilon": wanted.epsilon,
-        "towards": wanted.most_towards if asked.domain.clear_count else None,
-        "delta": wanted.delta,
-        "local_at_most": asked.epsilon,
-        "target": asked.target,
-        "mechanisms": [record_of(option, _central_facts(plan)) for option in plan.options],
-        "best": plan.best.candidate.name,
-        "local_only_error": plan.local_only,
-        "recommendation": plan.recommendation,
-        "collector": plan.collector,
-    }
-
-
-def central_parts(plan: CentralPlan) -> Iterator[str | Table]:
-    """Yield the promise, the table of the options, the recommendation and the notes."""
-    asked, wanted = plan.requirements, plan.wanted
-    towards = f", at most {wanted.most_towards:g} towards values in clear" if asked.domain.clear_count else ""
-    yield (
-        f"{asked.domain!r}, {asked.crowd}; central epsilon at most {wanted.epsilon:g} among sensitive values"
-        f"{towards}, delta = {wanted.delta:g}; local epsilon at most {asked.epsilon:g}"
-    )
-    title = "Largest local epsilon that keeps the central promise, and the error"
-    yield table_of(title, plan.options, _central_facts(plan))
-    yield plan.recommendation
-    yield plan.collector
-    yield from _central_notes(plan)
-
-
-def _central_notes(plan: CentralPlan) -> list[str]:
-    asked, worst = plan.requirements, plan.requirements.target == "worst-case"
-    people = "for the worst distribution" if worst else "for the people as they are assumed"
-    limits = sorted({_LIMITS[option.limit] for option in plan.options} - {""})
-    notes = [
-        "local: for whoever sees reports with names or order. among, towards: for whoever sees the shuffled batch or "
-        "what is computed from it, two-sided among sensitive values, one-sided from these towards values in clear, "
-        "where no number of users gets below the floor. RMSE: root of the expected sum of squared errors, "
-        f"{people}. gain: how many times less than {plan.local_only:.3g}, the least of all without shuffling.",
-    ]
-    if limits:
-        notes.append(f"!: the limit is the promise {' or '.join(limits)}; elsewhere it is that of the local epsilon.")
-    if plan.wanted.delta * asked.reports >= 1:
-        notes.append(
-            f"delta should be well below 1/n = {1 / asked.reports:.1g}: at that, whole reports may be given away."
-        )
-    notes.append(_CONDITIONS.format(users=asked.reports))
-    return notes
-
-
-# Of the table that fits a screen.
 _MOST_ROWS = 6
 
 _CANDIDATE = (
