@@ -45,6 +45,7 @@ NAMES = {
     "risk.attacks.traces": ("Attack Attempt Matcher level_of_each markov match strongest"),
     "risk.bounds.identification": "Bound Bounds at_most conditions identification_bounds least limit",
     "risk.classes": "ClassRisk class_risk written_cells",
+    "risk.events": "read_linked read_traces",
     "risk.generalisation": "Step proposed",
     "risk.scores": "Scores",
     "risk.scores.biometric": "Biometric biometric pse_of_ranks",
