@@ -39,7 +39,6 @@ VERBS = [
     "attest",
     "plan",
     "audit",
-    "reproduce",
     "risk",
     "examples",
     "collection",
@@ -47,8 +46,6 @@ VERBS = [
     "device",
     "serve",
 ]
-OWN_VERBS = [verb for verb in VERBS if verb != "reproduce"]
-"""All but the one that another package registers."""
 
 
 def run(*arguments: object) -> Result:

@@ -14,7 +14,7 @@ import pytest
 from discreet.cli import main
 from discreet.cli.commands import ended_by_signals
 from packing import each
-from running import OWN_VERBS, VERBS, Files, done, run, told
+from running import VERBS, Files, done, run, told
 
 SECRET = "alice-has-asthma"
 
@@ -81,7 +81,7 @@ def test_debug_is_refused_before_any_work(files: Files, defect: None, place: str
     assert (files.folder / "there.txt").read_text() == "old"
 
 
-@each("verb", OWN_VERBS)
+@each("verb", VERBS)
 def test_every_verb_has_debug(verb: str) -> None:
     waiting = [main.commands[verb]]
     while waiting:

@@ -20,7 +20,7 @@ from discreet.formats.tallies import read_tally, write_tally
 from discreet.tables.columns import read_table
 from json_rows import columns
 from packing import each
-from running import LABELS, OWN_VERBS, VALUES, VERBS, Files, done, refusal, run, told
+from running import LABELS, VALUES, VERBS, Files, done, refusal, run, told
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def files(tmp_path: Path) -> Files:
 
 
 @each("flag", ["-h", "--help"])
-@each("verb", [None, *OWN_VERBS])
+@each("verb", [None, *VERBS])
 def test_help(verb: str | None, flag: str) -> None:
     text = done(*([verb] if verb else []), flag)
     assert text.startswith("Usage: ")

@@ -221,7 +221,7 @@ ELSEWHERE = {
         for option in ("--statement", "--delta", "--rounds", "--not-trusted", "--plot", "--force")
     },
 }
-OTHER_VERBS = {"regress", "init", "risk", "collection", "device", "collector", "serve", "reproduce", "tally"}
+OTHER_VERBS = {"regress", "init", "risk", "collection", "device", "collector", "serve", "tally"}
 """Whose options are proved in a file of their own."""
 
 

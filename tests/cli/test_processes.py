@@ -57,10 +57,10 @@ def test_help_imports_little(verb: str, needed: set[str]) -> None:
 
 
 def _verbs(path: list[str], command: click.Command) -> Iterator[tuple[list[str], click.Command]]:
-    """Yield all verbs and groups but the one that the papers' package has."""
+    """Yield all verbs and groups."""
     yield path, command
     if isinstance(command, click.Group):
-        for name in set(command.commands) - {"reproduce"}:
+        for name in command.commands:
             yield from _verbs([*path, name], command.commands[name])
 
 
@@ -93,8 +93,7 @@ def test_the_list_of_verbs_imports_no_verb() -> None:
         "discreet.kernels.startup"
     )
     for name, sentence in VERBS.items():
-        if name != "reproduce":
-            assert main.commands[name].help.replace("\n", " ").startswith(sentence), name
+        assert main.commands[name].help.replace("\n", " ").startswith(sentence), name
 
 
 def test_importing_discreet_imports_nothing_heavy() -> None:

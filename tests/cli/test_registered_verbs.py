@@ -1,14 +1,23 @@
-"""A verb that another package registers: listed without it, refused in one sentence, run with it."""
+"""A verb that another package registers: listed and run where the package is installed, and nowhere else."""
+
+from email.message import Message
+from importlib import metadata
+from types import SimpleNamespace
 
 import click
 import pytest
 
-from discreet.cli.verbs import simulate
 from running import done, refusal
+
+SUMMARY = "Figures made again. And more."
 
 
 class Entry:
     """An entry point."""
+
+    name = "reproduce"
+    dist = SimpleNamespace(metadata=Message())
+    dist.metadata["Summary"] = SUMMARY
 
     @staticmethod
     def load() -> click.Command:
@@ -22,23 +31,31 @@ class Entry:
 
 
 def _register(monkeypatch: pytest.MonkeyPatch, *entries: object) -> None:
-    def entry_points(*, group: str, name: str) -> tuple[object, ...]:
-        assert (group, name) == ("discreet.commands", "reproduce")
+    def entry_points(*, group: str) -> tuple[object, ...]:
+        assert group == "discreet.commands"
         return entries
 
-    monkeypatch.setattr(simulate, "entry_points", entry_points)
+    monkeypatch.setattr(metadata, "entry_points", entry_points)
 
 
-def test_where_nobody_registers_it_the_verb_says_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nobody_registers_it_the_verb_is_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     _register(monkeypatch)
     for arguments in ([], ["--list"], ["uldp/fig5", "--quick"], ["--help"]):
-        text = refusal("reproduce", *arguments)
-        assert "in the folder papers of discreet's sources" in text
-        assert "'pip install ./papers'" in text
-    assert "reproduce" in done("--help")
+        assert "pip install ./papers" in refusal("reproduce", *arguments)
+    assert "reproduce" not in done("--help")
 
 
 def test_the_registered_command_gets_all_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     _register(monkeypatch, Entry())
     assert done("reproduce", "a", "--loud", "b") == "('a', 'b') True\n"
     assert "--loud" in done("reproduce", "--help")
+    (line,) = (line for line in done("--help").splitlines() if "reproduce" in line)
+    assert line.split(maxsplit=1) == ["reproduce", "Figures made again."]
+
+
+def test_a_verb_of_this_package_cannot_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = Entry()
+    taken.name = "examples"
+    _register(monkeypatch, taken)
+    assert "Figures made again" not in done("--help")
+    assert "Copy the examples" in done("examples", "--help")

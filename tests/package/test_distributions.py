@@ -184,8 +184,7 @@ def test_the_papers_are_beside_the_package(installed: Path, unpacked: Path, tmp_
     )
     assert refused.returncode == 2
     assert refused.stderr == (
-        "Error: the papers' figures and tables are no part of the package; they lie in the folder papers of discreet's "
-        "sources, from which 'pip install ./papers' installs them.\n"
+        "Error: discreet reproduce was removed; install it from discreet's sources with pip install ./papers.\n"
     )
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, folder=unpacked / "papers")
     (wheel,) = tmp_path.glob("*.whl")

@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from census_file import write_census
-from discreet.cli.verbs.simulate import reproduce as registered
+from discreet.cli import main
 from running import done, refusal, run, told
 
 LIST_OPTIONS = {"--list", "--data", "--json", "--debug"}
@@ -82,11 +82,11 @@ def test_a_chosen_data_set_that_nothing_uses_is_named(tmp_path: Path) -> None:
 
 
 def test_the_verb_is_the_one_of_the_papers() -> None:
-    assert registered.registered() is import_module("papers.command").reproduce
+    assert main.commands["reproduce"] is import_module("papers.command").reproduce
 
 
 def test_every_option_is_entered() -> None:
-    options = {max(one.opts, key=len) for one in registered.registered().params if one.opts[0].startswith("-")}
+    options = {max(one.opts, key=len) for one in main.commands["reproduce"].params if one.opts[0].startswith("-")}
     assert options == LIST_OPTIONS | set(GIVEN)
 
 

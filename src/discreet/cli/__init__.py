@@ -27,7 +27,6 @@ VERBS = {
     "obfuscate": "Obfuscate a table of values under PLAN: one report per row, in order.",
     "plan": "Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.",
     "regress": "Regress what people reported under PLAN on public columns beside REPORTS.",
-    "reproduce": "Make figures and tables of the papers again, and check the papers' findings.",
     "risk": "Assess the identification risk of traces, reports, plans, or scores of a matcher.",
     "seal": "Write REPORTS made under PLAN into one file, sorted by what they say: nothing of ids, order or times is "
     "left.",
@@ -44,7 +43,6 @@ _BESIDE = {
     "audit": "verify",
     "examples": "simulate",
     "manifest": "seal",
-    "reproduce": "simulate",
     "stamp": "seal",
     "tally": "seal",
 }

@@ -17,7 +17,7 @@ from importlib.util import LazyLoader, find_spec, module_from_spec
 from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +25,9 @@ from discreet import __version__
 from discreet.cli.removed import refuse_removed
 from discreet.errors import DiscreetError, ParameterError
 from discreet.kernels.startup import listening
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 # What shells say of a program that a signal ended: 128 and its number.
 _SIGNALLED = 128
@@ -339,8 +342,17 @@ class VerbGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
+def registered_verbs() -> "dict[str, EntryPoint]":
+    """Return the verbs that other installed packages register, by name: their entry points ``discreet.commands``."""
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry for entry in entry_points(group="discreet.commands")}
+
+
 class LazyVerbs(Mapping[str, click.Command]):
     """Verbs by name; the module of a verb is imported when the verb is asked for.
+
+    A verb of another package is found by its name, but not listed here.
 
     Args:
         sentences: the first sentence of each verb's help, by the verb's name.
@@ -352,10 +364,11 @@ class LazyVerbs(Mapping[str, click.Command]):
 
     def __getitem__(self, name: str) -> click.Command:
         """Return the verb, imported."""
-        if name not in self.sentences:
-            raise KeyError(name)
-        module = import_module(self.homes[name])
-        verb: click.Command = getattr(module, name.replace("-", "_"))
+        verb: click.Command
+        if name in self.sentences:
+            verb = getattr(import_module(self.homes[name]), name.replace("-", "_"))
+        else:
+            verb = registered_verbs()[name].load()
         return verb
 
     def __iter__(self) -> Iterator[str]:
@@ -375,8 +388,9 @@ class Verbs(VerbGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs with their first sentences; none of them is imported for that."""
         verbs: Any = self.commands
-        room = formatter.width - 6 - max(map(len, verbs))
-        sentences = sorted(verbs.sentences.items())
+        others = {name: entry.dist.metadata["Summary"] for name, entry in registered_verbs().items() if entry.dist}
+        sentences = sorted({**others, **verbs.sentences}.items())
+        room = formatter.width - 6 - max(len(name) for name, _ in sentences)
         with formatter.section("Commands"):
             formatter.write_dl(
                 [(name, click.Command(name, help=text).get_short_help_str(room)) for name, text in sentences]

@@ -11,6 +11,7 @@ REMOVED = {
     "plan --target order": 'use [mechanism] name = "windows" and --method smooth for categories in order',
     "plan-central": "use discreet plan, and discreet verify PLAN --statement N for what shuffled reports reveal",
     "plan-identification": "use discreet risk plan, with the same options",
+    "reproduce": "install it from discreet's sources with pip install ./papers",
     "risk people": "use ARX, sdcMicro or pycanon for tables of people; discreet risk reports PLAN TABLE --by A,B "
     "bounds the risk of reports beside public columns",
     "risk traces --strata": "use --per-user FILE, and group the rows of FILE by the column",

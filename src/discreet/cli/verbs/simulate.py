@@ -1,9 +1,7 @@
-"""The verbs ``simulate``, ``examples``, and ``reproduce``, which another package registers (``discreet.commands``)."""
+"""The verbs ``simulate`` and ``examples``."""
 
 from collections.abc import Iterator, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,7 +11,7 @@ from discreet.cli.options import load_plan_or_survey, progress_bar, refuse_idle
 from discreet.cli.output import InputFile, OutputFolder, Table, check_output, read_as_record, read_as_table, show
 from discreet.core.random import SeededRandom
 from discreet.engines.obfuscation import survey_codes
-from discreet.errors import MissingExtraError, ParameterError
+from discreet.errors import ParameterError
 from discreet.simulation.pages import save_findings
 from discreet.simulation.study import Findings, Study, copy_examples, rows, run_study, survey_studies, table
 from discreet.surveys.documents import Questionnaire, is_survey, question_files
@@ -120,51 +118,3 @@ def examples(folder: Path, *, force: bool) -> None:
         f"With charts (pip install 'discreet[plot]'): discreet simulate {folder / 'census.toml'}",
     ]
     show({"files": files}, sentences)
-
-
-GROUP = "discreet.commands"
-
-
-class RegisteredVerb(click.Command):
-    """A verb by name, whose command another package registers.
-
-    Args:
-        name: of the verb, and of its entry point.
-        short_help: the line of it in ``discreet --help``.
-        lacking: the refusal where no package registers it.
-    """
-
-    def __init__(self, name: str, *, short_help: str, lacking: str) -> None:
-        super().__init__(name, short_help=short_help)
-        self._lacking = lacking
-
-    def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
-    ) -> click.Context:
-        """Return the context of the registered command, which then runs instead of this one.
-
-        Raises:
-            MissingExtraError: if no package registers it.
-        """
-        return self.registered().make_context(info_name, args, parent, **extra)
-
-    def registered(self) -> click.Command:
-        """Return the registered command.
-
-        Raises:
-            MissingExtraError: if no package registers it.
-        """
-        for entry in entry_points(group=GROUP, name=str(self.name)):
-            command: click.Command = entry.load()
-            return command
-        raise MissingExtraError(self._lacking)
-
-
-reproduce = RegisteredVerb(
-    "reproduce",
-    short_help="Make figures and tables of the papers again, and check the papers' findings.",
-    lacking=(
-        "the papers' figures and tables are no part of the package; they lie in the folder papers of discreet's "
-        "sources, from which 'pip install ./papers' installs them."
-    ),
-)
