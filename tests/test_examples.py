@@ -23,7 +23,7 @@ MODULES = {
 }
 # Names that users call in modules of which the rest is for other modules.
 NAMES = {
-    "risk.events": "read_traces",
+    "risk.events": "read_linked read_traces",
     "risk.traces": "Split Traces by_count by_half by_time leave_out maximum_knowledge",
     "engines": "Counted Fold Sealed Stamped TallyFold gather observe seal stamp tally",
     "formats.reports": "iterate_reports read_reports write_reports",
@@ -45,7 +45,6 @@ NAMES = {
     "risk.attacks.traces": ("Attack Attempt Matcher level_of_each markov match strongest"),
     "risk.bounds.identification": "Bound Bounds at_most conditions identification_bounds least limit",
     "risk.classes": "ClassRisk class_risk written_cells",
-    "risk.events": "read_linked read_traces",
     "risk.generalisation": "Step proposed",
     "risk.scores": "Scores",
     "risk.scores.biometric": "Biometric biometric pse_of_ranks",
