@@ -153,7 +153,7 @@ def test_combinations_are_alike_if_they_are_in_every_attribute() -> None:
     ]
     exact = Domain.product(attributes, sensitive={"state": "krank"}, exact=True)
     assert [group.differ for group in exact.alike] == [True, False]
-    assert alike_sentences(exact.alike) == [
+    assert alike_sentences(exact.alike, exact=True) == [
         "exact: 'krank' and 'Krank' (attribute 'state') read alike, and each counts as a value of its own. "
         "Protected: 'krank'. Not protected: 'Krank'.",
         "'a' and 'A' (attribute 'note') read alike; they are protected alike, and each counts as a value of its own.",
@@ -162,12 +162,12 @@ def test_combinations_are_alike_if_they_are_in_every_attribute() -> None:
 
 def test_exact_labels_are_described_and_many_are_counted() -> None:
     genes = Domain(["AA", "Aa", "aa"], sensitive=["aa"], exact=True)
-    assert alike_sentences(genes.alike) == [
+    assert alike_sentences(genes.alike, exact=True) == [
         "exact: 'AA', 'Aa' and 'aa' read alike, and each counts as a value of its own. Protected: 'aa'. "
         "Not protected: 'AA' and 'Aa'."
     ]
     many = Domain([f"{letter}{place}" for place in range(30) for letter in "aA"])
-    sentences = alike_sentences(many.alike)
+    sentences = alike_sentences(many.alike, exact=False)
     assert len(sentences) == 11
     assert sentences[-1] == "20 more groups of labels read alike."
 

@@ -23,7 +23,6 @@ import click
 from click.core import ParameterSource
 
 from discreet.core.labels import CLIPPED, READ
-from discreet.core.reading import visible
 from discreet.errors import DiscreetError, ParameterError, SourceWarning
 from discreet.files.paths import PAGES, PICTURES, checked_output, ending, matched, output_of
 from discreet.files.writing import check_folder, check_free, json_text, replacing_all
@@ -475,21 +474,6 @@ def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
     """Return a sentence for each reason for which rows were left out."""
     words = {CLIPPED: "Numbers", READ: "Values"}
     return [f"{words.get(reason, 'Rows left out')} that {reason}: {count:,}." for reason, count in left_out.items()]
-
-
-def read_as_table(read_as: Mapping[tuple[str, str], int]) -> list[Table]:
-    """Return the table of values that were taken for the label that they read like; none where there are no such."""
-    cells = [[name, visible(label), f"{count:,}"] for (name, label), count in sorted(read_as.items())]
-    named = any(name for name, _ in read_as)
-    headings = ["attribute", "label", "values"] if named else ["label", "values"]
-    rows = cells if named else [row[1:] for row in cells]
-    return [Table("Read as", headings, rows, left=len(headings) - 1)] * bool(rows)
-
-
-def read_as_record(read_as: Mapping[tuple[str, str], int]) -> dict[str, Any]:
-    """Return the same numbers, ready for JSON; nothing where there are none."""
-    rows = [{"attribute": name, "label": label, "values": count} for (name, label), count in sorted(read_as.items())]
-    return {"read_as": rows} if rows else {}
 
 
 def written(*files: Path | None) -> list[str]:

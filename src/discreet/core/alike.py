@@ -100,8 +100,15 @@ def alike_labels(space: LabelSpace, mask: BoolArray) -> Iterator[AlikeLabels]:
             yield AlikeLabels(name, tuple(part.labels[codes].tolist()), protected, bool((rows != rows[0]).any()))
 
 
-def alike_sentences(alike: Collection[AlikeLabels]) -> list[str]:
-    """Return a sentence for each group of alike labels, those that differ in sensitivity first; many are counted."""
+def alike_sentences(alike: Collection[AlikeLabels], *, exact: bool) -> list[str]:
+    """Return sentences for each group of alike labels, those that differ in sensitivity first; many are counted.
+
+    Args:
+        alike: the groups.
+        exact: whether the domain is exact.
+    """
+    if exact and not alike:
+        return ["exact: no two labels read alike, so it has no effect."]
     ranked = sorted(alike, key=lambda group: not group.differ)
     sentences = [str(group) for group in ranked[:_MOST_NAMED]]
     more = len(ranked) - _MOST_NAMED

@@ -17,11 +17,10 @@ from discreet.cli.output import (
     OutputPlace,
     Table,
     left_out_sentences,
-    read_as_record,
-    read_as_table,
     sent,
     show,
 )
+from discreet.cli.readings import read_as_record, read_as_table
 from discreet.engines import LocalEngine
 from discreet.engines.obfuscation import obfuscate_survey, survey_columns
 from discreet.errors import DataError, ParameterError

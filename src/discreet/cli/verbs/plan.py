@@ -21,6 +21,7 @@ from discreet.cli.options import (
     refuse_idle,
 )
 from discreet.cli.output import InputFile, OutputFile, Table, save_picture, show, write_results, written
+from discreet.cli.readings import alike_in
 from discreet.cli.views import planning as views
 from discreet.core.domain import Domain
 from discreet.core.labels import Numbers
@@ -234,8 +235,9 @@ def plan(
     files = out.write_all(domain, comparison.best.mechanism, lambda: views.comparison_chart(comparison))
     again = promise.rounds and schedules(values, epsilon, promise.rounds, promise.users, **choice, **limits.given())
     rounds = views.schedule_parts(again, epsilon) if again else ()
-    parts = chain(views.comparison_parts(comparison, brief=not everything), sight.values(), rounds, files)
-    record = views.comparison_record(comparison) | sight
+    alike, named = alike_in({"": values})
+    parts = chain(views.comparison_parts(comparison, brief=not everything), sight.values(), rounds, alike, files)
+    record = views.comparison_record(comparison) | sight | named
     show(record | ({"rounds": views.schedule_record(again)} if again else {}), parts)
 
 
@@ -283,7 +285,8 @@ def _plan_survey(survey: Questionnaire, promise: _Promise, limits: _Limits, out:
         rounds = [table, *([] if survey.rounds is not None else [NOT_HIDDEN])]
     headings, *cells = rows_of(planned.stated(), "page")
     questions = Table(planned.heading, headings, cells, left=2)
-    show(record, [questions, planned.reason, str(guarantee), *rounds, *written(out.output)])
+    alike, named = alike_in({question.name: question.mechanism.domain for question in planned.survey.questions})
+    show(record | named, [questions, planned.reason, str(guarantee), *rounds, *alike, *written(out.output)])
 
 
 def _stated_epsilon(path: Path) -> float:

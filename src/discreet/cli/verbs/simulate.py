@@ -8,7 +8,8 @@ import click
 from discreet.cli import options
 from discreet.cli.commands import Verb
 from discreet.cli.options import load_plan_or_survey, progress_bar, refuse_idle
-from discreet.cli.output import InputFile, OutputFolder, Table, check_output, read_as_record, read_as_table, show
+from discreet.cli.output import InputFile, OutputFolder, Table, check_output, show
+from discreet.cli.readings import read_as_record, read_as_table
 from discreet.core.random import SeededRandom
 from discreet.engines.obfuscation import survey_codes
 from discreet.errors import ParameterError

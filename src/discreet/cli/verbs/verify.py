@@ -25,6 +25,7 @@ from discreet.cli.output import (
     write_results,
     written,
 )
+from discreet.cli.readings import alike_in
 from discreet.core.random import SeededRandom
 from discreet.core.result_table import number_of
 from discreet.errors import ParameterError
@@ -159,8 +160,9 @@ def verify(plan: Path, batches: _Batches, *, memo: float | None, sealed: str | P
         picture = batches.plot
         write_results(None, None, {picture: save_picture(publication.central.plot)}, force=batches.force)
     rounds = () if again is None else _memo_parts(again)
-    parts = chain(_verification_parts(verification, mechanism, publication), rounds, written(picture))
-    record = _verification_record(verification, mechanism, publication)
+    alike, named = alike_in({"": document.domain})
+    parts = chain(_verification_parts(verification, mechanism, publication), rounds, alike, written(picture))
+    record = _verification_record(verification, mechanism, publication) | named
     show(record | ({} if again is None else {"memo": _memo_record(again)}), parts)
     if not verification.holds or not (again is None or again.holds):
         raise click.exceptions.Exit(1)
@@ -252,7 +254,8 @@ def _verify_survey(survey: Survey) -> None:
         ),
         *([NOT_HIDDEN] if survey.memos else []),
     ]
-    show({**result, "holds": verification.holds}, sentences)
+    alike, named = alike_in({question.name: question.mechanism.domain for question in survey.questions})
+    show({**result, **named, "holds": verification.holds}, [*sentences, *alike])
     if not verification.holds:
         raise click.exceptions.Exit(1)
 

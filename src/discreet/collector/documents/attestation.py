@@ -21,6 +21,7 @@ from discreet.collector.documents.publications import (
     sentences_on_published,
     survey_reach,
 )
+from discreet.core.alike import alike_sentences
 from discreet.core.domain import Domain
 from discreet.core.guarantee import LARGE_EPSILON, in_odds, rounded_up, sureness
 from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
@@ -254,9 +255,8 @@ class Attestation:
                 ["signed with", f"{', '.join(self.keys)} ({self.trust})"],
             ]
         rows += [["software", f"discreet {__version__}"]]
-        return AttestationPart(
-            "The data", tables=[PageTable("What is asked, and by which plan", ["what", "which"], rows, 2)]
-        )
+        table = PageTable("What is asked, and by which plan", ["what", "which"], rows, 2)
+        return AttestationPart("The data", alike_sentences(domain.alike, exact=domain.exact), [table])
 
     def _odds(self) -> AttestationPart:
         epsilon, collection = self.verification.realised, self.collection

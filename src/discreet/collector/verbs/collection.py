@@ -29,9 +29,10 @@ from discreet.cli.options import (
 )
 from discreet.cli.output import InputFile, OutputFile, asked_question, write_results, written
 from discreet.cli.output import show as print_result
+from discreet.cli.readings import alike_in
 from discreet.collector.documents import signing
 from discreet.collector.documents.signing import Terms, new_key, read_key, read_survey_texts, read_texts
-from discreet.device.protocol.collection import Collection, Epochs, open_envelope, rebuild
+from discreet.device.protocol.collection import WITHDRAWN, Collection, Epochs, open_envelope, rebuild
 from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, public_key, signers
 from discreet.device.protocol.languages import BASE
 from discreet.device.protocol.notice import notice
@@ -191,7 +192,10 @@ class _Signing(Writing):
             )
         with replacing(output, force=self.force) as target:
             target.write_bytes(envelope)
-        return _shown(collection, trusted=True, output=output)
+        facts, lines = _shown(collection, trusted=True, output=output)
+        asked = {} if collection.state == WITHDRAWN else {"": signing.plan_of(collection).domain}
+        alike, named = alike_in(asked)
+        return facts | named, [*lines, *alike]
 
 
 def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,11 +20,10 @@ from discreet.cli.output import (
     OutputFolder,
     notes_on_errors,
     prints_json,
-    read_as_record,
-    read_as_table,
     say,
     show,
 )
+from discreet.cli.readings import read_as_record, read_as_table
 from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts, names
 from discreet.device import Device, Limits
 from discreet.device.protocol.collection import Collection, read_document

@@ -1,0 +1,105 @@
+"""Labels that read alike are named by whatever approves or signs a plan, and exact with them."""
+
+from pathlib import Path
+
+import pytest
+
+from discreet.collector.documents.signing import new_key
+from running import done, refusal, told
+
+GENES = 'labels = ["AA", "Aa", "aa", "krank", "Krank"]\nsensitive = ["aa", "krank", "Krank"]\nexact = true'
+SENTENCES = [
+    "exact: 'AA', 'Aa' and 'aa' read alike, and each counts as a value of its own. Protected: 'aa'. "
+    "Not protected: 'AA' and 'Aa'.",
+    "'krank' and 'Krank' read alike; all are protected, and each counts as a value of its own.",
+]
+ALIKE = [
+    {"attribute": "", "labels": ["AA", "Aa", "aa"], "protected": [False, False, True], "differ": True},
+    {"attribute": "", "labels": ["krank", "Krank"], "protected": [True, True], "differ": False},
+]
+SIGNED = [
+    "--purpose",
+    "p",
+    "--contact",
+    "c",
+    "--answers",
+    "once",
+    "--collector",
+    "https://collect.example.org",
+    "--lifetime",
+    "2",
+]
+
+
+def plan(folder: Path, domain: str) -> Path:
+    path = folder / "plan.toml"
+    path.write_text(f'title = "t"\nepsilon = 1.0\n[domain]\n{domain}\n[mechanism]\nname = "rr"\n', encoding="utf-8")
+    return path
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "verb", [["verify"], ["plan", "--users", 1000], ["plan", "--users", 1000, "--target", "order"]]
+)
+def test_exact_is_named_with_its_labels(tmp_path: Path, verb: list[object]) -> None:
+    path = plan(tmp_path, GENES)
+    text = flat(done(verb[0], path, *verb[1:]))
+    for sentence in SENTENCES:
+        assert text.count(sentence) == 1
+    facts = told(verb[0], path, *verb[1:])
+    assert (facts["exact"], facts["alike"]) == (True, ALIKE)
+
+
+def test_nothing_is_said_where_nothing_reads_alike(tmp_path: Path) -> None:
+    path = plan(tmp_path, 'labels = ["ja", "nein"]')
+    assert "alike" not in done("verify", path)
+    assert not {"exact", "alike"} & told("verify", path).keys()
+    path = plan(tmp_path, 'labels = ["ja", "nein"]\nexact = true')
+    assert "exact: no two labels read alike, so it has no effect." in done("verify", path)
+
+
+def test_an_attestation_names_them(tmp_path: Path) -> None:
+    facts = told("attest", plan(tmp_path, GENES), "-o", tmp_path / "a.html", "--draws", 0)
+    data = next(part for part in facts["parts"] if part["heading"] == "The data")
+    assert data["sentences"] == SENTENCES
+    assert "and each counts as a value of its own" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_signing_names_them_and_refuses_what_is_not_exact(tmp_path: Path) -> None:
+    new_key(tmp_path / "key.pem")
+    signed = [*SIGNED, "--name", "genes", "--key", tmp_path / "key.pem", "-o", tmp_path / "c.json"]
+    message = refusal("collection", "sign", plan(tmp_path, GENES.replace("\nexact = true", "")), *signed)
+    assert "'aa' and 'AA' read alike" in message
+    assert not (tmp_path / "c.json").exists()
+    text = flat(done("collection", "sign", plan(tmp_path, GENES), *signed))
+    for sentence in SENTENCES:
+        assert sentence in text
+    facts = told("collection", "sign", plan(tmp_path, GENES), *signed, "--force")
+    assert (facts["exact"], facts["alike"]) == (True, ALIKE)
+    again = [tmp_path / "c.json", "--key", tmp_path / "key.pem", "-o", tmp_path / "d.json"]
+    assert told("collection", "renew", *again)["alike"] == ALIKE
+    assert "alike" not in told("collection", "withdraw", *again, "--force")
+
+
+def test_questions_of_surveys_name_them(tmp_path: Path) -> None:
+    text = (
+        'version = 2\ntitle = "t"\nepsilon = 2.0\npromise = "record"\n'
+        '[attributes.gene]\nlabels = ["AA", "aa", "x"]\nsensitive = ["aa"]\nexact = true\n'
+        '[attributes.state]\nlabels = ["krank", "Krank"]\nsensitive = []\nallow_unprotected = true\n'
+        '[ask]\nwant = [["gene"], ["gene", "state"]]\n'
+    )
+    (tmp_path / "survey.toml").write_text(text, encoding="utf-8")
+    planned = told("plan", tmp_path / "survey.toml", "--users", 10_000, "-o", tmp_path / "s.toml")
+    facts = told("verify", tmp_path / "s.toml")
+    assert planned["alike"] == facts["alike"]
+    assert planned["exact"] is True
+    named = {(group["attribute"], group["differ"]) for group in facts["alike"]}
+    assert named == {("gene", True), ("state", False)}
+    assert "exact: 'AA' and 'aa' (attribute 'gene') read alike" in flat(done("verify", tmp_path / "s.toml"))
+    new_key(tmp_path / "key.pem")
+    signed = [*SIGNED, "--name", "s", "--key", tmp_path / "key.pem", "-o", tmp_path / "c.json"]
+    facts = told("collection", "sign", tmp_path / "s.toml", *signed)
+    assert all(each["exact"] for each in facts["collections"])
