@@ -121,7 +121,7 @@ def errors(estimated: FloatArray, truth: FloatArray) -> Errors:
 def least_error(users: int, population: Population, sensitive: BoolArray, epsilon: float) -> float:
     """Return the least mean squared error of any unbiased estimate by any mechanism, were p even in each class.
 
-    With a = p(X_S), n reports of independent draws lose M(a)/n at least [spec of the optimum, section 3], of which
+    With a = p(X_S), n reports of independent draws lose M(a)/n at least [Park, Nam, Lee], of which
     (1 - a^2/v - (1 - a)^2/N)/n comes from drawing people and the rest from privacy. Here people are drawn without
     replacement and differ in their frequencies, so that drawing them loses what it does, and privacy the same.
 

@@ -33,7 +33,7 @@ report at a time, and small batches use whole words.
 
 Exact arithmetic of promises: from epsilon to the integers of the sampler, and back.
 
-The truth-or-noise law meets epsilon with equality when s / (1 - s) = pi (e^eps - 1) [ULDP; DESIGN section 1]. A sampler
+The truth-or-noise law meets epsilon with equality when s / (1 - s) = pi (e^eps - 1) [ULDP]. A sampler
 works with integers over 2^64, so s is rounded *down*: the realised epsilon is the logarithm of an exact fraction, and
 at most the promise.
 """

@@ -28,7 +28,6 @@ from discreet.mechanisms.covariances import LikelihoodRatios, OutputRatios
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.theory.binomial import MeanWorths, WorthMoment
 from discreet.theory.covariance import Contributions, SampleCovariance
-from discreet.theory.linear_decoder import worst_distribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +137,7 @@ class MatrixDecoder(Decoder):
     def worst_case_mse(self, n: int) -> float:
         """Return the largest `mse` over all distributions: a concave maximum over the simplex."""
         loss = self.matrix @ (self.inverse**2).sum(axis=1)
-        p = worst_distribution(loss)
+        p = _worst_distribution(loss)
         return float((loss @ p - p @ p) / checked_n(n))
 
     def worth(self, reports: Reports) -> FloatArray:
@@ -155,6 +154,21 @@ class MatrixDecoder(Decoder):
 
 _ROW_TOLERANCE = 1e-9
 _RATIO_TOLERANCE = 1e-12
+
+
+def _worst_distribution(loss: FloatArray) -> FloatArray:
+    """Return the ``(|X|,)`` p of the simplex with the largest loss.p - ||p||^2: loss/2, projected onto it.
+
+    Args:
+        loss: ``(|X|,)`` summed mean square contributions of a report on each value.
+    """
+    ordered = np.sort(loss / 2)[::-1]
+    excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
+    shift = excess[np.flatnonzero(ordered > excess)[-1]]
+    worst: FloatArray = np.maximum(loss / 2 - shift, 0)
+    # Large losses leave few digits for a sum of 1.
+    worst /= worst.sum()
+    return worst
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)

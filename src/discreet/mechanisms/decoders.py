@@ -65,7 +65,7 @@ class BlockDecoder(Decoder):
         return mechanism.decoder
 
     def decode(self, tally: Tally) -> FloatArray:
-        """Return `estimate` of a tally that was checked before [DESIGN section 1; spec of the optimum, section 3]."""
+        """Return `estimate` of a tally that was checked before."""
         return self.domain.arrange(*self.numbers.estimate(self._support(tally), tally.clear, tally.n))
 
     def _support(self, tally: Tally) -> IntArray:

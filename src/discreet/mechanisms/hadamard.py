@@ -1,7 +1,7 @@
 """Hadamard columns: Hadamard response and its utility-optimized form.
 
 Value x owns row x + 1 of a Sylvester matrix of order V = 2^ceil(log2(v + 1)); a block is the values with +1
-in a uniform column. So pi = rho = 1/2 and s = tanh(eps/2) [Acharya 2019; DESIGN section 1].
+in a uniform column. So pi = rho = 1/2 and s = tanh(eps/2) [Acharya 2019].
 """
 
 from dataclasses import dataclass

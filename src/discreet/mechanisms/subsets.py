@@ -28,8 +28,7 @@ which is subset selection when every value is sensitive [Ye and Barg 2018] and u
 
 Block designs: the mechanism with the least error that any ULDP mechanism can have.
 
-The optimum draws uniform subsets of one size k, or of two neighbouring sizes k and k + 1 [spec of the optimum, section
-3]. For one size this is subset selection. For two, a block of noise has the larger size with probability
+The optimum draws uniform subsets of one size k, or of two neighbouring sizes k and k + 1. For one size this is subset selection. For two, a block of noise has the larger size with probability
 lambda = ``larger / 2^64``, and
 
     pi = ((1 - lambda) k + lambda (k + 1)) / v,
@@ -423,7 +422,7 @@ class SubsetSelection(BlockMechanism):
             if size == 1:
                 raise ParameterError("k does nothing where fewer than two values are sensitive; leave it out.")
             return Subsets(size, checked_whole("k", self.k, 1, size - 1))
-        # In the worst case the best k is next to v/(e^eps + 1), or 1 or 2 [spec of the optimum, section 3].
+        # In the worst case the best k is next to v/(e^eps + 1), or 1 or 2.
         near = int(size / (expm1(self.epsilon) + 2))
         choices = {min(max(choice, 1), max(size - 1, 1)) for choice in (1, 2, near, near + 1)}
         return least_worst(self.domain, self.epsilon, [Subsets(size, choice) for choice in sorted(choices)])
@@ -584,7 +583,7 @@ class BlockDesign(BlockMechanism):
     """The optimal mechanism: the least worst-case error of all ULDP mechanisms, or the least at a given mass.
 
     Its linear estimate attains `worst_case_mse` = M*/n, the lower bound for every unbiased estimate under any common
-    mechanism [Park, Nam, Lee; spec of the optimum, section 3]; `design.gap` certifies it.
+    mechanism [Park, Nam, Lee]; `design.gap` certifies it.
 
     Args:
         domain: the values and which of them are sensitive.

@@ -13,7 +13,7 @@ no unbiased estimate from n reports has a mean squared error below M/n there, wi
 
     M = c_1/S_1 + c_2/S_2 + c_3/S_3,  c = ((v - 1)^2 / v, (N - 1)(1 - alpha)/N, w (1 - alpha)/(v N)),
 
-which is M of the spec of the optimum, section 3, without the factors that overflow or vanish at its ends.
+written without factors that overflow or vanish at the ends of epsilon.
 
 Mixtures of block sizes: probabilities, decoder and exact errors of the optimal mechanism.
 
@@ -22,8 +22,8 @@ one random number would leave no finite epsilon. A sensitive value then sends a 
 probability k e^eps / (k e^eps + v - k), else a uniform one that does not; another value sends a uniform k-subset with
 probability v / (k e^eps + v - k), else itself in clear.
 
-The decoder is the best unbiased linear one at the distribution of mass alpha, uniform inside each class [spec of the
-optimum, section 3]. For a single size it is that of `LinearDecoder`.
+The decoder is the best unbiased linear one at the distribution of mass alpha, uniform inside each class.
+For a single size it is `LinearDecoder`.
 """
 
 from collections.abc import Sequence

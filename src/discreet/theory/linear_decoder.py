@@ -1,57 +1,11 @@
 """The linear decoder of truth or noise and its exact errors, from numbers alone.
 
-The worst distribution of a linear estimate.
-
-Pool bias: the error from public randomness that all reports share, and that more reports do not lessen.
-
-Where blocks come from a pool of public hash functions, two values share a block under the fraction R_xx' of them for
-which x and x' collide. The mean of R_xx' over pools is rho, so the linear estimate is unbiased over pools; under one
-pool its bias is
-
-    b_x = sum_{x' != x} p_x' (R_xx' - rho) / (1 - rho),
-
-whatever n is. With the variance of R_xx' and the covariance of R_xx' and R_xx'' given, over pools E b_x = 0 and
-
-    E b_x^2 = u sum_{x' != x} p_x'^2 + w (sum_{x' != x} p_x')^2,
-    u = (variance - covariance)/(1 - rho)^2, w = covariance/(1 - rho)^2.
-
-By the law of total variance, with A + B p_x the mean square worth of one report (it is linear in R, so its mean over
-pools follows from rho),
-
-    Var(p_hat_x) = (A + B p_x - p_x^2)/n + (1 - 1/n) E b_x^2:
-
-under one pool the n reports vary about p_x + b_x, so that E b_x^2 moves from the variance of each report to the
-variance of their mean.
-
-The linear decoder of block mechanisms, and its exact errors.
-
-Every block mechanism has the same unbiased decoder (DESIGN section 1). With c = (pi - rho)(1 - s) and D = s(1 - rho), a
-report adds to the estimate of a sensitive value
+Every block mechanism has the same unbiased decoder. With c = (pi - rho)(1 - s) and D = s(1 - rho), a report adds to the
+estimate of a sensitive value
 
     phi_in = (1 - rho - c)/D if its block contains it, phi_out = (-rho - c)/D if not, and -c/D if it is in clear,
 
 and 1/s to the estimate of the value it gives in clear. Its errors are exact for every n.
-
-Cross moments: the mean product of what one report is worth to two different values.
-
-With a = p(X_S), the values x != x' in X_S, and rho_3 = P(x', x'' in A given x in A), a block law whose values are alike
-has
-
-    E phi_x phi_x' = c_0 + c_1 (p_x + p_x'),
-
-    m_0 = o^2 + 2 o d pi + d^2 pi rho,  m_1 = o^2 + o d (1 + rho) + d^2 rho,  m_2 = o^2 + 2 o d rho + d^2 rho_3,
-    c_0 = (1 - s) m_0 + s (a m_2 + (1 - a) k^2),  c_1 = s (m_1 - m_2),
-
-where a report is worth o = phi_out to a value outside its block, d more to one inside, and k if it is in clear: a
-noise block holds both values with probability pi rho, the block of one of them the other one with rho, and that of a
-third value both with rho_3. The covariance of two estimates is this less p_x p_x', over n. It is affine in p and in a:
-with unbiased estimates in their places and n - 1 in that of n, its mean is the covariance.
-
-The linear decoder of mechanisms whose reports in clear carry a block of noise too.
-
-So do the bits of the paper's uRAP (`clear_bits`). The decoder counts the blocks of all reports, which is unbiased only
-where values are in a block independently (pi = rho); without blocks beside values in clear (`LinearDecoder`) errors are
-smaller.
 """
 
 from collections.abc import Callable
@@ -85,24 +39,25 @@ class WorthRanges(NamedTuple):
     clear: tuple[float, float]
 
 
-def worst_distribution(loss: FloatArray) -> FloatArray:
-    """Return the ``(|X|,)`` p of the simplex with the largest loss.p - ||p||^2: loss/2, projected onto it.
-
-    Args:
-        loss: ``(|X|,)`` summed mean square contributions of a report on each value.
-    """
-    ordered = np.sort(loss / 2)[::-1]
-    excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
-    shift = excess[np.flatnonzero(ordered > excess)[-1]]
-    worst: FloatArray = np.maximum(loss / 2 - shift, 0)
-    # Large losses leave few digits for a sum of 1.
-    worst /= worst.sum()
-    return worst
-
-
 @dataclass(frozen=True, slots=True)
 class PoolBias:
     """The pool bias of a linear estimate: the coefficients u and w of E b_x^2; 0 where reports share nothing.
+
+    Where blocks come from a pool of public hash functions, two values share a block under the fraction R_xx' of them
+    for which x and x' collide. The mean of R_xx' over pools is rho, so the linear estimate is unbiased over pools.
+    Under one pool its bias does not depend on n:
+
+        b_x = sum_{x' != x} p_x' (R_xx' - rho) / (1 - rho).
+
+    With the variance of R_xx' and the covariance of R_xx' and R_xx'' given, over pools E b_x = 0 and
+
+        E b_x^2 = u sum_{x' != x} p_x'^2 + w (sum_{x' != x} p_x')^2,
+        u = (variance - covariance)/(1 - rho)^2, w = covariance/(1 - rho)^2.
+
+    By the law of total variance, with A + B p_x the mean square worth of one report (it is linear in R, so its mean
+    over pools follows from rho),
+
+        Var(p_hat_x) = (A + B p_x - p_x^2)/n + (1 - 1/n) E b_x^2.
 
     Attributes:
         squares: u, the coefficient of the summed squares of the other sensitive frequencies.
@@ -426,7 +381,20 @@ class LinearDecoder:
         return self.inclusion * inside**power + (1 - self.inclusion) * outside**power, 0.0
 
     def cross_moments(self, triple: float, mass: float) -> FloatArray:
-        """Return the cross moments of one report.
+        """Return the cross moments of one report: the mean product of its worths to two different values.
+
+        With a = p(X_S), values x != x' in X_S, and rho_3 = P(x', x'' in A given x in A),
+
+            E phi_x phi_x' = c_0 + c_1 (p_x + p_x'),
+
+            m_0 = o^2 + 2 o d pi + d^2 pi rho,  m_1 = o^2 + o d (1 + rho) + d^2 rho,
+            m_2 = o^2 + 2 o d rho + d^2 rho_3,
+            c_0 = (1 - s) m_0 + s (a m_2 + (1 - a) k^2),  c_1 = s (m_1 - m_2),
+
+        where a report is worth o = phi_out to a value outside its block, d more to one inside, and k if it is in clear:
+        a noise block holds both values with probability pi rho, the block of one of them the other one with rho, and
+        the block of a third value both with rho_3. The covariance of two estimates is this less p_x p_x', over n. It is
+        affine in p and in a, so that unbiased estimates may take their places if n - 1 takes that of n.
 
         Args:
             triple: the covariance of x' in A and x'' in A given x in A, that is rho_3 - rho^2.
@@ -470,7 +438,11 @@ class LinearDecoder:
 
 @dataclass(frozen=True)
 class DecoderBesideClear(LinearDecoder):
-    """The linear decoder where every report has a block, also beside a value in clear."""
+    """The linear decoder where every report has a block, also beside a value in clear: the bits of the paper's uRAP.
+
+    It counts the blocks of all reports, which is unbiased only where values are in a block independently (pi = rho).
+    Without blocks beside values in clear (`LinearDecoder`) errors are smaller.
+    """
 
     clear_blocks: ClassVar[bool] = True
 

@@ -4,7 +4,7 @@ The optimal mechanism: block sizes, their weights, and a proof that no other mec
 
 No unbiased estimate from n reports of any utility-optimized mechanism that everybody uses alike has a worst-case mean
 squared error below M*/n, where M* is the maximum over alpha of the minimum over t of M(alpha, t)
-[Park, Nam, Lee; spec of the optimum, section 3]; the design found here attains it for every n.
+[Park, Nam, Lee]; the design found here attains it for every n.
 
 Why the search is short: the derivative of -M by t_k is k (A + B k) / ((alpha k + v tau)(k + v tau)) for some A and B.
 It takes a positive value at two places at most and is 0 at k = 0, so it rises and then falls. Hence an optimal t rests
@@ -18,7 +18,7 @@ With theta the probability that the bit of the user's value is set, tau = 1/(e^e
     n MSE + ||p||^2 = C / theta + B(a) / (1 - theta),   C = (1 + tau)(1 + v tau),
 
 where B(a) = tau (1 + tau)(v - a) + tau^2 a if reports in clear carry noise bits that the decoder counts (the paper's
-uRAP), and B(a) = v tau^2 + tau (v - 1) a if they do not [spec of the optimum, section 4; C = c0/(E - 1)^2 there]. So
+uRAP), and B(a) = v tau^2 + tau (v - 1) a if they do not. So
 theta = 1 / (1 + sqrt(B/C)) is best at a, with the value (sqrt(C) + sqrt(B))^2.
 
 In the worst case the loss is convex in theta and concave in a, so that the best theta is the one for the mass at which
