@@ -127,6 +127,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     assert {
         name for name in names if name.startswith("discreet/") and not name.endswith(".py")
     } == examples | scripts | {
+        "discreet/__init__.pyi",
         "discreet/py.typed",
         "discreet/spark/log4j2.properties",
         *(

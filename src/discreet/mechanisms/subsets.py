@@ -28,8 +28,8 @@ which is subset selection when every value is sensitive [Ye and Barg 2018] and u
 
 Block designs: the mechanism with the least error that any ULDP mechanism can have.
 
-The optimum draws uniform subsets of one size k, or of two neighbouring sizes k and k + 1. For one size this is subset selection. For two, a block of noise has the larger size with probability
-lambda = ``larger / 2^64``, and
+The optimum draws uniform subsets of one size k, or of two neighbouring sizes k and k + 1. For one size
+this is subset selection. For two, a block of noise has the larger size with probability lambda = ``larger / 2^64``, and
 
     pi = ((1 - lambda) k + lambda (k + 1)) / v,
     rho = ((1 - lambda) k (k - 1) + lambda (k + 1) k) / (pi v (v - 1)).
