@@ -60,8 +60,8 @@ _SOURCES = ("tests/property/test_foreign_sources.py", "tests/statistical/test_so
 _PROMISE = ("tests/contract/test_channel.py",)
 _MEMOS = ("tests/contract/test_memos.py",)
 _VERIFY = ("tests/privacy/test_lies.py", "tests/privacy/test_verify.py")
-_DEVICE = ("tests/client/test_events.py", "tests/client/test_device.py")
-_FRAMES = ("tests/frames",)
+_DEVICE = ("tests/device/test_events.py", "tests/device/test_device.py")
+_FRAMES = ("tests/device/test_frames.py", "tests/device/test_hostile_frames.py")
 _RANDOM = "discreet.core.random"
 _MEMORY = "discreet.device.memory"
 
@@ -147,17 +147,22 @@ SAMPLER = [
     ),
     Fault(
         "a device tells the truth nearly always",
-        "discreet.protocol.sampler:Sampler.record",
+        "discreet.device.protocol.sampler:Sampler.record",
         lambda right, sampler, code, random, truth=None: right(sampler, code, random, RANGE - 1),
-        ("tests/frames", "tests/client/test_device_vectors.py"),
+        ("tests/device/test_sampler.py", "tests/device/test_device_vectors.py"),
     ),
     Fault(
         "a device sends its memo in every round",
-        "discreet.protocol.sampler:Sampler.again",
+        "discreet.device.protocol.sampler:Sampler.again",
         lambda right, sampler, memo, threshold, random: memo,
         _DEVICE,
     ),
-    Fault("a sampler may have any numbers", "discreet.protocol.sampler:Sampler.__post_init__", always(None), _FRAMES),
+    Fault(
+        "a sampler may have any numbers",
+        "discreet.device.protocol.sampler:Sampler.__post_init__",
+        always(None),
+        ("tests/device/test_sampler.py",),
+    ),
     Fault(
         "zeros pass as randomness of a device",
         "discreet.device.outbox:Keys.key",
@@ -262,9 +267,9 @@ PROMISE = [
     ),
     Fault(
         "a plan that breaks its promise is signed",
-        "discreet.formats.signing:verify",
+        "discreet.collector.documents.signing:verify",
         mended(holds=lambda verification: True),
-        ("tests/io/test_signing.py",),
+        ("tests/collector/test_signing.py",),
     ),
 ]
 
@@ -284,13 +289,13 @@ BUDGETS = [
         always({}),
         _DEVICE,
     ),
-    Fault("a damaged memory is used", f"{_MEMORY}:is_sound", always(True), ("tests/client/test_damaged_memory.py",)),
+    Fault("a damaged memory is used", f"{_MEMORY}:is_sound", always(True), ("tests/device/test_damaged_memory.py",)),
     Fault("a clock that went back is believed", f"{_MEMORY}:note_time", always(0), _DEVICE),
     Fault("erasing a name returns its budget", f"{_MEMORY}:erase_name", with_the_ledger, _DEVICE),
     Fault("keys outlive the last epoch", f"{_MEMORY}:erase_ended", always(None), _DEVICE),
     Fault(
         "a second coin costs one report",
-        "discreet.protocol.collection:Collection.cost",
+        "discreet.device.protocol.collection:Collection.cost",
         lambda right, collection: collection.epsilon,
         _DEVICE,
     ),
@@ -310,7 +315,7 @@ BUDGETS = [
         "every question of a survey is answered",
         "discreet.device.answers:is_drawn",
         always(True),
-        ("tests/client/test_survey_devices.py",),
+        ("tests/device/test_survey_devices.py",),
     ),
 ]
 
@@ -319,13 +324,13 @@ LOSS = [
         "any answer of a collector means that a report is safe",
         "discreet.device.outbox:Answer.is_taken",
         lambda right, answer: 0 < answer.status < 500,
-        ("tests/client/test_sending.py", "tests/client/test_device.py"),
+        ("tests/device/test_sending.py", "tests/device/test_device.py"),
     ),
     Fault(
         "a redirect drops a report",
         "discreet.device.outbox:Answer.is_final",
         lambda right, answer: 300 <= answer.status < 500,
-        ("tests/client/test_sending.py", "tests/client/test_device.py"),
+        ("tests/device/test_sending.py", "tests/device/test_device.py"),
     ),
     Fault(
         "a sum of tallies has the first one only",
@@ -349,9 +354,9 @@ LOSS = [
         "rows that no device sends are counted",
         "discreet.mechanisms.row_checks:refuse_rows",
         always(None),
-        ("tests/frames", "tests/io/test_round_trips.py"),
+        ("tests/io/test_records.py", "tests/device/test_hostile_frames.py"),
     ),
-    Fault("an id may stand in a frame twice", "discreet.protocol.frames:refuse_repeated", always(None), _FRAMES),
+    Fault("an id may stand in a frame twice", "discreet.device.protocol.frames:refuse_repeated", always(None), _FRAMES),
     Fault(
         "reports in the order of arrival pass as sealed",
         "discreet.formats.sealing:is_canonical",
