@@ -150,9 +150,11 @@ def _singles_of_ours(epsilon: float, table: dict[str, np.ndarray], runs: int) ->
     for seed in range(runs + 1):
         start = process_time()
         tally = survey.tally(survey.obfuscate(table, random=dc.SeededRandom(seed)))
-        answers = dc.estimate(survey, tally, method="projected")
+        answers = dc.estimate_survey(survey, tally, method="projected")
         spent.append(process_time() - start)
-        for method, estimates in {"projected": answers, "linear": dc.estimate(survey, tally)}.items() if seed else ():
+        for method, estimates in (
+            {"projected": answers, "linear": dc.estimate_survey(survey, tally)}.items() if seed else ()
+        ):
             squares = [float(((estimates[name].frequencies - truth) ** 2).sum()) for name, truth in truths.items()]
             errors[method] += float(np.mean(squares)) / runs
     return {**errors, "CPU seconds": float(np.median(spent[1:]))}
@@ -203,7 +205,7 @@ def _pairs_row(epsilon: float, most: float, table: dict[str, np.ndarray] | None,
         reports = survey.obfuscate_codes(table, random=dc.SeededRandom(seed))
         for method in METHODS:
             start = process_time()
-            answers = dc.estimate(survey, reports, method=method)
+            answers = dc.estimate_survey(survey, reports, method=method)
             if method == "joint":
                 spent.append(process_time() - start)
             squares = [float(((answers[name].frequencies - truth) ** 2).sum()) for name, truth in truths.items()]

@@ -83,7 +83,7 @@ def measure(cell: PairSurvey, runs: int) -> dict[str, SurveyCoverage]:
         random = dc.SeededRandom(int(drawn.integers(1 << 62)))
         reports = survey.obfuscate_codes(dict(zip(SIZES, places, strict=True)), random=random)
         for method in METHODS:
-            answers = dc.estimate(survey, reports, method=method)
+            answers = dc.estimate_survey(survey, reports, method=method)
             tables = [answers[name] for name in truths]
             low, high = (np.concatenate(ends) for ends in zip(*(table.interval() for table in tables), strict=True))
             inside[method] += (low <= p) & (p <= high)

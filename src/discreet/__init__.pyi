@@ -33,6 +33,7 @@ from discreet.privacy.publication import published as published
 from discreet.privacy.shuffling import shuffled as shuffled
 from discreet.results.estimate import Estimate as Estimate
 from discreet.surveys.documents import Questionnaire as Questionnaire
+from discreet.surveys.estimating import estimate_survey as estimate_survey
 from discreet.surveys.planning import plan_survey as plan_survey
 from discreet.surveys.rounds import Rounds as Rounds
 from discreet.surveys.survey import Question as Question

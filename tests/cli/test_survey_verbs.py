@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.engines.obfuscation import obfuscate_survey, survey_columns
 from discreet.surveys.documents import load_plan
+from discreet.surveys.obfuscation import obfuscate_survey, survey_columns
 from running import done, refusal, told
 
 EXAMPLES = Path(dc.__file__).parent / "examples"

@@ -14,7 +14,7 @@ from discreet.collector.inboxes import DataFolder
 from discreet.collector.sealing import sealed_folder
 from discreet.core.guarantee import rounded_up, sureness
 from discreet.device.protocol.collection import open_envelope
-from discreet.formats.sources import files_by_question
+from discreet.surveys.sources import files_by_question
 from running import run
 from signed import TRUST, key, terms
 

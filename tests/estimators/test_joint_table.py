@@ -84,7 +84,7 @@ def test_the_likelihood_is_that_of_every_report_spelled_out(clear: bool) -> None
     assert ratios.max() - 1 < 1e-8
     other = np.random.default_rng(2).dirichlet(np.ones(P.size))
     assert np.log(rows @ other).mean() < np.log(rows @ found).mean()
-    answers = dc.estimate(survey, data, method="joint", tolerance=1e-10)
+    answers = dc.estimate_survey(survey, data, method="joint", tolerance=1e-10)
     for name, part in answers.items():
         np.testing.assert_allclose(part.frequencies, summing(name) @ found, atol=1e-12)
         if "," in name:
@@ -131,8 +131,8 @@ def test_one_step_has_the_covariance_of_the_whole_table_spelled_out() -> None:
 def test_consistent_tables_are_the_weighted_least_squares_solution(answers: int) -> None:
     survey = asked(answers)
     data = reports(survey, 3000)
-    linears = dc.estimate(survey, data)
-    together = dc.estimate(survey, data, method="consistent")
+    linears = dc.estimate_survey(survey, data)
+    together = dc.estimate_survey(survey, data, method="consistent")
     rows, wanted, blocks, indicators = [], [], [], []
     for name, part in linears.items():
         mechanism = survey.question(name).mechanism
@@ -167,9 +167,9 @@ def test_consistent_tables_too_large_for_covariances_have_the_limits_of_one_ques
 ) -> None:
     survey = asked()
     data = reports(survey, 3000)
-    small, linears = dc.estimate(survey, data, method="consistent"), dc.estimate(survey, data)
+    small, linears = dc.estimate_survey(survey, data, method="consistent"), dc.estimate_survey(survey, data)
     monkeypatch.setattr("discreet.surveys.consistency._MOST_CELLS", 6)
-    large = dc.estimate(survey, data, method="consistent")
+    large = dc.estimate_survey(survey, data, method="consistent")
     for name in ("a,b", "b,c", "a,c"):
         np.testing.assert_allclose(large[name].frequencies, small[name].frequencies, atol=1e-12)
     np.testing.assert_allclose(large["b,c"].standard_errors, linears["b,c"].standard_errors)
@@ -179,7 +179,7 @@ def test_consistent_tables_too_large_for_covariances_have_the_limits_of_one_ques
 
 def test_a_marginal_of_several_questions_is_combined_by_weights_that_depend_on_no_answer() -> None:
     survey = asked(questions=("a,b", "b,c", "a,c"))
-    first, second = (dc.estimate(survey, reports(survey, 4000, seed)) for seed in (1, 2))
+    first, second = (dc.estimate_survey(survey, reports(survey, 4000, seed)) for seed in (1, 2))
     weights = Combination(survey, dict(first), 4000)
     assert weights.weight("a,b", ("b",)) + weights.weight("b,c", ("b",)) == pytest.approx(1)
     for answers in (first, second):
@@ -191,7 +191,7 @@ def test_a_marginal_of_several_questions_is_combined_by_weights_that_depend_on_n
         covariance = share**2 * of_two[0].covariance() + (1 - share) ** 2 * of_two[1].covariance()
         np.testing.assert_allclose(answers["b"].covariance(), covariance)
         np.testing.assert_allclose(answers["b"].standard_errors ** 2, np.diagonal(covariance))
-    projected = dc.estimate(survey, reports(survey, 4000), method="projected")["b"]
+    projected = dc.estimate_survey(survey, reports(survey, 4000), method="projected")["b"]
     assert projected.method == "projected"
     assert projected.frequencies.sum() == pytest.approx(1)
 
@@ -200,7 +200,7 @@ def test_limits_of_the_joint_estimate_cover() -> None:
     survey, runs = asked(), 20
     inside, squares, stated = 0, 0.0, 0.0
     for seed in range(runs):
-        answers = dc.estimate(survey, reports(survey, 2000, seed + 10), method="joint")
+        answers = dc.estimate_survey(survey, reports(survey, 2000, seed + 10), method="joint")
         for name in ("a,b", "b", "c"):
             truth = summing(name) @ P.reshape(-1)
             low, high = answers[name].interval()
@@ -215,38 +215,38 @@ def test_what_is_not_determined_is_refused_or_least_committal() -> None:
     survey = asked()
     data = reports(survey, 500)
     with pytest.raises(KeyError, match="do not determine the table 'a,b,c'; ask a and b and c in one question"):
-        dc.estimate(survey, data, method="joint")["a", "c", "b"]
-    whole = dc.estimate(survey, data, method="joint", least_committal=True)["c,b,a"]
+        dc.estimate_survey(survey, data, method="joint")["a", "c", "b"]
+    whole = dc.estimate_survey(survey, data, method="joint", least_committal=True)["c,b,a"]
     assert np.isnan(whole.standard_errors).all()
     assert whole.covariances is None
     assert whole.interval()[0].max() == 0
     assert whole.interval()[1].min() == 1
     assert "least committal" in repr(whole)
     marginal = whole.frequencies.reshape(SHAPE).sum(axis=2).reshape(-1)
-    np.testing.assert_allclose(marginal, dc.estimate(survey, data, method="joint")["a,b"].frequencies, atol=1e-4)
+    np.testing.assert_allclose(marginal, dc.estimate_survey(survey, data, method="joint")["a,b"].frequencies, atol=1e-4)
     tables = [((0,), P.sum(axis=(1, 2))), ((1, 2), P.sum(axis=0).reshape(-1))]
     np.testing.assert_allclose(
         maximum_entropy(SHAPE, tables), np.multiply.outer(P.sum(axis=(1, 2)), P.sum(axis=0)), atol=1e-9
     )
     with pytest.raises(KeyError, match="do not determine"):
-        dc.estimate(survey, SurveyTally(survey, 5, {"c": survey.tally(data)["c"]}))["a"]
+        dc.estimate_survey(survey, SurveyTally(survey, 5, {"c": survey.tally(data)["c"]}))["a"]
 
 
 def test_refusals() -> None:
     survey = asked()
     data = reports(survey, 100)
     with pytest.raises(ParameterError, match="needs the reports"):
-        dc.estimate(survey, survey.tally(data), method="joint")
+        dc.estimate_survey(survey, survey.tally(data), method="joint")
     with pytest.raises(ParameterError, match="takes neither groups nor weights"):
-        dc.estimate(survey, data, method="consistent", weights=np.ones(100))
+        dc.estimate_survey(survey, data, method="consistent", weights=np.ones(100))
     with pytest.raises(ParameterError, match="least_committal does nothing for method 'consistent'"):
-        dc.estimate(survey, data, method="consistent", least_committal=True)
+        dc.estimate_survey(survey, data, method="consistent", least_committal=True)
     with pytest.raises(DataError, match="got Reports"):
-        dc.estimate(survey, data["c"], method="joint")
+        dc.estimate_survey(survey, data["c"], method="joint")
     with pytest.raises(ParameterError, match="is for a survey"):
         dc.estimate(survey.question("c").mechanism, data["c"], method="joint")
     with pytest.raises(KeyError, match=r"take it as a marginal of answers\['a,b'\]"):
-        dc.estimate(survey, data, groups=["x", "y"] * 50, minimum=2)["a"]
+        dc.estimate_survey(survey, data, groups=["x", "y"] * 50, minimum=2)["a"]
     wide = {name: dc.Domain(range(200)) for name in "xyz"}
     questions = [dc.Question((name,), dc.RandomizedResponse(d.about(name), 1.0), 1 << 62) for name, d in wide.items()]
     questions[0] = dc.Question(("x",), questions[0].mechanism, 1 << 63)
@@ -276,14 +276,14 @@ def test_questions_without_anything_sensitive_and_tables_too_large_for_one_step(
     data = survey.obfuscate(
         {name: random.integers(0, domain.size, 500) for name, domain in attributes.items()}, random=dc.SeededRandom(1)
     )
-    answers = dc.estimate(survey, data, method="joint")
+    answers = dc.estimate_survey(survey, data, method="joint")
     # Those who answered in clear know all but who was drawn; the others add to that.
     p, error = answers["a"].frequencies, answers["a"].standard_errors
     assert (error < np.sqrt(p * (1 - p) / data["a,b"].n) * 1.05).all()
     assert (error > np.sqrt(p * (1 - p) / 500)).all()
     monkeypatch.setattr("discreet.surveys.joint.MOST_VALUES", 4)
-    large = dc.estimate(survey, data, method="joint")["a"]
+    large = dc.estimate_survey(survey, data, method="joint")["a"]
     np.testing.assert_allclose(large.frequencies, p)
-    linear = dc.estimate(survey, data)["a,b"].marginal("a")
+    linear = dc.estimate_survey(survey, data)["a,b"].marginal("a")
     np.testing.assert_allclose(large.standard_errors, linear.standard_errors)
     np.testing.assert_allclose(large.interval(), linear.interval())

@@ -143,7 +143,7 @@ def test_questions_without_anything_sensitive_are_asked_in_clear():
     assert survey.guarantee.attributes["b"] == 0
     assert "Not protected at all: b." in str(survey.guarantee)
     table = {"a": [0, 1, 2] * 40, "b": [3, 3, 1] * 40}
-    answers = dc.estimate(survey, survey.obfuscate(table, random=dc.SeededRandom(5)))
+    answers = dc.estimate_survey(survey, survey.obfuscate(table, random=dc.SeededRandom(5)))
     assert answers["b"][0].frequency == 0
 
 

@@ -1,12 +1,8 @@
 """Obfuscation of tables of values in files, streamed: some hundred thousand reports, or 64 MB, at a time."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,21 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
-from discreet.core.domain import MOST_VALUES, Domain
-from discreet.core.labels import Product
-from discreet.core.random import RandomSource, SecureRandom, SeededRandom
+from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.reports import Reports
-from discreet.errors import ParameterError
-from discreet.files.paths import COLUMNS, File
+from discreet.files.paths import File
 from discreet.files.reading import Progress, prefetched
-from discreet.files.writing import check_own_folder
-from discreet.formats.reports import report_file, reports_ending, write_beside, write_reports
+from discreet.formats.reports import reports_ending, write_beside, write_reports
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.obfuscation import CHUNK
-from discreet.mechanisms.report_tables import schema_beside
-from discreet.surveys.documents import Questionnaire, question_files
-from discreet.surveys.rounds import ROUND
-from discreet.surveys.survey import Survey
 from discreet.tables.scan import table_files
 from discreet.tables.values import CodedValues, ReadAs, ValueColumns, check_writable, joined_schema, recast
 
@@ -36,7 +24,7 @@ Values: TypeAlias = "str | File | Sequence[str | File]"
 
 # Reports that are drawn and written together: so many, or so many bytes if that is less. A batch is also what is waited
 # for where the work is interrupted.
-_MOST_ROWS, _MOST_BYTES = 1 << 18, 1 << 26
+MOST_ROWS, _MOST_BYTES = 1 << 18, 1 << 26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,8 +97,8 @@ def obfuscate(
     random = SecureRandom() if seed is None else SeededRandom(seed)
     # Whole chunks, so that a seed gives the reports of the whole column.
     width = sum(column.bytes for column in mechanism.columns)
-    rows = min(max(_MOST_BYTES // width // CHUNK, 1) * CHUNK, _MOST_ROWS)
-    coded = _batches(tables, rows, public)
+    rows = min(max(_MOST_BYTES // width // CHUNK, 1) * CHUNK, MOST_ROWS)
+    coded = batches(tables, rows, public)
     drawn = ((mechanism.obfuscate_codes(codes, random=random), public_rows) for codes, public_rows in coded)
     done, total = 0, sum(table.rows for table in tables)
 
@@ -131,147 +119,11 @@ def obfuscate(
     return Obfuscated(written, dict(left_out), seed is not None, dict(read_as))
 
 
-def survey_columns(
-    questionnaire: Questionnaire, keep: Sequence[str] = (), *, as_read: bool = False
-) -> list[ValueColumns]:
-    """Return the columns of a table that hold the answers to a survey, as products whose codes numbers have room for.
-
-    Args:
-        questionnaire: the survey's document.
-        keep: names of public columns to be kept beside the reports.
-        as_read: as for `ValueColumns`.
-    """
-    groups, size = [list[str]()], 1
-    for name, domain in questionnaire.attributes.items():
-        size *= domain.size
-        if size >= MOST_VALUES and groups[-1]:
-            groups.append([])
-            size = domain.size
-        groups[-1].append(name)
-    columns = list[ValueColumns]()
-    for names in groups:
-        specs = {name: questionnaire.document.attributes[name] for name in names}
-        domain = Domain.over(Product({name: questionnaire.attributes[name].space for name in names}), None)
-        stand: Any = {name: spec.missing for name, spec in specs.items() if spec.missing is not None}
-        cuts: Any = {name: spec.cuts for name, spec in specs.items() if spec.cuts is not None}
-        beside = () if columns else tuple(keep)
-        columns.append(ValueColumns(domain, stand=stand or None, cuts=cuts or None, keep=beside, as_read=as_read))
-    return columns
-
-
-def obfuscate_survey(
-    survey: Survey,
-    values: Values,
-    folder: str | Path,
-    columns: Sequence[ValueColumns],
-    *,
-    rounds: tuple[str, str] | None = None,
-    seed: int | None = None,
-    force: bool = False,
-    progress: Progress | None = None,
-    read_as: ReadAs | None = None,
-) -> dict[str, int]:
-    """Write the reports of people on a survey into a folder, a file for each question, and return how many they are.
-
-    Of a survey with rounds all rows are read before one is obfuscated, and the round is kept beside each report.
-
-    Args:
-        survey: what is asked.
-        values: as for `obfuscate`.
-        folder: the folder, which is made if need be; it must hold nothing else.
-        columns: of the tables, as `survey_columns` returns them.
-        rounds: of a survey with rounds, the columns of people and of rounds, which `survey_columns` keeps at the end.
-        seed: as for `obfuscate`.
-        force: whether files that exist are replaced.
-        progress: as for `obfuscate`.
-        read_as: gets the number of values that were taken for the label that they read like.
-
-    Raises:
-        DataError, OutputExistsError, ParameterError: as for `obfuscate`; nothing is written then.
-    """
-    names = question_files(question.name for question in survey.questions)
-    files = {name: Path(folder) / file for name, file in names.items()}
-    scans = [[part.of(source) for source in table_files(values)] for part in columns]
-    public = joined_schema([table.scan.kept_schema() for table in scans[0]])
-    beside, most = (public, _MOST_ROWS) if rounds is None else (_beside(public, *rounds), sys.maxsize)
-    for question in survey.questions:
-        check_writable(beside.names, question.mechanism, COLUMNS[0])
-    random, written = SecureRandom() if seed is None else SeededRandom(seed), dict.fromkeys(files, 0)
-    done, total = 0, sum(table.rows for table in scans[0])
-    check_own_folder(Path(folder), files.values())
-    with ExitStack() as open_files:
-        write = {}
-        for question in survey.questions:
-            schema = partial(schema_beside, question.mechanism, beside) if beside.names else None
-            opened = report_file(files[question.name], question.mechanism, schema, force=force)
-            write[question.name] = open_files.enter_context(opened)
-        for batches in zip(*(_batches(tables, most, public) for tables in scans), strict=True):
-            codes = {
-                name: code
-                for (cells, _), part in zip(batches, columns, strict=True)
-                for name, code in _by_attribute(part.domain.space, cells)
-            }
-            cells, read = batches[0]
-            for name, rows, part in _answers(survey, codes, read, rounds, random):
-                write[name](part, _public_of(read.take(rows), beside, rounds) if beside.names else None)
-                written[name] += part.n
-            done += len(cells)
-            if progress is not None:
-                progress(done, total)
-    _add_read(read_as, chain.from_iterable(scans))
-    return written
-
-
-def _add_read(read_as: ReadAs | None, tables: Iterable[CodedValues]) -> None:
+def add_read(read_as: ReadAs | None, tables: Iterable[CodedValues]) -> None:
     """Add the numbers of values that were taken for the label that they read like."""
     if read_as is not None:
         for table in tables:
             read_as.update(table.read_as)
-
-
-def _beside(public: pa.Schema, person: str, when: str) -> pa.Schema:
-    """Return the schema of what is kept beside reports of rounds: all but the person, and the round by one name."""
-    others = [field for field in public if field.name not in (person, when)]
-    if ROUND in (field.name for field in others):
-        raise ParameterError(f"a kept column must not be named {ROUND!r}, as that of rounds is; rename it.")
-    return pa.schema([*others, public.field(when).with_name(ROUND)])
-
-
-def _public_of(read: pa.Table, beside: pa.Schema, rounds: tuple[str, str] | None) -> pa.Table:
-    if rounds is None:
-        return read
-    return pa.Table.from_arrays([read[rounds[1] if name == ROUND else name] for name in beside.names], schema=beside)
-
-
-def _answers(
-    survey: Survey, codes: Mapping[str, IntArray], read: pa.Table, rounds: tuple[str, str] | None, random: RandomSource
-) -> Iterator[tuple[str, IntArray, Reports]]:
-    """Yield the questions, the rows that answer them, and their reports."""
-    if rounds is None:
-        reports = survey.obfuscate_codes(codes, random=random)
-        yield from ((name, (reports.rows or {})[name], part) for name, part in reports.items())
-        return
-    for _, name, rows, part in survey.answers_in_rounds(codes, *(read[name] for name in rounds), random=random):
-        yield name, rows, part
-
-
-def _by_attribute(space: Any, cells: IntArray) -> Iterator[tuple[str, IntArray]]:
-    """Yield the codes of each attribute of a product."""
-    shape = [part.size for part in space.attributes.values()]
-    yield from zip(space.attributes, np.unravel_index(cells, shape), strict=True)
-
-
-def survey_codes(values: Values, questionnaire: Questionnaire, *, read_as: ReadAs | None = None) -> dict[str, IntArray]:
-    """Return the ``(n,)`` codes of people's values by attribute, in memory.
-
-    Args:
-        values: as for `obfuscate`, which says what is raised.
-        questionnaire: the survey's document.
-        read_as: gets the number of values that are taken for the label that they read like; None to take none so.
-    """
-    columns = survey_columns(questionnaire, as_read=read_as is not None)
-    parts = [(part.domain.space, codes_of(values, part, read_as)) for part in columns]
-    return {name: codes for space, cells in parts for name, codes in _by_attribute(space, cells)}
 
 
 def codes_of(values: Values, columns: ValueColumns, read_as: ReadAs | None = None) -> IntArray:
@@ -283,13 +135,13 @@ def codes_of(values: Values, columns: ValueColumns, read_as: ReadAs | None = Non
         read_as: gets the number of values that were taken for the label that they read like.
     """
     tables = [columns.of(source) for source in table_files(values)]
-    batches = _batches(tables, _MOST_ROWS, pa.schema([]))
-    codes = np.concatenate([np.empty(0, np.int64), *(codes for codes, _ in batches)])
-    _add_read(read_as, tables)
+    parts = [part for part, _ in batches(tables, MOST_ROWS, pa.schema([]))]
+    codes = np.concatenate([np.empty(0, np.int64), *parts])
+    add_read(read_as, tables)
     return codes
 
 
-def _batches(tables: Sequence[CodedValues], rows: int, public: pa.Schema) -> Iterator[tuple[IntArray, Any]]:
+def batches(tables: Sequence[CodedValues], rows: int, public: pa.Schema) -> Iterator[tuple[IntArray, Any]]:
     """Yield the codes of all tables and their kept columns, so many rows at a time, however they are stored."""
     waiting: list[AnyArray] = []
     beside, count = public.empty_table(), 0

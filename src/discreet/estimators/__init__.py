@@ -19,14 +19,9 @@ from discreet.mechanisms.report_tables import taken_reports
 from discreet.mechanisms.row_checks import ArrowTable
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
-from discreet.surveys import estimating as surveys
-from discreet.surveys.answers import Answers
-from discreet.surveys.survey import Survey, SurveyReports, SurveyTally
 
-Method: TypeAlias = Literal[
-    "linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth", "joint", "consistent"
-]
-"""The names of estimators; ``joint`` and ``consistent`` are for surveys."""
+Method: TypeAlias = Literal["linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth"]
+"""The names of estimators."""
 
 
 class Options(TypedDict, total=False):
@@ -40,7 +35,6 @@ class Options(TypedDict, total=False):
     shares: Any
     minimum: int
     small: Literal["refuse", "leave-out"]
-    least_committal: bool
 
 
 METHODS: dict[str, Callable[..., Estimate]] = {
@@ -54,16 +48,10 @@ METHODS: dict[str, Callable[..., Estimate]] = {
 }
 """Every estimator by name."""
 
-TOGETHER: dict[str, Callable[..., Answers]] = {
-    "joint": surveys.joint_answers,
-    "consistent": surveys.consistent_answers,
-}
-"""Estimators of all questions of a survey together, by name."""
-
 
 @cache
-def _options(method: Callable[..., Estimate | Answers]) -> list[str]:
-    """Return the names of a method's options."""
+def options_of(method: Callable[..., Any]) -> list[str]:
+    """Return the names of a method's options, beside its data."""
     return [name for name in signature(method).parameters if name not in ("start", "survey", "data")]
 
 
@@ -77,18 +65,6 @@ def estimate(
     weights: Any = None,
     **options: Unpack[Options],
 ) -> Estimate: ...
-
-
-@overload
-def estimate(
-    mechanism: Survey,
-    data: SurveyReports | SurveyTally | Mapping[str, Data],
-    *,
-    method: Method = "linear",
-    groups: Any = None,
-    weights: Any = None,
-    **options: Unpack[Options],
-) -> Answers: ...
 
 
 @overload
@@ -116,18 +92,18 @@ def estimate(
 
 
 def estimate(
-    mechanism: Mechanism | Survey,
-    data: Data | GroupedTally | ArrowTable | SurveyReports | SurveyTally | Mapping[str, Data],
+    mechanism: Mechanism,
+    data: Data | GroupedTally | ArrowTable,
     *,
     method: Method = "linear",
     groups: Any = None,
     weights: Any = None,
     **options: Unpack[Options],
-) -> Estimate | GroupedEstimate | Answers:
+) -> Estimate | GroupedEstimate:
     """Estimate the distribution of the true values.
 
     Args:
-        mechanism: the mechanism of the reports, or a survey: then the result is an estimate for each question.
+        mechanism: the mechanism of the reports; of a survey see `discreet.estimate_survey`.
         data: reports, a table of them that says its plan (of pandas, polars, DuckDB or Arrow; of one that does not, see
             `discreet.read_reports`), or a tally of them (enough for every method but ``mle`` and ``em``, and for those
             too where blocks are single values), or the result of `discreet.engines.observe` for reports larger than
@@ -144,10 +120,6 @@ def estimate(
             - ``em``: the paper's procedure, which stops early; often the best where noise is large.
             - ``smooth``: likelihood less roughness, certified; for the distribution of numbers and other values in
               order. Options ``smoothing`` (1, or less for heaped values) and ``tolerance``.
-            - ``joint``, of a survey: maximum likelihood from the reports of all questions together, certified; all
-              tables agree, and each is better than from its own question. Options as for ``mle``, and
-              ``least_committal``: tables that no question determines are answered too, without errors.
-            - ``consistent``, of a survey: linear estimates of which all tables agree, with exact errors.
         groups: ``(n,)`` a public column, the group of each report, or a table of several such columns; the result is
             then a `GroupedEstimate`. So it is if the data is a `GroupedTally`.
         weights: ``(n,)`` a public column of numbers above 0, for method ``linear``.
@@ -173,16 +145,6 @@ def estimate(
         >>> estimate(mechanism, mechanism.tally(reports), method="projected").frequencies.round(2).tolist()
         [0.6, 0.38, 0.02]
     """
-    if isinstance(mechanism, Survey):
-        if isinstance(method, str) and method in TOGETHER:
-            if groups is not None or weights is not None:
-                raise ParameterError(f"method {method!r} takes neither groups nor weights; estimate without them.")
-            _check_options(method, options)
-            return TOGETHER[method](mechanism, data, **options)
-        direct = partial(estimate, method=method, **options)
-        return surveys.survey_answers(mechanism, data, direct, groups=groups, weights=weights)
-    if isinstance(method, str) and method in TOGETHER:
-        raise ParameterError(f"method {method!r} is for a survey, whose questions it estimates together; got a plan.")
     reports: Any = data if isinstance(data, Reports) else taken_reports(mechanism, data)
     grouped = groups is not None or isinstance(reports, GroupedTally)
     method_options: dict[str, Any] = {**options}
@@ -192,7 +154,7 @@ def estimate(
             f"{next(iter(about_groups))} needs groups; pass the column of each report's group as groups (--by on the "
             "command line)."
         )
-    _check_options(checked_choice("method", method, METHODS), method_options)
+    check_options(method, METHODS[checked_choice("method", method, METHODS)], method_options)
     if grouped:
         batch = by_group.batch_of(mechanism, reports, groups, weights)
         direct = partial(_estimated, mechanism, method=method, options=method_options)
@@ -202,10 +164,13 @@ def estimate(
     return _estimated(mechanism, reports, method=method, options=method_options)
 
 
-def _check_options(method: str, options: Mapping[str, Any]) -> None:
-    """Refuse options that the method does not have."""
-    every = {**METHODS, **TOGETHER}
-    known = _options(every[method]) if method in every else []
+def check_options(method: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Refuse options that a method does not have.
+
+    Raises:
+        ParameterError: if there is one.
+    """
+    known = options_of(function)
     idle = [name for name in options if name not in known]
     if idle:
         takes = ", ".join(known) if known else "no options"

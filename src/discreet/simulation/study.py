@@ -10,7 +10,7 @@ values, ULDP) or ``"all"`` (every value, plain LDP).
 Findings of a study, in words, tables and pictures.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import resources
 from itertools import count
@@ -23,7 +23,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
-from discreet.core.random import RandomSource, checked_source, fresh_words
+from discreet.core.random import RandomSource
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import METHODS, Method, estimate
 from discreet.files.writing import check_free, replacing
@@ -32,7 +32,6 @@ from discreet.mechanisms import BlockMechanism
 from discreet.pictures.charts import Panel
 from discreet.pictures.curves import comparison_chart
 from discreet.results.estimate import Estimate
-from discreet.surveys.documents import Questionnaire
 from discreet.tables.columns import read_labels, read_table
 
 
@@ -277,27 +276,6 @@ def _outcome(
     size = (reports.nbytes - mask) / reports.n
     people = int(study.counts.sum())
     return RunOutcome(spec, mechanism, estimates, size, people, obfuscated, tallied, seconds)
-
-
-def survey_studies(
-    questionnaire: Questionnaire, codes: Mapping[str, IntArray], random: RandomSource | None = None
-) -> Iterator[tuple[str, Study, IntArray]]:
-    """Yield a study of each question of a survey, and the values of those of its people who are drawn to answer it.
-
-    Args:
-        questionnaire: the survey.
-        codes: ``(n,)`` codes of all people's values by attribute.
-        random: the words of the draw; None for secure ones.
-    """
-    survey, source = questionnaire.survey(), checked_source(random)
-    everybody = np.arange(len(next(iter(codes.values()))))
-    drawn = survey.draw_questions(fresh_words(source, len(everybody)))
-    for place, question in enumerate(survey.questions):
-        plan = questionnaire.plan(question.name).document
-        document = StudyDocument(plan.epsilon, CountsSpec(""), [RunSpec(plan.mechanism)], title=plan.title)
-        domain, cells = question.mechanism.domain, survey.cells(question, codes, everybody)
-        counts = np.bincount(cells, minlength=domain.size)
-        yield question.name, Study(document, domain, counts), cells[(drawn == place).any(axis=1)]
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:

@@ -35,7 +35,7 @@ class Answers(ResultTable, Mapping[str, Any]):
         >>> asked = [dc.Question((n,), dc.RandomizedResponse(d.about(n), 2.0), 1 << 63) for n, d in domains.items()]
         >>> survey = dc.Survey(domains, asked, 2.0, promise="record")
         >>> table = {"age": ["<18", "18+"] * 500, "sex": ["f"] * 1000}
-        >>> answers = dc.estimate(survey, survey.obfuscate(table, random=dc.SeededRandom(1)))
+        >>> answers = dc.estimate_survey(survey, survey.obfuscate(table, random=dc.SeededRandom(1)))
         >>> round(answers["sex"]["f"].frequency, 1), answers["sex"].n + answers["age"].n
         (1.0, 1000)
     """

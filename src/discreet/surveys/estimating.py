@@ -10,15 +10,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import inf, prod
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.checks import checked_flag
+from discreet.core.checks import checked_choice, checked_flag
 from discreet.core.columns import numbers
 from discreet.core.grouping import Grouping
 from discreet.errors import DataError, ParameterError
+from discreet.estimators import METHODS, Options, check_options, estimate
 from discreet.estimators.likelihood_methods import check_progress, checked_tolerance
 from discreet.estimators.linear import LinearStart, censored_deviation, linear
 from discreet.mechanisms.block_law import StoredBlocks
@@ -31,6 +32,61 @@ from discreet.surveys.marginals import Axes, maximum_entropy
 from discreet.surveys.survey import MOST_CELLS, Survey, SurveyReports, SurveyTally
 from discreet.theory.binomial import MeanWorths
 from discreet.theory.limits import all_agree, larger_of_few
+
+
+class SurveyOptions(Options, total=False):
+    """Options of `estimate_survey`: those of `discreet.estimate`, and of ``joint``."""
+
+    least_committal: bool
+
+
+def estimate_survey(
+    survey: Survey,
+    data: SurveyReports | SurveyTally | Mapping[str, Any],
+    *,
+    method: str = "linear",
+    groups: Any = None,
+    weights: Any = None,
+    **options: Unpack[SurveyOptions],
+) -> Answers:
+    """Estimate the distributions of the answers to a survey's questions.
+
+    Args:
+        survey: the survey.
+        data: its reports or their tally; of ``joint`` and ``consistent`` also what estimates of its questions are made
+            of, by their names.
+        method: one of `discreet.METHODS`, question by question, or a method for all questions together:
+
+            - ``joint``: maximum likelihood from the reports of all questions together, certified. All tables agree, and
+              each is better than from its own question. Options as for ``mle``, and ``least_committal``: tables that
+              no question determines are answered too, without errors.
+            - ``consistent``: linear estimates whose tables agree, with exact errors.
+        groups: public columns of all people, as for `discreet.estimate`; reports must know who answered.
+        weights: of all people, as for `discreet.estimate`.
+        options: of the method, by name.
+
+    Raises:
+        DataError: if nobody answered anything, or columns are not as long as there are people.
+        MismatchError: if the data belong to another survey.
+        ParameterError: if the method or an option is unknown, or groups or weights do not go with the data.
+
+    Example:
+        >>> import discreet as dc
+        >>> attributes = {"smokes": dc.Domain(["yes", "no"]), "drinks": dc.Domain(["yes", "no"])}
+        >>> survey = dc.plan_survey(attributes, epsilon=2.0, users=2000).survey
+        >>> table = {"smokes": ["yes", "no"] * 1000, "drinks": ["no", "no"] * 1000}
+        >>> answers = estimate_survey(survey, survey.obfuscate(table, random=dc.SeededRandom(1)), method="joint")
+        >>> list(answers)
+        ['smokes', 'drinks']
+    """
+    together = checked_choice("method", method, [*METHODS, *TOGETHER]) in TOGETHER
+    if not together:
+        direct = partial(estimate, method=method, **options)
+        return survey_answers(survey, data, direct, groups=groups, weights=weights)
+    if groups is not None or weights is not None:
+        raise ParameterError(f"method {method!r} takes neither groups nor weights; estimate without them.")
+    check_options(method, TOGETHER[method], options)
+    return TOGETHER[method](survey, data, **options)
 
 
 def survey_answers(
@@ -228,3 +284,7 @@ def _of_rows(columns: dict[str, Any], rows: Any) -> dict[str, Any]:
 def _people(data: Mapping[str, Any]) -> int | None:
     """Return the number of people who were asked; None if it is not known."""
     return data.people if isinstance(data, SurveyReports | SurveyTally) else None
+
+
+TOGETHER: dict[str, Callable[..., Answers]] = {"joint": joint_answers, "consistent": consistent_answers}
+"""Estimators of all questions of a survey together, by name."""

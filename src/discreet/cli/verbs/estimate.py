@@ -52,13 +52,13 @@ from discreet.engines import LocalEngine
 from discreet.engines.engine import Engine
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
-from discreet.estimators import TOGETHER, Method
+from discreet.estimators import Method
 from discreet.estimators import estimate as estimated
 from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate, estimate_personalized
 from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, checked_output, file_of, is_tally, spelled
 from discreet.formats.plan import Plan
 from discreet.formats.public_columns import read_public, read_shares
-from discreet.formats.sources import Sources, files_by_question
+from discreet.formats.sources import Sources
 from discreet.formats.tallies import put_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.block_law import StoredBlocks
@@ -68,7 +68,9 @@ from discreet.results.groups import GroupedEstimate
 from discreet.results.groups import spelled as spelled_group
 from discreet.surveys.answers import Answers
 from discreet.surveys.documents import Questionnaire
+from discreet.surveys.estimating import TOGETHER, estimate_survey
 from discreet.surveys.rounds import ROUND
+from discreet.surveys.sources import files_by_question
 from discreet.surveys.survey import Survey
 from discreet.surveys.verbs.surveys import OF_ONE, SurveyVerb, files_in_folder, protection_of
 from discreet.tables.columns import read_distribution
@@ -417,7 +419,7 @@ def _estimate_survey(
             left_out.update(left)
             if tallies[name].n:
                 parts[name] = data if together else estimated(mechanism, data, **how.asked(progress))
-        answers = estimated(survey, parts, **how.asked(progress)) if together else Answers(survey, parts)
+        answers = estimate_survey(survey, parts, **how.asked(progress)) if together else Answers(survey, parts)
     simulated, stated = any(tally.simulated for tally in tallies.values()), {}
     if shown.statement:
         from discreet.privacy.publication import batches_of

@@ -22,13 +22,13 @@ from discreet.cli.output import (
 )
 from discreet.cli.readings import read_as_record, read_as_table
 from discreet.engines import LocalEngine
-from discreet.engines.obfuscation import obfuscate_survey, survey_columns
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import REPORTS, spelled
 from discreet.files.reading import Piped, piped_table
 from discreet.formats.plan import Plan
 from discreet.mechanisms.personalized import SimulatedTags
 from discreet.surveys.documents import Questionnaire, question_files
+from discreet.surveys.obfuscation import obfuscate_survey, survey_columns
 from discreet.surveys.survey import Survey
 from discreet.surveys.verbs.surveys import check_folder_name
 from discreet.tables.values import Bots, ReadAs, ValueColumns, read_owned

@@ -11,11 +11,12 @@ from discreet.cli.options import load_plan_or_survey, progress_bar, refuse_idle
 from discreet.cli.output import InputFile, OutputFolder, Table, check_output, show
 from discreet.cli.readings import read_as_record, read_as_table
 from discreet.core.random import SeededRandom
-from discreet.engines.obfuscation import survey_codes
 from discreet.errors import ParameterError
 from discreet.simulation.pages import save_findings
-from discreet.simulation.study import Findings, Study, copy_examples, rows, run_study, survey_studies, table
+from discreet.simulation.study import Findings, Study, copy_examples, rows, run_study, table
 from discreet.surveys.documents import Questionnaire, is_survey, question_files
+from discreet.surveys.obfuscation import survey_codes
+from discreet.surveys.studies import survey_studies
 from discreet.surveys.verbs.surveys import survey_facts
 from discreet.tables.values import ReadAs
 

@@ -42,9 +42,8 @@ from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.result_table import number_of
 from discreet.engines import LocalEngine
 from discreet.errors import ParameterError
-from discreet.estimators import estimate
 from discreet.files.writing import replacing
-from discreet.formats.sources import Sources, files_by_question
+from discreet.formats.sources import Sources
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, sweep
 from discreet.risk.attacks.traces import ATTACKS, JOINTLY
@@ -60,7 +59,9 @@ from discreet.risk.verbs.linkage import KnownTable, gate_linkage, linkage_parts,
 from discreet.risk.verbs.plan import plan_for_risk
 from discreet.surveys.answers import Answers
 from discreet.surveys.documents import Questionnaire
+from discreet.surveys.estimating import estimate_survey
 from discreet.surveys.risk import ClearInformation, clear_information, survey_bounds
+from discreet.surveys.sources import files_by_question
 from discreet.surveys.survey import Survey
 from discreet.surveys.verbs.surveys import survey_facts
 from discreet.tables.columns import read_scores
@@ -505,7 +506,7 @@ def _joint_answers(survey: Survey, reports: Sequence[str | Path]) -> Answers | N
         mechanism, read = survey.question(name).mechanism, Sources(files)
         suffices = mechanism.tally_suffices
         data[name] = engine.tally(mechanism, read).tally if suffices else engine.evidence(mechanism, read)[0]
-    return estimate(survey, data, method="joint")
+    return estimate_survey(survey, data, method="joint")
 
 
 def _survey_parts(

@@ -94,7 +94,8 @@ class SurveyVerb(Verb):
 
     def _refuse_rounds(self, values: Mapping[str, Any]) -> None:
         """Refuse reports of several rounds of one question, of which its plan by itself knows nothing."""
-        from discreet.formats.sources import has_rounds, report_files
+        from discreet.formats.sources import report_files
+        from discreet.surveys.sources import has_rounds
 
         sources = values.get(self.reads) or ()
         document = survey_of_question(values["plan"], allow_outside=allows_outside()) if sources else None
@@ -135,7 +136,7 @@ class SurveyVerb(Verb):
     def _asked(self, survey: Survey, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """Return the parameters that differ for each question: its reports, and the confidence."""
         # What reads reports is loaded when there is something to read.
-        from discreet.formats.sources import files_by_question
+        from discreet.surveys.sources import files_by_question
 
         names = [question.name for question in survey.questions]
         if not self.reads:
