@@ -1,7 +1,7 @@
 """Memos with a second coin: one round is the mechanism, and t rounds tell what enumeration says."""
 
 from fractions import Fraction
-from math import lcm, log
+from math import log
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from discreet.mechanisms.law import Memo
 from discreet.privacy.audit import audit_rounds
 from discreet.privacy.verify import verify_memo
 from discreet.theory.memo import ratio_after
+from histories import listed, of_blocks
 from laws import BUILDERS, POOLS
 from packing import each
 
@@ -34,43 +35,9 @@ def built(sizes: str, builder: str, epsilon: float = 0.7) -> BlockMechanism | No
         return None
 
 
-def whole(fractions: AnyArray) -> AnyArray:
-    """Fractions as Python integers, over one denominator."""
-    scale = lcm(*(fraction.denominator for fraction in fractions.reshape(-1)))
-    return fractions * scale // 1
-
-
-def of_blocks(memo: Memo) -> tuple[AnyArray, AnyArray]:
-    """By value the chances of memos, blocks first, then values in clear; and by memo those of a round's blocks."""
-    domain, law = memo.mechanism.domain, memo.mechanism.law
-    truth, again = (Fraction(coin, WORD_RANGE) for coin in (memo.truth, memo.again))
-    blocks, chances = law.alphabet()
-    contained = law.contains(blocks)
-    told = np.full((domain.size, len(chances) + domain.size), Fraction(0), dtype=object)
-    for code in range(domain.size):
-        told[code, : len(chances)] = (1 - truth) * chances
-        if domain.sensitive[code]:
-            inside = contained[:, np.searchsorted(domain.sensitive_codes, code)]
-            told[code, np.flatnonzero(inside)] += truth * chances[inside] / chances[inside].sum()
-        else:
-            told[code, len(chances) + code] = truth
-    sent = np.repeat([(1 - again) * chances], told.shape[1], axis=0)
-    sent[np.arange(len(chances)), np.arange(len(chances))] += again
-    return whole(told), whole(sent)
-
-
 def largest(laws: AnyArray) -> Fraction:
     """The largest ratio of two rows of chances, in any column."""
     return max(Fraction(max(column), min(column)) for column in set(map(tuple, laws.T)))
-
-
-def listed(memo: Memo, rounds: int) -> AnyArray:
-    """By value the chances of all histories of blocks."""
-    told, sent = of_blocks(memo)
-    histories = sent
-    for _ in range(rounds - 1):
-        histories = (histories[:, :, None] * sent[:, None, :]).reshape(len(sent), -1)
-    return told @ histories
 
 
 @each("builder", BUILDERS)

@@ -304,7 +304,10 @@ class LinearStart:
             MismatchError: if they belong to another plan.
         """
         if not callable(getattr(type(mechanism), "evidence", None)):
-            raise ParameterError(f"mechanism must be what made the reports, got {type(mechanism).__name__}.")
+            raise ParameterError(
+                f"mechanism must be what made the reports, got {type(mechanism).__name__}; "
+                "surveys are estimated by estimate_survey."
+            )
         evidence = mechanism.evidence(data)
         return cls(mechanism.domain, mechanism.fingerprint, mechanism.decoder, evidence)
 

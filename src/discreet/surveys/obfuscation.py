@@ -104,13 +104,13 @@ def obfuscate_survey(
             schema = partial(schema_beside, question.mechanism, beside) if beside.names else None
             opened = report_file(files[question.name], question.mechanism, schema, force=force)
             write[question.name] = open_files.enter_context(opened)
-        for batches in zip(*(batches(tables, most, public) for tables in scans), strict=True):
+        for parts in zip(*(batches(tables, most, public) for tables in scans), strict=True):
             codes = {
                 name: code
-                for (cells, _), part in zip(batches, columns, strict=True)
+                for (cells, _), part in zip(parts, columns, strict=True)
                 for name, code in _by_attribute(part.domain.space, cells)
             }
-            cells, read = batches[0]
+            cells, read = parts[0]
             for name, rows, part in _answers(survey, codes, read, rounds, random):
                 write[name](part, _public_of(read.take(rows), beside, rounds) if beside.names else None)
                 written[name] += part.n

@@ -192,7 +192,7 @@ def test_codes_of_small_integers_are_combined_without_overflow():
     attributes = {"a": dc.Domain(range(3)), "b": dc.Domain(range(200))}
     made = dc.plan_survey(attributes, 20.0, [["a", "b"]]).survey
     codes = {"a": np.full(50, 2, np.uint8), "b": np.full(50, 199, np.uint8)}
-    estimate = dc.estimate(made, made.obfuscate_codes(codes, random=dc.SeededRandom(1)))["a,b"]
+    estimate = dc.estimate_survey(made, made.obfuscate_codes(codes, random=dc.SeededRandom(1)))["a,b"]
     assert np.argmax(estimate.frequencies) == 599
 
 
@@ -208,7 +208,7 @@ def test_reports_of_another_survey_are_refused():
     with pytest.raises(MismatchError, match="do not go with survey"):
         second.tally(reports)
     with pytest.raises(MismatchError, match="do not go with survey"):
-        dc.estimate(second, reports)
+        dc.estimate_survey(second, reports)
 
 
 def test_answers_say_how_many_answered_each_question_and_are_right():
@@ -217,7 +217,7 @@ def test_answers_say_how_many_answered_each_question_and_are_right():
     n = 20_000
     table = {name: rng.integers(0, size, n) for name, size in SIZES.items()}
     reports = made.obfuscate(table, random=dc.SeededRandom(2))
-    answers = dc.estimate(made, reports)
+    answers = dc.estimate_survey(made, reports)
     assert list(answers) == ["a", "b,c"]
     assert answers.unanswered == ("c",)
     assert answers["a"].n + answers["c", "b"].n == n
@@ -228,16 +228,16 @@ def test_answers_say_how_many_answered_each_question_and_are_right():
     assert answers.to_arrow().column_names[:3] == ["question", "value", "n"]
     assert "No reports on c." in repr(answers)
     assert "20,000 people" in repr(answers)
-    tallied = dc.estimate(made, made.tally(reports), method="projected")
+    tallied = dc.estimate_survey(made, made.tally(reports), method="projected")
     assert tallied["a"].frequencies.sum() == pytest.approx(1)
-    grouped = dc.estimate(made, reports, groups=np.where(np.arange(n) % 2, "odd", "even"))
+    grouped = dc.estimate_survey(made, reports, groups=np.where(np.arange(n) % 2, "odd", "even"))
     assert sum(part.n for part in grouped["a"].values()) == answers["a"].n
-    weighted = dc.estimate(made, reports, weights=np.ones(n))
+    weighted = dc.estimate_survey(made, reports, weights=np.ones(n))
     assert weighted["a"].frequencies == pytest.approx(answers["a"].frequencies)
     with pytest.raises(ParameterError, match="which know who answered"):
-        dc.estimate(made, made.tally(reports), weights=np.ones(n))
+        dc.estimate_survey(made, made.tally(reports), weights=np.ones(n))
     with pytest.raises(DataError, match="one for each of 20000 people"):
-        dc.estimate(made, reports, weights=np.ones(5))
+        dc.estimate_survey(made, reports, weights=np.ones(5))
 
 
 @pytest.mark.parametrize(

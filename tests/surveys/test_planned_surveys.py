@@ -189,5 +189,5 @@ def test_numbers_are_asked_for_by_windows_beside_labels_and_products():
     assert first.share < others[0].share
     assert "windows" in repr(plan)
     table = {"income": np.linspace(0, 100, 500), "age": np.arange(500) % 8, "sex": ["f", "m"] * 250}
-    mean = dc.estimate(plan.survey, plan.survey.obfuscate(table, random=dc.SeededRandom(1)))["income"].mean()
+    mean = dc.estimate_survey(plan.survey, plan.survey.obfuscate(table, random=dc.SeededRandom(1)))["income"].mean()
     assert abs(float(mean) - 50) < 5 * mean.standard_error

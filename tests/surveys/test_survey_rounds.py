@@ -6,7 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from test_memos import listed, whole
 
 import discreet as dc
 import discreet.testing
@@ -15,6 +14,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.surveys.guarantees import SurveyPublication, verify_survey
 from discreet.surveys.rounds import most_together
 from discreet.surveys.survey import question_domain
+from histories import listed, whole
 
 SIZES = {"a": 3, "b": 2}
 HALF = WORD_RANGE // 2

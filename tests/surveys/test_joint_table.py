@@ -243,7 +243,7 @@ def test_refusals() -> None:
         dc.estimate_survey(survey, data, method="consistent", least_committal=True)
     with pytest.raises(DataError, match="got Reports"):
         dc.estimate_survey(survey, data["c"], method="joint")
-    with pytest.raises(ParameterError, match="is for a survey"):
+    with pytest.raises(ParameterError, match="method must be one of"):
         dc.estimate(survey.question("c").mechanism, data["c"], method="joint")
     with pytest.raises(KeyError, match=r"take it as a marginal of answers\['a,b'\]"):
         dc.estimate_survey(survey, data, groups=["x", "y"] * 50, minimum=2)["a"]
@@ -253,8 +253,8 @@ def test_refusals() -> None:
     large = dc.Survey(wide, questions, 1.0, promise="record")
     answers = large.obfuscate({name: [1, 2, 3] * 20 for name in "xyz"}, random=dc.SeededRandom(1))
     with pytest.raises(ParameterError, match="have 8,000,000; choose consistent"):
-        dc.estimate(large, answers, method="joint")
-    assert dc.estimate(large, answers, method="consistent")["y"].frequencies.sum() == pytest.approx(1)
+        dc.estimate_survey(large, answers, method="joint")
+    assert dc.estimate_survey(large, answers, method="consistent")["y"].frequencies.sum() == pytest.approx(1)
 
 
 def test_effects_are_orthonormal() -> None:

@@ -48,7 +48,7 @@ def test_questions_are_estimated_together(method, reports):
     for value, share in tables["diagnosis"].items():
         summed = sum(each for (_, other), each in tables["sex,diagnosis"].items() if other == value)
         assert summed == pytest.approx(share, abs=1e-9)
-    assert "is for a survey" in refusal("estimate", f"{SURVEY}#age", reports / "age.parquet", "--method", method)
+    assert "method must be one of" in refusal("estimate", f"{SURVEY}#age", reports / "age.parquet", "--method", method)
 
 
 def test_the_file_of_a_question_may_be_missing_and_that_is_said(reports, tmp_path):
