@@ -1,7 +1,7 @@
 # Sets everything up by itself; needs only make and Python 3.11 or newer, with venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-system test lint bench chaos coverage faults schema tutorials docs vectors lock lowest release clean
+.PHONY: help demo demo-system test lint bench chaos coverage faults mutants schema tutorials docs vectors lock lowest release clean
 
 # Modules are compiled once, and not by each of the many processes that tests start, whatever the machine says.
 unexport PYTHONDONTWRITEBYTECODE
@@ -24,6 +24,7 @@ help:
 	@echo "make chaos     kill a collector at its work, fill its disk, set its clock, and count what is left (some minutes)"
 	@echo "make coverage  how often intervals of every method hold, and standard errors (writes docs/evidence/coverage.md)"
 	@echo "make faults    replace functions of the package by wrong ones, and see that tests fail (some minutes)"
+	@echo "make mutants   change the files of the promise in many places, and count the changes that tests find (SAMPLE=40: a few minutes)"
 	@echo "make schema    write the schema of plans anew (docs/reference/plan.schema.json)"
 	@echo "make tutorials run the notebooks of docs/tutorials and keep their results"
 	@echo "make docs      build the site of the documents (out/site/index.html); nothing in it is loaded from the net"
@@ -102,6 +103,14 @@ coverage: $(VENV)/dev
 faults: $(VENV)/dev
 	$(BIN)/python tools/plant_faults.py $(FAULTS)
 
+$(VENV)/mutants: $(VENV)/dev requirements/mutants.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/mutants.txt
+	@touch $@
+
+# SAMPLE=40 tries 40 mutants of each file, always the same ones; FILES=checks tries those of one file.
+mutants: $(VENV)/mutants
+	$(BIN)/python tools/mutants.py $(if $(SAMPLE),--sample $(SAMPLE)) $(FILES)
+
 schema: $(VENV)/dev
 	$(BIN)/python tools/write_schema.py
 
@@ -129,6 +138,7 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra serve --extra postgres pyproject.toml -o requirements/serve.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra dev pyproject.toml -o requirements/dev.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra plot --extra pandas --extra polars --extra serve -c requirements/build.txt -c requirements/dev.txt requirements/docs.in pyproject.toml -o requirements/docs.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet -c requirements/dev.txt requirements/mutants.in -o requirements/mutants.txt
 	for peer in $(PEERS); do uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet \
 		bench/peers/$$peer.in -o bench/peers/$$peer.txt || exit 1; done
 

@@ -27,6 +27,7 @@ from discreet.core.checks import (
     is_whole,
     meant,
     real_number,
+    refuse_silence,
     shown,
 )
 from discreet.errors import DataError, ParameterError
@@ -130,6 +131,20 @@ def test_ends_belong_or_do_not() -> None:
         assert "both excluded" in refused(ParameterError, lambda end=end: checked_level(end))  # type: ignore[misc]
     assert "protects nothing" in refused(ParameterError, lambda: checked_epsilon(np.nextafter(200, 201)))
     assert "where every value is sensitive" in refused(ParameterError, lambda: checked_mass(0.5, 0))
+
+
+@each("name, check", [("epsilon", checked_epsilon), ("level", checked_level), ("sensitive_mass", NUMBERS[-1])])
+def test_refusals_name_their_argument(name: str, check: Callable[[Any], float]) -> None:
+    assert refused(ParameterError, lambda: check(-1)).startswith(f"{name} must be ")
+
+
+def test_one_word_of_truth_is_enough() -> None:
+    refuse_silence(1e-18, 1)
+    assert "1e-18" in refused(ParameterError, lambda: refuse_silence(1e-18, 0))
+
+
+def test_integers_of_64_bits_are_quoted_and_larger_ones_are_not() -> None:
+    assert [shown(number) for number in (2**64 - 1, 2**64, [1])] == [str(2**64 - 1), "an integer of 65 bits", "list"]
 
 
 def test_numbers_too_large_for_a_float() -> None:
