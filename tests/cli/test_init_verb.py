@@ -51,7 +51,7 @@ def test_a_plan_of_a_column(tmp_path: Path, suffix: str) -> None:
     assert loaded.document.domain.sensitive == ["widowed"]
     assert (loaded.document.title, loaded.document.epsilon, loaded.fingerprint) == ("Status", 1.5, facts["plan"])
     assert facts["columns"] == [
-        {"column": "status", "found": True, "rows": 200, "missing": 12, "others": 1, "other_rows": 3}
+        {"column": "status", "found": True, "rows": 200, "missing": 12, "others": 1, "other_rows": 3, "read_rows": 0}
     ]
     assert RARE not in plan.read_text()
     text = done(*asked, "-o", tmp_path / "again.toml")

@@ -151,7 +151,7 @@ def test_combinations_of_an_attribute_that_is_not_exact_are_refused(tmp_path: Pa
     klein = f'[ask]\nwant = [["gene", "{APART}"]]\ncombinations = [{{ "{APART}" = "klein" }}]\n'
     asked = survey(tmp_path, "exact = true\n", klein)
     message = refused(ParameterError, lambda: dc.plan_survey(asked.attributes, users=1000, **asked.asked))
-    assert f"{COMPOSED}: 'klein'" in message
+    assert f"'klein' and 'Klein' (attribute '{COMPOSED}')" in message
     both = klein.replace('"klein" }', '["klein", "Klein"] }')
     asked = survey(tmp_path, "exact = true\n", both)
     assert dc.plan_survey(asked.attributes, users=1000, **asked.asked).survey.questions[0].mechanism.domain.exact

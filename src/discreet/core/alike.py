@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.labels import LabelSpace, Product, Texts, names
+from discreet.core.labels import LabelSpace, Product, Texts
 from discreet.core.reading import visible
 from discreet.errors import ParameterError
 
 _MOST_NAMED = 10
+BOTH_WAYS = "mark both as sensitive, or set exact=True (in a plan: exact = true) if they mean different things"
+"""Advice on two labels that read alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +66,22 @@ def refuse_alike(space: LabelSpace, mask: BoolArray | None, exact: Collection[st
     """
     if mask is None or not mask.any():
         return
-    refusals: list[str] = []
-    conflicts = 0
-    for axis, (name, part) in enumerate(_parts(space).items()):
-        if not isinstance(part, Texts) or name in exact or not part.alike.groups:
+    pair, conflicts = "", 0
+    for axis, name, part in _texts(space):
+        if name in exact or not part.alike:
             continue
-        rows, starts = _rows(space, mask, axis, part.alike.codes), part.alike.starts
+        rows = _rows(space, mask, axis, np.concatenate(part.alike))
+        starts = np.cumsum([0, *map(len, part.alike[:-1])])
         mixed = np.logical_or.reduceat(rows, starts) & ~np.logical_and.reduceat(rows, starts)
-        groups = np.flatnonzero(mixed.any(axis=1))
+        groups = np.flatnonzero(mixed.any(axis=1)).tolist()
         conflicts += len(groups)
-        if len(groups) and not refusals:
-            group = int(groups[0])
-            place, codes = int(np.argmax(mixed[group])), part.alike.group(group)
-            marks = rows[starts[group] :, place][: len(codes)]
-            refusals.append(_refusal(space, axis, place, int(codes[marks][0]), int(codes[~marks][0])))
-    if refusals:
+        if groups and not pair:
+            codes = part.alike[groups[0]]
+            marks = rows[starts[groups[0]] :, int(np.argmax(mixed[groups[0]]))][: len(codes)]
+            pair = _refusal(name, *(str(part.labels[codes[of]][0]) for of in (marks, ~marks)))
+    if conflicts:
         more = f"; {conflicts - 1:,} more groups of labels are like these" if conflicts > 1 else ""
-        raise ParameterError(f"{refusals[0]}{more}.")
+        raise ParameterError(f"{pair}{more}.")
 
 
 def alike_labels(space: LabelSpace, mask: BoolArray) -> Iterator[AlikeLabels]:
@@ -90,11 +91,8 @@ def alike_labels(space: LabelSpace, mask: BoolArray) -> Iterator[AlikeLabels]:
         space: the labels, without bots.
         mask: ``(|X|,)`` booleans: which values are sensitive.
     """
-    for axis, (name, part) in enumerate(_parts(space).items()):
-        if not isinstance(part, Texts):
-            continue
-        for group in range(part.alike.groups):
-            codes = part.alike.group(group)
+    for axis, name, part in _texts(space):
+        for codes in part.alike:
             rows = _rows(space, mask, axis, codes)
             protected = tuple(bool(row[0]) if row.all() or not row.any() else None for row in rows)
             yield AlikeLabels(name, tuple(part.labels[codes].tolist()), protected, bool((rows != rows[0]).any()))
@@ -119,6 +117,13 @@ def _parts(space: LabelSpace) -> dict[str, LabelSpace]:
     return space.attributes if isinstance(space, Product) else {"": space}
 
 
+def _texts(space: LabelSpace) -> Iterator[tuple[int, str, Texts]]:
+    """Yield place, name and labels of each attribute with text labels."""
+    for axis, (name, part) in enumerate(_parts(space).items()):
+        if isinstance(part, Texts):
+            yield axis, name, part
+
+
 def _rows(space: LabelSpace, mask: BoolArray, axis: int, codes: IntArray) -> BoolArray:
     """Return a row for each of some labels of an attribute: which combinations with the label are sensitive."""
     shape = [part.size for part in _parts(space).values()]
@@ -126,36 +131,13 @@ def _rows(space: LabelSpace, mask: BoolArray, axis: int, codes: IntArray) -> Boo
     return rows.reshape(len(codes), -1)
 
 
-def _refusal(space: LabelSpace, axis: int, place: int, protected: int, clear: int) -> str:
-    """Return the refusal of two labels.
-
-    Args:
-        space: the labels.
-        axis: the attribute.
-        place: of the combination among the others' combinations.
-        protected: code of the sensitive label.
-        clear: code of the other one.
-    """
-    parts = _parts(space)
-    others = [part for at, part in enumerate(parts.values()) if at != axis]
-    fixed = [int(code) for code in np.unravel_index(place, [part.size for part in others])] if others else []
-    shown = [_shown(parts, [*fixed[:axis], code, *fixed[axis:]]) for code in (protected, clear)]
-    first, second = shown if len(parts) == 1 else ("the first", "the second")
+def _refusal(attribute: str, protected: str, clear: str) -> str:
+    """Return the refusal of two labels, without a full stop."""
+    where, some = (f" (attribute {visible(attribute)})", " in some combinations") if attribute else ("", "")
     return (
-        f"{' and '.join(shown)} read alike, but only {first} is sensitive, so {second} would be reported in clear; "
-        "mark both as sensitive, or set exact=True (in a plan: exact = true) if they mean different things"
+        f"{visible(protected)} and {visible(clear)}{where} read alike, but{some} only {visible(protected)} "
+        f"is sensitive, so {visible(clear)} would be reported in clear; {BOTH_WAYS}"
     )
-
-
-def _shown(parts: dict[str, LabelSpace], codes: list[int]) -> str:
-    shown = [
-        visible(label) if isinstance(part, Texts) else label
-        for part, code in zip(parts.values(), codes, strict=True)
-        for label in names(part, np.array([code]))
-    ]
-    if len(shown) == 1:
-        return shown[0]
-    return f"({', '.join(f'{name}: {label}' for name, label in zip(parts, shown, strict=True))})"
 
 
 def _joined(labels: Collection[str]) -> str:

@@ -8,14 +8,10 @@ computes the same answers.
 The remainder of Stirling's formula, by which factorials of any size are divided without losing digits.
 
 Primes, which hash families and difference sets are made over.
-
-Shares of people as integers over 2^64.
 """
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Callable
 from functools import lru_cache
-from itertools import accumulate
 from math import isqrt, lgamma, log, pi, sqrt
 
 import numpy as np
@@ -23,7 +19,6 @@ import numpy as np
 from discreet.arrays import AnyArray, FloatArray
 
 _HALVINGS = 200
-_WHOLE = 1 << 64
 _GOLDEN = (sqrt(5) - 1) / 2
 
 
@@ -126,17 +121,3 @@ def is_prime(number: int) -> bool:
     """Return true if a number of at least 2 is a prime."""
     divisors = np.arange(2, isqrt(number) + 1)
     return bool((number % divisors).all())
-
-
-def whole_shares(shares: Sequence[Fraction]) -> list[int]:
-    """Return shares as integers over 2^64 that add up to what the shares do, each within one of its share.
-
-    Args:
-        shares: exact numbers that add up to a whole number.
-
-    Example:
-        >>> whole_shares([Fraction(1, 3), Fraction(2, 3)])
-        [6148914691236517205, 12297829382473034411]
-    """
-    ends = [int(end * _WHOLE) for end in accumulate(shares)]
-    return [end - start for start, end in zip([0, *ends], ends, strict=False)]

@@ -111,29 +111,6 @@ class Integers:
         return {"integers": hashlib.sha256(self.labels.astype("<i8").tobytes()).hexdigest(), "size": self.size}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AlikeCodes:
-    """The codes of labels that read like another label.
-
-    Attributes:
-        codes: ``(k,)`` codes, one group of alike labels after the other.
-        starts: ``(g,)`` the place at which each group begins.
-    """
-
-    codes: IntArray
-    starts: IntArray
-
-    @property
-    def groups(self) -> int:
-        """Number of groups."""
-        return len(self.starts)
-
-    def group(self, place: int) -> IntArray:
-        """Return the codes of a group, ascending."""
-        last = self.starts[place + 1] if place + 1 < self.groups else len(self.codes)
-        return self.codes[self.starts[place] : last]
-
-
 @dataclass(frozen=True, eq=False)
 class Texts:
     """A list of text labels in the order given, in normal form C; an array of variable-length strings."""
@@ -213,16 +190,14 @@ class Texts:
         return [self._codes.get(composed(text), OUTSIDE) for text in texts]
 
     @cached_property
-    def alike(self) -> AlikeCodes:
-        """The labels whose readings are equal."""
+    def alike(self) -> tuple[IntArray, ...]:
+        """The codes of labels whose readings are equal, ascending, an array for each such reading."""
         read = readings(list(self._codes))
         groups: dict[str, list[int]] = {}
         if len(set(read)) < len(read):
             for code, text in enumerate(read):
                 groups.setdefault(text, []).append(code)
-        several = [codes for codes in groups.values() if len(codes) > 1]
-        ends = np.cumsum([0, *map(len, several)], dtype=np.int64)
-        return AlikeCodes(np.array([code for codes in several for code in codes], dtype=np.int64), ends[:-1])
+        return tuple(np.array(codes) for codes in groups.values() if len(codes) > 1)
 
     @cached_property
     def _codes(self) -> dict[str, int]:

@@ -27,6 +27,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray, sealed
 from discreet.core import columns
+from discreet.core.alike import BOTH_WAYS
 from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
 from discreet.core.columns import MISSING
 from discreet.core.domain import Domain, checked_domain, checked_tags
@@ -337,8 +338,10 @@ class Personalized(Mechanism):
             raise ParameterError(
                 "every value is sensitive for everybody, so that nobody needs a bot; use the common mechanism itself."
             )
-        if cell_of is None and not domain.exact:
-            _refuse_alike(domain)
+        alike = [group.labels for group in domain.alike if not all(group.protected)]
+        if alike and cell_of is None and not domain.exact:
+            pair = " and ".join(map(visible, alike[0][:2]))
+            raise ParameterError(f"{pair} read alike, and users hold values of their own secret; {BOTH_WAYS}.")
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "tags", tags)
         object.__setattr__(self, "cell_of", None if cell_of is None else sealed(cell_of))
@@ -546,16 +549,6 @@ def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntAr
         for cell in used
     ]
     return tuple(names), cell_of
-
-
-def _refuse_alike(domain: Domain) -> None:
-    """Refuse labels that read alike unless all are sensitive: a user may hold one of them secret and give another."""
-    alike = next((group.labels for group in domain.alike if not all(group.protected)), None)
-    if alike is not None:
-        raise ParameterError(
-            f"{visible(alike[0])} and {visible(alike[1])} read alike, and users hold values of their own secret; mark "
-            "both as sensitive, or set exact=True (in a plan: exact = true) if they mean different things."
-        )
 
 
 def _span(name: str, part: int, parts: int, size: int) -> str:

@@ -30,7 +30,6 @@ from typing import Any, Literal
 import msgspec
 from msgspec import structs
 
-from discreet.core.arithmetic import whole_shares
 from discreet.core.domain import Domain
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
@@ -57,6 +56,7 @@ from discreet.formats.plan import (
     without_defaults,
 )
 from discreet.surveys.rounds import How, Rounds
+from discreet.surveys.shares import whole_shares
 from discreet.surveys.survey import (
     Promise,
     Question,

@@ -29,7 +29,6 @@ from typing import Any, Unpack
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.arithmetic import whole_shares
 from discreet.core.checks import checked_choice, checked_epsilon, checked_n, checked_whole
 from discreet.core.domain import Domain
 from discreet.core.guarantee import rounded_up
@@ -43,6 +42,7 @@ from discreet.planning.losses import worst_variance
 from discreet.planning.numbers import mean_moment
 from discreet.privacy.composition import split_epsilon
 from discreet.surveys.rounds import Rounds
+from discreet.surveys.shares import whole_shares
 from discreet.surveys.survey import (
     MOST_CELLS,
     Promise,

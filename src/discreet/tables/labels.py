@@ -14,7 +14,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
 from math import ceil, floor, inf, isfinite, log10
@@ -27,11 +27,13 @@ import pyarrow as pa
 from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
 from discreet.core.labels import LabelSpace, Product, Texts
+from discreet.core.reading import composed, reading
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import File
 from discreet.files.reading import readable
 from discreet.tables.columns import checked_columns, is_number, shown
 from discreet.tables.scan import is_text, scan, table_files
+from discreet.tables.spellings import Join, joined_counts, other_texts
 from discreet.tables.text import NUMBERS, SPELLINGS, Cells, Kind
 
 Cut: TypeAlias = float | str
@@ -176,6 +178,7 @@ class ColumnLabels:
         missing: rows without a value.
         others: different values that are no labels.
         other_rows: rows that hold these.
+        read_rows: rows whose text is no label and reads like one.
     """
 
     labels: tuple[Label, ...]
@@ -184,6 +187,7 @@ class ColumnLabels:
     missing: int
     others: int
     other_rows: int
+    read_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,10 +357,20 @@ def labels_of(
     return {name: labels_in(looks[name], listed, least=least) for name, listed in asked.items()}
 
 
-def labels_in(look: ColumnLook, listed: Sequence[str] | None = None, *, least: int = LEAST) -> ColumnLabels:
-    """Return the labels of a column that was looked at; arguments and errors as for `labels_of`."""
+def labels_in(
+    look: ColumnLook, listed: Sequence[str] | None = None, *, least: int = LEAST, join: Join = "spaces"
+) -> ColumnLabels:
+    """Return the labels of a column that was looked at; other arguments and errors as for `labels_of`.
+
+    Args:
+        look: the column.
+        listed: its labels, if these are listed.
+        least: the fewest rows that hold a label that is found.
+        join: the texts that are one label.
+    """
     checked_whole("least", least)
-    counts, kind, name = look.counts, look.kind, look.name
+    texts, kind, name = look.counts, look.kind, look.name
+    counts = joined_counts(texts, join) if kind == TEXT else texts
     if listed is None:
         if kind not in {TEXT, INTEGERS}:
             raise DataError(
@@ -364,17 +378,22 @@ def labels_in(look: ColumnLook, listed: Sequence[str] | None = None, *, least: i
                 "dates (--cuts), or list the labels (--labels)."
             )
         labels = tuple(sorted(value for value, count in counts.items() if count >= least))
-        _refuse_telling(look, labels, least)
+        _refuse_telling(replace(look, counts=counts), labels, least)
     else:
         if look.is_spelled:
             # The labels decide: 1 is text beside "no answer".
             kind = INTEGERS if all(map(_WHOLE.fullmatch, listed)) else TEXT
-            texts: Counter[Any] = Counter({str(value): count for value, count in counts.items()})
+            texts = Counter({str(value): count for value, count in texts.items()})
             counts = _as_integers(texts) if kind == INTEGERS else texts
         labels = _listed(name, listed, kind)
+        if join == "reading":
+            labels = tuple({reading(str(label)): label for label in reversed(labels)}.values())[::-1]
+    rows = look.rows + look.missing
+    if kind == TEXT:
+        return ColumnLabels(labels, listed is None, rows, look.missing, *other_texts(texts, labels, join))
     known = set(labels)
     others = [count for value, count in counts.items() if value not in known]
-    return ColumnLabels(labels, listed is None, look.rows + look.missing, look.missing, len(others), sum(others))
+    return ColumnLabels(labels, listed is None, rows, look.missing, len(others), sum(others))
 
 
 def labels_between(look: ColumnLook, cuts: Sequence[Cut], *, found: bool = False) -> ColumnLabels:
@@ -475,7 +494,7 @@ def _listed(name: str, listed: Sequence[str], kind: str) -> tuple[Label, ...]:
     wrong = [text for text in listed if kind == INTEGERS and not _WHOLE.fullmatch(text)]
     if wrong:
         raise ParameterError(f"column {name!r} holds integers, so its labels must be integers, got {wrong[0]!r}.")
-    labels = tuple(int(text.partition(".")[0]) if kind == INTEGERS else text for text in listed)
+    labels = tuple(int(text.partition(".")[0]) if kind == INTEGERS else composed(text) for text in listed)
     if len({*labels}) < len(labels) or not labels:
         raise ParameterError(f"the labels of column {name!r} must be different from each other, and at least one.")
     return labels

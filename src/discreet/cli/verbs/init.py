@@ -14,6 +14,7 @@ from discreet.cli import options
 from discreet.cli.commands import Verb
 from discreet.cli.options import Count, OptionGroup, at_a_terminal, option
 from discreet.cli.output import InputFile, OutputFile, prints_json, say, show
+from discreet.cli.sensitive import SensitiveLabels, known_labels
 from discreet.core.checks import meant
 from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
@@ -37,10 +38,9 @@ from discreet.tables.labels import (
     proposed_cuts,
     proposed_ends,
 )
+from discreet.tables.spellings import SAME, Join
 
 Answer = TypeVar("Answer")
-Marks = Sequence[tuple[str, list[str]]] | None
-"""The sensitive labels by column; None for all labels of all columns."""
 
 _PUBLIC = (
     "A plan is public: the labels of {columns} were read from the table, so the plan tells that each of them occurs in "
@@ -50,6 +50,7 @@ _MOST_SHOWN = 30
 # Of rows with rare integers, before all are taken for numbers and not for codes.
 _MOST_OTHERS = 0.05
 _ALL, _NONE, _NO_ANSWER = "all", "-", "no answer"
+_NO_LABELS = {"bins": "{} is about labels, and numbers in bins have none; leave it out."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,23 @@ class _Columns(OptionGroup):
     least: int | None = option(
         "--least", type=Count(1), help="Leave out labels that fewer rows of the table hold. [20]"
     )
+    merge: bool = option(
+        "--merge",
+        is_flag=True,
+        bars=_NO_LABELS,
+        help="Make one label of those that read alike, such as krank and Krank.",
+    )
+    exact: bool = option(
+        "--exact",
+        is_flag=True,
+        bars={**_NO_LABELS, "merge": "--merge and --exact: say one of the two."},
+        help="Keep labels that read alike apart, and protect only those that --sensitive names: AA, Aa, aa.",
+    )
+
+    @property
+    def join(self) -> Join:
+        """The texts that are one label."""
+        return "reading" if self.merge else "exact" if self.exact else "spaces"
 
     @property
     def tables(self) -> list[list[str]]:
@@ -158,6 +176,9 @@ def init(
 
     A plan is public. Labels that are read from the table are those that many rows hold; columns with mostly different
     values, such as names, are refused. With --labels or --cuts nothing of the table gets into the plan.
+
+    Labels that read like a sensitive one are sensitive too, such as Krank and krank. Texts that differ by spaces and
+    invisible characters alone are one label.
     """
     listed, cut = of.said()
     asking = not prints_json() and at_a_terminal()
@@ -167,31 +188,33 @@ def init(
         click.echo(_listing(looks, enough), err=True)
     _refuse_unsaid(of.names, promise, asking=asking)
     names = of.names or _asked("column of values (several, with commas, for all combinations)", _chooser(looks))
-    way = _Way(enough, asking=asking)
+    way = _Way(enough, of.join, asking=asking)
     if of.bins is not None:
         _init_numbers(tables, _of_numbers(looks, names, promise, of.bins, enough, title), output, force=force)
         return
     proposals = {name: _proposal(looks[name], listed.get(name), cut.get(name), way) for name in names}
     for name, proposal in proposals.items() if asking else ():
         click.echo(f"{name}: {_few(proposal.labels.labels)}", err=True)
-    marked, epsilon = _promised(proposals, promise)
+    sensitive, epsilon = _promised(proposals, promise, of.join)
     plan: Plan | Questionnaire
     if of.questions:
-        plan, heading, missing = _planned(proposals, marked, epsilon, of.tables, title)
+        plan, heading, missing = _planned(proposals, sensitive, epsilon, of.tables, title)
     else:
-        plan = _with_cuts(Plan.of(best(_domain(proposals, marked), epsilon), title=title), proposals)
+        plan = _with_cuts(Plan.of(best(_domain(proposals, sensitive), epsilon), title=title), proposals)
         heading, missing = list(_heading(plan)), "obfuscate --missing drop leaves them out"
     if output is not None:
         plan.save(output, force=force)
     where = f" written to {output}." if output else "."
-    sentences = [heading[0] + where, *heading[1:], *_sentences(proposals, enough, missing)]
+    labels = {name: proposal.labels.labels for name, proposal in proposals.items()}
+    words, named = sensitive.said(labels, {"": plan.domain} if isinstance(plan, Plan) else plan.attributes)
+    sentences = [heading[0] + where, *heading[1:], *words, *_sentences(proposals, enough, missing)]
     if output is None and not prints_json():
         click.echo(plan.text if isinstance(plan, Questionnaire) else plan_text(plan))
         click.echo("\n".join(sentences), err=True)
         return
-    show(_facts(plan, proposals, output), sentences)
+    show(_facts(plan, proposals, output) | named, sentences)
     if not prints_json():
-        say(_next(tables, {} if of.questions else proposals, output), whole=True)
+        say(_next(tables, proposals, output, of_survey=bool(of.questions)), whole=True)
 
 
 def _of_numbers(
@@ -236,7 +259,8 @@ def _init_numbers(
         return
     show(_facts(plan, {}, output), sentences)
     if not prints_json():
-        say([*_next(tables, {}, output)[:-1], f"  discreet estimate {output} reports --method smooth"], whole=True)
+        commands = _next(tables, {}, output, of_survey=True)
+        say([*commands[:-1], f"  discreet estimate {output} reports --method smooth"], whole=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +273,10 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """The fewest rows of a label that is found, and whether somebody is asked."""
+    """The fewest rows of a label that is found, the texts that are one label, and whether somebody is asked."""
 
     least: int
+    join: Join
     asking: bool
 
 
@@ -268,21 +293,19 @@ def _asked(text: str, read: Callable[[str], Answer], default: str | None = None)
     return answer
 
 
-def _promised(
-    proposals: Mapping[str, _Found], promise: _Promise
-) -> tuple[Sequence[tuple[str, list[str]]] | None, float]:
-    """Return the sensitive labels by column, None for all, and epsilon; they are asked for if they are not said."""
+def _promised(proposals: Mapping[str, _Found], promise: _Promise, join: Join) -> tuple[SensitiveLabels, float]:
+    """Return the sensitive labels and epsilon; they are asked for if they are not said."""
     marks = [*_by_column("--sensitive", promise.sensitive, [*proposals])]
-    marked = None if promise.all_sensitive else marks or _asked_sensitive(proposals)
+    marked = None if promise.all_sensitive else marks or _asked_sensitive(proposals, join)
     epsilon = promise.epsilon
     if epsilon is None:
         epsilon = _asked("epsilon, the privacy promise in nats", float)
-    return marked, epsilon
+    return SensitiveLabels(marked, join), epsilon
 
 
 def _planned(
     proposals: Mapping[str, _Found],
-    marked: Marks,
+    sensitive: SensitiveLabels,
     epsilon: float,
     tables: list[list[str]],
     title: str,
@@ -293,14 +316,11 @@ def _planned(
         labels, missing = [*proposal.labels.labels], None
         if proposal.labels.missing and all(isinstance(label, str) for label in labels):
             missing = _NO_ANSWER
-            labels = [*(label for label in labels if label != missing), missing]
-        marks = (
-            None
-            if marked is None
-            else [label for of, some in marked if of == name for label in _known(name, some, labels)]
-        )
-        about: dict[str, Any] = {"sensitive": marks, "allow_unprotected": marks == []}
-        specs[name] = DomainSpec(labels, missing=missing, cuts=proposal.cuts, **about)
+            same = SAME[sensitive.join]
+            labels = [*(label for label in labels if same(str(label)) != same(missing)), missing]
+        marks = sensitive.among(name, labels)
+        about: dict[str, Any] = {"allow_unprotected": marks == [], "exact": sensitive.join == "exact"}
+        specs[name] = DomainSpec(labels, sensitive=marks, missing=missing, cuts=proposal.cuts, **about)
     questionnaire = Questionnaire(SurveyDocument(2, epsilon, specs, "record", title, AskSpec(tables)))
     plan = plan_survey(questionnaire.attributes, **questionnaire.asked)
     survey = plan.survey
@@ -345,7 +365,7 @@ def _in_short(look: ColumnLook, least: int) -> str:
     if not look.rows:
         return "nothing: it is empty"
     try:
-        proposal = _proposal(look, None, None, _Way(least, asking=False))
+        proposal = _proposal(look, None, None, _Way(least, "spaces", asking=False))
     except DataError:
         return f"nothing: {'mostly different' if look.is_different else 'most are rare'}"
     rare = f", {proposal.labels.others:,} rare ones not" if proposal.labels.others else ""
@@ -374,10 +394,10 @@ def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None,
         cuts = _read_cuts(look, cut)
         return _Found(labels_between(look, cuts), cuts)
     if listed is not None:
-        return _Found(labels_in(look, listed))
+        return _Found(labels_in(look, listed, join=way.join))
     cuts = proposed = proposed_cuts(look, least=way.least)
     try:
-        labels = labels_in(look, least=way.least)
+        labels = labels_in(look, least=way.least, join=way.join)
     except DataError:
         if not cuts:
             raise
@@ -427,7 +447,7 @@ def _by_column(option: str, texts: Sequence[str], columns: Sequence[str]) -> Ite
         yield name, next(csv.reader([rest]), [])
 
 
-def _asked_sensitive(proposals: Mapping[str, _Found]) -> list[tuple[str, list[str]]]:
+def _asked_sensitive(proposals: Mapping[str, _Found], join: Join) -> list[tuple[str, list[str]]]:
     """Return the sensitive labels by column, as a person says them."""
     several = len(proposals) > 1
 
@@ -437,7 +457,10 @@ def _asked_sensitive(proposals: Mapping[str, _Found]) -> list[tuple[str, list[st
             texts = [str(label) for label in labels]
             if marks == [_ALL] and _ALL not in texts:
                 return texts
-            return [] if several and marks == [_NONE] else [str(label) for label in _known(name, marks, labels)]
+            if several and marks == [_NONE]:
+                return []
+            known_labels(name, marks, labels, join)
+            return marks
 
         return read
 
@@ -449,33 +472,21 @@ def _asked_sensitive(proposals: Mapping[str, _Found]) -> list[tuple[str, list[st
     return [(name, marks) for name, marks in asked if marks]
 
 
-def _domain(proposals: Mapping[str, _Found], marked: Marks) -> Domain:
+def _domain(proposals: Mapping[str, _Found], sensitive: SensitiveLabels) -> Domain:
     """Return the domain; every value is sensitive if nothing is marked."""
     labels = {name: proposal.labels.labels for name, proposal in proposals.items()}
-    if marked is not None and not marked:
+    if sensitive.marks is not None and not sensitive.marks:
         raise ParameterError("some labels must be sensitive, and none were said to be.")
-    patterns = None if marked is None else [{name: _known(name, marks, labels[name])} for name, marks in marked]
+    marks = {name: sensitive.among(name, values) for name, values in labels.items()}
+    exact = sensitive.join == "exact"
     if len(proposals) > 1:
-        return Domain.product(labels, sensitive=patterns)
-    (values,) = labels.values()
+        patterns = [{name: some} for name, some in marks.items() if some]
+        return Domain.product(labels, sensitive=patterns or None, exact=exact)
+    ((name, values),) = labels.items()
     if len(values) == 1:
         raise ParameterError("there must be at least two labels, got one, of which a report tells nothing.")
-    sensitive = (
-        None if patterns is None else {label for pattern in patterns for some in pattern.values() for label in some}
-    )
-    return Domain(values, sensitive=None if sensitive is None else [label in sensitive for label in values])
-
-
-def _known(name: str, texts: Sequence[str], labels: Sequence[Any]) -> list[Any]:
-    by_text = {str(label): label for label in labels}
-    unknown = [text for text in texts if text not in by_text]
-    if unknown or not texts:
-        shown = f"{unknown[0]!r}{meant(unknown[0], by_text)}" if unknown else "none"
-        raise ParameterError(
-            f"--sensitive must name labels of column {name!r}, got {shown}; where few rows or none hold one, list all "
-            "labels with --labels."
-        )
-    return [by_text[text] for text in texts]
+    some = marks[name]
+    return Domain(values, sensitive=None if some is None else [label in some for label in values], exact=exact)
 
 
 def _with_cuts(plan: Plan, proposals: Mapping[str, _Found]) -> Plan:
@@ -525,6 +536,11 @@ def _sentences(proposals: Mapping[str, _Found], least: int, missing: str) -> Ite
             yield f"Cut into {len(labels.labels)} ranges: {column}, at {cuts}; --cuts says other ones."
         if labels.missing:
             yield f"No value of {column}: {labels.missing:,} of {labels.rows:,} rows; {missing}."
+        if labels.read_rows:
+            yield (
+                f"Written differently than a label of {column}: {labels.read_rows:,} of {labels.rows:,} rows; "
+                "obfuscate --as-read takes them for the label."
+            )
         if labels.other_rows:
             yield (
                 f"Not in the plan: {labels.others:,} different values of {column}, in {labels.other_rows:,} of "
@@ -535,15 +551,19 @@ def _sentences(proposals: Mapping[str, _Found], least: int, missing: str) -> Ite
         yield _PUBLIC.format(columns=", ".join(read), least=least)
 
 
-def _next(tables: Sequence[str | Path], proposals: Mapping[str, _Found], output: Path | None) -> list[str]:
+def _next(
+    tables: Sequence[str | Path], proposals: Mapping[str, _Found], output: Path | None, *, of_survey: bool
+) -> list[str]:
     """Return the commands that lead on from a plan to an estimate."""
-    column = f"--column {shlex.quote(next(iter(proposals)))} " if len(proposals) == 1 else ""
-    missing = "--missing drop " if any(proposal.labels.missing for proposal in proposals.values()) else ""
-    unknown = "--unknown drop " if any(proposal.labels.other_rows for proposal in proposals.values()) else ""
+    of_one = {} if of_survey else proposals
+    column = f"--column {shlex.quote(next(iter(proposals)))} " if len(of_one) == 1 else ""
+    missing = "--missing drop " if any(proposal.labels.missing for proposal in of_one.values()) else ""
+    unknown = "--unknown drop " if any(proposal.labels.other_rows for proposal in of_one.values()) else ""
+    read = "--as-read " if any(proposal.labels.read_rows for proposal in proposals.values()) else ""
     table = shlex.quote(str(tables[0])) if len(tables) == 1 else "TABLE"
-    plan, reports = shlex.quote(str(output)), "reports.parquet" if proposals else "reports"
+    plan, reports = shlex.quote(str(output)), "reports" if of_survey else "reports.parquet"
     return [
         "Next:",
-        f"  discreet obfuscate {plan} {table} {column}{missing}{unknown}-o {reports}",
+        f"  discreet obfuscate {plan} {table} {column}{read}{missing}{unknown}-o {reports}",
         f"  discreet estimate {plan} {reports}",
     ]

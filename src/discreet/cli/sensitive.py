@@ -1,0 +1,87 @@
+"""Sensitive labels of a plan that is proposed: those that are named, and those that read alike."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.cli.readings import alike_in
+from discreet.core.checks import meant
+from discreet.core.domain import Domain
+from discreet.core.reading import reading, visible
+from discreet.errors import ParameterError
+from discreet.tables.spellings import SAME, Join
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveLabels:
+    """The labels that are sensitive.
+
+    Attributes:
+        marks: texts that name them, by column; None for all labels.
+        join: the texts that are one label.
+    """
+
+    marks: Sequence[tuple[str, list[str]]] | None
+    join: Join
+
+    def among(self, name: str, labels: Sequence[Any]) -> list[Any] | None:
+        """Return the sensitive labels of a column, and unless they are exact those that read alike; None for all.
+
+        Raises:
+            ParameterError: if a text names no label.
+        """
+        if self.marks is None:
+            return None
+        named = {
+            label for of, texts in self.marks if of == name for label in known_labels(name, texts, labels, self.join)
+        }
+        return [label for label in labels if label in named]
+
+    def unnamed(self, name: str, labels: Sequence[Any]) -> list[Any]:
+        """Return the labels of a column that are sensitive because they read like one that is named."""
+        same = SAME[self.join]
+        named = {same(text) for of, texts in self.marks or () if of == name for text in texts}
+        return [label for label in (self.among(name, labels) or ()) if same(str(label)) not in named]
+
+    def said(
+        self, labels: Mapping[str, Sequence[Any]], domains: Mapping[str, Domain]
+    ) -> tuple[list[str], dict[str, Any]]:
+        """Return sentences on labels that read alike, and the same for JSON.
+
+        Args:
+            labels: by column.
+            domains: of the plan, or of a survey's attributes.
+        """
+        stated, record = alike_in(domains)
+        spread = {name: unnamed for name, values in labels.items() if (unnamed := self.unnamed(name, values))}
+        sentences = [
+            f"Also sensitive in {name}, as they read like labels that are named: {', '.join(map(visible, values))}."
+            for name, values in spread.items()
+        ]
+        if stated and self.join != "exact":
+            apart = (
+                "; --exact keeps them apart and protects only the labels that --sensitive names" if self.marks else ""
+            )
+            stated.append(f"--merge makes one label of those that read alike{apart}.")
+        return [*sentences, *stated], record | ({"also_sensitive": spread} if spread else {})
+
+
+def known_labels(name: str, texts: Sequence[str], labels: Sequence[Any], join: Join) -> list[Any]:
+    """Return the labels that texts name, and unless labels are exact those that read alike.
+
+    Raises:
+        ParameterError: if there are no texts, or one names no label.
+    """
+    same = SAME[join]
+    by_form = {same(str(label)): label for label in labels}
+    unknown = [text for text in texts if same(text) not in by_form]
+    if unknown or not texts:
+        shown = f"{unknown[0]!r}{meant(unknown[0], [str(label) for label in labels])}" if unknown else "none"
+        raise ParameterError(
+            f"--sensitive must name labels of column {name!r}, got {shown}; where few rows or none hold one, list all "
+            "labels with --labels."
+        )
+    if join == "exact":
+        return [by_form[same(text)] for text in texts]
+    named = {reading(str(by_form[same(text)])) for text in texts}
+    return [label for label in labels if reading(str(label)) in named]

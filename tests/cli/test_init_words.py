@@ -1,0 +1,226 @@
+"""Plans from tables in which people write one answer in several ways: protection spreads to all of them."""
+
+import shlex
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from discreet.cli import main
+from discreet.formats.plan import Plan
+from discreet.surveys.documents import Questionnaire
+from discreet.tables.spellings import joined_counts
+from running import done, refusal, told
+
+STATES = {"gesund": 180, "krank": 60, "Krank": 60, "krank ": 60}
+GENES = {"AA": 50, "Aa": 50, "aa": 50}
+
+
+def table(folder: Path, column: dict[str, int], name: str = "t.csv", **others: list[str]) -> Path:
+    texts = [text for text, rows in column.items() for _ in range(rows)]
+    columns = {"x": texts, **others}
+    path = folder / name
+    if name.endswith("parquet"):
+        pq.write_table(pa.table(columns), path)
+    else:
+        lines = [",".join(row) for row in zip(*columns.values(), strict=True)]
+        path.write_text("\n".join([",".join(columns), *lines]), encoding="utf-8")
+    return path
+
+
+def proposed(source: Path, *options: object, column: str = "x") -> tuple[Plan, dict[str, Any]]:
+    output = source.parent / "plan.toml"
+    facts = told("init", source, "--column", column, "--epsilon", 1, "-o", output, "--force", *options)
+    return Plan.load(output), facts
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_protection_spreads_to_labels_that_read_alike(tmp_path: Path, name: str) -> None:
+    source = table(tmp_path, STATES, name)
+    plan, facts = proposed(source, "--sensitive", "krank")
+    assert plan.domain.names() == ["Krank", "gesund", "krank"]
+    assert plan.domain.sensitive.tolist() == [True, False, True]
+    assert not plan.domain.exact
+    assert facts["also_sensitive"] == {"x": ["Krank"]}
+    assert [group["labels"] for group in facts["alike"]] == [["Krank", "krank"]]
+    (column,) = facts["columns"]
+    assert (column["read_rows"], column["other_rows"]) == (60, 0)
+    text = " ".join(
+        done("init", source, "--column", "x", "--sensitive", "krank", "--epsilon", 1, "-o", tmp_path / "a.toml").split()
+    )
+    assert "Also sensitive in x, as they read like labels that are named: 'Krank'." in text
+    assert "--merge makes one label of those that read alike; --exact keeps" in text
+    assert (
+        "Written differently than a label of x: 60 of 360 rows; obfuscate --as-read takes them for the label." in text
+    )
+
+
+@pytest.mark.parametrize("options", [[], ["--merge"], ["--exact"]])
+def test_the_commands_that_are_proposed_run_and_report_nothing_protected_in_clear(
+    tmp_path: Path, options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "500")
+    source = table(tmp_path, STATES)
+    text = done("init", source, "--column", "x", "--sensitive", "krank", "--epsilon", 1, "-o", "plan.toml", *options)
+    commands = [shlex.split(line)[1:] for line in text.splitlines() if line.startswith("  discreet ")]
+    for command in commands:
+        done(*command)
+    domain = Plan.load("plan.toml").domain
+    clear = pq.read_table("reports.parquet")["clear"].drop_null().to_pylist()
+    named = {domain.names()[code] for code in clear}
+    assert named == ({"gesund", "Krank", "krank "} if options == ["--exact"] else {"gesund"})
+
+
+def test_merge_makes_one_label_and_exact_keeps_all_apart(tmp_path: Path) -> None:
+    plan, facts = proposed(table(tmp_path, STATES), "--sensitive", "Krank", "--merge")
+    assert (plan.domain.names(), plan.domain.sensitive.tolist()) == (["gesund", "krank"], [False, True])
+    assert facts["columns"][0]["read_rows"] == 120
+    assert "alike" not in facts
+    plan, facts = proposed(table(tmp_path, STATES), "--sensitive", "Krank", "--exact")
+    assert plan.domain.names() == ["Krank", "gesund", "krank", "krank "]
+    assert plan.domain.sensitive.tolist() == [True, False, False, False]
+    assert plan.document.domain.exact
+    assert facts["columns"][0]["read_rows"] == 0
+    assert "also_sensitive" not in facts
+    refused = refusal("init", table(tmp_path, GENES), "--column", "x", "--sensitive", "aA", "--epsilon", 1, "--exact")
+    assert "must name labels" in refused
+
+
+def test_genes_are_kept_apart_unless_they_are_merged(tmp_path: Path) -> None:
+    source = table(tmp_path, GENES)
+    plan, facts = proposed(source, "--sensitive", "aa")
+    assert plan.domain.names() == ["AA", "Aa", "aa"]
+    assert plan.domain.sensitive_count == 3
+    assert facts["also_sensitive"] == {"x": ["AA", "Aa"]}
+    plan, _ = proposed(source, "--sensitive", "aa", "--exact")
+    assert plan.domain.sensitive.tolist() == [False, False, True]
+    # What is named must be a label, but for spaces.
+    assert proposed(source, "--sensitive", "aa ")[0].domain.sensitive_count == 3
+    assert "perhaps" in refusal("init", source, "--column", "x", "--sensitive", "aA", "--epsilon", 1)
+    plan, facts = proposed(source, "--all-sensitive")
+    assert plan.domain.clear_count == 0
+    assert "also_sensitive" not in facts
+
+
+def test_texts_are_joined_by_composition_spaces_and_invisible_characters(tmp_path: Path) -> None:
+    column = {
+        "su\u0308chtig": 30,
+        "s\u00fcchtig": 30,
+        "\ufeffs\u00fcchtig": 10,
+        "s\u00fcch\u00adtig": 10,
+        "no\u00a0 one": 30,
+        "no one": 5,
+    }
+    plan, facts = proposed(table(tmp_path, column, "t.parquet"), "--sensitive", "su\u0308chtig")
+    assert plan.domain.names() == ["no one", "s\u00fcchtig"]
+    assert facts["columns"][0]["read_rows"] == 50
+    assert "alike" not in facts
+    assert "\u0308" not in (tmp_path / "plan.toml").read_text(encoding="utf-8")
+
+
+def test_what_few_rows_hold_is_counted_and_not_named(tmp_path: Path) -> None:
+    source = table(tmp_path, {"gesund": 60, "krank": 30, "KRANK": 4, "kranc": 3})
+    text = done("init", source, "--column", "x", "--sensitive", "krank", "--epsilon", 1, "-o", tmp_path / "a.toml")
+    assert "Written differently than a label of x: 4 of 97 rows" in " ".join(text.split())
+    assert "KRANK" not in text
+    assert "kranc" not in text
+    assert "1 different values of x, in 3 of 97 rows" in " ".join(text.split())
+    # Joined they are held by enough rows.
+    plan, _ = proposed(table(tmp_path, {"gesund": 60, "krank": 12, "krank ": 12}), "--sensitive", "krank")
+    assert plan.domain.names() == ["gesund", "krank"]
+    plan, _ = proposed(table(tmp_path, {"gesund": 60, "ja": 30, "krank": 12, "Krank": 12}), "--sensitive", "ja")
+    assert plan.domain.names() == ["gesund", "ja"]
+    plan, _ = proposed(table(tmp_path, {"gesund": 60, "krank": 12, "Krank": 12}), "--sensitive", "krank", "--merge")
+    assert plan.domain.names() == ["Krank", "gesund"]
+
+
+@pytest.mark.parametrize(
+    ("counts", "join", "labels"),
+    [
+        ({"krank ": 9}, "spaces", {"krank ": 9}),
+        ({"krank ": 9, " krank": 2}, "spaces", {"krank": 11}),
+        ({"krank ": 9, "krank": 2}, "spaces", {"krank": 11}),
+        ({"krank ": 9, "krank": 2}, "exact", {"krank ": 9, "krank": 2}),
+        ({"e\u0301": 1, "\u00e9": 2}, "exact", {"\u00e9": 3}),
+        ({" ": 3, "\u200b": 4}, "spaces", {"\u200b": 7}),
+        ({"NA ": 3, " NA": 4}, "spaces", {" NA": 7}),
+        ({"krank ": 5, " krank": 4, "Krank": 8}, "reading", {"krank": 17}),
+        ({"a": 2, "A": 2}, "reading", {"A": 4}),
+        ({}, "reading", {}),
+    ],
+)
+def test_joined_labels(counts: dict[str, int], join: Any, labels: dict[str, int]) -> None:
+    assert joined_counts(counts, join) == labels
+
+
+def test_listed_labels(tmp_path: Path) -> None:
+    source = table(tmp_path, STATES)
+    plan, facts = proposed(source, "--labels", "gesund,krank,Krank", "--sensitive", "krank")
+    assert plan.domain.sensitive.tolist() == [False, True, True]
+    assert facts["columns"][0]["read_rows"] == 60
+    plan, _ = proposed(source, "--labels", "gesund,krank,Krank", "--sensitive", "Krank", "--merge")
+    assert plan.domain.names() == ["gesund", "krank"]
+    plan, _ = proposed(source, "--labels", "gesund,krank,Krank", "--sensitive", "krank", "--exact")
+    assert plan.domain.sensitive.tolist() == [False, True, False]
+    message = refusal("init", source, "--column", "x", "--labels", "\u00e9,e\u0301", "--all-sensitive", "--epsilon", 1)
+    assert "must be different" in message
+
+
+def test_several_columns_and_surveys(tmp_path: Path) -> None:
+    source = table(tmp_path, STATES, y=["ja", "nein", "Ja"] * 120)
+    options = ["--column", "y", "--sensitive", "x=krank", "--sensitive", "y=ja"]
+    plan, facts = proposed(source, *options)
+    assert facts["also_sensitive"] == {"x": ["Krank"], "y": ["Ja"]}
+    assert {(group["attribute"], group["differ"]) for group in facts["alike"]} == {("x", False), ("y", False)}
+    assert plan.domain.clear_count == 1
+    exact, _ = proposed(source, *options, "--exact")
+    assert exact.domain.exact
+    assert exact.domain.clear_count == 6
+    asked = ["init", source, "--question", "x", "--question", "y", "--epsilon", 2, "--sensitive", "x=krank"]
+    facts = told(*asked, "--sensitive", "y=ja", "-o", tmp_path / "s.toml")
+    survey = Questionnaire.load(tmp_path / "s.toml")
+    assert {name: domain.clear_count for name, domain in survey.attributes.items()} == {"x": 1, "y": 1}
+    assert facts["also_sensitive"] == {"x": ["Krank"], "y": ["Ja"]}
+    told(*asked, "--sensitive", "y=ja", "-o", tmp_path / "e.toml", "--exact")
+    survey = Questionnaire.load(tmp_path / "e.toml")
+    assert all(domain.exact for domain in survey.attributes.values())
+    assert {name: domain.clear_count for name, domain in survey.attributes.items()} == {"x": 3, "y": 2}
+    text = done(*asked, "--sensitive", "y=ja", "-o", tmp_path / "t.toml")
+    assert "--as-read -o reports" in " ".join(text.split())
+
+
+def test_answers_that_are_missing_are_not_two_labels(tmp_path: Path) -> None:
+    source = table(tmp_path, {"ja": 60, "no answer ": 40, "No answer": 30, "": 30}, y=["a", "b"] * 80)
+    asked = ["init", source, "--question", "x", "--question", "y", "--epsilon", 2, "--all-sensitive"]
+    told(*asked, "-o", tmp_path / "s.toml")
+    domain = Questionnaire.load(tmp_path / "s.toml").attributes["x"]
+    assert domain.names() == ["No answer", "ja", "no answer"]
+    told(*asked, "-o", tmp_path / "m.toml", "--merge")
+    assert Questionnaire.load(tmp_path / "m.toml").attributes["x"].names() == ["ja", "no answer"]
+
+
+def test_labels_that_are_asked_for_spread_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.cli.verbs.init.at_a_terminal", lambda: True)
+    source = table(tmp_path, STATES)
+    result = CliRunner().invoke(main, ["init", str(source), "--column", "x"], input="KRANK\nkrank\n1\n")
+    assert result.exit_code == 0, result.output
+    assert tomllib.loads(result.stdout[result.stdout.index("epsilon =") :])["domain"]["sensitive"] == ["Krank", "krank"]
+    assert "Also sensitive in x" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--merge", "--exact", "--sensitive", "krank"], "say one of the two"),
+        (["--merge", "--bins", "10", "--all-sensitive"], "--merge"),
+        (["--exact", "--bins", "10", "--all-sensitive"], "--exact"),
+        (["--sensitive", "kranc"], "perhaps 'krank' was meant"),
+    ],
+)
+def test_refusals(tmp_path: Path, options: list[str], words: str) -> None:
+    assert words in refusal("init", table(tmp_path, STATES), "--column", "x", "--epsilon", 1, *options)
