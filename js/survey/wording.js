@@ -32,9 +32,10 @@ export class Wording {
     return this.spelled(number, Number.isInteger(number) ? {} : { maximumSignificantDigits: 4 });
   }
 
-  /** A share in percent, rounded up; near 0 and 1 with a digit behind the point. @param {number} share */
+  /** A share in percent, rounded up; near 0 and 1 with digits behind the point, so that 100% is certainty. @param {number} share */
   percent(share) {
-    return this.spelled(share, { style: "percent", maximumFractionDigits: share < 0.01 || share > 0.99 ? 1 : 0 });
+    const digits = share > 0.999 ? 2 : share < 0.01 || share > 0.99 ? 1 : 0, format = { style: "percent", maximumFractionDigits: digits };
+    return share > 0.9999 ? this.spelled(0.9999, format).replace(/\d+\D\d+/, "$&…") : this.spelled(share, format);
   }
 
   /** @param {number} number @param {any} format */

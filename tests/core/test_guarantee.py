@@ -1,12 +1,14 @@
 """What a guarantee says in words."""
 
 import re
+from decimal import Decimal
 from math import ceil, exp, inf
 
+import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee, in_odds
+from discreet.core.guarantee import Guarantee, in_odds, percent_sure, share_sure, sureness
 
 
 @pytest.mark.parametrize("epsilon", [4.001, 5.0, 8.0, 12.5, 29.0])
@@ -28,9 +30,42 @@ def test_no_odds_up_to_4(epsilon: float) -> None:
     assert in_odds(epsilon) == ""
 
 
-@pytest.mark.parametrize("epsilon", [31.0, 800.0, inf])
-def test_odds_that_limit_nothing(epsilon: float) -> None:
-    assert "for certain" in in_odds(epsilon)
+@pytest.mark.parametrize("epsilon", [31.0, 40.0, 800.0])
+def test_odds_that_limit_next_to_nothing(epsilon: float) -> None:
+    assert "may hold it at more than 99.9% after" in in_odds(epsilon)
+    assert ("a factor of more than 1e+15" in in_odds(epsilon)) == (epsilon > 35)
+
+
+def test_only_infinite_odds_are_certainty() -> None:
+    assert "for certain" in in_odds(inf)
+    assert (percent_sure(inf), share_sure(inf)) == ("100", 1.0)
+    for epsilon in np.concatenate([np.linspace(0, 12, 500), [36.0, 40.0, 800.0]]):
+        share = 1 / (1 + exp(-epsilon))
+        for before, digits in ((0.5, 2), (0.5, 3), (0.01, 3)):
+            percent = percent_sure(epsilon, before, digits)
+            assert percent != "100"
+            assert percent == "99.99..." or Decimal(percent) / 100 >= Decimal(sureness(epsilon, before)) - Decimal(
+                "1e-15"
+            )
+        assert share <= share_sure(epsilon) < 1 or epsilon > 35
+        assert share_sure(epsilon) < max(share + 0.01, 0.992)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "percent"),
+    [
+        (0.0, "50"),
+        (0.2, "55"),
+        (4.59, "99"),
+        (4.6, "99.1"),
+        (6.9, "99.9"),
+        (6.91, "99.91"),
+        (9.0, "99.99"),
+        (9.3, "99.99..."),
+    ],
+)
+def test_percents_are_rounded_up(epsilon: float, percent: str) -> None:
+    assert percent_sure(epsilon) == percent
 
 
 @pytest.mark.parametrize("notion", ["LDP", "ULDP"])

@@ -123,7 +123,18 @@ def test_numbers_are_spelled_in_the_language_and_never_too_small(language: str, 
 
 @pytest.mark.parametrize(
     ("share", "spelled"),
-    [(0.5, "50%"), (0.55, "55%"), (0.57, "57%"), (0.7311, "74%"), (0.99, "99%"), (0.9911, "99.2%"), (0.9999, "100%")],
+    [
+        (0.5, "50%"),
+        (0.55, "55%"),
+        (0.57, "57%"),
+        (0.7311, "74%"),
+        (0.99, "99%"),
+        (0.9911, "99.2%"),
+        (0.9991, "99.91%"),
+        (0.9999, "99.99%"),
+        (0.99991, "99.99…%"),
+        (1.0, "99.99…%"),
+    ],
 )
 def test_shares_are_rounded_up(share: float, spelled: str) -> None:
     assert wording().percent(share) == spelled

@@ -224,12 +224,18 @@ def test_a_publication_travels_and_shows_itself() -> None:
     assert isinstance(publication, Publication)
 
 
-def test_who_may_become_certain_is_told_so() -> None:
-    """30 answers of a person are seen 30 times: nobody is told that 100% is a promise."""
-    text = " ".join(dc.published(dc.RandomizedResponse(SIX, 2.0), [1000] * 30, answers="fresh").person())
-    assert "They can also become certain that a certain protected value is a person's" in text
+def test_nobody_is_certain_below_infinite_odds() -> None:
+    """30 answers of a person are seen 30 times."""
+    publication = dc.published(dc.RandomizedResponse(SIX, 2.0), [1000] * 30, answers="fresh")
+    text = " ".join(publication.person())
+    assert "They can also go from 50% to at most 99.99...% sure that a certain protected value is a person's" in text
     assert "More people cannot make that less than 99%." in text
     assert "100%" not in text
+    assert publication.figures()["towards"]["epsilon"] > 20
+    assert 0.9999 < publication.figures()["towards"]["sure"] < 1
+    for epsilon, percent in ((5.0, "99.4%"), (7.0, "99.91%")):
+        few = dc.published(dc.RandomizedResponse(dc.Domain(range(2)), epsilon), 2, answers="once")
+        assert f"from 50% to at most {percent} sure" in few.person()[0]
 
 
 def test_nobody_else_builds_such_a_statement() -> None:

@@ -11,7 +11,7 @@ Guarantees: the promise of a mechanism and its realised epsilon.
 
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
-from math import ceil, exp
+from math import ceil, exp, inf, nextafter
 
 from discreet.core.domain import Domain
 from discreet.core.labels import Numbers
@@ -67,12 +67,43 @@ def sureness(epsilon: float, before: float = 0.5) -> float:
     return 1 / (1 + exp(-epsilon) * (1 - before) / before)
 
 
+def percent_sure(epsilon: float, before: float = 0.5, digits: int = 2) -> str:
+    """Return `sureness` in percent, rounded up; "100" if and only if epsilon is infinite.
+
+    Args:
+        epsilon: what is learned, in nats.
+        before: another share than 50%, in (0, 1).
+        digits: of the percentage; it has more where it would be 100.
+
+    Example:
+        >>> percent_sure(0.2), percent_sure(5.0), percent_sure(9.0), percent_sure(60.0), percent_sure(inf)
+        ('55', '99.4', '99.99', '99.99...', '100')
+    """
+    share = sureness(epsilon, before)
+    spelled = rounded_up(100 * share, digits)
+    if spelled != "100" or epsilon == inf:
+        return spelled
+    if share > _LARGEST_SHARE:
+        return f"{100 * _LARGEST_SHARE:g}..."
+    return next(text for digits in (3, 4) if (text := rounded_up(100 * share, digits)) != "100")
+
+
+def share_sure(epsilon: float) -> float:
+    """Return the share of `percent_sure` as a number below 1; beyond 99.99% as near to `sureness` as a float can be."""
+    percent = percent_sure(epsilon)
+    return min(sureness(epsilon), nextafter(1, 0)) if percent.endswith("...") else float(percent) / 100
+
+
 _MOST_NAMES = 6
 
 LARGE_EPSILON = 4.0
 """Epsilon above which a guarantee is also stated in odds, in nats."""
 
-_CERTAIN = 30.0
+# Its exponential is still a float.
+_LARGEST_EPSILON = 700.0
+_LARGEST_FACTOR = 1e15
+_LARGEST_SHARE = 0.9999
+"""A share beyond which no digits are printed."""
 
 
 def in_odds(epsilon: float) -> str:
@@ -83,11 +114,12 @@ def in_odds(epsilon: float) -> str:
     """
     if epsilon <= LARGE_EPSILON:
         return ""
-    if epsilon > _CERTAIN:
+    if epsilon == inf:
         return "In odds: whoever held a protected value at 1% before may hold it for certain after."
-    ratio = exp(epsilon)
+    ratio = exp(min(epsilon, _LARGEST_EPSILON))
+    factor = f"{ceil(ratio):,}" if ratio < _LARGEST_FACTOR else f"more than {_LARGEST_FACTOR:.0e}"
     return (
-        f"In odds: those of a protected value may grow by a factor of {ceil(ratio):,}, so that whoever held it at 1% "
+        f"In odds: those of a protected value may grow by a factor of {factor}, so that whoever held it at 1% "
         f"before may hold it at {held_after(ratio)} after."
     )
 

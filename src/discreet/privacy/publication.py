@@ -17,7 +17,7 @@ from math import ceil, floor, inf, log10
 from typing import Any, Literal, cast, get_args
 
 from discreet.core.checks import checked_between, checked_choice, checked_whole
-from discreet.core.guarantee import rounded_down, rounded_up, sureness
+from discreet.core.guarantee import percent_sure, rounded_down, rounded_up, share_sure, sureness
 from discreet.core.result_table import facts_as_html
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -180,7 +180,7 @@ which of two protected values is a person's; the chance that they get further is
         sentences = [f"{sees} {among}."] if central.mechanism.domain.sensitive_count > 1 else []
         if surest.towards is not None:
             towards = "that a certain protected value is a person's, and not a certain one that is not protected"
-            # Certain is nobody, whatever floats say.
+            # A floor is rounded down, and never certainty.
             least = rounded_down(min(100 * sureness(central.curve_towards.floor(self.chance)), 99.0), 2)
             sentences += [
                 f"{'They can also' if sentences else sees} {self._reach(surest.towards, towards)}.",
@@ -191,10 +191,8 @@ which of two protected values is a person's; the chance that they get further is
 
     def _reach(self, epsilon: float, what: str) -> str:
         """Return the words for how far a reader gets, with the chance of getting further."""
-        if (share := _percent(epsilon)) == "100":
-            return f"become certain {what}"
         further = f"the chance that they get further is at most 1 in {floor((1 + 1e-9) / self.chance):,}"
-        return f"go from 50% to at most {share}% sure {what}; {further}"
+        return f"go from 50% to at most {percent_sure(epsilon)}% sure {what}; {further}"
 
     def officers(self, *, status: bool = False) -> str:
         """Return the sentences for officers, in (epsilon, delta); empty where there is none.
@@ -415,13 +413,8 @@ def two_digits(n: int) -> int:
     return n // unit * unit
 
 
-def _percent(epsilon: float) -> str:
-    """Return the whole percents, rounded up, that 50% becomes with an epsilon."""
-    return rounded_up(100 * sureness(epsilon), 2)
-
-
 def _direction(epsilon: float | None) -> dict[str, Any] | None:
-    return None if epsilon is None else {"sure": int(_percent(epsilon)) / 100, "epsilon": epsilon}
+    return None if epsilon is None else {"sure": share_sure(epsilon), "epsilon": epsilon}
 
 
 # Many ask for the same, and many rounds take a second.

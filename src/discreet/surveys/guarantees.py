@@ -13,7 +13,7 @@ from itertools import accumulate, chain, product
 from math import floor, prod
 from typing import Any
 
-from discreet.core.guarantee import rounded_up, sureness
+from discreet.core.guarantee import percent_sure
 from discreet.core.result_table import number_of
 from discreet.privacy.notions import at_most
 from discreet.privacy.publication import HONEST, Publication, left_out
@@ -220,7 +220,7 @@ further is at most 1 in 1,000,000.
         return (
             f"If these are {people} who answered {answered}, whoever sees {self.shown}, however "
             f"much they know of everybody else, can go from 50% to at most "
-            f"{rounded_up(100 * sureness(self.reach), 2)}% sure {which}; the chance that they get further is at most 1 "
+            f"{percent_sure(self.reach)}% sure {which}; the chance that they get further is at most 1 "
             f"in {floor((1 + 1e-9) / self.chance):,}.{clear}"
         )
 

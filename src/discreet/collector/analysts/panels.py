@@ -21,7 +21,7 @@ from discreet.collector.bars import Bars, TimeBands, bar_chart, time_chart
 from discreet.collector.keeper import Entry, epochs_of
 from discreet.collector.releases import Counts, EstimateQuery, Release, spelled_epochs
 from discreet.collector.store import AuditRow, SealRow
-from discreet.core.guarantee import rounded_up, sureness
+from discreet.core.guarantee import percent_sure, rounded_up, share_sure
 from discreet.core.labels import Grid
 from discreet.core.result_table import ResultColumn, rows_of, text_column
 from discreet.core.tally import Tally
@@ -282,16 +282,15 @@ def protection(facts: Mapping[str, Any]) -> CollectionPanel:
     """Return the panel on people, from the facts of a collection; where nothing is sealed, on what is planned."""
     publication, budgets = facts["publication"], facts["budgets"]
     words, local = publication["sentences"], facts["guarantee"]["realised"]
-    sure = {"before anything is published": 0.5}
+    # Epsilon of what somebody learns, by who it is.
+    learned = {"before anything is published": 0.0}
     for key, name in (("among", "between protected values"), ("towards", "towards a value in clear")):
         if publication.get(key) is not None:
-            sure[f"who sees what is published, {name}"] = publication[key]["sure"]
+            learned[f"who sees what is published, {name}"] = publication[key]["epsilon"]
     several = f", {publication['rounds']:,} of one person" if publication["rounds"] > 1 else ""
-    sure[f"who sees reports arrive{several}"] = float(rounded_up(sureness(publication["rounds"] * local), 3))
-    columns = [
-        text_column("who", sure),
-        ResultColumn("sure", np.array([*sure.values()]), unit="share", page_heading="sure, at most", page_format=".1%"),
-    ]
+    learned[f"who sees reports arrive{several}"] = publication["rounds"] * local
+    percents = [f"{percent_sure(epsilon)}%" for epsilon in learned.values()]
+    columns = [text_column("who", learned), text_column("sure, at most", percents)]
     sentences = [
         *words["person"][1:],
         *words["conditions"],
@@ -301,7 +300,8 @@ def protection(facts: Mapping[str, Any]) -> CollectionPanel:
         f"{rounded_up(budgets['per_answer'])}, within a lifetime's budget of {rounded_up(budgets['lifetime'])}.",
         *(bound["sentence"] for bound in facts["identification"]),
     ]
-    bars = Bars("How sure somebody gets of a person's value, from 50%", "sure", list(sure.items()), 1.0, "~%")
+    shares = [(who, share_sure(epsilon)) for who, epsilon in learned.items()]
+    bars = Bars("How sure somebody gets of a person's value, from 50%", "sure", shares, 1.0, "~%")
     drawing = Drawing(bar_chart, bars, "Bars of how sure somebody gets, by who it is.")
     shown = [sentence for sentence in sentences if sentence]
     return CollectionPanel.of(

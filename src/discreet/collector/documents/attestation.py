@@ -23,7 +23,7 @@ from discreet.collector.documents.publications import (
 )
 from discreet.core.alike import alike_sentences
 from discreet.core.domain import Domain
-from discreet.core.guarantee import LARGE_EPSILON, in_odds, rounded_up, sureness
+from discreet.core.guarantee import LARGE_EPSILON, in_odds, percent_sure, rounded_up
 from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
 from discreet.device.protocol.collection import PERMANENT, Collection
 from discreet.device.protocol.notice import notice
@@ -346,7 +346,7 @@ class Attestation:
 def _figures(epsilon: float) -> list[str]:
     """Return an epsilon in nats and in odds, rounded up."""
     odds = rounded_up(exp(epsilon)) if epsilon <= _LARGEST else f"over {exp(_LARGEST):.0e}"
-    return [rounded_up(epsilon), odds, *(f"{rounded_up(100 * sureness(epsilon, share), 3)}%" for share in (0.5, 0.01))]
+    return [rounded_up(epsilon), odds, *(f"{percent_sure(epsilon, share, 3)}%" for share in (0.5, 0.01))]
 
 
 def spelled_space(space: LabelSpace) -> str:

@@ -12,7 +12,7 @@ from math import floor
 from pathlib import Path
 from typing import Any
 
-from discreet.core.guarantee import rounded_down, rounded_up, sureness
+from discreet.core.guarantee import rounded_down, share_sure, sureness
 from discreet.core.random import WORD_RANGE
 from discreet.device.protocol.collection import FRESH, ONCE, OPEN, PERMANENT, Collection, rebuild
 from discreet.device.protocol.languages import BASE
@@ -142,8 +142,6 @@ def facts_on_published(collection: Collection, others: Iterable[Collection] = ()
     sentences += reached
     sentences.append(("published.word", {"epsilon": publication.local if collection.memo is None else collection.cost}))
     surest = max((parts for key, parts in reached if "chance" in parts), key=lambda parts: parts["share"], default=None)
-    if any(key == "published.certain" for key, _ in reached):
-        return [("brief.certain", brief), *sentences]
     return [("brief.nothing", brief) if surest is None else ("brief.published", {**brief, **surest}), *sentences]
 
 
@@ -157,14 +155,10 @@ def _reached(publication: Publication, total: tuple[float, float] | None = None)
         if not figures[way]:
             continue
         epsilon, chance = (figures[way]["epsilon"], publication.chance) if total is None else total
-        share = float(rounded_up(100 * sureness(epsilon), 2)) / 100
-        if share < 1:
-            further = floor((1 + 1e-9) / max(chance, publication.chance))
-            sentences.append((f"published.{way}", {"share": share, "chance": further}))
-        else:
-            sentences.append(("published.certain", {}))
+        further = floor((1 + 1e-9) / max(chance, publication.chance))
+        sentences.append((f"published.{way}", {"share": share_sure(epsilon), "chance": further}))
     if figures["towards"]:
-        # Certain is nobody, whatever floats say; and what is not lowered is rounded downwards.
+        # A floor is rounded down, and never certainty.
         least = float(rounded_down(min(100 * sureness(figures["floor"]), 99.0), 2)) / 100
         sentences += [("published.floor", {"share": least}), ("published.open", {})]
     return sentences

@@ -24,6 +24,8 @@ SHARES = frozenset({"share", "rare"})
 """Parts of sentences that are percentages."""
 
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
+# No digits are spelled beyond it.
+_LARGEST = 0.9999
 _PART = re.compile(r"\{(\w+)\}")
 # Languages in which one thing, or none, has a form of its own, if not 1 alone.
 _NONE_OR_ONE, _NEVER_ONE = {"fr", "pt", "hi"}, {"zh", "ja", "ko"}
@@ -64,11 +66,12 @@ class Wording:
         return grouped + (decimal if point else "") + rest
 
     def percent(self, share: float) -> str:
-        """Return a share in percent, rounded up; near 0 and 1 with a digit behind the point."""
-        more = 0 if 0.01 <= share <= 0.99 else 1
+        """Return a share in percent, rounded up; near 0 and 1 with more digits, so that 100% is certainty."""
+        more = 2 if share > 0.999 else 0 if 0.01 <= share <= 0.99 else 1
         # From the shortest decimal number that the float stands for, as in `discreet.core.guarantee`.
-        percents = ceil(Decimal(repr(float(share))).scaleb(2 + more)) / 10**more
-        return str(self.catalogue["percent"]).replace("{n}", self.number(percents))
+        percents = ceil(Decimal(repr(float(min(share, _LARGEST)))).scaleb(2 + more)) / 10**more
+        spelled = self.number(percents) + ("…" if share > _LARGEST else "")
+        return str(self.catalogue["percent"]).replace("{n}", spelled)
 
     def counted(self, unit: str, count: int) -> str:
         """Return so many things, in the form that the language has for this number."""
