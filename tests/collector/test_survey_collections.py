@@ -12,8 +12,9 @@ from discreet.collector.documents.publications import collection_publication, mo
 from discreet.collector.documents.signing import sign_survey
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.sealing import sealed_folder
-from discreet.core.guarantee import rounded_up, sureness
+from discreet.core.guarantee import share_sure
 from discreet.device.protocol.collection import open_envelope
+from discreet.privacy.publication import together
 from discreet.surveys.sources import files_by_question
 from running import run
 from signed import TRUST, key, terms
@@ -46,18 +47,20 @@ def test_what_is_published_is_said_of_all_answers_of_a_person_together(answers: 
     reached = []
     for entry in entries:
         assert most_answers(entry.collection) == times
-        figures = collection_publication(entry.collection, entry.mechanism).figures()
-        reached.append(max(figures[way]["epsilon"] for way in ("among", "towards") if figures[way]))
-    # Any two questions may be those of one person.
-    *_, second, most = sorted(reached)
-    share, alone = (float(rounded_up(100 * sureness(epsilon), 2)) / 100 for epsilon in (second + most, most))
-    assert share > alone
+        publication = collection_publication(entry.collection, entry.mechanism)
+        reached.append((publication, times * entry.collection.cost))
+    # Any two questions may be those of one person, whose losses are composed.
+    parts = dict(enumerate(reached))
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    share = share_sure(together(parts, pairs, 1e-6))
+    figures = [publication.figures() for publication, _ in reached]
+    alone = sorted(max(each[way]["epsilon"] for way in ("among", "towards") if each[way]) for each in figures)
+    assert share_sure(alone[-1]) < share < share_sure(sum(alone[1:]))
     with serving(tmp_path) as served:
         for number in (1, 2, 3):
             facts = dict(served.client.get(f"/collections/habits-{number}").json["published"])
             assert facts["brief.published"]["share"] == facts["published.among"]["share"] == share
-            # One chance in a million of each question is two of both.
-            assert facts["published.among"]["chance"] == 500_000
+            assert facts["published.among"]["chance"] == 1_000_000
             assert facts["published.several"] == {"count": 2 * times}
             page = served.client.get(f"/take/habits-{number}").body.decode()
             assert f"from 50% to at most {share:.0%} sure" in page

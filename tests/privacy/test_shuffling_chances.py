@@ -35,13 +35,13 @@ def test_chances_of_rounds_that_are_one_round() -> None:
     """The dots of one round, joined, are a little above its curve."""
     central = shuffled(dc.RandomizedResponse(dc.Domain(range(30), sensitive=range(20)), 2.0), n=1000)
     for curve in (central.curve_among, central.curve_towards):
-        below, above = curve._losses(1e-9)
+        below, above = curve._sums(1e-9)
         for epsilon in (0.01, 0.1, 0.2, 0.3, 0.5, 0.6):
             low, high = curve.delta(epsilon)
-            assert below.delta(epsilon, 1)[0] <= high
-            assert low <= above.delta(epsilon, 1)[1]
+            assert below.delta(epsilon)[0] <= high
+            assert low <= above.delta(epsilon)[1]
             if low > 1e-8:
-                assert above.delta(epsilon, 1)[1] <= 1.2 * below.delta(epsilon, 1)[0]
+                assert above.delta(epsilon)[1] <= 1.2 * below.delta(epsilon)[0]
     assert central.at_most(1e-6).among < shuffled(central.mechanism, 1000, rounds=2).at_most(1e-6).among
 
 

@@ -10,10 +10,11 @@ People are told chances, not delta: (epsilon, delta) does not mean "at most epsi
 `discreet.privacy.shuffling.ShuffledGuarantee.at_most`). Both are stated, at one choice of the number that is left out.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil, floor, inf, log10
+from operator import add
 from typing import Any, Literal, cast, get_args
 
 from discreet.core.checks import checked_between, checked_choice, checked_whole
@@ -23,6 +24,7 @@ from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.privacy.shuffling import ShuffledGuarantee, Surest, shuffled
+from discreet.privacy.shuffling_rounds import MOST_PAIRS, surest_together
 from discreet.results.comparison import Comparison
 from discreet.results.groups import GroupedEstimate
 from discreet.results.regression import Regression
@@ -380,6 +382,42 @@ def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
     return tuple(n for sizes, _ in listed for n in sizes), any(marked for _, marked in listed)
 
 
+def together(
+    parts: Mapping[str, tuple[Publication | None, float]], draws: Iterable[Collection[str]], chance: float
+) -> float:
+    """Return the epsilon that readers get beyond with no more than a chance, from all reports of one person.
+
+    The privacy losses of the parts are composed, and not added: it is unlikely that all are large together.
+
+    Args:
+        parts: publications of mechanisms that differ, such as the questions of a survey, by name, each with the local
+            epsilon of all reports of a person in it; without a statement, or None, a part counts with that epsilon.
+        draws: the parts that one person can be in; the largest epsilon is returned.
+        chance: in (0, 1).
+
+    Example:
+        >>> import discreet as dc
+        >>> age = dc.published(dc.RandomizedResponse(dc.Domain(range(9)), epsilon=1.0), 2_000)
+        >>> sex = dc.published(dc.RandomizedResponse(dc.Domain(["f", "m"]), epsilon=1.0), 1_000)
+        >>> both = together({"age": (age, 1.0), "sex": (sex, 1.0)}, [["age", "sex"], ["age"]], 1e-6)
+        >>> round(both, 3), round(together({"age": (age, 1.0)}, [["age"]], 1e-6), 3)
+        (0.215, 0.082)
+    """
+    stated = {name: part.central for name, (part, _) in parts.items() if part is not None}
+    known = {
+        name: central
+        for name, central in stated.items()
+        if central is not None and len(central.curve.pairs) <= MOST_PAIRS
+    }
+    # The same questions may be drawn by several words.
+    asked = [*{tuple(name for name in draw if name in parts) for draw in draws}]
+    places = tuple(tuple([*known].index(name) for name in draw if name in known) for draw in asked)
+    composed = _composed(tuple(known.values()), places, chance)
+    rest = [sum(parts[name][1] for name in draw if name not in known) for draw in asked]
+    local = [sum(parts[name][1] for name in draw) for draw in asked]
+    return max((min(*each) for each in zip(map(add, composed, rest), local, strict=True)), default=0.0)
+
+
 def batches_of(tally: Tally) -> tuple[int, ...]:
     """Return the number of reports of each batch of a tally: of those that were sealed, and of all others together.
 
@@ -419,6 +457,14 @@ def _direction(epsilon: float | None) -> dict[str, Any] | None:
 
 # Many ask for the same, and many rounds take a second.
 _guarantee = lru_cache(maxsize=_KNOWN)(shuffled)
+
+
+@lru_cache(maxsize=_KNOWN)
+def _composed(
+    guarantees: tuple[ShuffledGuarantee, ...], draws: tuple[tuple[int, ...], ...], chance: float
+) -> list[float]:
+    """Return the epsilons that readers get to by draws of some guarantees, but for the chance."""
+    return surest_together([guarantee.curve for guarantee in guarantees], draws, chance)
 
 
 @lru_cache(maxsize=_KNOWN)

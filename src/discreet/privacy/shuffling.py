@@ -249,6 +249,14 @@ class ShuffledGuarantee:
         """The curve delta(epsilon) towards values in clear."""
         return CentralCurve(tuple(_pairs(self.mechanism, towards=True)), self.hiding, self.rounds)
 
+    @cached_property
+    def curve(self) -> CentralCurve:
+        """The curve delta(epsilon) of the worse direction: among sensitive values, or towards values in clear."""
+        domain = self.mechanism.domain
+        among = self.curve_among.pairs if domain.sensitive_count > 1 else ()
+        towards = self.curve_towards.pairs if domain.clear_count else ()
+        return CentralCurve((*among, *towards), self.hiding, self.rounds)
+
     def delta_at(self, epsilon: float) -> "CentralDeltas":
         """Return delta at an epsilon, in both directions.
 

@@ -16,7 +16,7 @@ from typing import Any
 from discreet.core.guarantee import percent_sure
 from discreet.core.result_table import number_of
 from discreet.privacy.notions import at_most
-from discreet.privacy.publication import HONEST, Publication, left_out
+from discreet.privacy.publication import HONEST, Publication, left_out, together
 from discreet.privacy.verify import Verification, verify, verify_memo
 from discreet.surveys.rounds import MOST_ROUNDS
 from discreet.surveys.survey import Survey
@@ -119,8 +119,8 @@ def _within(ends: Sequence[Fraction], place: int, point: Fraction) -> bool:
 class SurveyPublication:
     """A publication of answers to a survey, or of anything made of them, and what it tells of a person.
 
-    The reach of a reader is added up over the questions that a person can have answered, and so is the chance that it
-    is exceeded; of a question that few answered no more is promised than of each report.
+    The privacy losses of the questions that one person can have answered are composed. A question with few answers
+    counts with the local epsilon of its reports.
 
     Attributes:
         survey: whose questions.
@@ -173,8 +173,7 @@ further is at most 1 in 1,000,000.
     @cached_property
     def parts(self) -> dict[str, Publication]:
         """The publication of each question that somebody answered."""
-        delta = self.chance / (len(self.survey.questions) if self._redrawn else self.survey.answers)
-        more: dict[str, Any] = {"not_trusted": self.not_trusted, "simulated": self.simulated, "delta": delta}
+        more: dict[str, Any] = {"not_trusted": self.not_trusted, "simulated": self.simulated, "delta": self.chance}
         if (rounds := self.survey.rounds) is not None:
             more["answers"] = "permanent" if rounds.keeps else "once" if rounds.turns == 1 else "fresh"
             more |= {"most": rounds.turns} if more["answers"] == "fresh" else {}
@@ -189,23 +188,20 @@ further is at most 1 in 1,000,000.
     @cached_property
     def reach(self) -> float:
         """The epsilon that a reader gets to with the answers of one person, in nats, but for the chance."""
-        each = {name: self._reach(name, part) for name, part in self.parts.items()}
+        stated = self.apart or self.survey.rounds is None
+        parts = {
+            name: (part if stated else None, self.survey.told(name, len(part.batches) if self.apart else None))
+            for name, part in self.parts.items()
+        }
         if self._redrawn:
-            return min(sum(each.values()), self.survey.after()[0])
-        return float(self.survey.largest([each.get(question.name, 0.0) for question in self.survey.questions])[0])
+            return min(together(parts, [[*parts]], self.chance), self.survey.after()[0])
+        names = [question.name for question in self.survey.questions]
+        return together(parts, ([names[place] for place in places] for places, _ in self.survey.draws), self.chance)
 
     @property
     def _redrawn(self) -> bool:
         """True if a person's questions are drawn anew in each round, so that all of them are counted."""
         return self.survey.rounds is not None and self.survey.rounds.redrawn
-
-    def _reach(self, name: str, part: Publication) -> float:
-        """Return the epsilon that a reader gets to with a person's answers to a question, in either direction."""
-        local, figures = self.survey.told(name, len(part.batches) if self.apart else None), part.figures()
-        if figures["none"] is not None or not (self.apart or self.survey.rounds is None):
-            return local
-        reached = [figures[way]["epsilon"] for way in ("among", "towards") if figures[way] is not None]
-        return min(max(reached, default=0.0), local)
 
     def person(self) -> str:
         """Return the sentence for people: how sure whoever sees what is published gets of one person's record."""

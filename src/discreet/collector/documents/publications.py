@@ -21,7 +21,7 @@ from discreet.errors import MismatchError
 from discreet.files.paths import COLLECTION, file_of
 from discreet.files.stored import look
 from discreet.mechanisms import BlockMechanism, report_tables
-from discreet.privacy.publication import Publication
+from discreet.privacy.publication import Publication, together
 
 TALLIES = "_tallies"
 """The name of the folder of their tallies."""
@@ -82,8 +82,8 @@ def _batches(collection: Collection, n: int, epochs: int) -> list[int]:
 def survey_reach(collection: Collection, others: Iterable[Collection] = ()) -> tuple[float, float] | None:
     """Return the epsilon that readers get to with all of a person's answers to a survey, and the chance of more.
 
-    Added up over the questions that one person can answer. What is published of a question whose collection is not at
-    hand may tell all that its reports do, of which the survey's epsilon is the most.
+    The privacy losses of the questions that one person can answer are composed. What is published of a question whose
+    collection is not at hand may tell all that its reports do: the survey's epsilon at most.
 
     Args:
         collection: one of its questions.
@@ -96,25 +96,18 @@ def survey_reach(collection: Collection, others: Iterable[Collection] = ()) -> t
     if survey is None or survey.answers == 1:
         return None
     known = {each.name: each for each in (*others, collection) if each.survey == survey and each.state == OPEN}
-    turns = most_answers(collection) if collection.answers == FRESH else 1
     if {*known} != {*survey.questions}:
-        return turns * survey.epsilon, 0.0
-    each = {name: _reach(part) for name, part in known.items()}
+        return (most_answers(collection) if collection.answers == FRESH else 1) * survey.epsilon, 0.0
+    parts = {name: _with_local(part) for name, part in known.items()}
+    chance = max(publication.chance for publication, _ in parts.values())
     ends = accumulate(survey.questions.values(), initial=0)
-    drawn = [[each[name] for name in survey.drawn(end % WORD_RANGE)] for end in ends]
-    reach, chance = (max(sum(part[at] for part in parts) for parts in drawn) for at in range(2))
-    return reach, chance
+    return together(parts, (survey.drawn(end % WORD_RANGE) for end in ends), chance), chance
 
 
-def _reach(collection: Collection) -> tuple[float, float]:
-    """Return the epsilon that readers get to with a person's answers to one question, and the chance of more."""
-    publication = collection_publication(collection, rebuild(collection))
-    figures, times = publication.figures(), most_answers(collection) if collection.answers == FRESH else 1
-    local = collection.cost * times
-    if publication.none:
-        return local, 0.0
-    reached = [figures[way]["epsilon"] for way in ("among", "towards") if figures[way]]
-    return min(max(reached), local), publication.chance
+def _with_local(collection: Collection) -> tuple[Publication, float]:
+    """Return the publication of one question, and the local epsilon of all of a person's reports on it."""
+    times = most_answers(collection) if collection.answers == FRESH else 1
+    return collection_publication(collection, rebuild(collection)), collection.cost * times
 
 
 def facts_on_published(collection: Collection, others: Iterable[Collection] = ()) -> list[tuple[str, dict[str, float]]]:
