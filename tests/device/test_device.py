@@ -222,6 +222,19 @@ def test_no_value_and_no_tag_is_anywhere(fixture: Fixture, caplog: pytest.LogCap
     assert {name for name, of in columns.items() if {"code", "value", "label"} & of} == {"places"}
 
 
+def test_each_secret_place_has_the_bot_of_its_tag_or_cell(fixture: Fixture) -> None:
+    """Two tags have a bot each; of a plan with cells, the secret values themselves choose the bots."""
+    both = fixture.join(envelope({**TAGS, "tags": ["home", "work"]}, name="tags"))
+    fixture.device.tag(both, {"home": [planted.TAGGED], "work": ["never", "rarely"]})
+    assert table(fixture.folder, "SELECT code, bot FROM places ORDER BY code") == [(0, 6), (1, 6), (4, 5)]
+    refused(DataError, lambda: fixture.device.tag(both, {"home": ["never"], "work": ["never"]}))
+    grid = {"grid": {"lat": [0, 2], "lon": [0, 2], "rows": 2, "cols": 2}, "sensitive": [[0.5, 0.5]]}
+    places = fixture.join(envelope({**PLAIN, "domain": grid, "cells": {"rows": 2, "cols": 2}}, name="cells"))
+    fixture.device.tag(places, [(0.5, 0.5), (1.5, 1.5)])
+    bot = 4 + int(places.bots.cell_of[3])
+    assert table(fixture.folder, "SELECT code, bot FROM places WHERE name = 'cells'") == [(3, bot)]
+
+
 def test_codes_are_replaced_before_anything_else(fixture: Fixture) -> None:
     """A secret place is told as its bot: the report, the print and the stream are the bot's."""
     tagged = fixture.join(envelope(TAGS, answers="permanent"))
@@ -516,6 +529,7 @@ def test_permanent_keys() -> None:
     assert one != other
     words = [words_of(each, found, code).words(4).tolist() for each in (one, other) for code in (0, 1)]
     assert len({tuple(each) for each in words}) == 4
-    assert len({print_of(one, found, code) for code in range(4)}) == 4
+    # A print is useless without the key that it was made with.
+    assert len({print_of(each, found, code) for each in (one, other) for code in range(4)}) == 8
     with pytest.raises(ParameterError, match="32 bytes"):
         KeyedRandom(b"short")

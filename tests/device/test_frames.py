@@ -11,7 +11,7 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.device.protocol.frames import Frame, FrameError, frame_of_json, head, head_of_json
+from discreet.device.protocol.frames import LARGEST_FRAME, Frame, FrameError, frame_of_json, head, head_of_json
 from discreet.errors import DataError
 from discreet.formats.records import RecordCodec, entry_as_json
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection
@@ -54,6 +54,7 @@ def test_the_head_is_44_bytes_as_the_page_says() -> None:
     data = frame(2, epoch=5).pack()
     assert data[:44] == b"DSC1" + COLLECTION + struct.pack("<II", 5, 2)
     assert data[44:60] == Frame.parse(data, 3).ids[0].tobytes()
+    assert head(data + bytes(LARGEST_FRAME - len(data))) == (COLLECTION, 5, 2)
 
 
 GOOD = frame(3).pack()
