@@ -172,6 +172,8 @@ def test_secret_values_are_taken_as_they_read(tmp_path: Path) -> None:
     tags.write_text("who,place,tag\nZoe\u0308 ,PARK,home\n", encoding="utf-8")
     path = plan(tmp_path, 'labels = ["clinic", "park"]', 'sensitive = ["clinic"]', 'tags = ["home"]\nothers = false\n')
     asked = ["obfuscate", path, table, "--user", "who", "--tags", tags, "-o", tmp_path / "r.parquet"]
-    assert str(tags) in refusal(*asked)
+    message = refusal(*asked)
+    assert str(tags) in message
+    assert "1 of them read like a label, and --as-read takes them for it" in message
     facts = told(*asked, "--as-read")
     assert facts["read_as"] == [{"attribute": "", "label": "park", "values": 1}]

@@ -62,6 +62,14 @@ def test_a_study_is_read(tmp_path: Path) -> None:
     assert plain.epsilon == optimized.epsilon == 1.0
 
 
+def test_labels_of_a_study_that_read_alike(tmp_path: Path) -> None:
+    counts = "label,count,sensitive\naa,500,true\nAa,500,false\n"
+    path = save(tmp_path, counts=counts)
+    assert "'aa' and 'Aa' read alike" in refused(ParameterError, lambda: Study.load(path))
+    text = (STUDY.format(epsilon=1.0) + RUNS).replace('path = "people.csv"', 'path = "people.csv"\nexact = true')
+    assert Study.load(save(tmp_path, text, counts)).domain.sensitive.tolist() == [True, False]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

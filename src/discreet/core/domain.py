@@ -259,6 +259,7 @@ def known_labels(space: LabelSpace) -> str:
     return ", ".join(shown) + (f" and {space.size - _SHOWN:,} more" if space.size > _SHOWN else "")
 
 
+AS_READ = "codes_of(values, as_read=True)"
 MOST_VALUES = 1 << 31
 """No domain has so many values."""
 
@@ -555,7 +556,7 @@ class Domain:
             outside = np.flatnonzero(codes == OUTSIDE)
             # An iterator was consumed.
             read = self.space_as_read.encode(values)[outside] >= 0 if isinstance(values, Sized) else outside < 0
-            advice = columns.as_read_advice(int(np.count_nonzero(read)), "codes_of(values, as_read=True)")
+            advice = columns.as_read_advice(int(np.count_nonzero(read)), AS_READ)
             raise DataError(columns.outside_message(len(outside), len(codes), int(outside[0]), advice))
         return codes
 
@@ -627,7 +628,7 @@ class Domain:
             DataError: if a value is not in the domain.
             ParameterError: if a value is listed twice, or this is no distribution.
         """
-        codes, shares = self.encode(values), columns.numbers(probabilities, "probabilities")
+        codes, shares = self._checked(self.space.encode(values)), columns.numbers(probabilities, "probabilities")
         if len(shares) != len(codes) or len(np.unique(codes)) != len(codes):
             raise ParameterError(
                 f"a distribution must give every value that it lists one probability, once, got {len(codes)} values, "

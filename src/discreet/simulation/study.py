@@ -83,12 +83,21 @@ StepCallback = Callable[[str, int, int], None]
 
 
 class CountsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table with one row per value: its label, its number of people, and a mark if it is sensitive."""
+    """A table with one row per value: its label, its number of people, and a mark if it is sensitive.
+
+    Attributes:
+        path: of the table.
+        label: its column of labels.
+        count: its column of numbers of people.
+        sensitive: its column of marks.
+        exact: accept labels that read alike and differ in sensitivity.
+    """
 
     path: str
     label: str = "label"
     count: str = "count"
     sensitive: str = "sensitive"
+    exact: bool = False
 
 
 class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -153,7 +162,8 @@ class Study:
             raise ParameterError(f"{path}: run must list at least one mechanism.")
         source = Path(path).parent / document.data.path
         labels, marks = read_labels(source, document.data.label, document.data.sensitive)
-        return cls(document, Domain(labels, sensitive=marks), _counts(source, document.data.count))
+        domain = Domain(labels, sensitive=marks, exact=document.data.exact)
+        return cls(document, domain, _counts(source, document.data.count))
 
     @property
     def truth(self) -> FloatArray:

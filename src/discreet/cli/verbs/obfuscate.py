@@ -21,6 +21,7 @@ from discreet.cli.output import (
     show,
 )
 from discreet.cli.readings import read_as_record, read_as_table
+from discreet.core.domain import AS_READ
 from discreet.engines import LocalEngine
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import REPORTS, spelled
@@ -111,7 +112,7 @@ def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> Bots | None
         codes = personalized.domain.codes_of(values, as_read=columns.as_read)
         people = SimulatedTags(personalized, users, codes, marks)
     except (DataError, ParameterError) as error:
-        raise type(error)(f"{tags}: {error}") from None
+        raise type(error)(f"{tags}: {str(error).replace(AS_READ, '--as-read')}") from None
     return lambda codes, users: people.replaced(personalized, codes, users)
 
 
