@@ -243,7 +243,7 @@ def test_sealed_files_say_what_a_reader_learns(files: Files) -> None:
     sealed = files.folder / "sealed.parquet"
     shown = text("seal", files.plan, files.reports, "-o", sealed, "--not-trusted", 50)
     assert "If these are 600 different people with one report each, whoever sees the sealed file" in shown
-    assert "Of each batch 50 reports are taken to hide nobody" in shown
+    assert "This assumes that 50 reports of each batch hide nobody" in shown
     facts = stated("estimate", files.plan, sealed)["publication"]
     assert facts["n"] == 600
 

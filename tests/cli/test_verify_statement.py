@@ -33,7 +33,9 @@ def test_the_facts_are_those_of_the_guarantee(files: Files) -> None:
     facts = told("verify", files.plan, "--statement", 5000, "--rounds", 3, "--not-trusted", 100)
     assert facts["holds"] is True
     assert facts["publication"]["central"] == shuffled(files.mechanism, 5000, rounds=3, not_trusted=100).to_dict()
-    assert facts["publication"]["sentences"]["conditions"][1].startswith("Of each batch 100 reports")
+    assert facts["publication"]["sentences"]["conditions"][1].startswith(
+        "This assumes that 100 reports of each batch hide nobody"
+    )
     assert "publication" not in told("verify", files.plan)
 
 

@@ -154,7 +154,9 @@ def test_those_not_trusted_hide_nobody_in_any_batch() -> None:
     mechanism = dc.RandomizedResponse(SIX, 1.0)
     known = dc.published(mechanism, 1000, not_trusted=900).figures()
     assert known["among"] == dc.published(mechanism, 100).figures()["among"]
-    assert "Of each batch 900 reports" in str(dc.published(mechanism, 1000, not_trusted=900))
+    assert "This assumes that 900 reports of each batch hide nobody" in str(
+        dc.published(mechanism, 1000, not_trusted=900)
+    )
 
 
 def test_values_are_counted_without_bots() -> None:
@@ -170,7 +172,7 @@ def test_one_sensitive_value_alone_is_told_towards_the_others() -> None:
     assert "which of two" not in text
     share, chance = told(TOWARDS, text)
     assert beyond_towards(share, 1.0, 1000, values=1) <= chance
-    floor = re.search(r"less than (\d+)%", text)
+    floor = re.search(r"stays at (\d+)% or more", text)
     assert floor is not None
     assert int(floor[1]) / 100 <= 1 / (1 + exp(-log(1 / law(1.0, 1)[1])))
 
@@ -182,7 +184,7 @@ def test_promises_are_rounded_up_and_floors_down() -> None:
     for direction in ("among", "towards"):
         share = 1 / (1 + exp(-facts[direction]["epsilon"]))
         assert share <= facts[direction]["sure"] < share + 0.01
-    least = re.search(r"less than (\d+)%", " ".join(publication.person()))
+    least = re.search(r"stays at (\d+)% or more", " ".join(publication.person()))
     assert least is not None
     assert int(least[1]) / 100 <= 1 / (1 + exp(-facts["floor"])) < int(least[1]) / 100 + 0.01
 
@@ -229,7 +231,7 @@ def test_nobody_is_certain_below_infinite_odds() -> None:
     publication = dc.published(dc.RandomizedResponse(SIX, 2.0), [1000] * 30, answers="fresh")
     text = " ".join(publication.person())
     assert "They can also go from 50% to at most 99.99...% sure that a certain protected value is a person's" in text
-    assert "More people cannot make that less than 99%." in text
+    assert "The bound stays at 99% or more however many people take part." in text
     assert "100%" not in text
     assert publication.figures()["towards"]["epsilon"] > 20
     assert 0.9999 < publication.figures()["towards"]["sure"] < 1

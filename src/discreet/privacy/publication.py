@@ -186,8 +186,8 @@ which of two protected values is a person's; the chance that they get further is
             least = rounded_down(min(100 * sureness(central.curve_towards.floor(self.chance)), 99.0), 2)
             sentences += [
                 f"{'They can also' if sentences else sees} {self._reach(surest.towards, towards)}.",
-                f"More people cannot make that less than {least}%.",
-                "Values that are not protected may be told as they are: none of this holds for them.",
+                f"The bound stays at {least}% or more however many people take part.",
+                "Answers that are not protected can be sent unchanged. These guarantees do not cover them.",
             ]
         return [f"{sentences[0][0].upper()}{sentences[0][1:]}", *sentences[1:]]
 
@@ -224,11 +224,11 @@ which of two protected values is a person's; the chance that they get further is
             sentences.insert(
                 0, f"These are {sum(self.batches):,} different people with one report each, which no file shows."
             )
-        trust = "No report is taken to be faked, or known to the reader (not trusted: 0)."
+        trust = "This assumes that no reports are fake and none are known to the reader (not trusted: 0)."
         if self.not_trusted:
             trust = (
-                f"Of each batch {self.not_trusted:,} reports are taken to hide nobody: faked, known to the reader, or "
-                f"made elsewhere (not trusted: {self.not_trusted:,})."
+                f"This assumes that {self.not_trusted:,} reports of each batch hide nobody, because they are fake, "
+                f"known to the reader or made elsewhere (not trusted: {self.not_trusted:,})."
             )
         sentences += [self._of_batches(), trust, HONEST]
         if self.chance * max(self.batches) >= 1:

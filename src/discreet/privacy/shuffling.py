@@ -501,7 +501,7 @@ def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
     domain, others = central.mechanism.domain, central.hiding - 1
     if domain.sensitive_count < 2:
         noun = "kind of secret values" if central.bots else "value"
-        return f"One {noun} alone is sensitive: nothing is to be told apart among sensitive values."
+        return f"Only one {noun} is protected."
     batches, it = (
         ("the shuffled batch", "it") if central.rounds == 1 else (f"{central.rounds} shuffled batches", "them")
     )

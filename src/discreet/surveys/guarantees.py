@@ -211,7 +211,7 @@ further is at most 1 in 1,000,000.
         which = "that a certain protected record is a person's, and not a certain other one"
         which = which if guarantee.in_clear else "which of two records is a person's"
         answered = "once" if self.survey.rounds is None else "as this survey asks"
-        clear = " Values that are not protected may be told as they are." if guarantee.in_clear else ""
+        clear = " Answers that are not protected can be sent unchanged." if guarantee.in_clear else ""
         people = number_of(self.people, "different person", "different people")
         return (
             f"If these are {people} who answered {answered}, whoever sees {self.shown}, however "
@@ -231,7 +231,7 @@ further is at most 1 in 1,000,000.
             f"No more is promised than of each report: {part.beside}." for part in self.parts.values() if part.beside
         )
         yield f"The smallest batch is of question {few!r}, with {number_of(least[few], 'report')}."
-        yield f"Reports of each batch that are taken to hide nobody: {self.not_trusted:,}."
+        yield f"This assumes that {self.not_trusted:,} reports of each batch hide nobody."
         yield HONEST
         yield from [NOT_HIDDEN] if self.survey.memos else []
 
