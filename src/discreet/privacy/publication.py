@@ -43,6 +43,17 @@ HONEST = (
 )
 """The condition on devices and on those who hold reports."""
 
+
+def trust_sentence(not_trusted: int) -> str:
+    """Return the condition on reports of each batch that hide nobody."""
+    if not not_trusted:
+        return "This assumes that no reports are fake and none are known to the reader (not trusted: 0)."
+    return (
+        f"This assumes that {not_trusted:,} reports of each batch hide nobody, because they are fake, known to the "
+        f"reader or made elsewhere (not trusted: {not_trusted:,})."
+    )
+
+
 _LARGEST_CHANCE = 1e-6
 _KNOWN = 1024
 
@@ -224,13 +235,7 @@ which of two protected values is a person's; the chance that they get further is
             sentences.insert(
                 0, f"These are {sum(self.batches):,} different people with one report each, which no file shows."
             )
-        trust = "This assumes that no reports are fake and none are known to the reader (not trusted: 0)."
-        if self.not_trusted:
-            trust = (
-                f"This assumes that {self.not_trusted:,} reports of each batch hide nobody, because they are fake, "
-                f"known to the reader or made elsewhere (not trusted: {self.not_trusted:,})."
-            )
-        sentences += [self._of_batches(), trust, HONEST]
+        sentences += [self._of_batches(), trust_sentence(self.not_trusted), HONEST]
         if self.chance * max(self.batches) >= 1:
             sentences.append(
                 f"Choose a smaller delta: at {self.chance:g} with {max(self.batches):,} reports, one of them may be "

@@ -16,7 +16,7 @@ from typing import Any
 from discreet.core.guarantee import percent_sure
 from discreet.core.result_table import number_of
 from discreet.privacy.notions import at_most
-from discreet.privacy.publication import HONEST, Publication, left_out, together
+from discreet.privacy.publication import HONEST, Publication, left_out, together, trust_sentence
 from discreet.privacy.verify import Verification, verify, verify_memo
 from discreet.surveys.rounds import MOST_ROUNDS
 from discreet.surveys.survey import Survey
@@ -231,7 +231,7 @@ further is at most 1 in 1,000,000.
             f"No more is promised than of each report: {part.beside}." for part in self.parts.values() if part.beside
         )
         yield f"The smallest batch is of question {few!r}, with {number_of(least[few], 'report')}."
-        yield f"This assumes that {self.not_trusted:,} reports of each batch hide nobody."
+        yield trust_sentence(self.not_trusted)
         yield HONEST
         yield from [NOT_HIDDEN] if self.survey.memos else []
 

@@ -239,8 +239,8 @@ def survey_facts(survey: Survey) -> dict[str, Any]:
 def protection_of(survey: Survey) -> str:
     """Return the protection of one person's answers, in a clause without a full stop."""
     guarantee = survey.guarantee
-    which = "All protected answers" if guarantee.in_clear else "All answers"
-    return f"{which} of one person are protected together with epsilon {rounded_up(guarantee.record)}"
+    clear = ", except answers in clear" if guarantee.in_clear else ""
+    return f"All answers of one person together are protected with epsilon {rounded_up(guarantee.record)}{clear}"
 
 
 def _ending(survey: Survey, results: Mapping[str, QuestionResult], *, apart: bool) -> Ending | None:
