@@ -172,6 +172,15 @@ def test_where_blocks_are_too_many_the_bound_is_that_of_all_rounds() -> None:
     assert memo.ratio(2) == memo.ratio()
 
 
+def test_several_rounds_of_blocks_that_are_not_counted_are_bounded_by_the_memo() -> None:
+    """Only one round is known without the blocks: two rounds already may reveal all that the memo reveals."""
+    memo = Memo(SubsetSelection(Domain(range(60)), 1.0), 2.0)
+    verification = verify_memo(memo)
+    one, *more = verification.ratios.values()
+    assert 0.999 < log(one) <= 1.0
+    assert set(more) == {verification.ratio} == {memo.ratio()}
+
+
 def test_bad_memos_are_refused() -> None:
     mechanism = RandomizedResponse(Domain(range(3)), 1.0)
     for infinity in (1.0, 0.5, -1.0, 1e9):
