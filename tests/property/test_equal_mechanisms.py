@@ -46,7 +46,7 @@ def all_of_them(domain: Domain, epsilon: float) -> list[BlockMechanism]:
 @each("name", BUILDERS)
 def test_made_alike_they_are_equal(name: str) -> None:
     one, same = BUILDERS[name](DOMAIN, 1.0), BUILDERS[name](Domain(range(12), sensitive=range(8)), 1.0)
-    assert one == same
+    assert one == same == BUILDERS[name](DOMAIN, 1) == BUILDERS[name](DOMAIN, np.float32(1))
     assert hash(one) == hash(same)
     assert one == pickle.loads(pickle.dumps(one)) == copy.deepcopy(one) == replace(one)
     assert one != BUILDERS[name](DOMAIN, 1.5)
