@@ -75,6 +75,7 @@ def test_every_character_of_three_planes_is_read_as_the_rule_says_and_once_is_en
     read = readings(CHARACTERS)
     assert read == [spelled_out(character) for character in CHARACTERS]
     assert readings(read) == read
+    assert [reading(character) for character in CHARACTERS] == read
 
 
 def test_case_is_joined_exactly_as_case_folding_joins_it_but_for_the_dotless_i() -> None:

@@ -345,12 +345,13 @@ def _texts(names: list[Any], wanted: str) -> LabelSpace:
     except UnicodeEncodeError:
         raise ParameterError(f"{wanted} must be text that can be written down, got half of a character.") from None
     labels = names if is_normalized("NFC", "".join(names)) else [composed(name) for name in names]
-    if len(set(labels)) < len(set(names)):
+    repeated = len(labels) - len(set(labels))
+    if repeated and len(set(names)) == len(names):
         raise ParameterError(
-            f"{wanted} must be different from each other, and some differ only in how their accents are stored "
-            "(Unicode normalization): leave one of each out."
+            f"{wanted} must be different from each other, and {repeated} differ only in how their accents are stored "
+            "(Unicode normalization); leave them out."
         )
-    _refuse_repeated(len(names) - len(set(names)), wanted)
+    _refuse_repeated(repeated, wanted)
     return Texts(np.array(labels, dtype=np.dtypes.StringDType()))
 
 

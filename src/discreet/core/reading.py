@@ -11,7 +11,7 @@ JavaScript has no case folding.
 
 import re
 from collections.abc import Iterable, Sequence
-from unicodedata import normalize
+from unicodedata import is_normalized, normalize
 
 from discreet.errors import ParameterError
 
@@ -30,7 +30,7 @@ _MARKS = tuple(
     (re.compile(f"[{characters}]"), plain)
     for characters, plain in ((INVISIBLE, ""), (DASHES, "-"), (SINGLE_QUOTES, "'"), (DOUBLE_QUOTES, '"'))
 )
-_ANY_MARK = re.compile(f"[{INVISIBLE}{DASHES}{SINGLE_QUOTES}{DOUBLE_QUOTES}]")
+_ODD = re.compile(f"[{INVISIBLE}{DASHES}{SINGLE_QUOTES}{DOUBLE_QUOTES}{UNUSUAL_SPACES}]")
 _INVISIBLE = _MARKS[0][0]
 _UNUSUAL_SPACE = re.compile(f"[{UNUSUAL_SPACES}]")
 _ANY_SPACE = re.compile(f"[ \n{UNUSUAL_SPACES}]+")
@@ -118,14 +118,15 @@ def visible(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    text = normalize("NFKC", _plain(text)).lower().upper()
-    text = normalize("NFKC", _plain(text.replace("I\u0307", "I").replace("\u2044", "/")))
-    return _UNUSUAL_SPACE.sub(" ", text) if _UNUSUAL_SPACE.search(text) else text
+    is_plain = not _ODD.search(text) and is_normalized("NFKC", text)
+    text = text if is_plain else normalize("NFKC", _plain(text))
+    text = text.lower().upper().replace("I\u0307", "I").replace("\u2044", "/")
+    # Neither case brings marks or spaces into a text that has none.
+    return normalize("NFKC", text) if is_plain else _UNUSUAL_SPACE.sub(" ", normalize("NFKC", _plain(text)))
 
 
 def _plain(text: str) -> str:
     """Return a text without invisible characters, and with plain dashes and quotes."""
-    if _ANY_MARK.search(text):
-        for pattern, plain in _MARKS:
-            text = pattern.sub(plain, text)
+    for pattern, plain in _MARKS:
+        text = pattern.sub(plain, text)
     return text
