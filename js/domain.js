@@ -78,18 +78,28 @@ function inOrder(value, names) {
 function grid(strict, loose) {
   const { rows, cols } = strict, { lat, lon } = loose;
   must(Object.keys(strict).length === 4 && isCount(rows) && isCount(cols) && [lat, lon].every((pair) => isPair(pair, Number.isFinite)));
-  /** @param {any} at @param {number[]} border @param {number} count */
-  const cell = (at, [low, high], count) =>
-    typeof at === "number" && at >= low && at <= high ? Math.min(Math.floor(((at - low) / (high - low)) * count), count - 1) : NaN;
+  const row = cells(lat, rows), column = cells(lon, cols);
   /** @param {number} part @param {number[]} border @param {number} count */
   const middle = (part, [low, high], count) => (low + ((part + 0.5) * (high - low)) / count).toFixed(4);
   return {
     kind: "grid", size: rows * cols, rows, cols, lat, lon,
     code(value) {
-      const [north, east, ...more] = inOrder(value, ["lat", "lon"]), code = cell(north, lat, rows) * cols + cell(east, lon, cols);
+      const [north, east, ...more] = inOrder(value, ["lat", "lon"]), code = row(north) * cols + column(east);
       return more.length || isNaN(code) ? -1 : code;
     },
     name: (code) => `${middle(Math.floor(code / cols), lat, rows)}, ${middle(code % cols, lon, cols)}`,
+  };
+}
+
+/** The rows, or the columns, of a map: a place at a border is in the cell above. @param {[number, number]} ends @param {number} count */
+function cells([low, high], count) {
+  const border = linear(low, high, count);
+  return (/** @type {any} */ at) => {
+    if (typeof at !== "number" || !(at >= low && at <= high)) return NaN;
+    const cell = Math.min(Math.floor(((at - low) / (high - low)) * count), count - 1);
+    // The quotient is rounded, and the borders are not.
+    if (cell + 1 < count && border(cell + 1) <= at) return cell + 1;
+    return border(cell) > at ? cell - 1 : cell;
   };
 }
 

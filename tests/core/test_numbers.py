@@ -89,13 +89,15 @@ def test_all_numbers_of_a_range_are_sensitive_at_borders_that_floats_do_not_meet
             if last - first < 2:
                 continue
             inside = space.encode([ends[0], np.nextafter(ends[1], -np.inf), ends.mean()])
-            mask = space.ranges([ends])
+            mask, closed = space.ranges([ends]), space.ranges([ends], closed=True)
             assert mask[inside].all()
             # At most the bins that a float reaches into are more.
             assert first - 1 <= np.flatnonzero(mask).min()
             assert np.flatnonzero(mask).max() <= last
+            # A sensitive range holds its upper end too, and the bin of it.
+            assert np.flatnonzero(closed).tolist() == list(range(inside[0], space.encode([ends[1]])[0] + 1))
     pair = Domain.product({"sex": ["f", "m"], "x": spaces[2]}, sensitive={"sex": "f", "x": [[0.1, 0.3], [0.7, 0.9]]})
-    assert pair.sensitive_codes.tolist() == [0, 1, 6, 7]
+    assert pair.sensitive_codes.tolist() == [0, 1, 2, 6, 7, 8]
 
 
 def test_a_width_may_be_an_integer_of_numpy() -> None:
@@ -104,10 +106,11 @@ def test_a_width_may_be_an_integer_of_numpy() -> None:
 
 
 def test_ranges_are_rounded_outward_to_whole_bins() -> None:
-    assert Domain.number(0, 100, bins=10, sensitive=[[0, 10], [85, 96]]).sensitive_codes.tolist() == [0, 8, 9]
+    assert Domain.number(0, 100, bins=10, sensitive=[[0, 9], [85, 96]]).sensitive_codes.tolist() == [0, 8, 9]
+    assert Domain.number(0, 100, bins=10, sensitive=[[0, 10], [45.1, 45.2]]).sensitive_codes.tolist() == [0, 1, 4]
     domain = Domain.number(0, 1e6, scale="log1p", sensitive=[[0, 10_000], [500_000, 1e6]])
-    assert domain.sensitive[domain.encode([0, 9_999, 500_001, 1e6])].all()
-    # What a plan says of them is exactly these bins again.
+    assert domain.sensitive[domain.encode([0, 10_000, 500_000, 1e6])].all()
+    # The document of a plan means exactly these bins again.
     for one in (domain, Domain.number(0, 0.3, bins=7, sensitive=[[0.1, 0.2]], clip=True)):
         assert Plan.of(Windows(one, 1.0)).mechanism().domain == one
 
@@ -127,7 +130,7 @@ def test_ranges_are_rounded_outward_to_whole_bins() -> None:
         ({"low": 1e16, "high": 1e16 + 8}, "wide enough"),
         ({"clip": 1}, "clip"),
         ({"sensitive": [[20, 60], [50, 80]]}, "overlap"),
-        ({"sensitive": [[20, 20.1]]}, "thinner"),
+        ({"sensitive": [[20, 20]]}, "low < high"),
         ({"sensitive": [[30, 20]]}, "low < high"),
         ({"sensitive": [[90, 110]]}, "between"),
         ({"sensitive": [[20, 30, 40]]}, "ranges"),

@@ -37,7 +37,7 @@ KEEP = ("row", "region", "w", "urban")
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "BATCH_ROWS", 37)
-    monkeypatch.setattr(obfuscation, "_MOST_ROWS", 64)
+    monkeypatch.setattr(obfuscation, "MOST_ROWS", 64)
 
 
 def write(path: Path, table: pa.Table = TABLE) -> Path:

@@ -13,7 +13,7 @@ from running import run
 
 
 def test_the_expected_error_of_the_mean_is_what_reports_have() -> None:
-    domain, random = dc.Domain.number(0, 10, bins=12, sensitive=[[0, 5]]), np.random.default_rng(3)
+    domain, random = dc.Domain.number(0, 10, bins=12, sensitive=[[0, 4.9]]), np.random.default_rng(3)
     p = random.dirichlet(np.ones(12))
     mechanism, centres = dc.Windows(domain, 1.0), domain.table()["low"] + 5 / 12
     outputs = p @ mechanism.decoder.matrix
@@ -31,7 +31,7 @@ def test_the_expected_error_of_the_mean_is_what_reports_have() -> None:
 def test_every_verb_takes_a_plan_of_numbers(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "age.toml").write_text(
-        "epsilon = 2.0\n[domain]\nnumber = { low = 0, high = 90, bins = 30, clip = true }\nsensitive = [[0, 30]]\n"
+        "epsilon = 2.0\n[domain]\nnumber = { low = 0, high = 90, bins = 30, clip = true }\nsensitive = [[0, 29]]\n"
         '[mechanism]\nname = "rr"\n'
     )
     values = np.random.default_rng(1).normal(40, 12, 4000)
@@ -54,7 +54,7 @@ def test_every_verb_takes_a_plan_of_numbers(tmp_path: Any, monkeypatch: pytest.M
     assert (tmp_path / "out.csv").read_text().startswith('"low","high","sensitive"')
     assert "share of people per bin of 3" in (tmp_path / "out.svg").read_text()
     assert 'name = "windows"' in (tmp_path / "plan.toml").read_text()
-    assert "0 to 30" in printed["verify"]
+    assert "from 0 up to below 30" in printed["verify"]
     result = run("plan", "age.toml", "--users", "10", "--target", "worst-case")
     assert result.exit_code == 2
     assert "--target" in result.output

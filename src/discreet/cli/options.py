@@ -297,6 +297,7 @@ class PeopleColumns(OptionGroup):
         user: column that says whose value it is.
         tags: file of secret values.
         as_read: whether texts stand for the labels that they read like.
+        float32: whether columns of float64 are read as float32.
     """
 
     column: str | None = option("--column", help="Column that holds the values, if there are several.")
@@ -307,6 +308,7 @@ class PeopleColumns(OptionGroup):
     as_read: bool = option(
         "--as-read", is_flag=True, help="Take a text that is no label for the only label that reads alike; count them."
     )
+    float32: bool = option("--float32", is_flag=True, help="Read numbers as float32, as they were before float64.")
 
 
 def outside(**rules: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

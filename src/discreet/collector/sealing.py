@@ -19,6 +19,7 @@ import msgspec
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray
+from discreet.collector.documents.signing import plan_fields
 from discreet.collector.inboxes import DataFolder, Waiting, synchronize
 from discreet.collector.keeper import LATE, Entry, Keeper, covers
 from discreet.collector.store import CollectionRow, SealRow
@@ -274,7 +275,7 @@ def describe(place: Path, entry: Entry) -> None:
         folder.chmod(_FOLDER)
     for name, data in (
         ("_collection.json", entry.row.envelope),
-        ("_plan.json", msgspec.json.format(msgspec.json.encode(entry.collection.plan), indent=2)),
+        ("_plan.json", msgspec.json.format(msgspec.json.encode(plan_fields(entry.collection)), indent=2)),
     ):
         path = place / name
         if not path.exists() or path.read_bytes() != data:

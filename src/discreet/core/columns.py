@@ -7,6 +7,7 @@ may quote a value.
 
 from collections.abc import Iterable, Iterator, Mapping, Set, Sized
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from functools import cache
 from itertools import chain
 from numbers import Real
@@ -27,6 +28,10 @@ OUTSIDE = -1
 
 # Integers for each one that occurs, up to which they are marked and not sorted.
 _SPARSE = 32
+# Numbers that are looked at before all of them are, and at a time.
+_HEAD, _BLOCK = 64, 1 << 15
+# Digits of a short decimal, and the whole numbers below which sixteenths have no more.
+_SHORT, _EXACT = 12, 1 << 20
 
 
 def integers(values: Any, wanted: str = "values") -> IntArray:
@@ -58,16 +63,90 @@ def numbered(keys: IntArray) -> tuple[IntArray, IntArray]:
     return np.flatnonzero(marked) + low, (np.cumsum(marked) - 1)[keys - low]
 
 
-def numbers(values: Any, wanted: str = "values") -> AnyArray:
+def numbers(values: Any, wanted: str = "values") -> FloatArray:
     """Return a column of numbers as ``(n,)`` float64; missing ones are nan."""
+    return floats(values, wanted).astype(np.float64, copy=False)
+
+
+def floats(values: Any, wanted: str = "values") -> AnyArray:
+    """Return a column of numbers as ``(n,)`` floats of the column's own type: float16, float32 or float64.
+
+    Numbers of any other type become float64, and missing ones are nan. A float32 of 0.7 is less than 0.7, so whoever
+    compares numbers with an end of a range rounds the end to the type of the column first.
+
+    Raises:
+        DataError: if the column holds anything but numbers, or floats of several types.
+    """
     column = _numpy_column(values, wanted)
-    if column.dtype.kind in "iuf":
-        return column.astype(np.float64)
+    if column.dtype.kind == "f" and str(getattr(values, "dtype", "")) == "object":
+        # Arrow has widened the narrow floats among objects of pandas.
+        column = values.to_numpy()
     if column.dtype.kind == "O":
-        plain = [np.nan if _is_missing(value) else value for value in column]
-        if all(map(is_real, plain)):
-            return np.array(list(map(real_number, plain)))
-    raise DataError(f"{wanted} must be numbers, got {_described(column)}.")
+        return _floats_of(column, wanted)
+    if column.dtype.kind not in "iuf":
+        raise DataError(f"{wanted} must be numbers, got {_described(column)}.")
+    return column.astype(_narrow(column.dtype) or np.float64, copy=False)
+
+
+def _narrow(kind: Any) -> np.dtype[Any] | None:
+    """Return a type of floats with fewer digits than float64, in this machine's order of bytes; None for any other."""
+    kind = np.dtype(kind)
+    is_narrow = kind.kind == "f" and kind.itemsize < np.dtype(np.float64).itemsize
+    return kind.newbyteorder("=") if is_narrow else None
+
+
+def _floats_of(objects: Any, wanted: str) -> AnyArray:
+    plain = [np.nan if _is_missing(value) else value for value in objects]
+    if not all(is_real(value) or isinstance(value, Decimal) for value in plain):
+        raise DataError(f"{wanted} must be numbers, got mixed objects.")
+    wide = np.array([float(value) if isinstance(value, Decimal) else real_number(value) for value in plain])
+    kinds = {_narrow(type(value)) for value in plain if isinstance(value, np.floating)} - {None}
+    if not kinds:
+        return wide
+    column = _as(kinds.pop(), wide)
+    if kinds or not ((column == wide) | np.isnan(wide)).all():
+        raise DataError(f"{wanted} must be floats of one type, got several; convert the column to one of them.")
+    return column
+
+
+def _as(kind: Any, numbers: AnyArray) -> AnyArray:
+    """Return numbers in another type of floats; those that are too large for it become infinite."""
+    with np.errstate(over="ignore"):
+        return numbers.astype(kind)
+
+
+def float32(values: Any, wanted: str = "values") -> AnyArray:
+    """Return a column of numbers as ``(n,)`` float32, which they were before they became float64.
+
+    Raises:
+        DataError: if one of the numbers is no float32.
+    """
+    column = floats(values, wanted)
+    narrow = _as(np.float32, column)
+    wrong = np.flatnonzero((narrow != column) & ~np.isnan(column))
+    if len(wrong):
+        raise DataError(
+            f"{wanted} must be numbers that float32 holds, and {len(wrong)} of {len(column)} are not; read the column "
+            "without float32."
+        )
+    return narrow
+
+
+def were_float32(numbers: AnyArray) -> bool:
+    """Return true if float64 numbers were float32 before: all of them are, and some are no short decimals.
+
+    As a float64, a float32 of 0.7 is 0.699999988079071.
+    """
+    for part in (numbers[:_HEAD], numbers):
+        if not ((_as(np.float32, part) == part) | np.isnan(part)).all():
+            return False
+    return any(_has_long(numbers[start : start + _BLOCK]) for start in range(0, len(numbers), _BLOCK))
+
+
+def _has_long(numbers: AnyArray) -> bool:
+    # Sixteenths are short decimals.
+    rest = numbers[(np.trunc(16 * numbers) != 16 * numbers) | (np.abs(numbers) >= _EXACT)]
+    return any(float(f"{number:.{_SHORT}g}") != number for number in np.unique(rest[np.isfinite(rest)]).tolist())
 
 
 def text(values: Any, wanted: str = "values") -> Any:
@@ -326,11 +405,16 @@ def _numpy_column(values: Any, wanted: str) -> AnyArray:
 
 
 def _from_arrow(values: Any, wanted: str) -> AnyArray:
+    import pyarrow as pa
+
     from discreet.core.arrow import arrow_numbers, is_plain, present
 
     column = _arrow_column(values, wanted)
     if column.null_count:
         refuse_missing(~present(column), wanted)
+    if pa.types.is_decimal(column.type):
+        # By their text, which is exact.
+        column = column.cast(pa.string()).cast(pa.float64())
     return arrow_numbers(column) if is_plain(column.type) else np.asarray(column)
 
 
@@ -344,8 +428,12 @@ def _from_sequence(values: Any, wanted: str) -> AnyArray:
         raise DataError(f"{wanted} must be one flat column.")
     if column.ndim == 0:
         raise DataError(f"{wanted} must be a sequence, got a {type(values).__name__}.")
-    if column.dtype.kind in "iuf" and bool in {type(value) for value in plain}:
+    kinds = {type(value) for value in plain} if column.dtype.kind in "iuf" else set()
+    if bool in kinds:
         raise DataError(f"{wanted} must all be of one kind; some are true or false and some are numbers.")
+    if len(kinds) > 1 and any(issubclass(kind, np.floating) and _narrow(kind) for kind in kinds):
+        # As they are: NumPy has widened the narrow floats among them.
+        return np.fromiter(plain, dtype=object, count=len(plain))
     return column if len(column) else column.astype(np.int64)
 
 

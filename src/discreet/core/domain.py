@@ -12,7 +12,7 @@ Domains: the values of a plan, and its sensitive values.
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self, TypeAlias
@@ -24,7 +24,18 @@ from discreet.core import columns
 from discreet.core.alike import AlikeLabels, alike_labels, refuse_alike
 from discreet.core.checks import checked_flag, is_real, real_number
 from discreet.core.columns import MISSING, OUTSIDE
-from discreet.core.labels import Grid, IntegerRange, Integers, LabelSpace, Numbers, Product, as_read, flat, names
+from discreet.core.labels import (
+    Grid,
+    IntegerRange,
+    Integers,
+    LabelSpace,
+    Numbers,
+    Product,
+    as_read,
+    flat,
+    named_columns,
+    names,
+)
 from discreet.core.reading import composed, composed_names
 from discreet.errors import DataError, DiscreetError, ParameterError
 
@@ -116,17 +127,19 @@ def sensitive_mask(space: LabelSpace, sensitive: Any) -> BoolArray | None:
     """
     if sensitive is None:
         return None
-    mask = value_mask(space, sensitive)
+    mask = value_mask(space, sensitive, closed=True)
     return None if mask.all() else mask
 
 
-def value_mask(space: LabelSpace, values: Any, name: str = "sensitive") -> BoolArray:
+def value_mask(space: LabelSpace, values: Any, name: str = "sensitive", *, closed: bool = False) -> BoolArray:
     """Return the ``(|X|,)`` mask of some values.
 
     Args:
         space: the labels.
         values: as for `sensitive_mask`, but never None.
         name: of the argument, in refusals.
+        closed: whether ranges of numbers are sensitive ones, which include their upper ends and may be narrower than
+            a bin.
 
     Raises:
         ParameterError: if it names what is not in the domain.
@@ -136,13 +149,13 @@ def value_mask(space: LabelSpace, values: Any, name: str = "sensitive") -> BoolA
     if isinstance(values, Mapping):
         values = [values]
     if isinstance(values, list | tuple) and values and all(isinstance(item, Mapping) for item in values):
-        return _by_patterns(space, values, name)
+        return _by_patterns(space, values, name, closed=closed)
     if isinstance(values, str | bytes):
         raise ParameterError(f"{name} must be a list of labels, not a single text; put it in a list.")
     if _is_mask(values):
         return _by_mask(space, values, name)
-    if isinstance(space, Numbers) and _are_pairs(values):
-        return space.ranges(values, name)
+    if isinstance(space, Numbers) and are_pairs(values):
+        return space.ranges(values, name, closed=closed, narrow=closed)
     return _by_labels(space, values, name)
 
 
@@ -157,7 +170,7 @@ def _is_mask(sensitive: Any) -> bool:
     return kind in ("bool", "boolean")
 
 
-def _are_pairs(values: Any) -> bool:
+def are_pairs(values: Any) -> bool:
     """Return true for ranges of numbers; single numbers stand for their bins."""
     if isinstance(values, list | tuple):
         return bool(values) and not any(map(is_real, values))
@@ -216,16 +229,16 @@ def _by_predicate(space: LabelSpace, predicate: Callable[..., bool]) -> BoolArra
         raise ParameterError("a predicate of what is sensitive must answer true or false for every value.") from None
 
 
-def _by_patterns(space: LabelSpace, patterns: Sequence[Mapping[str, Any]], name: str) -> BoolArray:
+def _by_patterns(space: LabelSpace, patterns: Sequence[Mapping[str, Any]], name: str, *, closed: bool) -> BoolArray:
     if not isinstance(space, Product):
         raise ParameterError(f"{name} patterns need a product domain; list the labels instead.")
     mask = np.zeros(tuple(part.size for part in space.attributes.values()), dtype=np.bool_)
     for place, pattern in enumerate(patterns):
-        mask[np.ix_(*_selection(space, pattern, f"{name} pattern {place}"))] = True
+        mask[np.ix_(*_selection(space, pattern, f"{name} pattern {place}", closed=closed))] = True
     return mask.reshape(-1)
 
 
-def _selection(space: Product, pattern: Mapping[str, Any], where: str) -> list[IntArray]:
+def _selection(space: Product, pattern: Mapping[str, Any], where: str, *, closed: bool) -> list[IntArray]:
     pattern = {composed(name) if isinstance(name, str) else name: wanted for name, wanted in pattern.items()}
     unknown = [name for name in pattern if name not in space.attributes]
     if unknown or not pattern:
@@ -238,7 +251,9 @@ def _selection(space: Product, pattern: Mapping[str, Any], where: str) -> list[I
         wanted = pattern[name]
         if isinstance(part, Numbers) and not is_real(wanted):
             # A list of numbers would not tell the bins of some from a range.
-            chosen.append(np.flatnonzero(part.ranges(wanted, f"{where}, attribute {name!r},")))
+            chosen.append(
+                np.flatnonzero(part.ranges(wanted, f"{where}, attribute {name!r},", closed=closed, narrow=closed))
+            )
             continue
         wanted = list(wanted) if isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes) else [wanted]
         chosen.append(_codes(part, wanted, f"{where}, attribute {name!r}"))
@@ -253,10 +268,47 @@ def _codes(part: LabelSpace, wanted: list[Any], where: str) -> IntArray:
     return codes
 
 
+def _ending(space: LabelSpace, mask: BoolArray, numbers: Iterable[float]) -> LabelSpace:
+    """Return a space whose numbers know where sensitive ranges end, by numbers that say so; see `Numbers.ending`."""
+    if isinstance(space, Numbers):
+        return space.ending(mask, numbers)
+    if not (isinstance(space, Product) and any(isinstance(part, Numbers) for part in space.attributes.values())):
+        return space
+    cells, known = mask.reshape([part.size for part in space.attributes.values()]), list(numbers)
+    marks = (np.moveaxis(cells, axis, 0).reshape(size, -1) for axis, size in enumerate(cells.shape))
+    pairs = zip(space.attributes.items(), marks, strict=True)
+    return Product({name: part.ending(m, known) if isinstance(part, Numbers) else part for (name, part), m in pairs})
+
+
+def numbers_in(sensitive: Any) -> Iterator[float]:
+    """Yield the numbers in what is sensitive: ends of ranges, numbers that stand for their bins, and other labels."""
+    are_numbers = getattr(getattr(sensitive, "dtype", None), "kind", "O") in "iuf"
+    if is_real(sensitive):
+        yield real_number(sensitive)
+    elif are_numbers or isinstance(sensitive, list | tuple | Mapping):
+        for entry in sensitive.values() if isinstance(sensitive, Mapping) else sensitive:
+            yield from numbers_in(entry)
+
+
 def known_labels(space: LabelSpace) -> str:
     """Return the first labels of a space, as refusals list them."""
     shown = names(space, np.arange(min(space.size, _SHOWN)))
     return ", ".join(shown) + (f" and {space.size - _SHOWN:,} more" if space.size > _SHOWN else "")
+
+
+def _as_float32(space: LabelSpace, values: Any) -> Any:
+    """Return a column or a table of values with its numbers as float32."""
+    if isinstance(space, Numbers):
+        return columns.float32(values)
+    if isinstance(space, Grid):
+        return np.column_stack([columns.float32(part) for part in space.coordinates(values)])
+    parts = space.attributes if isinstance(space, Product) else {}
+    if not any(isinstance(part, Numbers) for part in parts.values()):
+        raise ParameterError("float32 must be False for a domain without numbers; leave it out.")
+    table = named_columns(values, [*parts])
+    return {
+        name: columns.float32(table[name]) if isinstance(part, Numbers) else table[name] for name, part in parts.items()
+    }
 
 
 AS_READ = "codes_of(values, as_read=True)"
@@ -326,7 +378,7 @@ class Domain:
         if not checked_flag("exact", exact):
             plain = _plain(space)
             refuse_alike(plain, None if mask is None else mask[: plain.size])
-        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "space", space if mask is None else _ending(space, mask, numbers_in(sensitive)))
         object.__setattr__(self, "size", space.size)
         object.__setattr__(self, "_mask", None if mask is None else sealed(mask))
         object.__setattr__(self, "exact", exact)
@@ -446,14 +498,14 @@ class Domain:
             bins: how many bins, 2 to 4,096.
             scale: ``"linear"``, or ``"log1p"`` for bins in which ln(1 + x) grows by as much.
             clip: whether numbers outside are taken for the nearest one inside; otherwise they are refused.
-            sensitive: ranges ``[low, high]`` of numbers, rounded outward to whole bins; high itself, where it is a
-                border, belongs to the bin above. Or as for `Domain`, single numbers standing for their bins.
+            sensitive: ranges ``[low, high]`` of numbers, both included, rounded outward to whole bins: to that of low
+                and to that of high. Or as for `Domain`, single numbers standing for their bins.
             allow_unprotected: as for `Domain`.
 
         Example:
             >>> domain = Domain.number(0, 100, bins=20, sensitive=[[0, 10], [90, 100]])
             >>> domain, domain.encode([0, 4.99, 5.0, 100.0]).tolist(), domain.names()[:2]
-            (Domain(20 values, 4 sensitive), [0, 0, 1, 19], ['0 to 5', '5 to 10'])
+            (Domain(20 values, 5 sensitive), [0, 0, 1, 19], ['0 to 5', '5 to 10'])
         """
         return cls._of(Numbers(low, high, bins, scale, clip), sensitive, allow_unprotected)
 
@@ -509,19 +561,24 @@ class Domain:
         spelled = json.dumps([self.space.describe(), mask, *about], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(spelled.encode()).hexdigest()
 
-    def encode(self, values: Any) -> IntArray:
+    def encode(self, values: Any, *, float32: bool = False) -> IntArray:
         """Return the codes of a column of values.
 
         Args:
             values: ``(n,)`` values in NumPy, pandas, polars, Arrow or a plain sequence; for products a table with a
                 column per attribute or a sequence of tuples; for grids (lat, lon) pairs or a table with both.
+            float32: whether numbers are read as float32, which they were before they became float64.
 
         Returns:
             ``(n,)`` int64 codes.
 
         Raises:
-            DataError: if some are missing, not in the domain or of the wrong kind; it says how many and where.
+            DataError: if some are missing, not in the domain or of the wrong kind; it says how many and where. Also if
+                numbers are to be read as float32 and some are none.
+            ParameterError: if ``float32`` is set and the domain has no numbers.
         """
+        if checked_flag("float32", float32):
+            values = _as_float32(self.space, values)
         return self._checked(self.space.encode(values), values)
 
     def codes_of(self, values: Any, *, as_read: bool = False) -> IntArray:

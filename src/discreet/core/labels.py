@@ -17,7 +17,7 @@ Numbers: a range of them in bins, of one width or of one width of their logarith
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import repeat
@@ -25,6 +25,7 @@ from math import ceil, log10, prod
 from sys import float_info
 from typing import Any, Protocol
 from unicodedata import is_normalized
+from warnings import warn
 
 import numpy as np
 
@@ -468,23 +469,24 @@ class Grid:
 
     def encode(self, values: Any) -> IntArray:
         """Return ``(n,)`` codes of an ``(n, 2)`` array of (lat, lon), or of a table with columns lat and lon."""
-        lat, lon = self._coordinates(values)
-        row, col = _cell(lat, self.lat, self.rows), _cell(lon, self.lon, self.cols)
+        lat, lon = self.coordinates(values)
+        row, col = _cells(lat, self.lat, self.rows), _cells(lon, self.lon, self.cols)
         codes = row * self.cols + col
         codes[(row < 0) | (col < 0)] = OUTSIDE
         codes[np.isnan(lat) | np.isnan(lon)] = MISSING
         return codes
 
-    def _coordinates(self, values: Any) -> tuple[FloatArray, FloatArray]:
+    def coordinates(self, values: Any) -> tuple[AnyArray, AnyArray]:
+        """Return ``(n,)`` latitudes and longitudes, each in floats of the type of its column."""
         if isinstance(values, list | tuple):
             values = np.asarray(values, dtype=object).reshape(len(values), -1) if values else np.empty((0, 2))
         if isinstance(values, np.ndarray) and values.dtype.names is None:
             if values.ndim != 2 or values.shape[1] != 2:
                 raise DataError(f"values must be (n, 2): latitude and longitude, got shape {values.shape}.")
             whole = columns.unmasked(values, "values")
-            return columns.numbers(whole[:, 0]), columns.numbers(whole[:, 1])
+            return columns.floats(whole[:, 0]), columns.floats(whole[:, 1])
         pair = named_columns(values, ["lat", "lon"])
-        return columns.numbers(pair["lat"]), columns.numbers(pair["lon"])
+        return columns.floats(pair["lat"]), columns.floats(pair["lon"])
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
         """Return row and column of each cell with the coordinates of its centre."""
@@ -498,12 +500,40 @@ class Grid:
         return {"grid": [list(self.lat), list(self.lon), self.rows, self.cols]}
 
 
-def _cell(coordinate: FloatArray, border: tuple[float, float], count: int) -> IntArray:
-    low, high = border
-    inside = (coordinate >= low) & (coordinate <= high)
+def _cells(coordinates: AnyArray, ends: tuple[float, float], count: int) -> IntArray:
+    """Return the rows, or the columns, of a map in which coordinates lie; OUTSIDE elsewhere.
+
+    A coordinate at a border, rounded to its type, lies in the cell above.
+    """
+    (low, high), kind = ends, coordinates.dtype
+    first, last = np.asarray(ends).astype(kind)
+    inside = (coordinates >= first) & (coordinates <= last)
     # Clipped first: what is far outside must not overflow.
-    scaled = (np.clip(np.where(inside, coordinate, low), low, high) - low) / (high - low) * count
-    return np.where(inside, np.minimum(scaled.astype(np.int64), count - 1), OUTSIDE)
+    scaled = (np.clip(np.where(inside, coordinates, low), low, high, dtype=np.float64) - low) / (high - low) * count
+    cells = np.minimum(scaled.astype(np.int64), count - 1)
+    # The borders that rounding may have moved a coordinate across.
+    step = 4 * float(np.spacing(np.abs(np.asarray(ends)).max().astype(kind))) / (high - low) * count
+    if step >= 0.5 and kind != np.float64:
+        raise DataError(f"coordinates must be of a wider type than {kind}, which is too coarse for cells of this map.")
+    near = np.flatnonzero(np.abs(scaled - np.rint(scaled)) <= step)
+    places = np.rint(scaled[near]).astype(np.int64)
+    at = coordinates[near] >= borders_at(low, high, count, places).astype(kind)
+    cells[near] = np.clip(np.where(at, places, places - 1), 0, count - 1)
+    return np.where(inside, cells, OUTSIDE)
+
+
+def borders_at(low: float, high: float, count: int, places: IntArray) -> FloatArray:
+    """Return borders between parts of one width, by their places, each as it is written.
+
+    0.3 must not lie below the border 0.1 + 0.1 + 0.1.
+    """
+    first, last = Fraction(repr(low)), Fraction(repr(high))
+    each = (last - first) / count
+    parts, whole = first.numerator * each.denominator, first.denominator * each.denominator
+    width = each.numerator * first.denominator
+    different, back = np.unique(places, return_inverse=True)
+    # A quotient of integers of Python is the nearest float.
+    return np.array([(parts + width * place) / whole for place in different.tolist()], dtype=np.float64)[back]
 
 
 SCALES = ("linear", "log1p")
@@ -512,7 +542,11 @@ CLIPPED = "lie outside the range, and count as its nearest end"
 """What is said of numbers that are clipped."""
 READ = "are taken for the label that they read like"
 """What is said of texts that are no labels."""
-# Of a bin: a number so near to a border is that border.
+_WIDENED = (
+    "these numbers were float32 before they were float64, and a float32 may lie below the border that it was written "
+    "as; --float32 (float32=True) reads them as float32."
+)
+# Of a bin: a range may be thinner by so much.
 _ON_BORDER = 1e-9
 
 
@@ -520,12 +554,18 @@ _ON_BORDER = 1e-9
 class Numbers:
     """The numbers from low to high, in bins; a border belongs to the bin above it, and high to the last bin.
 
+    Borders, low and high are rounded to the type of a column (float16, float32), so that a number of this type lies at
+    or above a border if some real number at or above the border is stored as it.
+
     Attributes:
         low: the least number.
         high: the largest one.
         bins: how many bins; at most 4,096.
         scale: ``"linear"`` for bins of one width, ``"log1p"`` for bins in which ln(1 + x) grows by as much.
         clip: whether numbers outside belong to the first and the last bin; otherwise they have no label.
+        ends: where sensitive ranges end: the largest numbers that are surely sensitive. They change no fingerprint; a
+            number of a narrow type that may be one of them is never in a bin above it.
+        starts: the borders at which sensitive ranges of other combinations of a product begin.
     """
 
     low: float
@@ -533,6 +573,8 @@ class Numbers:
     bins: int = 256
     scale: str = "linear"
     clip: bool = False
+    ends: tuple[float, ...] = ()
+    starts: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse a range without extent, and bins that are none.
@@ -562,9 +604,7 @@ class Numbers:
     def borders(self) -> FloatArray:
         """``(bins + 1,)`` borders, ascending."""
         if self.scale == "linear":
-            # Each as it is written: 0.3 must not lie below the border 0.1 + 0.1 + 0.1.
-            first, last = Fraction(repr(self.low)), Fraction(repr(self.high))
-            return np.array([float(first + (last - first) * place / self.bins) for place in range(self.bins + 1)])
+            return borders_at(self.low, self.high, self.bins, np.arange(self.bins + 1))
         scaled = np.expm1(np.linspace(np.log1p(self.low), np.log1p(self.high), self.bins + 1))
         borders: FloatArray = np.array([float(f"{border:.15g}") for border in scaled])
         borders[0], borders[-1] = self.low, self.high
@@ -577,24 +617,65 @@ class Numbers:
         return centres
 
     def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes of a column of numbers."""
-        numbers = columns.numbers(values)
-        codes = np.searchsorted(self.borders[1:-1], numbers, side="right").astype(np.int64)
-        if not self.clip:
-            codes[self.outside(numbers)] = OUTSIDE
+        """Return ``(n,)`` codes of a column of numbers.
+
+        Raises:
+            DataError: if the values are no numbers, or of a type that is too coarse for the ranges of a product.
+        """
+        numbers = columns.floats(values)
+        if numbers.dtype == np.float64 and columns.were_float32(numbers):
+            warn(_WIDENED, UserWarning, stacklevel=2)
+        codes = np.searchsorted(self._steps(numbers.dtype), numbers, side="right").astype(np.int64)
+        away = self._unknown(numbers) if self.clip else self.outside(numbers)
+        codes[away] = OUTSIDE
         codes[np.isnan(numbers)] = MISSING
         return codes
 
-    def outside(self, numbers: FloatArray) -> BoolArray:
-        """Return ``(n,)`` booleans: which numbers are below low or above high."""
-        return (numbers < self.low) | (numbers > self.high)
+    def outside(self, numbers: AnyArray) -> BoolArray:
+        """Return ``(n,)`` booleans: which floats of any type are below low or above high."""
+        low, high = self._rounded((self.low, self.high), numbers.dtype)
+        away: BoolArray = (numbers < low) | (numbers > high) | self._unknown(numbers)
+        return away
 
-    def ranges(self, ranges: Any, name: str = "sensitive") -> BoolArray:
+    def _unknown(self, numbers: AnyArray) -> BoolArray:
+        """Return ``(n,)`` booleans: infinite floats of a type that does not hold all numbers of the range."""
+        is_small = np.isinf(self._rounded((self.low, self.high), numbers.dtype)).any()
+        return np.isinf(numbers) if is_small else np.zeros(len(numbers), dtype=np.bool_)
+
+    @staticmethod
+    def _rounded(numbers: Any, kind: np.dtype[Any]) -> AnyArray:
+        with np.errstate(over="ignore"):
+            return np.asarray(numbers, dtype=np.float64).astype(kind)
+
+    def _steps(self, kind: np.dtype[Any]) -> AnyArray:
+        """Return ``(bins - 1,)`` the least number of each bin but the first, in a type of floats."""
+        steps = self._rounded(self.borders[1:-1], kind)
+        ends, bins = self._rounded(self.ends, kind), self._bins(self.ends)
+        inner = bins < self.bins - 1
+        # What may be the end of a sensitive range is not above it. In float64 no border is so near to an end.
+        np.maximum.at(steps, bins[inner], np.nextafter(ends[inner], kind.type(np.inf)))
+        steps = np.maximum.accumulate(steps)
+        starts = np.searchsorted(steps, self._rounded(self.starts, kind), side="right")
+        if (starts < self._bins(self.starts)).any():
+            raise DataError(
+                f"values must be of a wider type than {kind}, in which the end of one sensitive range and the "
+                "beginning of another are the same number; read them again from where they are stored with more digits."
+            )
+        return steps
+
+    def _bins(self, numbers: Any) -> IntArray:
+        """Return the bins of float64 numbers from low to high."""
+        return np.searchsorted(self.borders[1:-1], np.asarray(numbers, dtype=np.float64), side="right")
+
+    def ranges(self, ranges: Any, name: str = "sensitive", *, closed: bool = False, narrow: bool = True) -> BoolArray:
         """Return the ``(bins,)`` mask of the bins that ranges of numbers reach into: whole bins, rounded outward.
 
         Args:
-            ranges: pairs of numbers, each range at least as wide as a bin, no two of them overlapping.
+            ranges: pairs of numbers, no two of them overlapping.
             name: of the argument, in refusals.
+            closed: whether a range includes its upper end, as sensitive ranges do; otherwise an end that is a border
+                belongs to the bin above.
+            narrow: whether a range may be narrower than a bin.
 
         Raises:
             ParameterError: if they are none, or one does not lie between low and high.
@@ -608,14 +689,35 @@ class Numbers:
         if (ordered[1:, 0] < ordered[:-1, 1]).any():
             raise ParameterError(f"{name} must be ranges that do not overlap, and some do.")
         places = np.interp(pairs, self.borders, np.arange(self.bins + 1.0))
-        if (np.diff(places) < 1 - 2 * _ON_BORDER * self.bins).any():
+        if not narrow and (np.diff(places) < 1 - 2 * _ON_BORDER * self.bins).any():
             raise ParameterError(f"{name} must be ranges that are each as wide as a bin at least, and one is thinner.")
+        lasts = self._bins(pairs[:, 1]) if closed else np.searchsorted(self.borders, pairs[:, 1]) - 1
         mask = np.zeros(self.bins, dtype=np.bool_)
-        # All numbers of a range but the largest belong to it, however near to a border.
-        firsts = np.searchsorted(self.borders, pairs[:, 0], side="right") - 1
-        for first, last in zip(firsts, np.searchsorted(self.borders, pairs[:, 1]), strict=True):
-            mask[first:last] = True
+        for first, last in zip(self._bins(pairs[:, 0]), lasts, strict=True):
+            mask[first : last + 1] = True
         return mask
+
+    def ending(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "Numbers":
+        """Return the same bins that know where sensitive ranges end.
+
+        Args:
+            chosen: ``(bins,)`` or ``(bins, m)`` booleans: the sensitive bins, of a product for each of m combinations
+                of the other attributes.
+            numbers: the ends, as far as they are known.
+        """
+        marks, known = chosen.reshape(self.bins, -1), sorted({*self.ends, *map(float, numbers)})
+        last = {int(code): number for code, number in zip(self._bins(known), known, strict=True)}
+        closing = np.flatnonzero((marks[:-1] & ~marks[1:]).any(axis=1)).tolist()
+        opening = (~marks[:-1] & marks[1:]).any(axis=1) & (marks.shape[1] > 1)
+        ends = tuple(last[code] if code in last else self._within(code) for code in closing)
+        return replace(self, ends=ends, starts=tuple(self.borders[1:-1][opening].tolist()))
+
+    def _within(self, code: int) -> float:
+        """Return the number with the fewest digits in the middle half of a bin."""
+        low, high = self.borders[code : code + 2].tolist()
+        edge = (high - low) / 4
+        texts = (f"{(low + high) / 2:.{digits}g}" for digits in range(1, 18))
+        return next((float(text) for text in texts if low + edge <= float(text) <= high - edge), (low + high) / 2)
 
     def names(self, codes: IntArray) -> list[str]:
         """Return readable ranges, with as many digits as tell the borders apart."""
@@ -624,15 +726,32 @@ class Numbers:
         spelled = [f"{border:.{digits}g}" for border in self.borders.tolist()]
         return [f"{spelled[code]} to {spelled[code + 1]}" for code in np.asarray(codes).tolist()]
 
-    def runs(self, codes: IntArray) -> FloatArray:
-        """Return ``(r, 2)`` the ends of the ranges that some bins make up, given ascending."""
+    def runs(self, codes: IntArray) -> IntArray:
+        """Return ``(r, 2)`` first and last of the runs of successive bins that some make up, given ascending."""
         starts = np.flatnonzero(np.diff(codes, prepend=-2) > 1)
-        last = np.append(starts[1:], len(codes)) - 1
-        return np.column_stack([self.borders[codes[starts]], self.borders[codes[last] + 1]])
+        return np.column_stack([codes[starts], codes[np.append(starts[1:], len(codes)) - 1]])
+
+    def closed_ranges(self, codes: IntArray) -> list[list[float]]:
+        """Return ranges of numbers that are read as some bins again, given ascending.
+
+        The upper end of a range lies within its last bin, and only the last one of all ends at a border, high: the
+        ranges are the same whether an end belongs to its range or not.
+        """
+        known = dict(zip(self._bins(self.ends).tolist(), self.ends, strict=True))
+        ranges = []
+        for first, last in self.runs(codes).tolist():
+            end = known.get(last, self.low)
+            inside = end if end > self.borders[last] else self._within(last)
+            ranges.append([float(self.borders[first]), self.high if last == self.bins - 1 else inside])
+        return ranges
 
     def spelled_ranges(self, codes: IntArray) -> list[str]:
         """Return the ranges that some bins make up, in words."""
-        return [f"{low:.9g} to {high:.9g}" for low, high in self.runs(codes).tolist()]
+        low, high = self.borders[:-1].tolist(), self.borders[1:].tolist()
+        return [
+            f"from {low[first]:.9g} up to {'' if last == self.bins - 1 else 'below '}{high[last]:.9g}"
+            for first, last in self.runs(codes).tolist()
+        ]
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
         """Return the borders of each bin."""
@@ -640,5 +759,5 @@ class Numbers:
         return {"low": self.borders[codes], "high": self.borders[codes + 1]}
 
     def describe(self) -> dict[str, Any]:
-        """Return the fields."""
+        """Return the numbers of low, high and bins, the scale and the clipping."""
         return {"number": [self.low, self.high, self.bins, self.scale, self.clip]}

@@ -141,6 +141,11 @@ RESERVED = frozenset([CLEAR, PLAN, SIMULATED])
 """Names of columns that mean something beside the reports of any plan."""
 
 
+def is_count(name: str) -> bool:
+    """Return true if a column may say of how many people a row is: ``count``, in small or capital letters."""
+    return name.strip().lower() == "count"
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """The format of one column of a block.

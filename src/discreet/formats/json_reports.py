@@ -23,7 +23,7 @@ from discreet.core.reports import CLEAR, PLAN, SIMULATED, Column, Reports, check
 from discreet.errors import DataError, MismatchError
 from discreet.formats.records import JsonRows, entry_as_json, once
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.report_tables import Form, refuse_clear
+from discreet.mechanisms.report_tables import Form, refuse_clear, refuse_counts
 from discreet.mechanisms.row_checks import UNREADABLE, checked_reports, sifted_reports
 
 _NOTHING = object()
@@ -149,6 +149,7 @@ def form_of_lines(mechanism: Mechanism, lines: Iterable[str], *, trust_plan: boo
     ours = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
     extra = tuple(name for name in fields if name not in ours)
     refuse_clear(extra)
+    refuse_counts(extra)
     named = fields.get(PLAN) is not None
     form = Form(trusted=not named, named=named, simulated=None, marked=True, extra=extra)
     check_first(mechanism, texts, form=form)

@@ -85,8 +85,7 @@ def described_values(domain: Domain, chosen: BoolArray) -> list[Any]:
     if isinstance(domain.space, Product):
         return list(_patterns(domain.space, chosen))
     if isinstance(domain.space, Numbers):
-        ranges: list[Any] = domain.space.runs(np.flatnonzero(chosen)).tolist()
-        return ranges
+        return [*domain.space.closed_ranges(np.flatnonzero(chosen))]
     return _points(domain.space, chosen) if isinstance(domain.space, Grid) else _spelled(domain.space, chosen)
 
 
@@ -141,9 +140,8 @@ def _named(part: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
     if not isinstance(part, Numbers):
         return _spelled(part, chosen)
     if chosen is None:
-        return [[pair] for pair in np.column_stack([part.borders[:-1], part.borders[1:]]).tolist()]
-    ranges: list[Any] = part.runs(np.flatnonzero(chosen)).tolist()
-    return ranges
+        return [part.closed_ranges(np.array([code])) for code in range(part.size)]
+    return [*part.closed_ranges(np.flatnonzero(chosen))]
 
 
 def _points(grid: Grid, chosen: BoolArray) -> list[list[float]]:
@@ -218,8 +216,8 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         product: labels of each attribute, or its numbers.
         grid: regions of a map.
         file: labels in a file.
-        sensitive: labels, a list of true and false, for products patterns, or for numbers ranges [low, high], rounded
-            outward to whole bins; every value if it is left out.
+        sensitive: labels, a list of true and false, for products patterns, or for numbers ranges [low, high], both
+            ends included, rounded outward to whole bins; every value if it is left out.
         allow_unprotected: accept that nothing is sensitive.
         missing: the label that a missing value of a table stands for; of a product, by attribute. It changes no
             fingerprint: it says what is done before a report is made, and reports do not show it.

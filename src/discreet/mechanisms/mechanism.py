@@ -258,12 +258,13 @@ class Mechanism(ReportMaker):
 
     # The device
 
-    def obfuscate(self, values: Any, *, random: RandomSource | None = None) -> Reports:
+    def obfuscate(self, values: Any, *, random: RandomSource | None = None, float32: bool = False) -> Reports:
         """Obfuscate one value per device.
 
         Args:
             values: ``(n,)`` values of the domain; see `Domain.encode`.
             random: the source of random words; None for fresh ones under a key of the operating system.
+            float32: whether numbers are read as float32; see `Domain.encode`.
 
         Returns:
             n reports, in order.
@@ -271,7 +272,7 @@ class Mechanism(ReportMaker):
         Raises:
             DataError: if a value is missing or not in the domain.
         """
-        return self.obfuscate_codes(self.domain.encode(values), random=random)
+        return self.obfuscate_codes(self.domain.encode(values, float32=float32), random=random)
 
     @abstractmethod
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:

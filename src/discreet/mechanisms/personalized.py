@@ -396,7 +396,12 @@ class Personalized(Mechanism):
     # The device
 
     def obfuscate(
-        self, values: Any, secret: SecretTags | None = None, *, random: RandomSource | None = None
+        self,
+        values: Any,
+        secret: SecretTags | None = None,
+        *,
+        random: RandomSource | None = None,
+        float32: bool = False,
     ) -> Reports:
         """Obfuscate values of one user, each into a report of its own.
 
@@ -406,12 +411,13 @@ class Personalized(Mechanism):
             values: ``(n,)`` values of the domain; see `Domain.encode`.
             secret: the user's secret values.
             random: the source of random words; None for fresh ones under a key of the operating system.
+            float32: whether numbers are read as float32; see `Domain.encode`.
 
         Raises:
             DataError: if a value is missing or not in the domain.
             MismatchError: if the secret was made for another plan.
         """
-        return self.obfuscate_codes(self.domain.encode(values), secret, random=random)
+        return self.obfuscate_codes(self.domain.encode(values, float32=float32), secret, random=random)
 
     def obfuscate_codes(
         self, codes: Any, secret: SecretTags | None = None, *, random: RandomSource | None = None

@@ -39,6 +39,7 @@ from discreet.core.reports import (
     Column,
     Reports,
     check_same_plan,
+    is_count,
     report_schema,
     report_table,
 )
@@ -326,10 +327,12 @@ def form_of(
         public: names of public columns beside the reports, which the table must have then.
 
     Raises:
-        DataError: if neither the file nor the caller states the plan, if the table differs from its stamp without
-            ``trust_plan``, or if it cannot hold reports of this plan.
+        DataError: if neither the file nor the caller states the plan, if the table has no stamp and a column
+            ``count``, if it differs from its stamp without ``trust_plan``, or if it cannot hold reports of this plan.
         MismatchError: if the stamp is of another plan, also with ``trust_plan``.
     """
+    if not is_stamped(schema):
+        refuse_counts(schema.names)
     simulated, narrowed = None, _without_others(schema, mechanism, public)
     if is_stamped(narrowed):
         if narrowed.equals(schema_of(mechanism)) or not trust_plan:
@@ -369,6 +372,21 @@ def _without_others(schema: pa.Schema, mechanism: ReportMaker, public: Sequence[
     if public and is_stamped(schema):
         beside |= {*schema.names} - ours
     return pa.schema([field for field in schema if field.name not in beside], schema.metadata)
+
+
+def refuse_counts(names: Iterable[str]) -> None:
+    """Refuse a column that may say of how many people a row is, in a table without a stamp.
+
+    Raises:
+        DataError: if there is one: 1,000 people in two rows would be counted as two.
+    """
+    name = next((name for name in names if is_count(name)), None)
+    if name is not None:
+        raise DataError(
+            f"the table must have no column {name!r}, as it has no plan in its metadata: a row may stand for several "
+            "reports, and each would be counted as one; write a row for each report, or rename a column of another "
+            "meaning."
+        )
 
 
 def refuse_clear(others: Collection[str]) -> None:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from discreet.arrays import AnyArray
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
-from discreet.core.reports import PLAN, SIMULATED, Column, Reports, check_same_plan
+from discreet.core.reports import PLAN, SIMULATED, Column, Reports, check_same_plan, is_count
 from discreet.core.tally import MODULUS, digest_of_limbs, limbs_of
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.files.paths import shared_files
@@ -29,7 +29,7 @@ from discreet.files.stored import HeldTable
 from discreet.formats.sources import Partition, Seen, Sources, SourceSurvey, surveyed
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.law import BlockMechanism
-from discreet.mechanisms.report_tables import check_untyped_schema, is_bits, sift_untyped, to_arrow
+from discreet.mechanisms.report_tables import check_untyped_schema, is_bits, refuse_counts, sift_untyped, to_arrow
 from discreet.mechanisms.row_checks import Checked
 from discreet.spark.running import beside, working
 
@@ -48,7 +48,7 @@ def prepared(frame: Any, mechanism: Mechanism, *, trust_plan: bool = False) -> A
     """Return the columns of a frame of reports that tasks read; the plan of every row is checked before.
 
     Raises:
-        DataError: if a column is missing or of another kind.
+        DataError: if a column is missing or of another kind, or there is a column ``count``.
     """
     from pyspark.sql import functions as sql
     from pyspark.sql.pandas.types import to_arrow_schema
@@ -60,6 +60,7 @@ def prepared(frame: Any, mechanism: Mechanism, *, trust_plan: bool = False) -> A
             "with discreet.spark.read_reports, add the column if you know which plan they belong to, or pass "
             "discreet.Sources(frame, trust_plan=True)."
         )
+    refuse_counts(frame.columns)
     check_untyped_schema(mechanism, to_arrow_schema(frame.schema))
     named = PLAN in frame.columns
     ours = (sql.col(PLAN).cast("string") == mechanism.fingerprint if named else sql.lit(True)).alias(_OURS)
@@ -307,11 +308,11 @@ def _check_columns(frame: Any, column: str, keep: Sequence[str], *, reserved: Se
     missing = [name for name in (column, *keep) if name not in frame.columns]
     if missing:
         raise DataError(f"the frame must have the columns {', '.join(missing)}; it has {', '.join(frame.columns)}.")
-    clash = sorted({*keep} & {column, *reserved})
+    clash = sorted(name for name in keep if name in {column, *reserved} or is_count(name))
     if clash:
         raise ParameterError(
             f"{', '.join(clash)} cannot be kept: values would go in clear, or reports have columns of that name "
-            f"({PLAN} and {SIMULATED} among them)."
+            f"({PLAN} and {SIMULATED} among them), or the name is for the number of reports of a row (count)."
         )
 
 

@@ -55,6 +55,7 @@ from discreet.formats.plan import (
     toml_text,
     without_defaults,
 )
+from discreet.surveys.patterns import with_ends
 from discreet.surveys.rounds import How, Rounds
 from discreet.surveys.shares import whole_shares
 from discreet.surveys.survey import (
@@ -62,6 +63,7 @@ from discreet.surveys.survey import (
     Question,
     Survey,
     checked_attributes,
+    checked_patterns,
     question_domain,
     question_name,
     wanted_tables,
@@ -234,7 +236,8 @@ class Questionnaire:
                 domains[name] = spec.domain(self.folder, allow_outside=self.allow_outside)
             except ParameterError as error:
                 raise ParameterError(f"attribute {name!r}: {error}") from None
-        return checked_attributes(domains)
+        named = checked_attributes(domains)
+        return with_ends(named, checked_patterns(named, self.document.ask.combinations or []))
 
     @property
     def promise(self) -> Promise:

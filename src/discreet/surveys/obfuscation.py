@@ -31,7 +31,7 @@ from discreet.tables.values import ReadAs, ValueColumns, check_writable, joined_
 
 
 def survey_columns(
-    questionnaire: Questionnaire, keep: Sequence[str] = (), *, as_read: bool = False
+    questionnaire: Questionnaire, keep: Sequence[str] = (), *, as_read: bool = False, float32: bool = False
 ) -> list[ValueColumns]:
     """Return the columns of a table that hold the answers to a survey, as products whose codes numbers have room for.
 
@@ -39,6 +39,7 @@ def survey_columns(
         questionnaire: the survey's document.
         keep: names of public columns to be kept beside the reports.
         as_read: as for `ValueColumns`.
+        float32: as for `ValueColumns`.
     """
     groups, size = [list[str]()], 1
     for name, domain in questionnaire.attributes.items():
@@ -54,7 +55,8 @@ def survey_columns(
         stand: Any = {name: spec.missing for name, spec in specs.items() if spec.missing is not None}
         cuts: Any = {name: spec.cuts for name, spec in specs.items() if spec.cuts is not None}
         beside = () if columns else tuple(keep)
-        columns.append(ValueColumns(domain, stand=stand or None, cuts=cuts or None, keep=beside, as_read=as_read))
+        more: Any = {"keep": beside, "as_read": as_read, "float32": float32}
+        columns.append(ValueColumns(domain, stand=stand or None, cuts=cuts or None, **more))
     return columns
 
 

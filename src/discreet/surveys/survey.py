@@ -26,13 +26,14 @@ from discreet.core.checks import checked_choice, checked_epsilon, checked_whole,
 from discreet.core.columns import categories, numbered
 from discreet.core.domain import Domain, checked_domain, value_mask
 from discreet.core.guarantee import in_odds
-from discreet.core.labels import Grid, Product, named_columns
+from discreet.core.labels import Grid, Numbers, Product, named_columns
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, fresh_words
 from discreet.core.reading import composed, composed_names
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms.law import BlockMechanism, Memo
+from discreet.surveys.patterns import coded_patterns, with_ends
 from discreet.surveys.rounds import Rounds, most_together
 from discreet.theory.memo import NOT_HIDDEN
 
@@ -170,7 +171,7 @@ def question_domain(
     within = [{name: pattern[name] for name in names if name in pattern} for pattern in combinations]
     if within and all(within):
         # A pattern that says nothing of these attributes leaves no value of theirs out.
-        sensitive = value_mask(space, within, "combinations")
+        sensitive = value_mask(space, within, "combinations", closed=True)
     for axis, part in enumerate(() if combinations else parts.values()):
         np.moveaxis(sensitive, axis, -1)[..., part.sensitive] = True
     sensitive = sensitive.reshape(-1)
@@ -356,6 +357,7 @@ class Survey:
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         object.__setattr__(self, "questions", tuple(self.questions) if isinstance(self.questions, Sequence) else ())
         object.__setattr__(self, "combinations", checked_patterns(self.attributes, self.combinations))
+        object.__setattr__(self, "attributes", with_ends(self.attributes, self.combinations))
         checked_choice("promise", self.promise, get_args(Promise))
         object.__setattr__(self, "answers", checked_whole("answers", self.answers))
         if not self.questions or not all(isinstance(question, Question) for question in self.questions):
@@ -506,16 +508,10 @@ class Survey:
     @cached_property
     def fingerprint(self) -> str:
         """Digest of attributes, questions, shares and promise."""
-        spaces = {name: domain.space for name, domain in self.attributes.items()}
-        patterns = [
-            {name: value_mask(Product({name: spaces[name]}), [{name: pattern[name]}]).nonzero()[0].tolist()}
-            for pattern in self.combinations
-            for name in pattern
-        ]
         facts = {
             "format": _FORMAT,
             "attributes": [[name, domain.fingerprint] for name, domain in self.attributes.items()],
-            "combinations": patterns,
+            "combinations": coded_patterns(self.attributes, self.combinations),
             "questions": [[part.name, part.mechanism.fingerprint, part.share] for part in self.questions],
             "epsilon": self.epsilon.hex(),
             "promise": self.promise,
@@ -578,24 +574,25 @@ class Survey:
 
     # The device
 
-    def obfuscate(self, table: Any, *, random: RandomSource | None = None) -> "SurveyReports":
+    def obfuscate(self, table: Any, *, random: RandomSource | None = None, float32: bool = False) -> "SurveyReports":
         """Obfuscate the answers of people: of each those to the questions that are drawn for them.
 
         Args:
             table: a column of values for each attribute, a row per person: of pandas, polars, Arrow, NumPy or lists.
             random: the source of random words; None for fresh ones under a key of the operating system.
+            float32: whether numbers are read as float32, which they were before they became float64.
 
         Raises:
             DataError: if a column is missing, or a value is missing or not in its domain; whoever answers every
                 question but one needs a value for that one too, such as "no answer".
         """
-        return self._obfuscated(self._encoded(named_columns(table, list(self.attributes))), random)
+        return self._obfuscated(self._encoded(named_columns(table, list(self.attributes)), float32=float32), random)
 
-    def _encoded(self, columns: Mapping[str, Any]) -> dict[str, IntArray]:
+    def _encoded(self, columns: Mapping[str, Any], *, float32: bool = False) -> dict[str, IntArray]:
         codes = {}
         for name, domain in self.attributes.items():
             try:
-                codes[name] = domain.encode(columns[name])
+                codes[name] = domain.encode(columns[name], float32=float32 and isinstance(domain.space, Numbers))
             except DataError as error:
                 raise DataError(f"attribute {name!r}: {error}") from None
         return codes

@@ -24,7 +24,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.arrow import array_of, flags_of
 from discreet.core.checks import checked_whole
+from discreet.core.columns import absent, floats
 from discreet.core.domain import Domain
 from discreet.core.labels import LabelSpace, Product, Texts
 from discreet.core.reading import composed, reading
@@ -123,29 +125,40 @@ def cut(values: Any, cuts: Cuts, domain: Domain) -> Any:
 
 
 def _cut(what: str, column: Any, cuts: list[Cut], space: Any) -> Any:
+    places = _dates_above(what, column, cuts) if isinstance(cuts[0], str) else _numbers_above(what, column, cuts)
+    return pa.array(space.labels.tolist(), pa.string()).take(places)
+
+
+def _dates_above(what: str, column: Any, cuts: list[Cut]) -> Any:
+    """Return the number of cuts that each date has reached; null where it is missing."""
     import pyarrow.compute as pc
 
-    dated = isinstance(cuts[0], str)
     try:
-        read = column.cast(pa.string() if dated else pa.float64())
+        read = pc.utf8_trim_whitespace(column.cast(pa.string()))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise DataError(
-            f"{what} must be {'dates' if dated else 'numbers'}, as its cuts are; got {column.type}."
-        ) from None
-    if dated:
-        read = pc.utf8_trim_whitespace(read)
-        fits = pc.match_substring_regex(read, f"^({DATE.pattern})$").fill_null(True)
-        wrong = np.flatnonzero(~np.asarray(fits))
-        if len(wrong):
-            raise DataError(f"{len(wrong)} of {len(read)} {what} are no dates as 2026-07-31 is; write them so.")
-    else:
-        read = pc.if_else(pc.is_nan(read), pa.scalar(None, pa.float64()), read)
+        raise DataError(f"{what} must be dates, as its cuts are; got {column.type}.") from None
+    fits = pc.match_substring_regex(read, f"^({DATE.pattern})$").fill_null(True)
+    wrong = np.flatnonzero(~np.asarray(fits))
+    if len(wrong):
+        raise DataError(f"{len(wrong)} of {len(read)} {what} are no dates as 2026-07-31 is; write them so.")
     # A date with a time is after its day, and both are after its month.
     above = [pc.greater_equal(read, pa.scalar(cut, read.type)).cast(pa.int64()) for cut in cuts]
     places = above[0]
     for flags in above[1:]:
         places = pc.add(places, flags)
-    return pc.take(pa.array(space.labels.tolist(), pa.string()), places)
+    return places
+
+
+def _numbers_above(what: str, column: Any, cuts: list[Cut]) -> Any:
+    """Return the number of cuts, in the column's type, that each number has reached; null where it is missing."""
+    gone = absent(column)
+    try:
+        there = floats(column.filter(flags_of(~gone)))
+    except DataError:
+        raise DataError(f"{what} must be numbers, as its cuts are; got {column.type}.") from None
+    places = np.zeros(len(gone), dtype=np.int64)
+    places[~gone] = np.searchsorted(np.array(cuts, dtype=np.float64).astype(there.dtype), there, side="right")
+    return array_of(places, ~gone)
 
 
 LEAST = 20

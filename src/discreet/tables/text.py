@@ -46,6 +46,9 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 
 
+_WHOLE_BELOW = {pa.float16(): 2.0**11, pa.float32(): 2.0**24, pa.float64(): 2.0**53}
+
+
 class Kind(Enum):
     """The kind of a column's cells."""
 
@@ -209,7 +212,8 @@ def from_typed(column: Any, cells: Cells) -> Any:
         import pyarrow.compute as pc
 
         numbers = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column).cast(pa.float64())
-        inside = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), 2.0**53))
+        # Beyond, one float stands for several integers.
+        inside = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), _WHOLE_BELOW[column.type]))
         column = numbers.cast(pa.int64()) if pc.all(inside).as_py() in (True, None) else column
     if cells.labels is not None:
         return column

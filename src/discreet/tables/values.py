@@ -24,7 +24,7 @@ from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
 from discreet.core.labels import CLIPPED, READ, Grid, LabelSpace, Numbers, Product, Texts
 from discreet.core.reading import composed
-from discreet.core.reports import RESERVED
+from discreet.core.reports import RESERVED, is_count
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import COLUMNS, File, file_of, spelled
 from discreet.files.reading import readable
@@ -88,6 +88,21 @@ def _filled(column: Any, label: Label | None) -> Any:
         column = column.cast(pa.string() if isinstance(label, str) else pa.int64())
     # What is neither text nor integers is refused when it is encoded.
     return column if isinstance(label, str) == pa.types.is_integer(column.type) else column.fill_null(label)
+
+
+def as_float32(values: Any) -> Any:
+    """Return a column, or a table, with float32 in the place of float64; missing numbers are nan.
+
+    Raises:
+        DataError: if a number is no float32.
+    """
+    if isinstance(values, pa.Table):
+        return pa.table({name: as_float32(values[name]) for name in values.column_names})
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if not pa.types.is_float64(values.type):
+        return values
+    return array_of(columns.float32(values.fill_null(np.nan)))
 
 
 def absent_rows(values: Any) -> BoolArray:
@@ -167,14 +182,14 @@ def check_writable(keep: Sequence[str], mechanism: Mechanism, kind: str) -> None
         kind: ending of the file of reports.
 
     Raises:
-        ParameterError: if one has the name of a column of reports, or the file is one of lines.
+        ParameterError: if one has the name of a column of reports or is named ``count``, or the file is one of lines.
     """
     reserved = RESERVED | {column.name for column in mechanism.columns}
-    clash = sorted(reserved & {*keep})
+    clash = sorted(name for name in keep if name in reserved or is_count(name))
     if clash:
         raise ParameterError(
-            f"a kept column must not be named as reports' own columns are ({', '.join(sorted(reserved))}), got "
-            f"{clash[0]!r}; rename it."
+            f"a kept column must not be named as reports' own columns are ({', '.join(sorted(reserved))}), nor count, "
+            f"which would say how many reports a row stands for, got {clash[0]!r}; rename it."
         )
     if keep and kind not in COLUMNS:
         raise ParameterError(
@@ -276,6 +291,7 @@ class ValueColumns:
         bots: given codes and their users, the codes to be obfuscated: bots stand for secret values; None if nothing
             does.
         as_read: whether a text that is no label is taken for the label that it reads like; see `Domain.codes_of`.
+        float32: whether columns of float64 are read as float32, which they were before.
 
     Raises:
         ParameterError: if a name of a kept column is none, or bots go without users or with kept columns.
@@ -291,6 +307,7 @@ class ValueColumns:
     known: bool = False
     bots: Bots | None = None
     as_read: bool = False
+    float32: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", checked_keep(self.keep))
@@ -305,6 +322,13 @@ class ValueColumns:
     def space(self) -> LabelSpace:
         """The labels, and the texts that stand for them."""
         return self.domain.space_as_read if self.as_read else self.domain.space
+
+    @property
+    def has_numbers(self) -> bool:
+        """True if some of the columns hold numbers that are neither labels nor integers."""
+        cells = columns_of(self.domain) or {"": cells_of(self.domain.space)}
+        read = cells if self.cuts is None else cells_with_cuts(cells, self.cuts)
+        return any(cell.kind is Kind.NUMBER for cell in read.values())
 
     def of(self, source: str | File) -> "CodedValues":
         """Inspect a table.
@@ -364,7 +388,8 @@ class CodedValues:
     def _whole(self, values: Any, users: Any, beside: Any, **more: Any) -> tuple[dict[str, Any], dict[str, int]]:
         """Return columns by noun, without the rows to be left out, and the number of these by reason."""
         asked = self.columns
-        read = values if asked.cuts is None else cut(values, asked.cuts, asked.domain)
+        read = as_float32(values) if asked.float32 else values
+        read = read if asked.cuts is None else cut(read, asked.cuts, asked.domain)
         read = filled(read, asked.stand)
         needed = {"value": read} | ({} if users is None else {"user": users})
         rows, counts = needed | more | ({} if beside is None else {"kept": beside}), dict[str, int]()
@@ -378,7 +403,7 @@ class CodedValues:
                 counts[UNKNOWN] = int(np.count_nonzero(outside))
         space = asked.domain.space
         if isinstance(space, Numbers) and space.clip:
-            beyond = int(np.count_nonzero(space.outside(columns.numbers(without(read, absent_rows(read))))))
+            beyond = int(np.count_nonzero(space.outside(columns.floats(without(read, absent_rows(read))))))
             counts |= {CLIPPED: beyond} if beyond else {}
         return rows, counts
 

@@ -237,6 +237,7 @@ def _of_numbers(
     beyond = sum(count for value, count in look.counts.items() if not low <= value <= high)
     sentences = [
         *_heading(plan),
+        f"Sensitive: {plan.mechanism().guarantee.sensitive_names}.",
         f"Numbers from {low:g} to {high:g}; beyond: {beyond:,} of {look.rows:,} rows, which count as the nearest end.",
         f"A plan is public: it tells that {least} rows or more of {look.name} reach about {low:g}, and about {high:g}.",
     ]

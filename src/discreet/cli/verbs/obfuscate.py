@@ -1,5 +1,6 @@
 """The verb ``obfuscate``, and tables of values: their columns, and secret values that become bots."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -94,7 +95,20 @@ def value_columns(
     spec = plan.document.domain
     drop, known = missing == "drop", unknown == "drop"
     owned = plan.domain, people.column, people.user
-    return ValueColumns(*owned, spec.missing, drop, keep, spec.cuts, known=known, as_read=people.as_read)
+    columns = ValueColumns(*owned, spec.missing, drop, keep, spec.cuts, known=known, as_read=people.as_read)
+    checked_float32([columns := replace(columns, float32=people.float32)])
+    return columns
+
+
+def checked_float32(columns: Sequence[ValueColumns]) -> Sequence[ValueColumns]:
+    """Return columns; the option --float32 is refused where none of them holds numbers.
+
+    Raises:
+        ParameterError: if so.
+    """
+    if not any(part.has_numbers for part in columns):
+        refuse_idle(["float32"], "no column holds numbers in bins, in ranges or of a map")
+    return columns
 
 
 def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> Bots | None:
@@ -219,12 +233,13 @@ def _obfuscate_survey(
     )
     check_folder_name(output, OutputPlace("reports", REPORTS))
     read_as = ReadAs()
+    asked = survey_columns(document, (*table.keep, *(rounds or ())), as_read=table.as_read, float32=table.float32)
     with progress_bar("obfuscating") as progress:
         written = obfuscate_survey(
             survey,
             value_source(values),
             output,
-            survey_columns(document, (*table.keep, *(rounds or ())), as_read=table.as_read),
+            checked_float32(asked),
             rounds=rounds,
             seed=seed,
             force=force,

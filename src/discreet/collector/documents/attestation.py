@@ -404,8 +404,18 @@ def spelled_values(domain: Domain, codes: IntArray) -> list[str]:
                 f"every combination of {' and '.join(f'{name} ({_joined(part)})' for name, part in labels.items())}"
             ]
         patterns = described_values(domain, chosen)
-        return ["; ".join(f"{name}: {_joined(part)}" for name, part in pattern.items()) for pattern in patterns]
+        return [
+            "; ".join(f"{name}: {_joined(_worded(space.attributes[name], part))}" for name, part in pattern.items())
+            for pattern in patterns
+        ]
     return domain.names(codes)
+
+
+def _worded(space: LabelSpace, part: Any) -> Any:
+    """Return the labels of a pattern; ranges of numbers in words."""
+    if not isinstance(space, Numbers):
+        return part
+    return space.spelled_ranges(np.flatnonzero(space.ranges(part, closed=True)))
 
 
 def _joined(labels: Any) -> str:

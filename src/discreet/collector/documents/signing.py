@@ -32,6 +32,7 @@ from discreet.device.protocol.collection import (
     WITHDRAWN,
     Collection,
     Epochs,
+    domain_of,
     open_envelope,
     rebuild,
 )
@@ -39,7 +40,7 @@ from discreet.device.protocol.envelope import document_bytes, public_key, signed
 from discreet.device.protocol.languages import BASE
 from discreet.device.protocol.sampler import Sampler, SamplerError
 from discreet.errors import OutputExistsError, ParameterError
-from discreet.formats.plan import Plan, PlanDocument
+from discreet.formats.plan import Plan, PlanDocument, described_values
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
 from discreet.privacy.verify import verify
@@ -393,6 +394,9 @@ def spelled_out(plan: Plan) -> dict[str, Any]:
             raise ParameterError("devices ask for numbers by themselves, and not for combinations with them.")
         # Codes follow the order of the attributes, and the keys of a document have none.
         content["domain"]["product"] = [[*pair] for pair in content["domain"]["product"].items()]
+    if plan.document.domain.number is not None and plan.document.domain.sensitive is not None:
+        # A range that ends at a border is read in documents as one that ends below it.
+        content["domain"]["sensitive"] = described_values(plan.domain, plan.domain.sensitive)
     if plan.document.domain.file is not None:
         domain = plan.domain
         table = content["domain"]
@@ -459,17 +463,26 @@ def _unchanged_people(before: Collection, changes: dict[str, Any]) -> dict[str, 
     return {**changes, "people": rebuild(before).law.alphabet_size * LEAST_PEOPLE_PER_BLOCK}
 
 
+def plan_fields(collection: Collection) -> dict[str, Any]:
+    """Return the fields of the plan that a collection spells out, as a file of a plan has them."""
+    content = dict(collection.plan)
+    table = content["domain"] = dict(content["domain"])
+    if isinstance(product := table.get("product"), list):
+        table["product"] = dict(product)
+    if table.get("number") is not None and table.get("sensitive"):
+        domain = domain_of(collection.plan, table["sensitive"])
+        table["sensitive"] = described_values(domain, domain.sensitive)
+    return content
+
+
 def plan_of(collection: Collection) -> Plan:
     """Return the plan that a collection spells out, as read from a file.
 
     Raises:
         ParameterError: if it is none that this version knows.
     """
-    content = dict(collection.plan)
-    if isinstance(product := content["domain"].get("product"), list):
-        content["domain"] = {**content["domain"], "product": dict(product)}
     try:
-        return Plan(msgspec.convert(content, PlanDocument))
+        return Plan(msgspec.convert(plan_fields(collection), PlanDocument))
     except msgspec.ValidationError:
         raise ParameterError("the plan in the collection is none that this version knows; update discreet.") from None
 

@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.core.domain import Domain
+from discreet.core.domain import Domain, are_pairs
 from discreet.core.labels import Grid, LabelSpace, Product
 from discreet.core.random import WORD_RANGE
 from discreet.device.protocol.alike import check_alike, check_composed
@@ -335,7 +335,12 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
         if kinds == ["grid"]:
             return Domain.grid(**table["grid"], **protection)
         if kinds == ["number"]:
-            return Domain.number(**table["number"], **protection).about(_attribute(table))
+            space: Any = Domain.number(**table["number"]).space
+            if isinstance(sensitive, list) and are_pairs(sensitive):
+                # A range that ends at a border ends below it: none does in a document of this version, whose ranges end
+                # within their last bins, and samplers of documents before protect nothing above.
+                space, sensitive = space.ending(mask := space.ranges(sensitive), [high for _, high in sensitive]), mask
+            return Domain.over(space, sensitive).about(_attribute(table))
         labels = range(*_two(table["range"])) if kinds == ["range"] else _listed(table["labels"])
         return Domain(labels, **labelled).about(_attribute(table))
     except (ParameterError, DataError, TypeError, ValueError, OverflowError):
