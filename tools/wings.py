@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 """The wings that the core and each wing may import. Every wing may import the core."""
 
 CEILINGS: dict[str, int] = {
-    CORE: 26_500,
+    CORE: 26_600,
     "risk": 6_000,
     "surveys": 2_700,
     "device": 2_450,
