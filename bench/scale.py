@@ -52,7 +52,10 @@ ROUNDS = {"RR, |X| = 1e3": 9}
 _BATCH = 1 << 20
 _COUNTS_MB = 8e-6
 MOST_MB, MOST_STORED_MB = 500, 400
-MOST_OF_DUCKDB = 1.2
+MOST_OF_DUCKDB = 1.1
+# Of a scan and numpy.bincount, where the table of counts stays in the cache.
+MOST_OF_BINCOUNT = 1.2
+_SHORT = 1 << 14
 _MECHANISMS: dict[str, Callable[[], BlockMechanism]] = {
     "RR, |X| = 1e3": lambda: RandomizedResponse(Domain(range(1000)), 1.0),
     "RR, |X| = 1e7": lambda: RandomizedResponse(Domain(range(10_000_000)), 1.0),
@@ -109,7 +112,11 @@ def _tally_row(name: str, folder: Path, others: Peers, n: int, rounds: int) -> R
     ratio, peak = ours["seconds"] / limit_seconds, ours["peak MB"]
     most = MOST_MB + mechanism.domain.size * _COUNTS_MB * 2
     limit = 1 / 0.7 if column.width is not None else 1.5
-    goals: list[tuple[str, bool | None]] = [(f"<= {limit:.2f} x", ratio <= limit), (f"< {most:,.0f} MB", peak < most)]
+    reached = (f"<= {limit:.2f} x", ratio <= limit)
+    if column.width is None and mechanism.domain.size <= _SHORT:
+        by_bincount = MOST_OF_BINCOUNT * adds[ADDING.index("bincount")]["seconds"]
+        reached = (f"<= {MOST_OF_BINCOUNT:g} x bincount", ours["seconds"] <= by_bincount)
+    goals: list[tuple[str, bool | None]] = [reached, (f"< {most:,.0f} MB", peak < most)]
     cells: dict[str, Cell] = {**ours, "scan": scan["seconds"], "scan and adds": limit_seconds}
     cells |= {"times limit": ratio, "share of limit": f"{1 / ratio:.0%}"}
     if column.width is None:

@@ -249,7 +249,7 @@ def _servers_of_values_and_bits(share: float) -> Iterator[Task]:
         (lambda: reference.rr_counts(symbols, SIZE), len(symbols)),
         (1, SIZE),
         peers="rr server",
-        most_ns=1.5,
+        most_ns=1.2,
     )
     yield _server(
         "unary server",
@@ -259,7 +259,7 @@ def _servers_of_values_and_bits(share: float) -> Iterator[Task]:
         # Bits are added up a word at a time.
         (0, 0),
         peers="unary server",
-        most_ns=20,
+        most_ns=6,
     )
     yield _tagged_server(codes, some, rng)
 
@@ -276,6 +276,7 @@ def _servers_of_sets(share: float) -> Iterator[Task]:
         (lambda: reference.subset_counts(members, SIZE), len(members)),
         (subset.law.count, SIZE),
         peers="subset server",
+        most_ns=90,
     )
     columns = reference.hadamard(codes, ORDER, EPSILON, rng)
     yield _server(

@@ -25,10 +25,9 @@ MODULES = {
 NAMES = {
     "risk.events": "read_linked read_traces",
     "risk.traces": "Split Traces by_count by_half by_time leave_out maximum_knowledge",
-    "engines": "Counted Fold Sealed Stamped TallyFold gather observe seal stamp tally",
+    "engines": "Counted Fold Sealed TallyFold gather observe seal tally",
     "formats.reports": "iterate_reports read_reports write_reports",
     "formats.sealed_files": "check_sealed write_sealed",
-    "formats.manifest": "Manifest ManifestEntry read_manifest write_manifest",
     "formats.sources": "Sources",
     "formats.tallies": "read_tally write_tally",
     "planning.candidates": "People Requirements even",

@@ -36,13 +36,5 @@ class SourceWarning(UserWarning):
     """Something of the files that are read, which the caller is to judge."""
 
 
-class RewrittenFileWarning(SourceWarning):
-    """A file that another tool rewrote lacks metadata, which the caller vouches for."""
-
-
-class EqualReportsWarning(SourceWarning):
-    """Two sources hold the same reports, which few reports often do by chance."""
-
-
 class EngineError(DiscreetError, RuntimeError):
     """An engine is not available, or broke down."""

@@ -37,10 +37,11 @@ def test_a_folder_is_its_files(files: Files, method: str) -> None:
     assert told("estimate", files.plan, folder, "--method", method, "--engine", "local") == expected
     shutil.copy(other, folder / "c.parquet")
     said = refusal("estimate", files.plan, folder, "--method", method)
-    assert f"the same 200 reports twice: {folder / 'c.parquet'} and {other}; name one of them." in said
+    assert f"{folder / 'c.parquet'} and {other}" in said.replace(f"{one} and ", "")
+    assert "reports of batch" in said
     (folder / "c.parquet").unlink()
     whole = refusal("estimate", files.plan, folder, files.reports, "--method", method)
-    assert f"{files.reports} and {one}, {other} together; leave {files.reports} out." in whole
+    assert f"{one} and {other} and {files.reports} hold 1,200 reports of batch" in whole
     assert "b.parquet is named twice" in refusal("estimate", files.plan, folder, other, "--method", method)
     (folder / "notes.txt").write_text("x")
     assert "notes.txt first" in refusal("estimate", files.plan, folder, "--method", method)
@@ -104,13 +105,13 @@ def test_files_that_other_tools_rewrote(files: Files) -> None:
     pq.write_table(table.append_column("region", pa.array(["x"] * table.num_rows)), rewritten)
     for method in ("linear", "mle"):
         options = (files.plan, rewritten, "--method", method)
-        assert "pass --trust-plan" in refusal("estimate", *options)
+        assert "--trust-plan" in refusal("estimate", *options)
         facts = told("estimate", *options, "--trust-plan")
         assert (facts["n"], facts["trust_plan"], len(facts["notes"])) == (600, True, 3)
         if method == "linear":
             assert columns(facts) == columns(expected)
         shown = done("estimate", *options, "--trust-plan")
-        assert "Note: 1 of 1 files: nothing in them says which plan" in shown
+        assert "Note: 1 of 1 files do not say which plan" in shown
         assert "is the caller's word (trust_plan)." in shown
         assert "are not read: 'region'." in shown
         assert "simulated with a known seed" not in shown
@@ -121,47 +122,29 @@ def test_files_that_other_tools_rewrote(files: Files) -> None:
     assert "must belong to one plan" in refusal("estimate", other, files.reports, "--trust-plan")
 
 
-def test_a_manifest_is_written_and_checked(files: Files) -> None:
+def test_a_folder_with_a_manifest_is_refused_by_name(files: Files) -> None:
     files.obfuscated()
     folder = files.folder / "reports"
     folder.mkdir()
     shutil.copy(files.reports, folder / "a.parquet")
-    unlisted = told("estimate", files.plan, folder)
-    facts = told("manifest", folder)
-    assert facts == {"manifest": str(folder / "_manifest.json"), "files": 1, "rows": 600}
-    assert "600 reports in 1 files" in done("manifest", folder, "--force")
-    assert "exists already" in refusal("manifest", folder)
-    assert told("estimate", files.plan, folder) == unlisted
-    shutil.copy(files.reports, folder / "new.parquet")
-    assert "discreet manifest --force" in refusal("estimate", files.plan, folder)
-    (folder / "new.parquet").unlink()
-    (folder / "a.parquet").rename(folder / "b.parquet")
-    assert "a.parquet first" in refusal("estimate", files.plan, folder)
-    assert "a.parquet first" in refusal("estimate", files.plan, folder, "--method", "mle")
+    expected = told("estimate", files.plan, folder)
+    (folder / "_manifest.json").write_text("{}")
+    for method in ("linear", "mle"):
+        assert "a list of its files, _manifest.json" in refusal("estimate", files.plan, folder, "--method", method)
+    (folder / "_manifest.json").unlink()
+    assert told("estimate", files.plan, folder) == expected
 
 
-def test_stamped_files_need_no_word(files: Files) -> None:
+def test_a_copy_beside_its_file_is_refused(files: Files) -> None:
     files.obfuscated()
-    expected = told("estimate", files.plan, files.reports)
-    rewritten, output = files.folder / "rewritten.parquet", files.folder / "stamped.parquet"
-    pq.write_table(pq.read_table(files.reports).replace_schema_metadata(None), rewritten)
-    shown = done("stamp", files.plan, rewritten, "-o", output)
-    assert f"600 reports of plan {files.mechanism.fingerprint[:12]} written to {output}." in shown.replace("\n", "")
-    assert shown.count("Note: 1 of 1 files: nothing in them says") == 2
-    assert columns(told("estimate", files.plan, output)) == columns(expected)
-    assert "exists already" in refusal("stamp", files.plan, rewritten, "-o", output)
-    facts = told("stamp", files.plan, files.reports, "-o", files.folder / "folder")
-    written = {"output": str(files.folder / "folder" / "reports.parquet"), "reports": 600, "simulated": True}
-    assert facts == {
-        "plan": files.mechanism.fingerprint,
-        "reports": 600,
-        "files": [written],
-        "left_out": {},
-        "notes": [],
-    }
-    bad = pq.read_table(rewritten).set_column(0, "clear", pa.array([1.5] * 600))
-    pq.write_table(bad, rewritten)
-    assert "are no reports of this form" in refusal("stamp", files.plan, rewritten, "-o", output, "--force")
-    assert "more than the share" in refusal("stamp", files.plan, rewritten, "-o", output, "--force", "--bad-rows", 0.5)
-    shown = done("stamp", files.plan, rewritten, "-o", output, "--force", "--bad-rows", 1)
-    assert "Rows left out that are no reports of this form: 600." in shown
+    copy = files.folder / "copy.parquet"
+    shutil.copy(files.reports, copy)
+    shown = refusal("estimate", files.plan, files.reports, copy).replace("\n", " ")
+    assert "hold 1,200 reports of batch" in shown
+    assert str(copy) in shown
+    sealed = files.folder / "sealed.parquet"
+    done("seal", files.plan, files.reports, "-o", sealed)
+    assert "hold 1,200 reports" in refusal("estimate", files.plan, files.reports, sealed).replace("\n", " ")
+    done("seal", files.plan, files.reports, "-o", sealed, "--name", "monday", "--force")
+    assert told("estimate", files.plan, sealed)["n"] == 600
+    assert "name must be" in refusal("seal", files.plan, files.reports, "-o", copy, "--name", "n\n", "--force")

@@ -62,8 +62,6 @@ FORMS: dict[str, list[str]] = {
     "plan": ["plan", "two.toml", "--epsilon", "1", "--users", "1000"],
     "plan-identification": ["risk", "plan", "two.toml", "--users", "1000", "--identification-error", "0.9"],
     "simulate": ["simulate", "study.toml", "--seed", "1"],
-    "manifest": ["manifest", "folder"],
-    "stamp": ["stamp", "plan.toml", "bare.parquet", "-o", "stamped.parquet"],
     "seal": ["seal", "plan.toml", "reports.parquet", "-o", "sealed.parquet"],
     "examples": ["examples", "new"],
 }
@@ -187,13 +185,6 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--json": ["--json"],
     },
     "simulate": {"--output": ["-o elsewhere"], "--seed": ["--seed 2"], "--json": ["--json"]},
-    "manifest": {"--json": ["--json"]},
-    "stamp": {
-        "--output": ["-o other.parquet"],
-        "--bad-rows": ["--bad-rows 0.5 bad.jsonl"],
-        "--allow-outside": ["--allow-outside outside.toml"],
-        "--json": ["--json"],
-    },
     "examples": {"--json": ["--json"]},
 }
 ABOUT_FILES = {"--bad-rows", "--trust-plan", "--missing", "--unknown"}
@@ -203,10 +194,7 @@ ELSEWHERE = {
     ("estimate", "--memory"): "test_where_blocks_go",
     ("simulate", "--people"): "test_questions_are_simulated_by_those_who_are_drawn",
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("obfuscate", "simulate")},
-    **{
-        (verb, "--force"): "test_outputs_are_replaced_with_force"
-        for verb in ("manifest", "stamp", "examples", "seal", "attest")
-    },
+    **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("examples", "seal", "attest")},
     ("obfuscate", "--round"): "test_survey_rounds_verbs.py",
     **{(verb, "--as-read"): "test_as_read.py" for verb in ("obfuscate", "simulate")},
     ("seal", "--engine"): "test_spark.py",
@@ -280,7 +268,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "obfuscate tags.toml places.csv -o tagged_reports.parquet --seed 7 --user who --tags t.csv",
             "estimate plan.toml reports.parquet --tally kept.tally.parquet",
             "obfuscate plan.toml values.csv -o listed/a.parquet --seed 9",
-            "manifest listed",
             "seal plan.toml reports.parquet -o sealed/a.parquet",
             "obfuscate tags.toml places.csv -o tagged_r.jsonl --seed 7 --user who --tags t.csv",
             "obfuscate tags.toml places.csv -o tagged_folder/a.parquet --seed 7 --user who --tags t.csv",
@@ -417,8 +404,6 @@ def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: l
         ("risk plan two.toml --epsilon 1 --users 1000 --identification-error 0.9 -o", "old.toml"),
         ("simulate study.toml --seed 1 -o", "studied"),
         ("attest plan.toml --draws 0 -o", "old.html"),
-        ("manifest", "listed"),
-        ("stamp plan.toml bare.parquet -o", "old.parquet"),
         ("seal plan.toml reports.parquet -o", "old.parquet"),
         ("examples", "shown"),
     ],

@@ -5,7 +5,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import discreet as dc
 from chances import AMONG, TOWARDS, beyond_among, beyond_towards
 from chances import told as said_of
 from discreet.formats.public_columns import cells_beside
-from discreet.formats.tallies import write_tally
+from discreet.formats.reports import write_reports
 from discreet.privacy.publication import Publication
 from running import VALUES, Files, done, refusal, run, told
 
@@ -102,9 +101,11 @@ def test_a_statement_is_asked_for_before_those_not_trusted(files: Files) -> None
 
 
 def test_two_lines_say_what_holds_of_a_person_and_when(files: Files) -> None:
-    made = Publication(files.mechanism, (600,), shown="this estimate")
+    named = dc.read_reports(drawn(files), files.mechanism).batches
+    made = Publication(files.mechanism, (600,), shown="this estimate", named=named)
     person, conditions = made.lines()
-    assert f"{person} {conditions}" in statement("estimate", files.plan, drawn(files))
+    assert f"{person} {conditions}" in statement("estimate", files.plan, files.reports)
+    assert f"The reports are of batch {named[0].name} (600 reports)." in conditions
     assert conditions.startswith("Conditions: ")
     assert person.startswith("If these are 600 different people with one report each, whoever sees this estimate,")
     assert "not trusted: 0" in conditions
@@ -261,16 +262,16 @@ def test_sealed_batches_of_a_tally_are_batches_still(files: Files) -> None:
     facts = stated("estimate", files.plan, *parts, "--tally", kept)["publication"]
     assert (facts["n"], facts["batches"]) == (200, 2)
     assert stated("estimate", files.plan, kept)["publication"] == facts
-    assert "the same" in refusal("estimate", files.plan, kept, parts[0])
+    assert "reports of batch" in refusal("estimate", files.plan, kept, parts[0])
 
 
-def test_tallies_of_earlier_versions_have_their_condition(files: Files) -> None:
-    old = files.folder / "old.tally.parquet"
-    tally = files.mechanism.tally(files.mechanism.obfuscate(VALUES))
-    write_tally(old, replace(tally, rest=None))
-    assert "of which nobody can tell what else counts its reports" in statement("estimate", files.plan, old)
-    write_tally(old, tally, force=True)
-    assert "nobody can tell" not in statement("estimate", files.plan, old)
+def test_reports_of_no_known_batch_have_their_condition(files: Files) -> None:
+    unnamed = "Some of the reports belong to no batch with a name"
+    reports = drawn(files)
+    lines = files.folder / "r.jsonl"
+    write_reports(lines, files.mechanism, dc.read_reports(reports, files.mechanism))
+    assert unnamed in statement("estimate", files.plan, lines)
+    assert unnamed not in statement("estimate", files.plan, reports)
 
 
 def test_not_trusted_reports_hide_nobody(files: Files) -> None:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from sealed_folders import EPOCHS, N, Sealed, sealed_of
 
+import discreet as dc
 from discreet.cli import main
 from discreet.core.tally import Tally
 from discreet.engines import LocalEngine
@@ -39,7 +41,7 @@ def files(sealed: Sealed) -> list[Path]:
 
 def counted(sealed: Sealed, year: Path) -> Tally:
     tally = read_tally(year, sealed.mechanism)
-    assert tally.rest == 0
+    assert tally.rest_n == 0
     return tally
 
 
@@ -72,7 +74,7 @@ def test_an_epoch_is_taken_out_and_added_again(sealed: Sealed, tmp_path: Path) -
     facts = json.loads(run(sealed, year, first, "--retract"))
     assert (facts["reports"], facts["batches"], facts["changed"]) == ((EPOCHS - 1) * N, EPOCHS - 1, 1)
     assert counted(sealed, year) == sealed.mechanism.tally(sealed.sent.part(N, EPOCHS * N))
-    assert "must be sealed batches that it has counted" in run(sealed, year, first, "--retract", code=2)
+    assert "only batches that a tally has counted" in run(sealed, year, first, "--retract", code=2)
     run(sealed, year, first)
     assert year.read_bytes() == whole
 
@@ -84,34 +86,41 @@ def test_ranges_are_merged(sealed: Sealed, tmp_path: Path) -> None:
     run(sealed, late, two, three)
     run(sealed, year, early)
     # Half of the second range is counted already, and nobody can halve a tally.
-    assert "1 sealed batches of 2,000 reports are in both" in run(sealed, year, late, code=2)
+    assert "4,000 reports of batch 1 of collection" in run(sealed, year, late, code=2)
     run(sealed, year, three)
     assert counted(sealed, year) == sealed.tally
     assert json.loads(run(sealed, year, late))["changed"] == 0
 
 
-def test_nobody_knows_other_reports_again(sealed: Sealed, tmp_path: Path) -> None:
-    """Reports that are not sealed, sealed ones of no collection, tallies of either: refused, and nothing is written."""
-    year, few = tmp_path / "year.tally.parquet", sealed.sent.part(0, 50)
-    write_reports(tmp_path / "loose.parquet", sealed.mechanism, few)
-    write_sealed(tmp_path / "unnamed.parquet", sealed.mechanism, few)
+def test_reports_that_would_not_be_recognised_are_refused(sealed: Sealed, tmp_path: Path) -> None:
+    """Reports without a name and parts of batches: nothing is written. Other files have names, and count once too."""
+    year, few = tmp_path / "year.tally.parquet", replace(sealed.sent.part(0, 50), batches=())
     write_reports(tmp_path / "loose.jsonl", sealed.mechanism, few)
-    for name in ("loose.parquet", "loose.jsonl", "unnamed.parquet"):
+    write_reports(tmp_path / "loose.parquet", sealed.mechanism, few)
+    write_reports(
+        tmp_path / "part.parquet", sealed.mechanism, dc.read_reports(tmp_path / "loose.parquet", sealed.mechanism)[:20]
+    )
+    for name in ("loose.jsonl", "part.parquet"):
         path = tmp_path / name
-        assert f"{path} must be sealed batches of collections" in run(sealed, year, path, code=2)
+        assert f"{path} must hold whole batches with names" in run(sealed, year, path, code=2)
     assert not year.exists()
+    write_sealed(tmp_path / "sealed.parquet", sealed.mechanism, few)
+    for name in ("loose.parquet", "sealed.parquet"):
+        assert [json.loads(run(sealed, year, tmp_path / name))["changed"] for _ in range(2)] == [1, 0]
 
 
-def test_an_epoch_with_other_reports_is_refused(sealed: Sealed, tmp_path: Path) -> None:
-    """A collector restored from a backup may seal an epoch anew, with other reports."""
+def test_an_epoch_with_more_or_fewer_reports_is_refused(sealed: Sealed, tmp_path: Path) -> None:
+    """A collector restored from a backup may seal an epoch anew."""
     year, changed = tmp_path / "year.tally.parquet", tmp_path / "changed.parquet"
     run(sealed, year, sealed.place)
     collection, epoch = counted(sealed, year).batches[1].name.split("/")
     with CanonicalOrder(sealed.mechanism) as order:
-        order.add(sealed.sent.part(0, N))
+        order.add(sealed.sent.part(0, N - 1))
         facts = {"collection": collection, "epoch": int(epoch)}
         put_sealed(changed, sealed.mechanism, order.batches(), order.n, facts=facts)
-    assert f"{changed} holds other reports than were counted" in run(sealed, year, changed, code=2)
+    assert f"{changed} holds another number of reports of a batch than was counted" in run(
+        sealed, year, changed, code=2
+    )
     assert counted(sealed, year) == sealed.tally
 
 
@@ -144,4 +153,6 @@ def test_only_what_was_counted_is_taken_out(sealed: Sealed) -> None:
     whole = sum(others, start=first)
     assert whole.without(first) == sum(others[1:], start=others[0])
     for wrong in (sealed.mechanism.tally(sealed.sent.part(0, N)), whole + sealed.mechanism.tally(sealed.sent)):
-        assert "must be sealed batches" in refused(MismatchError, lambda wrong=wrong: whole.without(wrong))
+        assert "only batches that a tally has counted" in refused(
+            MismatchError, lambda wrong=wrong: whole.without(wrong)
+        )

@@ -39,11 +39,11 @@ def test_names_with_an_underscore_are_passed_over(tmp_path: Path) -> None:
     sealed = sealed_of(tmp_path, "rr")
     assert sealed.estimated()["n"] == EPOCHS * N
     shutil.copytree(sealed.place / "_tallies", sealed.place / "tallies")
-    with pytest.raises(DataError, match="the same 2,000 reports twice: "):
+    with pytest.raises(DataError, match="hold 4,000 reports of batch 0 of collection"):
         tally(sealed.mechanism, sealed.place)
     # A tally of every epoch, and nothing else: the batches are those of the files.
     counted = tally(sealed.mechanism, sealed.place / "tallies").tally
-    assert (len(counted.batches), counted.rest) == (EPOCHS, 0)
+    assert (len(counted.batches), counted.rest_n) == (EPOCHS, 0)
     (sealed.place / "tallies").rename(tmp_path / "tallies")
     assert tally(sealed.mechanism, sealed.place).tally.batches == counted.batches
 

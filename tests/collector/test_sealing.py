@@ -194,7 +194,7 @@ def test_the_file_says_nothing_of_ids_order_or_times(tmp_path: Path) -> None:
         "n": 300,
         "simulated": False,
     }
-    assert set(file.metadata.metadata) == {b"discreet", b"ARROW:schema", b"discreet digest"}
+    assert set(file.metadata.metadata) == {b"discreet", b"ARROW:schema"}
     assert all(file.schema_arrow.field(at).metadata is None for at in range(2))
     now = int(time.time())
     written = [str(second).encode() for second in range(now - 30, now + 2)]

@@ -291,6 +291,7 @@ def test_a_tally_suffices_only_where_no_value_in_clear_brings_a_block() -> None:
         in_clear=None,
         clear=reports.clear[:0],
         blocks=both.blocks_of_unknown(reports),
+        batches=(),
     )
     stored = StoredBlocks(
         both.tally(reports), both.law.membership(unknown.blocks), rows_of=lambda likelihood: likelihood

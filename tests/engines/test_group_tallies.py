@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally
 from discreet.engines import LocalEngine, groups
-from discreet.errors import DataError, MismatchError, ParameterError, RewrittenFileWarning
+from discreet.errors import DataError, MismatchError, ParameterError, SourceWarning
 from discreet.formats.reports import write_reports
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import BlockMechanism, LawMechanism
@@ -159,7 +159,7 @@ def test_an_estimate_takes_the_tallies(tmp_path: Path) -> None:
 
 def test_columns_that_are_not_read_are_named(tmp_path: Path) -> None:
     write(tmp_path / "all.parquet", MECHANISMS["rr"])
-    with pytest.warns(RewrittenFileWarning, match="are not read: 'age'"):
+    with pytest.warns(SourceWarning, match="are not read: 'age'"):
         LocalEngine().tally_by(MECHANISMS["rr"], tmp_path, "region")
 
 

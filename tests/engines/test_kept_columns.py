@@ -10,10 +10,9 @@ import pytest
 from pyarrow import csv
 
 import discreet as dc
-from discreet.engines import LocalEngine, obfuscation, stamp
-from discreet.errors import DataError, ParameterError, RewrittenFileWarning
+from discreet.engines import LocalEngine, obfuscation
+from discreet.errors import DataError, ParameterError, SourceWarning
 from discreet.formats.public_columns import read_public
-from discreet.formats.sources import Sources
 from discreet.tables import values
 from discreet.tables.values import ValueColumns
 from refusals import refused
@@ -193,22 +192,13 @@ def test_the_seal_covers_kept_columns(into: str, tmp_path: Path) -> None:
     assert place > 100
 
 
-def test_columns_that_the_stamp_does_not_name_are_refused(tmp_path: Path) -> None:
-    """The stamp vouches for what was kept, and for nothing that another tool added."""
+def test_columns_that_another_tool_added_are_named(tmp_path: Path) -> None:
+    """The metadata say which columns were kept."""
     target = tmp_path / "r.parquet"
     obfuscated(write(tmp_path / "v.parquet"), target, "region")
-    added = pq.read_table(target).append_column("more", TABLE["row"])
-    pq.write_table(added, target)
-    assert "these have others" in refused(DataError, lambda: dc.read_reports(target, MECHANISM))
-    with pytest.warns(RewrittenFileWarning, match="are not read: 'more'"):
-        assert dc.read_reports(Sources(target, trust_plan=True), MECHANISM).n == N
-
-
-def test_stamping_says_that_kept_columns_are_gone(tmp_path: Path) -> None:
-    obfuscated(write(tmp_path / "v.parquet"), tmp_path / "r.parquet", "region")
-    with pytest.warns(RewrittenFileWarning, match="are not read: 'region'"):
-        stamp(MECHANISM, tmp_path / "r.parquet", tmp_path / "s.parquet")
-    assert pq.read_schema(tmp_path / "s.parquet").names == ["clear", "bits"]
+    pq.write_table(pq.read_table(target).append_column("more", TABLE["row"]), target)
+    with pytest.warns(SourceWarning, match="are not read: 'more'"):
+        assert dc.read_reports(target, MECHANISM).n == N
 
 
 def test_no_rows(tmp_path: Path) -> None:

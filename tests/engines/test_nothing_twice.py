@@ -1,7 +1,7 @@
-"""Reports that are there twice are refused, in whatever files, formats and orders, and both places are named."""
+"""Batches that are there twice are refused, in whatever files and forms, and their places are named."""
 
 import json
-import re
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.core.tally import digesting
-from discreet.engines import LocalEngine, gather, observe, seal, stamp, tally
-from discreet.errors import DataError, EqualReportsWarning, ParameterError
+from discreet.core.batches import NamedBatch
+from discreet.engines import LocalEngine, gather, observe, seal, tally
+from discreet.errors import DataError, ParameterError
 from discreet.files.stored import look
 from discreet.formats.public_columns import read_public
 from discreet.formats.reports import iterate_reports, read_reports, write_beside, write_reports
 from discreet.formats.sealed_files import put_sealed, write_sealed
-from discreet.formats.sources import Sources, surveyed
+from discreet.formats.sources import Sources
 from discreet.formats.tallies import put_tally, read_tally, write_tally
-from discreet.mechanisms import report_tables
 from refusals import refused
 
 DOMAIN = dc.Domain(range(30), sensitive=range(20))
@@ -36,60 +36,56 @@ def reports_of(mechanism: Any, n: int = 600) -> dc.Reports:
     return mechanism.obfuscate_codes(np.arange(n) % mechanism.domain.size, random=dc.SeededRandom(1))
 
 
-def bare(path: Path, mechanism: Any, reports: dc.Reports) -> None:
-    """Write reports as another tool does, in another order, with other types."""
-    order = np.random.default_rng(1).permutation(reports.n)
-    table = report_tables.to_arrow(mechanism, reports.take(order)).replace_schema_metadata(None)
-    pq.write_table(table, path)
+def known(counted: dc.Tally) -> list[tuple[str, int]]:
+    return [(batch.name, batch.n) for batch in counted.batches]
 
 
-def known(tally: dc.Tally) -> tuple[list[tuple[str, int]], int | None]:
-    return [(batch.name, batch.n) for batch in tally.batches], tally.rest
+def stamp_of(path: Path) -> dict[str, Any]:
+    return json.loads(look(path).schema.metadata[b"discreet"])
 
 
 FORMS: dict[str, Callable[[Path, Any, dc.Reports], Any]] = {
     "again.parquet": write_reports,
     "again.arrow": write_reports,
-    "again.jsonl": write_reports,
-    "again.jsonl.gz": write_reports,
-    "bare.parquet": bare,
     "sealed.parquet": write_sealed,
     "kept.tally.parquet": lambda path, mechanism, reports: write_tally(path, mechanism.tally(reports)),
     "kept.tally.arrow": lambda path, mechanism, reports: write_tally(path, mechanism.tally(reports)),
+    "arrow.parquet": lambda path, _, reports: pq.write_table(reports.to_arrow(), path),
 }
 
 
 @EVERY
-@pytest.mark.filterwarnings("ignore::discreet.errors.RewrittenFileWarning")
-def test_the_same_reports_in_any_two_forms(mechanism: Any, tmp_path: Path) -> None:
+def test_the_same_batch_in_any_two_forms(mechanism: Any, tmp_path: Path) -> None:
     reports = reports_of(mechanism)
-    first = tmp_path / "first.parquet"
-    write_reports(first, mechanism, (reports.part(at, at + 100) for at in range(0, 600, 100)))
-    found = {"first": tally(mechanism, first).tally}
-    for name, write in FORMS.items():
-        path = tmp_path / name
+    assert reports.batch is not None
+    first, name = tmp_path / "first.parquet", reports.batch.name
+    write_reports(first, mechanism, reports)
+    for form, write in FORMS.items():
+        path = tmp_path / form
         write(path, mechanism, reports)
-        found[name] = tally(mechanism, Sources(path, trust_plan=True)).tally
+        assert known(tally(mechanism, path).tally) == [(name, 600)]
         for named in ([first, path], [path, first]):
-            both = f"the same 600 reports twice: {first} and {path}; name one of them."
-            turned = f"the same 600 reports twice: {path} and {first}; name one of them."
-            read = Sources(named, trust_plan=True)
-            assert refused(DataError, lambda read=read: tally(mechanism, read)) in {both, turned}
-    digest = digesting(mechanism).of(reports)
-    for name, one in found.items():
-        assert known(one) == (([("", 600)], 0) if name.startswith("sealed") else ([], digest))
-        assert (one.support == mechanism.tally(reports).support).all()
-    assert found["sealed.parquet"].batches[0].digest == digest
+            said = refused(DataError, lambda named=named: tally(mechanism, named))
+            assert f"hold 1,200 reports of batch {name}, which has 600; read each report once." in said
+            assert all(str(place) in said for place in named)
+    for tables in ([first, reports], [reports, pa.table(reports)], [reports.to_arrow(), reports[:1]]):
+        assert f"reports of batch {name}" in refused(DataError, lambda tables=tables: tally(mechanism, tables))
+    # Lines have no place for a name: they are not recognised, but by their path.
+    lines = tmp_path / "again.jsonl"
+    write_reports(lines, mechanism, reports)
+    assert tally(mechanism, [first, lines]).tally.n == 1200
+    assert "named twice" in refused(ParameterError, lambda: tally(mechanism, [lines, lines]))
+    bare = reports.to_arrow().replace_schema_metadata(None)
+    assert "a table is named twice" in refused(ParameterError, lambda: tally(mechanism, [bare, bare]))
 
 
 @EVERY
-@pytest.mark.filterwarnings("ignore::discreet.errors.RewrittenFileWarning")
 def test_every_way_through_files_refuses(mechanism: Any, tmp_path: Path) -> None:
     reports, folder = reports_of(mechanism), tmp_path / "in"
     folder.mkdir()
     region = pa.table({"region": ["north", "south"] * 300})
-    for name, rows in (("a.parquet", np.arange(600)), ("b.parquet", np.arange(600)[::-1])):
-        write_beside(folder / name, mechanism, [(reports.take(rows), region)], region.schema)
+    write_beside(folder / "a.parquet", mechanism, [(reports, region)], region.schema)
+    shutil.copy(folder / "a.parquet", folder / "b.parquet")
     ways: list[Callable[[Any], Any]] = [
         partial(tally, mechanism),
         partial(tally, mechanism, threads=1),
@@ -97,75 +93,152 @@ def test_every_way_through_files_refuses(mechanism: Any, tmp_path: Path) -> None
         partial(gather, mechanism, memory=0),
         partial(observe, mechanism),
         lambda named: seal(mechanism, named, tmp_path / "sealed.parquet", force=True),
-        lambda named: stamp(mechanism, named, tmp_path / "stamped.parquet", force=True),
         lambda named: LocalEngine().tally_by(mechanism, named, "region"),
         lambda named: read_public(mechanism, named, ["region"]),
         lambda named: read_reports(named, mechanism),
         lambda named: list(iterate_reports(named, mechanism)),
     ]
-    wanted = f"the same 600 reports twice: {folder / 'a.parquet'} and {folder / 'b.parquet'}; name one of them."
+    wanted = f"{folder / 'a.parquet'} and {folder / 'b.parquet'} hold 1,200 reports of batch "
     for way in ways:
-        assert refused(DataError, lambda way=way: way(folder)) == wanted
+        assert refused(DataError, lambda way=way: way(folder)).startswith(wanted)
         way(folder / "a.parquet")
     (tmp_path / "sealed.parquet").unlink()
     refused(DataError, lambda: ways[5](folder))
     assert not (tmp_path / "sealed.parquet").exists()
 
 
-def test_one_file_and_all_others_together(tmp_path: Path) -> None:
-    reports = reports_of(SORTED)
-    paths = [tmp_path / f"{name}.parquet" for name in "abc"]
-    for path, start in zip(paths, (0, 100, 300), strict=True):
-        write_reports(path, SORTED, reports[start : start + 100 * (1 + paths.index(path))])
-    sealed, kept, both = tmp_path / "s.parquet", tmp_path / "k.tally.parquet", tmp_path / "both.parquet"
-    assert seal(SORTED, paths, sealed).n == 600
-    write_tally(kept, tally(SORTED, paths).tally)
-    together = ", ".join(map(str, paths))
-    for whole in (sealed, kept):
-        said = refused(DataError, lambda whole=whole: tally(SORTED, [whole, *paths]))
-        assert said == f"the same 600 reports twice: {whole} and {together} together; leave {whole} out."
-    assert "600 reports twice" in refused(DataError, lambda: tally(SORTED, [sealed, kept]))
-    # A part of what is there is not recognised, which docs/reference/formats.md says.
-    assert tally(SORTED, [sealed, *paths[:2]]).tally.n == 900
-    write_reports(both, SORTED, reports[:300])
-    assert tally(SORTED, [both, paths[0]]).tally.n == 400
+@pytest.mark.parametrize("streamed", [False, True])
+@EVERY
+def test_parts_that_another_tool_made_are_read_side_by_side(mechanism: Any, streamed: bool, tmp_path: Path) -> None:
+    """Also of a file whose writer knew the number of reports at the end only."""
+    reports, path = reports_of(mechanism), tmp_path / "whole.parquet"
+    parts = iter([reports[:200], reports[200:]]) if streamed else reports
+    write_reports(path, mechanism, parts)
+    table = pq.read_table(path).append_column("region", pa.array(["north", "south"] * 300))
+    ds.write_dataset(table, tmp_path / "parts", format="parquet", partitioning=["region"], partitioning_flavor="hive")
+    places = sorted((tmp_path / "parts").rglob("*.parquet"))
+    assert [stamp_of(place)["n"] for place in places] == [600, 600]
+    whole = tally(mechanism, path).tally
+    assert tally(mechanism, places).tally == whole
+    assert tally(mechanism, places).tally.batches == whole.batches
+    north, south = (tally(mechanism, place).tally for place in places)
+    assert north.batches == (NamedBatch(whole.batches[0].name, 300, 600),)
+    # Parts of different people are compared, and a part is not compared with the whole.
+    estimates = [dc.estimate(mechanism, each) for each in (north, south, whole)]
+    assert dc.compare(*estimates[:2]).overall is not None
+    assert "300 reports are in both" in refused(ParameterError, lambda: dc.compare(*estimates[1:]))
+    write_tally(tmp_path / "north.tally.parquet", north)
+    assert read_tally(tmp_path / "north.tally.parquet", mechanism).batches == north.batches
+    assert tally(mechanism, [tmp_path / "north.tally.parquet", places[1]]).tally == whole
+    for twice in ([path, places[0]], [tmp_path / "north.tally.parquet", places[0], places[1]]):
+        assert "which has 600" in refused(DataError, lambda twice=twice: tally(mechanism, twice))
+
+
+def test_one_file_with_more_than_its_batch(tmp_path: Path) -> None:
+    """Arrow keeps the metadata of the first table where others are appended."""
+    first, second = (reports_of(SORTED, 100) for _ in range(2))
+    for name, tables in (("twice", [first, first]), ("both", [first, second])):
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.concat_tables([each.to_arrow() for each in tables]), path)
+        said = refused(DataError, lambda path=path: tally(SORTED, path))
+        assert said.startswith(f"{path} holds 200 reports of batch ")
+        assert said.endswith("which has 100; it has reports twice, or was put together from several batches.")
+
+
+def test_equal_reports_of_other_people_are_never_refused(tmp_path: Path) -> None:
+    """Small honest days are equal by chance; whatever they are written as, and in groups too."""
+    for day in range(30):
+        write_reports(tmp_path / f"{day:02}.parquet", BINARY, reports_of(BINARY, 20))
+        write_tally(tmp_path / f"{day:02}.tally.parquet", BINARY.tally(reports_of(BINARY, 20)))
+    counted = tally(BINARY, tmp_path).tally
+    assert (counted.n, len(counted.batches), counted.rest_n) == (1200, 60, 0)
+    region = pa.table({"region": ["north"] * 20})
+    for name in ("a", "b"):
+        (tmp_path / "by" / f"day={name}").mkdir(parents=True)
+        place = tmp_path / "by" / f"day={name}" / "r.parquet"
+        write_beside(place, BINARY, [(reports_of(BINARY, 20), region)], region.schema)
+    groups = LocalEngine().tally_by(BINARY, tmp_path / "by", ["day", "region"])
+    assert groups.whole.n == 40
 
 
 @EVERY
-def test_a_tally_lists_sealed_batches_and_nothing_finer(mechanism: Any, tmp_path: Path) -> None:
+def test_names_are_the_writers_or_the_callers(mechanism: Any, tmp_path: Path) -> None:
+    reports = reports_of(mechanism)
+    for name in ("a.parquet", "b.arrow", "c.parquet"):
+        write_reports(tmp_path / name, mechanism, iter([reports[:300], reports[300:]]))
+    names = [stamp_of(tmp_path / name)["name"] for name in ("a.parquet", "b.arrow", "c.parquet")]
+    assert len({*names, reports.batches[0].name}) == 4
+    assert all(len(name) == 32 for name in names)
+    # An Arrow file is begun before the number is known: it is taken to be whole, and its copies are known.
+    assert ["n" in stamp_of(tmp_path / name) for name in ("a.parquet", "b.arrow")] == [True, False]
+    shutil.copy(tmp_path / "b.arrow", tmp_path / "copy.arrow")
+    refused(DataError, lambda: tally(mechanism, [tmp_path / "b.arrow", tmp_path / "copy.arrow"]))
+    for path in (tmp_path / "d.parquet", tmp_path / "d.arrow"):
+        write_reports(path, mechanism, reports, name="monday")
+        assert known(tally(mechanism, path).tally) == [("monday", 600)]
+        assert read_reports(path, mechanism).batches == (NamedBatch("monday", 600, 600),)
+    assert "no place for the name" in refused(
+        ParameterError, lambda: write_reports(tmp_path / "e.jsonl", mechanism, reports, name="monday")
+    )
+    assert "name must be" in refused(
+        ParameterError, lambda: write_reports(tmp_path / "e.parquet", mechanism, reports, name="")
+    )
+
+
+@EVERY
+def test_sealed_bytes_are_a_function_of_reports_and_name(mechanism: Any, tmp_path: Path) -> None:
+    reports, again = reports_of(mechanism), reports_of(mechanism)
+    paths = [tmp_path / f"{place}.parquet" for place in range(4)]
+    for path, some, name in zip(paths, (reports, again, reports, again), ("a", "a", None, None), strict=True):
+        write_sealed(path, mechanism, some, name=name)
+    data = [path.read_bytes() for path in paths]
+    assert data[0] == data[1]
+    assert len({*data}) == 3
+    # One batch keeps its name, so that the file is recognised beside the one that it was made of.
+    write_reports(tmp_path / "in.parquet", mechanism, reports)
+    seal(mechanism, tmp_path / "in.parquet", tmp_path / "out.parquet")
+    assert (tmp_path / "out.parquet").read_bytes() == data[2]
+    refused(DataError, lambda: tally(mechanism, [tmp_path / "in.parquet", tmp_path / "out.parquet"]))
+    # Several batches, parts, and reports without a name get a new one.
+    write_reports(tmp_path / "more.parquet", mechanism, again)
+    write_reports(tmp_path / "part.parquet", mechanism, reports[:300])
+    write_reports(tmp_path / "lines.jsonl", mechanism, reports)
+    for sources in (["in.parquet", "more.parquet"], ["part.parquet"], ["lines.jsonl"], ["in.parquet", "lines.jsonl"]):
+        seal(mechanism, [tmp_path / name for name in sources], tmp_path / "new.parquet", force=True)
+        assert stamp_of(tmp_path / "new.parquet")["name"] not in {*known(mechanism.tally(reports))[0]}
+
+
+@EVERY
+def test_tallies_list_names_and_counts(mechanism: Any, tmp_path: Path) -> None:
     reports = reports_of(mechanism)
     for epoch in (0, 1):
         part = reports[200 * epoch :][:200].sealed()
         facts = {"collection": COLLECTION, "epoch": epoch}
         put_sealed(tmp_path / f"epoch-{epoch}.parquet", mechanism, [part], 200, facts=facts)
-    for name, start in (("a.jsonl", 400), ("b.jsonl", 450)):
-        write_reports(tmp_path / name, mechanism, reports[start : start + 50 * (1 + 2 * (name > "b"))])
+    write_reports(tmp_path / "a.jsonl", mechanism, reports[400:])
     whole = tally(mechanism, tmp_path).tally
+    epochs = [(f"{COLLECTION}/{epoch}", 200) for epoch in (0, 1)]
+    assert (known(whole), whole.rest_n) == (epochs, 200)
     path = tmp_path / "kept.tally.parquet"
     write_tally(path, whole)
-    facts = json.loads(look(path).schema.metadata[b"discreet"])
-    listed = [
-        [f"{COLLECTION}/{epoch}", f"{digesting(mechanism).of(reports[200 * epoch :][:200]):032x}", 200]
-        for epoch in (0, 1)
-    ]
-    assert facts["batches"] == sorted(listed)
-    assert facts["rest"] == f"{digesting(mechanism).of(reports[400:]):032x}"
-    written = path.read_bytes() + (tmp_path / "epoch-0.parquet").read_bytes()
-    for start in range(400, 600, 50):
-        assert f"{digesting(mechanism).of(reports[start : start + 50]):032x}".encode() not in written
-    assert read_tally(path, mechanism).batches == whole.batches
-    assert read_tally(path, mechanism).rest == whole.rest
+    listed = stamp_of(path)["batches"]
+    # What had no name is a batch of the tally's own, so that a copy of the tally is recognised.
+    assert sorted(map(len, listed)) == [2, 2, 2]
+    assert [tuple(entry) for entry in listed if "/" in entry[0]] == epochs
+    again = read_tally(path, mechanism)
+    assert (again, again.rest_n, len(again.batches)) == (whole, 0, 3)
     said = refused(DataError, lambda: tally(mechanism, [path, tmp_path / "epoch-1.parquet"]))
-    assert said == f"the same 200 reports twice: {tmp_path / 'epoch-1.parquet'} and {path}; name one of them."
-    # The same through memory, where only methods that need reports go.
+    assert "400 reports of batch 1 of collection 8f8f8f8f8f8f, which has 200" in said
+    shutil.copy(path, tmp_path / "copy.tally.parquet")
+    refused(DataError, lambda: tally(mechanism, [path, tmp_path / "copy.tally.parquet"]))
+    # The same through memory, where methods that need reports go.
     paths = [*tmp_path.glob("*.parquet"), *tmp_path.glob("*.jsonl")]
-    held, _ = gather(mechanism, [one for one in paths if one != path])
+    held, _ = gather(mechanism, [one for one in paths if "tally" not in one.name])
     assert isinstance(held, dc.Reports)
-    assert known(mechanism.tally(held)) == known(whole)
+    assert known(mechanism.tally(held)) == epochs
 
 
-def test_signed_batches_are_different_whatever_they_hold(tmp_path: Path) -> None:
-    """Small honest epochs are alike by chance; a copy under another name is one all the same."""
+def test_sealed_epochs_are_known_by_collection_and_epoch(tmp_path: Path) -> None:
     reports = reports_of(BINARY, 20).sealed()
     facts = [
         {"collection": COLLECTION, "epoch": 1},
@@ -175,108 +248,90 @@ def test_signed_batches_are_different_whatever_they_hold(tmp_path: Path) -> None
     paths = [tmp_path / f"{place}.parquet" for place in range(3)]
     for path, said in zip(paths, facts, strict=True):
         put_sealed(path, BINARY, [reports], 20, facts=said)
-        write_tally(path.with_suffix(".tally.parquet"), BINARY.tally(reports), facts=said)
+        write_tally(path.with_suffix(".tally.parquet"), BINARY.tally(reports_of(BINARY, 1)), facts=said)
     tallies = [path.with_suffix(".tally.parquet") for path in paths]
-    for named in (paths, tallies, [paths[0], tallies[1], paths[2]]):
-        found = tally(BINARY, named).tally
-        assert (found.n, len(found.batches), found.rest) == (60, 3, 0)
+    assert [known(tally(BINARY, path).tally)[0][0] for path in paths] == [
+        f"{COLLECTION}/1",
+        f"{COLLECTION}/2-3",
+        f"{'00' * 32}/1",
+    ]
+    assert tally(BINARY, paths).tally.n == 60
+    assert tally(BINARY, [paths[0], tallies[1], paths[2]]).tally.n == 41
     (tmp_path / "copy.parquet").write_bytes(paths[0].read_bytes())
     for named in ([paths[0], tallies[0]], [*paths, tmp_path / "copy.parquet"], [*tallies, paths[1]]):
-        assert "the same 20 reports twice" in refused(DataError, lambda named=named: tally(BINARY, named))
-    write_reports(tmp_path / "unsigned.jsonl", BINARY, reports)
-    with pytest.warns(EqualReportsWarning, match="the same 20 reports twice"):
-        tally(BINARY, [paths[2], tmp_path / "unsigned.jsonl"])
-    # What is no known form of a name is none.
-    for place in (0, 1):
-        put_sealed(paths[place], BINARY, [reports], 20, facts={"collection": f"alice {place}", "epoch": 1}, force=True)
-    with pytest.warns(EqualReportsWarning, match="the same 20 reports twice"):
-        tally(BINARY, paths[:2])
+        assert "reports of batch" in refused(DataError, lambda named=named: tally(BINARY, named))
 
 
 @EVERY
 def test_files_of_earlier_versions(mechanism: Any, tmp_path: Path) -> None:
+    """Their digests are ignored; collections and epochs are recognised."""
     reports, path = reports_of(mechanism), tmp_path / "kept.tally.parquet"
-    of_earlier = dc.Tally(
-        mechanism.fingerprint, 600, mechanism.tally(reports).support, mechanism.tally(reports).clear, True
-    )
-    write_tally(path, of_earlier)
-    assert {"batches", "rest"} & {*json.loads(look(path).schema.metadata[b"discreet"])} == set()
-    found = tally(mechanism, path).tally
-    assert (found == of_earlier, found.rest, found.batches) == (True, None, ())
-    (tmp_path / "copy.tally.parquet").write_bytes(path.read_bytes())
-    assert "the same 600 reports twice" in refused(DataError, lambda: tally(mechanism, tmp_path))
-    (tmp_path / "copy.tally.parquet").unlink()
-    # What was counted is not known, and that stays known.
-    write_reports(tmp_path / "more.parquet", mechanism, reports)
-    assert tally(mechanism, tmp_path).tally.rest is None
-    # A sealed file without a digest gets it from its rows.
-    write_reports(tmp_path / "s.parquet", mechanism, reports.sealed(), facts={"sealed": True, "n": 600})
-    assert tally(mechanism, tmp_path / "s.parquet").tally.batches[0].digest == digesting(mechanism).of(reports)
-    assert "more.parquet" in refused(
-        DataError, lambda: tally(mechanism, [tmp_path / "s.parquet", tmp_path / "more.parquet"])
-    )
+    counts, sealed = mechanism.tally(reports), f"{COLLECTION}/3"
+    for facts, batches in (
+        ({"batches": [], "rest": "0" * 32}, []),
+        ({"batches": [[sealed, "1" * 32, 200]], "rest": "2" * 32}, [(sealed, 200)]),
+        ({"batches": [["", "1" * 32, 200], [sealed, "1" * 32, 400]], "rest": "0" * 32}, [(sealed, 400)]),
+        ({"collection": COLLECTION, "epoch": 3}, [(sealed, 600)]),
+        ({}, []),
+    ):
+        earlier(path, counts, facts)
+        found = read_tally(path, mechanism)
+        assert (found, known(found)) == (counts, batches)
+        assert tally(mechanism, path).tally.batches == found.batches
+    # Sealed files without a name, and reports without one.
+    for name, facts in (("s.parquet", {"sealed": True, "n": 600}), ("r.parquet", {})):
+        table = reports.to_arrow()
+        stamp = json.loads(table.schema.metadata[b"discreet"])
+        kept = {key: stamp[key] for key in ("format", "kind", "plan", "simulated")} | facts
+        pq.write_table(table.replace_schema_metadata({b"discreet": json.dumps(kept).encode()}), tmp_path / name)
+        assert known(tally(mechanism, tmp_path / name).tally) == []
+    assert tally(mechanism, [tmp_path / "s.parquet", tmp_path / "r.parquet"]).tally.n == 1200
+
+
+def earlier(path: Path, counted: dc.Tally, facts: dict[str, Any]) -> None:
+    """Write a tally as earlier versions did, with these facts for its batches."""
+    put_tally(path, counted)
+    table = pq.read_table(path)
+    stamp = json.loads(table.schema.metadata[b"discreet"])
+    del stamp["batches"]
+    pq.write_table(table.replace_schema_metadata({b"discreet": json.dumps({**stamp, **facts}).encode()}), path)
 
 
 def test_lists_that_were_changed_by_hand(tmp_path: Path) -> None:
-    reports, path = reports_of(BINARY), tmp_path / "kept.tally.parquet"
-    write_tally(path, BINARY.tally(reports), facts={"collection": COLLECTION, "epoch": 1})
-    name, digest, n = json.loads(look(path).schema.metadata[b"discreet"])["batches"][0]
-    entry = [name, digest, n]
-    for batches, rest in (
-        (None, "0" * 32),
-        ([entry, entry], "0" * 32),
-        ([["alice", digest, n]], "0" * 32),
-        ([[name, digest[1:], n]], "0" * 32),
-        ([[name, digest, "600"]], "0" * 32),
-        ([[name, digest, 0]], "0" * 32),
-        ([[name, digest]], "0" * 32),
-        ([[name, digest, 601]], "0" * 32),
-        ([entry], None),
-        ([entry], 7),
-        ([7], "0" * 32),
+    path, counted = tmp_path / "kept.tally.parquet", BINARY.tally(reports_of(BINARY))
+    write_tally(path, counted)
+    entry = ["monday", 600]
+    for batches in (
+        None,
+        7,
+        [7],
+        [[]],
+        [entry, entry],
+        [["alice in wonderland ", 600]],
+        [["monday", "600"]],
+        [["monday", 0]],
+        [["monday"]],
+        [["monday", 601]],
+        [["monday", 600, 599]],
     ):
-        whole = BINARY.tally(reports)
-        with_facts = {"batches": batches, "rest": rest}
-        unknown = dc.Tally(whole.fingerprint, 600, whole.support, whole.clear, True)
-        put_tally(path, unknown, facts=with_facts)
+        earlier(path, counted, {"batches": batches})
         said = refused(DataError, lambda: read_tally(path, BINARY))
-        assert re.search("changed by hand: it lists no sealed batches|no more than that in its sealed batches", said)
+        assert "changed by hand: it does not list batches" in said or "no more than that in its batches" in said
         assert "alice" not in said
 
 
-@EVERY
-def test_a_sealed_file_that_says_another_digest(
-    mechanism: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "sealed.parquet"
-    monkeypatch.setattr("discreet.formats.sealed_files.spelled", lambda digest: f"{digest ^ 1:032x}")
-    write_sealed(path, mechanism, reports_of(mechanism))
-    said = refused(DataError, lambda: tally(mechanism, path))
-    assert said == f"{path} holds other reports than it says; take the file once more from where it came."
-
-
-def test_reports_that_were_read_once_more_count_once(tmp_path: Path) -> None:
-    """A survey speaks of the last reading of each part."""
-    for name, n in (("a.parquet", 100), ("b.jsonl", 200)):
-        write_reports(tmp_path / name, SORTED, reports_of(SORTED, n))
-    survey = surveyed(SORTED, tmp_path)
-    for _ in range(2):
-        for part in survey.parts:
-            list(part.reports(most=7))
-        assert survey.batches() == ()
-        assert [part.seen.n for part in survey.parts] == [100, 200]
-        whole = SORTED.tally(reports_of(SORTED, 100)) + SORTED.tally(reports_of(SORTED, 200))
-        assert survey.whole(whole).rest == whole.rest
-
-
-def test_rows_that_are_left_out_are_in_no_digest(tmp_path: Path) -> None:
-    reports, path = reports_of(COUNTED, 99), tmp_path / "a.jsonl"
-    write_reports(path, COUNTED, reports)
-    with path.open("a") as file:
-        file.write(json.dumps({"plan": COUNTED.fingerprint, "symbol": 20}) + "\n")
-    assert tally(COUNTED, Sources(path, bad_share=0.1)).tally.rest == digesting(COUNTED).of(reports)
-    write_reports(tmp_path / "b.parquet", COUNTED, reports)
-    assert "the same 99 reports twice" in refused(DataError, lambda: tally(COUNTED, Sources(tmp_path, bad_share=0.1)))
+def test_no_row_of_a_named_batch_is_left_out(tmp_path: Path) -> None:
+    """A batch is whole, or damaged; of lines and of tables without a name bad rows are left out."""
+    table = reports_of(COUNTED, 99).to_arrow()
+    wrong = pa.array([40, *table["symbol"].to_pylist()[1:]], pa.uint8())
+    flawed = table.set_column(table.column_names.index("symbol"), "symbol", wrong)
+    for share in (0.0, 0.5):
+        said = refused(DataError, lambda share=share: tally(COUNTED, Sources(flawed, bad_share=share)))
+        assert "first at row 0" in said
+    plan = pa.array([COUNTED.fingerprint] * 99)
+    simulated = pa.array([True] * 99)
+    bare = flawed.replace_schema_metadata(None).append_column("plan", plan).append_column("simulated", simulated)
+    assert tally(COUNTED, Sources(bare, bad_share=0.5)).bad == 1
 
 
 def test_a_name_given_twice_is_refused_before_anything_is_read(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_the_same_reports_give_the_same_bytes(
 ) -> None:
     folder = tmp_path_factory.mktemp("seal")
     reports = reports_of(mechanism, 60, seed=1)
-    write_sealed(folder / "wanted.parquet", mechanism, reports)
+    write_sealed(folder / "wanted.parquet", mechanism, reports, name="monday")
     rows = list(range(60))
     order.shuffle(rows)
     mixed, ends = reports.take(np.array(rows)), [0, *sorted(cuts), 60]
@@ -53,7 +53,7 @@ def test_the_same_reports_give_the_same_bytes(
     suffix = ("parquet", "arrow", "jsonl.gz")[kind]
     for place, (start, stop) in enumerate(pairwise(ends)):
         write_reports(folder / f"in/{place}.{suffix}", mechanism, mixed.part(start, stop))
-    found = seal(mechanism, folder / "in", folder / "found.parquet")
+    found = seal(mechanism, folder / "in", folder / "found.parquet", name="monday")
     assert (found.n, found.simulated, found.dropped) == (60, True, ())
     assert (folder / "found.parquet").read_bytes() == (folder / "wanted.parquet").read_bytes()
 
@@ -152,7 +152,7 @@ def test_an_interrupted_sealing_leaves_nothing(tmp_path: Path, monkeypatch: pyte
     assert names(tmp_path) == ["in.parquet"]
     monkeypatch.undo()
     with pytest.raises(DataError, match="rows changed while they were read"):
-        put_sealed(tmp_path / "sealed.parquet", SORTED, [reports_of(SORTED).sealed()], 301)
+        put_sealed(tmp_path / "sealed.parquet", SORTED, [reports_of(SORTED).sealed()], 301, facts={})
     assert names(tmp_path) == ["in.parquet"]
 
 

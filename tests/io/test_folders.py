@@ -4,14 +4,13 @@ import os
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
 from damage import MECHANISM, written
 
 from discreet.core.random import SeededRandom
 from discreet.engines import gather, observe, tally
 from discreet.errors import DataError, ParameterError
-from discreet.formats.reports import read_reports, write_reports
+from discreet.formats.reports import write_reports
 from discreet.tables.scan import table_files
 from refusals import refused
 
@@ -87,38 +86,37 @@ def test_a_folder_that_cannot_be_searched_is_refused(folder: Path, monkeypatch: 
 def test_a_folder_whose_log_says_what_holds_is_refused(log: str, folder: Path) -> None:
     (folder / log).mkdir()
     for named in (folder, folder / "more", folder.parent):
-        assert f"has a log, {log}, that says which" in refused(DataError, lambda named=named: tally(MECHANISM, named))  # type: ignore[misc]
+        assert f"has a list of its files, {log}, that" in refused(
+            DataError, lambda named=named: tally(MECHANISM, named)
+        )  # type: ignore[misc]
+
+
+def test_a_folder_with_a_list_of_its_files_is_refused(folder: Path) -> None:
+    """Earlier versions compared it; the folder is read when the list is gone."""
+    (folder / "more" / "_manifest.json").write_text("{}")
+    for named in (folder, folder / "more", folder.parent):
+        said = refused(DataError, lambda named=named: tally(MECHANISM, named))  # type: ignore[misc]
+        assert said.startswith(f"{folder / 'more'} has a list of its files, _manifest.json, that discreet does not")
+    assert tally(MECHANISM, folder / "a.parquet").tally.n == 2100
 
 
 @pytest.mark.parametrize("go_through", [tally, gather, observe], ids=lambda through: through.__name__)
 def test_copies_are_refused(go_through, folder: Path) -> None:  # type: ignore[no-untyped-def]
     first, copy = folder / "a.parquet", folder / "c.parquet"
     shutil.copy(first, copy)
-    wanted = f"the same 2,100 reports twice: {first} and {copy}; name one of them."
-    assert refused(DataError, lambda: go_through(MECHANISM, folder)) == wanted
-    assert refused(DataError, lambda: go_through(MECHANISM, [first, copy])) == wanted
+    wanted = f"{first} and {copy} hold 4,200 reports of batch "
+    assert refused(DataError, lambda: go_through(MECHANISM, folder)).startswith(wanted)
+    assert refused(DataError, lambda: go_through(MECHANISM, [first, copy])).startswith(wanted)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_copies_are_known_in_every_format(suffix: str, tmp_path: Path) -> None:
+def test_copies_are_known_in_every_format_that_has_a_name(suffix: str, tmp_path: Path) -> None:
     written(tmp_path / f"a.{suffix}")
     shutil.copy(tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}")
-    refused(DataError, lambda: tally(MECHANISM, tmp_path))
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_files_of_one_size_are_no_copies(suffix: str, tmp_path: Path) -> None:
-    """Also where one report alone is another; where only their order is, they are."""
-    written(tmp_path / f"a.{suffix}")
-    reports = read_reports(tmp_path / f"a.{suffix}", MECHANISM)
-    rows = np.arange(2100)
-    rows[2099] = next(
-        row for row in range(2099) if MECHANISM.tally(reports[row:][:1]) != MECHANISM.tally(reports[2099:])
-    )
-    write_reports(tmp_path / f"b.{suffix}", MECHANISM, reports.take(rows))
-    assert tally(MECHANISM, tmp_path).tally.n == 4200
-    write_reports(tmp_path / f"b.{suffix}", MECHANISM, reports.take(np.arange(2100)[::-1]), force=True)
-    refused(DataError, lambda: tally(MECHANISM, tmp_path))
+    if suffix.startswith("jsonl"):
+        assert tally(MECHANISM, tmp_path).tally.n == 4200
+    else:
+        refused(DataError, lambda: tally(MECHANISM, tmp_path))
 
 
 def test_one_file_named_twice(folder: Path) -> None:

@@ -155,6 +155,11 @@ def retyped(table: pa.Table, name: str, kind: pa.DataType) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=pa.schema(fields, metadata=table.schema.metadata))
 
 
+def changed(table: pa.Table, name: str, entries: list[Any], kind: pa.DataType) -> pa.Table:
+    columns = {**{each: table[each] for each in table.column_names}, name: pa.array(entries, kind)}
+    return pa.table(columns).replace_schema_metadata(table.schema.metadata)
+
+
 def stamped(table: pa.Table, **facts: Any) -> pa.Table:
     old = json.loads(table.schema.metadata[b"discreet"])
     return table.replace_schema_metadata({b"discreet": json.dumps({**old, **facts}).encode()})
@@ -164,21 +169,25 @@ CHANGES: dict[str, tuple[str, Callable[[pa.Table], pa.Table]]] = {
     "missing block": ("rr", lambda table: table.drop_columns(["symbol"])),
     "missing clear": ("rr", lambda table: table.drop_columns(["clear"])),
     "missing one of three": ("hashing", lambda table: table.drop_columns(["beta"])),
-    "extra": ("rr", lambda table: table.append_column("note", pa.array([SENSITIVE, SENSITIVE]))),
     "twice": ("rr", lambda table: table.append_column("symbol", table["symbol"])),
-    "swapped": ("rr", lambda table: table.select(["symbol", "clear"])),
     "renamed": ("rr", lambda table: table.rename_columns(["clear", "Symbol"])),
-    "signed": ("rr", lambda table: retyped(table, "symbol", pa.int16())),
-    "wider": ("rr", lambda table: retyped(table, "symbol", pa.uint32())),
-    "float": ("rr", lambda table: retyped(table, "symbol", pa.float64())),
+    "negative": ("rr", lambda table: changed(table, "symbol", [-1, None], pa.int16())),
+    "too large": ("rr", lambda table: changed(table, "symbol", [1 << 40, None], pa.uint64())),
+    "float": ("rr", lambda table: changed(table, "symbol", [131.5, None], pa.float64())),
+    "short float": ("rr", lambda table: retyped(table, "symbol", pa.float32())),
     "text": ("rr", lambda table: retyped(table, "clear", pa.string())),
     "longer bits": ("unary", lambda table: table.set_column(1, "bits", pa.array([bytes(39), None], pa.binary(39)))),
-    "any bits": ("unary", lambda table: retyped(table, "bits", pa.binary())),
+    "short bits": ("unary", lambda table: changed(table, "bits", [bytes(37), None], pa.binary())),
     "longer list": (
         "subset",
         lambda table: table.set_column(1, "members", pa.array([[1, 2, 3, 4], None], pa.list_(pa.uint16(), 4))),
     ),
-    "any list": ("subset", lambda table: table.set_column(1, "members", pa.array([[1, 2, 3], None]))),
+    "short list": ("subset", lambda table: changed(table, "members", [[131, 271], None], pa.list_(pa.int64()))),
+    "list of floats": ("subset", lambda table: changed(table, "members", [[1.5, 2, 3], None], pa.list_(pa.float64()))),
+    "list of short floats": (
+        "subset",
+        lambda table: changed(table, "members", [[1, 2, 3], None], pa.list_(pa.float32())),
+    ),
     "no stamp": ("rr", lambda table: table.replace_schema_metadata({})),
     "no JSON": ("rr", lambda table: table.replace_schema_metadata({b"discreet": b"{"})),
     "no UTF-8": ("rr", lambda table: table.replace_schema_metadata({b"discreet": b"\xff\xfe"})),

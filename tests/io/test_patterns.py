@@ -13,7 +13,6 @@ from discreet.engines import LocalEngine, obfuscate
 from discreet.errors import DataError
 from discreet.files.paths import matched
 from discreet.files.reading import readable
-from discreet.formats.manifest import write_manifest
 from discreet.formats.reports import write_reports
 from discreet.risk.events import read_traces
 from discreet.tables.labels import look_at
@@ -80,16 +79,10 @@ def test_a_name_that_is_there_is_no_pattern(tmp_path: Path) -> None:
     assert found == [3, 3, 5, 5]
 
 
-def test_manifests_of_matched_folders_are_compared_and_their_files_not_replaced(tmp_path: Path) -> None:
-    # Of two sizes: few reports of three values are equal by chance now and then.
+def test_files_of_patterns_are_not_replaced(tmp_path: Path) -> None:
     for day, n in (("day-1", 90), ("day-2", 110)):
         keep(tmp_path / day / "a.parquet", n)
-        write_manifest(tmp_path / day)
-    engine = LocalEngine(threads=1)
-    assert engine.tally(MECHANISM, f"{tmp_path}/day-*").tally.n == 200
-    keep(tmp_path / "day-2" / "b.parquet")
-    message = refused(DataError, lambda: engine.tally(MECHANISM, f"{tmp_path}/day-*"))
-    assert "1 files are not in the manifest" in message
+    assert LocalEngine(threads=1).tally(MECHANISM, f"{tmp_path}/day-*").tally.n == 200
     (tmp_path / "plan.toml").write_text(PLAN)
     values = tmp_path / "values-1.csv"
     values.write_text("x\na\nb\n")

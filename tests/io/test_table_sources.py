@@ -1,4 +1,4 @@
-"""Tables of pandas, polars and Arrow are sources of reports, checked as files that others rewrote."""
+"""Tables of pandas, polars and Arrow are sources of reports, checked as files are."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.engines import LocalEngine, gather, observe, seal, stamp, tally
-from discreet.errors import DataError, MismatchError, ParameterError, RewrittenFileWarning
+from discreet.engines import LocalEngine, gather, observe, seal, tally
+from discreet.errors import DataError, MismatchError, ParameterError, SourceWarning
 from discreet.formats.public_columns import read_public
 from discreet.formats.reports import write_reports
 from refusals import refused
@@ -50,7 +50,7 @@ def notes() -> Iterator[list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield said
-    assert all(each.category is RewrittenFileWarning for each in caught)
+    assert all(each.category is SourceWarning for each in caught)
     said += [str(each.message) for each in caught]
 
 
@@ -84,9 +84,8 @@ def test_rows_that_say_their_plan_are_reports(name: str, kind: str, tmp_path: Pa
     assert mechanism.tally(again) == wanted
     assert dc.estimate(mechanism, frame()).frequencies.tolist() == dc.estimate(mechanism, wanted).frequencies.tolist()
     write_reports(tmp_path / "r.parquet", mechanism, reports)
-    for way, target in ((seal, "sealed.parquet"), (stamp, "stamped.parquet")):
-        way(mechanism, frame(), tmp_path / target)
-        assert mechanism.tally(dc.read_reports(tmp_path / target, mechanism)) == wanted
+    seal(mechanism, frame(), tmp_path / "sealed.parquet")
+    assert mechanism.tally(dc.read_reports(tmp_path / "sealed.parquet", mechanism)) == wanted
     if name != "channel":
         assert observe(mechanism, frame())[0].tally == wanted
         many = [dc.estimate(mechanism, data, method="mle").frequencies for data in (frame(), reports)]
@@ -100,30 +99,27 @@ def test_a_stamp_says_it_too_and_tables_join_files(tmp_path: Path) -> None:
     write_reports(tmp_path / "a.parquet", RR, reports[:200])
     both = [tmp_path / "a.parquet", reports[200:].to_arrow()]
     assert tally(RR, both).tally == RR.tally(reports)
-    twice = refused(DataError, lambda: tally(RR, [tmp_path / "a.parquet", reports[:200].to_arrow()]))
-    assert twice.startswith(f"the same 200 reports twice: {tmp_path / 'a.parquet'} and table 1; name one")
+    twice = refused(DataError, lambda: tally(RR, [tmp_path / "a.parquet", reports.to_arrow()]))
+    assert twice.startswith(f"{tmp_path / 'a.parquet'} and table 1 hold 800 reports of batch ")
     own, other = pa.table(reports), dc.RandomizedResponse(DOMAIN, 2.0)
     for way in (other.tally, lambda table: tally(other, table), lambda table: dc.estimate(other, table)):
         refused(MismatchError, lambda way=way: way(own))  # type: ignore[misc]
 
 
 @every_kind
-def test_a_table_that_does_not_say_its_plan_needs_the_word(kind: str, tmp_path: Path) -> None:
+def test_a_table_that_does_not_say_its_plan_needs_the_word(kind: str) -> None:
     reports = made(RR)
     bare = reports.to_arrow().replace_schema_metadata(None)
     for way in (RR.tally, lambda table: dc.estimate(RR, table)):
         message = refused(DataError, lambda way=way: way(KINDS[kind](bare)))  # type: ignore[misc]
-        assert message.startswith("the table does not say which plan its reports belong to")
-        assert "discreet.Sources(table, trust_plan=True)" in message
+        assert message.startswith("the source does not say which plan its reports belong to")
+        assert "discreet.Sources(source, trust_plan=True)" in message
     assert "trust_plan=True" in refused(DataError, lambda: dc.read_reports(KINDS[kind](bare), RR))
     with notes() as said:
         found = dc.read_reports(dc.Sources(KINDS[kind](bare), trust_plan=True), RR)
     assert found.n == 600
     assert not found.simulated
-    assert [note[:34] for note in said] == ["1 of 1 tables: nothing in them say"] * 2
-    with notes():
-        assert stamp(RR, KINDS[kind](bare), tmp_path / "stamped.parquet").reports == 600
-        assert "name a file" in refused(ParameterError, lambda: stamp(RR, KINDS[kind](bare), tmp_path))
+    assert [note[:24] for note in said] == ["1 of 1 tables do not say"] * 2
 
 
 def test_other_plans_and_bad_rows_of_tables() -> None:

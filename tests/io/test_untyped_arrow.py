@@ -11,7 +11,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError
 from discreet.mechanisms import RandomizedResponse, SubsetSelection, UnaryEncoding, row_checks
-from discreet.mechanisms.report_tables import check_untyped_schema, sift_untyped, to_arrow
+from discreet.mechanisms.report_tables import check_columns, sifted_rows, to_arrow
 from discreet.spark.frames import spark_type, to_spark
 from laws import Case, one_epsilon, sampled
 from refusals import refused
@@ -40,12 +40,12 @@ def test_looser_types_hold_the_same_reports(case: Case) -> None:
         }
     )
     for table in (wire_types, pa.Table.from_batches([loose]), larger):
-        check_untyped_schema(mechanism, table.schema)
-        found, left_out = sift_untyped(mechanism, as_batch(table), simulated=True)
+        check_columns(mechanism, table.schema)
+        found, left_out = sifted_rows(mechanism, as_batch(table), simulated=True)
         assert not left_out
         assert equal(mechanism, found, reports)
         # Any rows of a batch, too, with what is before them in its buffers.
-        part, _ = sift_untyped(mechanism, as_batch(table).slice(17, 100), simulated=True)
+        part, _ = sifted_rows(mechanism, as_batch(table).slice(17, 100), simulated=True)
         assert equal(mechanism, part, reports.part(17, 117))
 
 
@@ -67,7 +67,7 @@ def test_every_flaw_has_its_reason() -> None:
     ]
     clear, bits = zip(*rows, strict=True)
     batch = pa.record_batch({"clear": pa.array(clear, pa.int16()), "bits": pa.array(bits, pa.binary())})
-    found, left_out = sift_untyped(mechanism, batch)
+    found, left_out = sifted_rows(mechanism, batch)
     assert found.n == 2
     assert sum(left_out.values()) == 9
     assert left_out[row_checks.UNREADABLE] == 3
@@ -79,11 +79,11 @@ def test_lists_of_another_length_or_with_gaps() -> None:
     mechanism = SubsetSelection(Domain(range(9)), 1.0, k=3)
     lists = [[0, 4, 8], [0, 4], [0, None, 8], None, [0, 4, 9], [4, 4, 8], [0, 4, 5, 8], [None, None, None], [1, 2, 3]]
     batch = pa.record_batch({"members": pa.array(lists, pa.list_(pa.int32()))})
-    found, left_out = sift_untyped(mechanism, batch)
+    found, left_out = sifted_rows(mechanism, batch)
     assert found.blocks["members"].tolist() == [[0, 4, 8], [1, 2, 3]]
     assert sum(left_out.values()) == 7
     assert (left_out[row_checks.UNREADABLE], left_out[row_checks.GAP]) == (2, 2)
-    cut, others = sift_untyped(mechanism, batch.slice(2, 2))
+    cut, others = sifted_rows(mechanism, batch.slice(2, 2))
     assert (cut.n, sum(others.values())) == (0, 2)
 
 
@@ -93,7 +93,7 @@ def test_random_numbers_are_sifted_as_a_loop_would() -> None:
     pick = [None, None, None, *range(-3, 24)]
     clear, symbol = ([pick[place] for place in rng.integers(0, len(pick), 4000)] for _ in range(2))
     batch = pa.record_batch({"clear": pa.array(clear, pa.int64()), "symbol": pa.array(symbol, pa.int32())})
-    found, left_out = sift_untyped(mechanism, batch)
+    found, left_out = sifted_rows(mechanism, batch)
     good = [
         (c, s)
         for c, s in zip(clear, symbol, strict=True)
@@ -118,7 +118,7 @@ def test_random_numbers_are_sifted_as_a_loop_would() -> None:
 )
 def test_columns_of_another_kind(schema: Any) -> None:
     mechanism = UnaryEncoding(Domain(range(12), sensitive=list(range(9))), 1.0)
-    message = refused(DataError, lambda: check_untyped_schema(mechanism, pa.schema(list(schema.items()))))
+    message = refused(DataError, lambda: check_columns(mechanism, pa.schema(list(schema.items()))))
     assert "clear (integer), bits (2 bytes)" in message
 
 
@@ -126,5 +126,5 @@ def test_simulated_batches_stay_marked() -> None:
     mechanism = RandomizedResponse(Domain(range(20)), 1.0)
     reports = mechanism.obfuscate_codes(np.arange(20), random=SeededRandom(1))
     batch = to_spark(mechanism, reports)
-    assert sift_untyped(mechanism, batch, simulated=True)[0].simulated
-    assert not sift_untyped(mechanism, batch)[0].simulated
+    assert sifted_rows(mechanism, batch, simulated=True)[0].simulated
+    assert not sifted_rows(mechanism, batch)[0].simulated

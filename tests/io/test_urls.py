@@ -12,12 +12,10 @@ import pytest
 from pyarrow import fs
 
 import discreet as dc
-from discreet.engines import LocalEngine, gather, stamp, tally
-from discreet.errors import DataError, ParameterError, RewrittenFileWarning
+from discreet.engines import LocalEngine, gather, tally
+from discreet.errors import DataError, ParameterError
 from discreet.files import paths
-from discreet.formats.manifest import write_manifest
 from discreet.formats.reports import read_reports, write_reports
-from discreet.formats.sources import Sources
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.risk.events import read_traces
 from discreet.tables.columns import read_table
@@ -134,34 +132,6 @@ def test_a_url_that_cannot_be_opened_gives_one_sentence(put: Put, tmp_path: Path
     assert "is named twice" in twice
 
 
-def test_reports_at_a_url_are_stamped_here(put: Put, tmp_path: Path) -> None:
-    here = tmp_path / "here"
-    here.mkdir()
-    for name in ("monday", "tuesday"):
-        reports(here, f"{name}.parquet", len(name))
-        bare = pq.read_table(here / f"{name}.parquet").replace_schema_metadata(None)
-        pq.write_table(bare, here / f"{name}.parquet")
-    urls = [put(here / f"{name}.parquet", f"reports/{name}/r.parquet") for name in ("monday", "tuesday")]
-    folder = above(above(urls[0]).replace("monday/", "monday"))
-    with pytest.warns(RewrittenFileWarning):
-        found = stamp(MECHANISM, folder, tmp_path / "stamped")
-    assert [str(path.relative_to(tmp_path / "stamped")) for path in found.files] == [
-        "monday/r.parquet",
-        "tuesday/r.parquet",
-    ]
-    with pytest.warns(RewrittenFileWarning):
-        whole = stamp(MECHANISM, urls, tmp_path / "all.parquet")
-    engine = LocalEngine()
-    assert whole.reports == 600
-    stamped = engine.tally(MECHANISM, tmp_path / "stamped").tally
-    assert stamped == engine.tally(MECHANISM, tmp_path / "all.parquet").tally
-    with pytest.warns(RewrittenFileWarning):
-        assert stamped == engine.tally(MECHANISM, Sources(here, trust_plan=True)).tally
-    (tmp_path / "plan.toml").write_text(PLAN)
-    facts = told("stamp", tmp_path / "plan.toml", *urls, "-o", tmp_path / "again.parquet")
-    assert facts["reports"] == 600
-
-
 def test_tables_of_risk_may_be_at_a_url(put: Put, tmp_path: Path) -> None:
     rows = [(user, (user * step) % 7, step) for user in range(20) for step in range(6)]
     cells = "user,event,time\n" + "".join(f"{user},{event},{time}\n" for user, event, time in rows)
@@ -218,18 +188,11 @@ def test_larger_files_are_not_held(put: Put, monkeypatch: pytest.MonkeyPatch, tm
     assert LocalEngine().tally(MECHANISM, url).tally == expected
 
 
-def test_a_manifest_at_a_url_is_compared(put: Put, tmp_path: Path) -> None:
-    here = tmp_path / "here"
-    (here / "more").mkdir(parents=True)
-    for seed, name in enumerate(("a.parquet", "b.jsonl", "more/c.arrow")):
-        put(reports(here, name, seed), f"reports/{name}")
-    write_manifest(here)
-    folder = above(put(here / "_manifest.json", "reports/_manifest.json"))
-    assert LocalEngine().tally(MECHANISM, folder).tally == LocalEngine().tally(MECHANISM, here).tally
-    put(reports(here, "more/d.arrow", 9), "reports/more/d.arrow")
-    message = refused(DataError, lambda: LocalEngine().tally(MECHANISM, folder))
-    assert message.startswith("1 files are not in the manifest (")
-    assert "more/d.arrow first" in message
+def test_a_folder_at_a_url_that_has_a_list_of_its_files_is_refused(put: Put, tmp_path: Path) -> None:
+    put(reports(tmp_path, "a.parquet", 1), "reports/more/a.parquet")
+    (tmp_path / "_manifest.json").write_text("{}")
+    folder = above(put(tmp_path / "_manifest.json", "reports/_manifest.json"))
+    assert "a list of its files, _manifest.json" in refused(DataError, lambda: LocalEngine().tally(MECHANISM, folder))
 
 
 def test_files_that_must_be_here(put: Put, tmp_path: Path) -> None:
@@ -238,12 +201,10 @@ def test_files_that_must_be_here(put: Put, tmp_path: Path) -> None:
     said = "are written on this machine, got " + paths.shown(url)
     tally = MECHANISM.empty_tally()
     for attempt in (
-        lambda: stamp(MECHANISM, tmp_path / "a.parquet", url),
         lambda: write_reports(url, MECHANISM, []),
         lambda: write_tally(url.replace("a.parquet", "a.tally.parquet"), tally),
     ):
         assert "are written on this machine, got " in refused(ParameterError, attempt, SECRET)
-    assert said in refusal("stamp", tmp_path / "plan.toml", tmp_path / "a.parquet", "-o", url)
     assert said in refusal("obfuscate", tmp_path / "plan.toml", tmp_path / "a.parquet", "-o", url)
     assert not [path for path in Path().iterdir() if path.name.endswith(":")]
 

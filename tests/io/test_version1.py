@@ -1,4 +1,4 @@
-"""Files of version 1 are read by every later version: plans, reports, tallies, estimates, sealed files, manifests."""
+"""Files of version 1 are read by every later version: plans, reports, tallies, estimates, sealed files."""
 
 import hashlib
 from contextlib import nullcontext
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.errors import DataError, RewrittenFileWarning
+from discreet.errors import DataError, SourceWarning
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import read_tally
 from packing import each
@@ -59,7 +59,7 @@ def test_reports_have_their_rows(name: str) -> None:
     if unmarked:
         with pytest.raises(DataError, match="does not say which plan"):
             dc.read_reports(FOLDER / name, mechanism)
-    with pytest.warns(RewrittenFileWarning) if unmarked else nullcontext():
+    with pytest.warns(SourceWarning) if unmarked else nullcontext():
         found = dc.read_reports(Sources(FOLDER / name, trust_plan=unmarked), mechanism)
     assert found.n == REPORTS[name]["n"] == 60
     assert found.simulated is (name.startswith("reports/") and not unmarked)
@@ -120,11 +120,11 @@ def test_estimates_are_those_of_their_reports(name: str, tmp_path: Path) -> None
             np.testing.assert_allclose(float(row[column]), float(old[column]), rtol=1e-9 + far, atol=1e-12)
 
 
-def test_manifests_still_hold(tmp_path: Path) -> None:
+def test_a_folder_with_a_manifest_is_refused_by_name_and_read_without_it(tmp_path: Path) -> None:
     folder = FOLDER / "folder"
-    assert told("estimate", PLANS["rr"], folder)["n"] == 120
-    fewer = tmp_path / "folder"
-    fewer.mkdir()
-    for name in ("_manifest.json", "real-0.parquet"):
-        (fewer / name).write_bytes((folder / name).read_bytes())
-    assert "real-1.jsonl" in refusal("estimate", PLANS["rr"], fewer)
+    assert "_manifest.json" in refusal("estimate", PLANS["rr"], folder)
+    bare = tmp_path / "folder"
+    bare.mkdir()
+    for name in ("real-1.jsonl", "real-0.parquet"):
+        (bare / name).write_bytes((folder / name).read_bytes())
+    assert told("estimate", PLANS["rr"], bare)["n"] == 120

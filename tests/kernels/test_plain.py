@@ -118,7 +118,7 @@ sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1])]!r}
 import numpy as np, discreet as dc, test_plain
 print(json.dumps(test_plain.estimates()))
 from discreet.errors import DiscreetError
-from discreet.kernels import events
+from discreet.risk.kernels import events
 try:
     events._find(np.zeros(5_000_000, np.int64), *[np.zeros(1, np.int64)] * 3)
 except DiscreetError as refused:

@@ -3,6 +3,7 @@
 import html
 import pickle
 import re
+from dataclasses import replace
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -264,3 +265,21 @@ def test_results_know_their_batches() -> None:
     assert "what the press sees" in dc.published(mechanism, 812, shown="what the press sees").person()[0]
     for result in (grouped, grouped["north"], fit, dc.compare(grouped["north"], grouped["south"])):
         assert not hasattr(result, "publication")
+
+
+def test_batches_are_stated_by_name_and_number() -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(range(4)), 1.0)
+    days = [mechanism.obfuscate(range(4) if day else [0, 1, 2]) for day in range(7)]
+    for counted in (dc.Reports.concatenate(days), sum(map(mechanism.tally, days))):
+        publication = dc.published(mechanism, counted)
+        names = [batch.name for batch in publication.named]
+        assert sorted(publication.batches) == [3, 4, 4, 4, 4, 4, 4]
+        assert sorted(names) == names == sorted(day.batches[0].name for day in days)
+        said = publication.conditions()[-1]
+        assert said.startswith(f"The reports are of batches {names[0]} (")
+        assert said.endswith(" reports) and 2 others.")
+        assert publication.to_dict()["named"] == [batch.entry for batch in publication.named]
+    unnamed = replace(days[1], batches=())
+    assert dc.published(mechanism, unnamed).batches == (4,)
+    assert dc.published(mechanism, days[0] + unnamed).batches == (3, 4)
+    assert "of batch" not in str(dc.published(mechanism, [100, 200]))

@@ -23,7 +23,6 @@ VERBS = {
     "examples": "Copy the examples of the documentation into FOLDER: plans, a study of real people, and small tables.",
     "init": "Propose a plan for columns of TABLE: their labels, what you call sensitive, and the mechanism that errs "
     "least.",
-    "manifest": "List the files of reports in FOLDER, with rows and digests, in FOLDER/_manifest.json.",
     "obfuscate": "Obfuscate a table of values under PLAN: one report per row, in order.",
     "plan": "Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.",
     "regress": "Regress what people reported under PLAN on public columns beside REPORTS.",
@@ -32,7 +31,6 @@ VERBS = {
     "left.",
     "serve": "Take reports in, keep them safe, and seal them: a collector.",
     "simulate": "Obfuscate people whose values are known, estimate, and compare with the truth.",
-    "stamp": "Write REPORTS that another tool rewrote anew, marked as reports of PLAN.",
     "tally": "Add to a tally the SEALED batches made under PLAN that it has not counted yet, each exactly once.",
     "verify": "Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is "
     "broken.",
@@ -42,8 +40,6 @@ VERBS = {
 _BESIDE = {
     "audit": "verify",
     "examples": "simulate",
-    "manifest": "seal",
-    "stamp": "seal",
     "tally": "seal",
 }
 """Verbs of the core that are in the module of another verb."""

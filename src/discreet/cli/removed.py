@@ -10,11 +10,14 @@ REMOVED = {
     "estimate --method shrunk": "use --method linear, and merge groups of few people",
     "plan --target order": 'use [mechanism] name = "windows" and --method smooth for categories in order',
     "plan-central": "use discreet plan, and discreet verify PLAN --statement N for what shuffled reports reveal",
+    "manifest": "keep a list with sha256sum -- FILES > LIST, and compare it with sha256sum --check LIST",
     "plan-identification": "use discreet risk plan, with the same options",
     "reproduce": "install it from discreet's sources with pip install ./papers",
     "risk people": "use ARX, sdcMicro or pycanon for tables of people; discreet risk reports PLAN TABLE --by A,B "
     "bounds the risk of reports beside public columns",
     "risk traces --strata": "use --per-user FILE, and group the rows of FILE by the column",
+    "stamp": "estimate, compare and seal read files that do not say their plan with --trust-plan, or with the plan's "
+    "fingerprint in every row of a column 'plan'",
     "tally --not-trusted": "discreet estimate PLAN TALLY --statement --not-trusted N states what publishing it reveals",
     "verify --shuffled": "use discreet verify PLAN --statement N",
 }

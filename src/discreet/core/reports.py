@@ -1,7 +1,5 @@
 """Reports: columns, a row each; their order, their bytes and their table.
 
-Sealed batches, as they are recognised: by a name that was signed for, and the order-free digest of their reports.
-
 Reports: batches of blocks and values in clear, as they leave the devices.
 
 The form of reports as bytes of constant length, which devices send and canonical order compares.
@@ -10,7 +8,6 @@ Reports as a table of Arrow: types, nulls, and the stamp with the plan's fingerp
 """
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -21,113 +18,11 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, frozen, is_masked
+from discreet.core.batches import NamedBatch, batch_facts, merged, new_batches
 from discreet.core.checks import shown
 from discreet.core.columns import marks
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.kernels.row_order import row_order
-
-COLLECTION, EPOCH, EPOCHS = "collection", "epoch", "epochs"
-"""Names of the facts that say of which collection and epochs a sealed batch is."""
-
-SEALED, NUMBER, DIGEST = "sealed", "n", "digest"
-"""Names of what a sealed file says of itself besides: that it is one, how many reports it holds, and their digest."""
-
-_COLLECTION = re.compile(r"[0-9a-f]{64}")
-_NAME = re.compile(r"([0-9a-f]{64}/[0-9]{1,10}(-[0-9]{1,10})?)?")
-_DIGEST = re.compile(r"[0-9a-f]{32}")
-_MOST_EPOCHS = 1 << 32
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class SealedBatch:
-    """A sealed batch, as it is recognised.
-
-    Attributes:
-        name: what was signed for: a collection and its epochs; empty for a batch of no collection.
-        digest: order-free digest of its reports (`discreet.core.tally`).
-        n: number of reports.
-
-    Example:
-        >>> monday, tuesday = SealedBatch("c0ffee/1", 17, n=2), SealedBatch("c0ffee/2", 17, n=2)
-        >>> monday.is_same(tuesday), monday.is_same(SealedBatch("", 17, n=2))
-        (False, True)
-    """
-
-    name: str
-    digest: int
-    n: int
-
-    @property
-    def entry(self) -> list[Any]:
-        """The batch as it is listed in the file of a tally."""
-        return [self.name, spelled(self.digest), self.n]
-
-    @classmethod
-    def of_entry(cls, entry: Any) -> "SealedBatch":
-        """Return a batch as it is listed.
-
-        Raises:
-            ValueError: if this is none.
-        """
-        name, digest, n = entry if isinstance(entry, list) and len(entry) == len(cls.__slots__) else ("/", "", 0)
-        if not isinstance(name, str) or _NAME.fullmatch(name) is None or type(n) is not int or n < 1:
-            raise ValueError("this is no batch")
-        return cls(name, read_digest(digest), n)
-
-    def is_same(self, other: "SealedBatch") -> bool:
-        """Return true if the reports are the same: by their digest, unless names say that they are different batches.
-
-        Small honest epochs are alike by chance.
-        """
-        alike = (self.digest, self.n) == (other.digest, other.n)
-        return alike and (self.name == other.name or not (self.name and other.name))
-
-
-def spelled(digest: int) -> str:
-    """Return a digest as it is written, 32 hexadecimal digits."""
-    return f"{digest:032x}"
-
-
-def read_digest(text: Any) -> int:
-    """Return a digest that was `spelled`.
-
-    Raises:
-        ValueError: if this is none.
-    """
-    if not isinstance(text, str) or _DIGEST.fullmatch(text) is None:
-        raise ValueError("this is no digest")
-    return int(text, 16)
-
-
-def in_both(batches: Iterable[SealedBatch], others: Iterable[SealedBatch]) -> list[SealedBatch]:
-    """Return those batches that are among others, too."""
-    by_digest: dict[int, list[SealedBatch]] = {}
-    for other in others:
-        by_digest.setdefault(other.digest, []).append(other)
-    return [batch for batch in batches if any(batch.is_same(other) for other in by_digest.get(batch.digest, ()))]
-
-
-def batch_name(facts: Mapping[str, Any]) -> str:
-    """Return the name of a batch by the facts of its file: collection and epochs; empty without facts of this form.
-
-    Example:
-        >>> names = [batch_name({"collection": "8f" * 32, **epochs}) for epochs in ({"epoch": 3}, {"epochs": [3, 5]})]
-        >>> [name.removeprefix("8f" * 32) for name in names], batch_name({"collection": "alice 10:31", "epoch": 3})
-        (['/3', '/3-5'], '')
-    """
-    if {*facts} & {COLLECTION, EPOCH, EPOCHS} not in ({COLLECTION, EPOCH}, {COLLECTION, EPOCHS}):
-        return ""
-    collection, epochs = facts[COLLECTION], facts[EPOCHS] if EPOCHS in facts else [facts[EPOCH]]
-    known = (
-        isinstance(collection, str)
-        and _COLLECTION.fullmatch(collection) is not None
-        and isinstance(epochs, list)
-        and len(epochs) == 1 + (EPOCHS in facts)
-        and all(type(epoch) is int and 0 <= epoch < _MOST_EPOCHS for epoch in epochs)
-        and sorted(set(epochs)) == epochs
-    )
-    return f"{collection}/{'-'.join(map(str, epochs))}" if known else ""
-
 
 Blocks: TypeAlias = Mapping[str, AnyArray]
 """The columns of a batch of blocks, each ``(m,)`` or ``(m, width)``; a block law says which."""
@@ -179,8 +74,9 @@ class Column:
         Args:
             entries: ``(m,)`` or ``(m, width)`` integers.
         """
-        # Nearly always all is well, which two sweeps that write nothing tell.
-        if self.bound is None or not entries.size or (entries.max() < self.bound and entries.min() >= 0):
+        # Nearly always all is well, which a sweep or two that write nothing show.
+        at_least_0 = entries.dtype.kind == "u" or not entries.size or entries.min() >= 0
+        if self.bound is None or not entries.size or (at_least_0 and entries.max() < self.bound):
             return None
         each = (entries < 0) | (entries >= self.bound)
         wrong: BoolArray = np.any(each.reshape(len(each), -1), axis=1)
@@ -211,7 +107,8 @@ class Reports:
         simulated: whether the noise is from a seeded source, so that it protects nobody.
         columns: formats of the columns as they are written; empty for reports that somebody put together by hand, and
             where the blocks are not of these columns.
-        batches: the sealed batches among them, each as a whole; some of the rows are none.
+        batches: the batches that the reports are of, as far as they are known, in the order of their names. Reports
+            that a mechanism makes are a new batch; reports that somebody put together by hand are of none.
 
     ``reports[mask]`` and ``reports[10:20]`` are those of some rows, and ``monday + tuesday`` are both batches, of one
     plan; polars, pandas, DuckDB and Arrow read reports as a table (``polars.DataFrame(reports)``).
@@ -234,15 +131,19 @@ class Reports:
     blocks: Blocks
     simulated: bool = False
     columns: tuple[Column, ...] = ()
-    batches: tuple[SealedBatch, ...] = ()
+    batches: tuple[NamedBatch, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the columns read-only; their contents are for the mechanism to judge.
 
         Raises:
             DataError: if they are no columns of integers, or do not fit together.
+            MismatchError: if a batch has more reports here than it can have.
         """
         check_header(self.fingerprint, self.n, self.simulated)
+        object.__setattr__(self, "batches", merged(self.batches))
+        if sum(batch.n for batch in self.batches) > self.n:
+            raise DataError(f"{self.n} reports must have no more than that in their batches.")
         clear_count, rows = 0, self.n
         if self.in_clear is not None:
             if not is_plain(self.in_clear, "b") or len(self.in_clear) != rows:
@@ -280,6 +181,11 @@ class Reports:
         """Number of rows with a block."""
         return block_count(self.blocks)
 
+    @property
+    def batch(self) -> NamedBatch | None:
+        """The batch that all reports are of, or the part of it; None if they are of several, or it is not known."""
+        return self.batches[0] if len(self.batches) == 1 and self.batches[0].n == self.n else None
+
     def part(self, start: int, stop: int) -> Self:
         """Return the reports of rows start..stop - 1 as a batch."""
         start, stop, _ = slice(start, stop).indices(self.n)
@@ -314,14 +220,21 @@ class Reports:
     """Reports are columns: there is nothing to be had of one report alone."""
 
     def _with(self, n: int, in_clear: BoolArray | None, clear: IntArray, rows: slice | IntArray) -> Self:
-        blocks = {name: column[rows] for name, column in self.blocks.items()}
-        return type(self)(self.fingerprint, n, in_clear, clear, blocks, self.simulated, self.columns)
+        blocks, batches = {name: column[rows] for name, column in self.blocks.items()}, self._batches_of(n)
+        return type(self)(self.fingerprint, n, in_clear, clear, blocks, self.simulated, self.columns, batches)
+
+    def _batches_of(self, n: int) -> tuple[NamedBatch, ...]:
+        """Return the batches that some of the rows are of, as far as their number says it."""
+        if n == self.n:
+            return self.batches
+        batch = self.batch
+        return () if batch is None or not 0 < n < batch.n else (NamedBatch(batch.name, n, batch.size),)
 
     def __add__(self, other: Self) -> Self:
         """Return the reports of both batches, in order; of more than two, see `concatenate`.
 
         Raises:
-            MismatchError: if they belong to different plans.
+            MismatchError: if they belong to different plans, or some reports are in both, as far as batches show it.
         """
         return self.concatenate([self, other]) if isinstance(other, Reports) else NotImplemented
 
@@ -330,12 +243,14 @@ class Reports:
         return self if other == 0 and isinstance(other, int) else NotImplemented
 
     def to_arrow(self) -> Any:
-        """Return a `pyarrow.Table` with the columns of a file of reports, and its mark of the plan.
+        """Return a `pyarrow.Table` with the columns of a file of reports, the mark of the plan and of the batch.
 
         Raises:
             ParameterError: if the reports were put together by hand, so that they have no ``columns``.
         """
-        return report_table(self, self._formats())
+        batches = new_batches(self.n) if self.batch is None else [self.batch]
+        facts = batch_facts(batches[0].name, batches[0].size) if batches else {}
+        return report_table(self, self._formats(), facts)
 
     def _formats(self) -> tuple[Column, ...]:
         if not self.columns:
@@ -386,7 +301,8 @@ class Reports:
 
         Raises:
             DataError: if there are no parts.
-            MismatchError: if they belong to different plans.
+            MismatchError: if they belong to different plans, or some reports are in two of them, as far as batches
+                show it.
         """
         batches = list(parts)
         if not batches:
@@ -408,7 +324,7 @@ class Reports:
             {name: np.concatenate([batch.blocks[name] for batch in batches]) for name in first.blocks},
             any(batch.simulated for batch in batches),
             first.columns,
-            tuple(sealed for batch in batches for sealed in batch.batches),
+            tuple(each for batch in batches for each in batch.batches),
         )
 
 
@@ -623,8 +539,8 @@ def report_schema(
     return pa.schema(fields, metadata=stamp("reports", fingerprint, **entries))
 
 
-def report_table(reports: Reports, columns: Sequence[Column]) -> Any:
-    """Return reports as a table with `report_schema`.
+def report_table(reports: Reports, columns: Sequence[Column], facts: Mapping[str, Any] | None = None) -> Any:
+    """Return reports as a table with `report_schema`; ``facts`` as there.
 
     Raises:
         DataError: if a number does not fit into its column, in reports that were put together by hand.
@@ -639,7 +555,8 @@ def report_table(reports: Reports, columns: Sequence[Column]) -> Any:
         else _array(column, reports.blocks[column.name], blocks)
         for column in columns
     ]
-    return pa.Table.from_arrays(arrays, schema=report_schema(columns, reports.fingerprint, simulated=reports.simulated))
+    schema = report_schema(columns, reports.fingerprint, simulated=reports.simulated, facts=facts)
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _type(column: Column) -> Any:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from discreet.engines.local import LocalEngine, gather, seal, tally
     from discreet.engines.obfuscation import Obfuscated, obfuscate
     from discreet.engines.sealing import Sealed
-    from discreet.engines.stamping import Stamped, stamp
     from discreet.files.reading import Progress
     from discreet.formats.sources import Sources
 
@@ -27,13 +26,11 @@ _HOMES = {
     "Progress": "files.reading",
     "Sealed": "engines.sealing",
     "Sources": "formats.sources",
-    "Stamped": "engines.stamping",
     "TallyFold": "engines.folds",
     "gather": "engines.local",
     "obfuscate": "engines.obfuscation",
     "observe": "engines.evidence",
     "seal": "engines.local",
-    "stamp": "engines.stamping",
     "tally": "engines.local",
 }
 
@@ -46,13 +43,11 @@ __all__ = [
     "Progress",
     "Sealed",
     "Sources",
-    "Stamped",
     "TallyFold",
     "gather",
     "obfuscate",
     "observe",
     "seal",
-    "stamp",
     "tally",
 ]
 

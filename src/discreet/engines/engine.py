@@ -6,11 +6,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from discreet.core.batches import NAME, checked_name
 from discreet.core.checks import checked_whole
 from discreet.core.tally import GroupedTally
 from discreet.engines.folds import Counted, Fold, TallyFold
 from discreet.engines.groups import GroupFold, checked_names
-from discreet.engines.sealing import ContentFold, Sealed, Taken, refuse_replacing
+from discreet.engines.sealing import Sealed, Taken, refuse_replacing
 from discreet.errors import ParameterError
 from discreet.files.reading import Progress
 from discreet.formats.sealed_files import LEAST, checked_sealed, put_sealed
@@ -78,7 +79,7 @@ class Engine(ABC):
 
     @abstractmethod
     def in_order(
-        self, fold: ContentFold, survey: SourceSurvey, read: Sources
+        self, mechanism: Mechanism, survey: SourceSurvey, read: Sources
     ) -> AbstractContextManager[tuple[Taken, Any]]:
         """Give all reports in canonical order, and how many there are."""
 
@@ -95,7 +96,7 @@ class Engine(ABC):
 
         Raises:
             DataError: if a file is missing, truncated, damaged, changed or not of this plan's reports, too many rows
-                are bad, or reports are there twice, in whatever files and order; it names the files.
+                are bad, or reports are there twice, as far as batches show it; it names the files.
             MismatchError: if a file belongs to another plan. All are looked at before any is counted.
             ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
             EngineError: if a cluster gives up.
@@ -110,17 +111,17 @@ class Engine(ABC):
         return whole
 
     def tally_onto(self, mechanism: Mechanism, sources: Any, before: "Tally") -> "Tally":
-        """Return a tally with sealed batches added that it has not counted yet; those that it has are not read.
+        """Return a tally with batches added that it has not counted yet; those that it has are not read.
 
         Args:
             mechanism: what made the reports.
-            sources: sealed batches of collections, and tallies of such batches.
+            sources: batches with a name, such as a collector's sealed files, and tallies of such batches.
             before: the tally that they are added to.
 
         Raises:
-            DataError, EngineError: as for `tally`; and if a batch has other reports than were counted under its name.
+            DataError, EngineError: as for `tally`; and if a batch has another number of reports than was counted.
             MismatchError: as for `tally`, and if a tally has counted some of the batches and not others.
-            ParameterError: as for `tally`; and if a source is no sealed batch of a collection.
+            ParameterError: as for `tally`; and if a source is not a whole batch with a name.
         """
         read = sources_of(sources)
         survey = self.survey(mechanism, read).beyond(before)
@@ -142,9 +143,7 @@ class Engine(ABC):
         names = checked_names(by)
         read = sources_of(sources).without_sifting("groups belong to rows, and none is left out")
         survey = self.survey(mechanism, read, names)
-        by_group = self.fold_groups(GroupFold(mechanism, names), survey, read)
-        survey.batches()
-        return by_group
+        return self.fold_groups(GroupFold(mechanism, names), survey, read)
 
     def evidence(self, mechanism: Mechanism, sources: Any) -> Observed:
         """Return the evidence in reports for a likelihood: reports, or their blocks where they are too many.
@@ -170,17 +169,27 @@ class Engine(ABC):
         return self.gathered(mechanism, survey, read)
 
     def seal(
-        self, mechanism: Mechanism, sources: Any, target: str | Path, *, least: int = LEAST, force: bool = False
+        self,
+        mechanism: Mechanism,
+        sources: Any,
+        target: str | Path,
+        *,
+        name: str | None = None,
+        least: int = LEAST,
+        force: bool = False,
     ) -> Sealed:
         """Write all reports into one sealed file; see `discreet.formats.sealing`.
 
-        The same reports give the same bytes, whatever their order and the sources that they come in. Columns beside the
-        reports are dropped, and named in the result. That each person has one report is for the caller to see to.
+        The same reports under the same name give the same bytes, whatever their order and the sources that they come
+        in. Columns beside the reports are dropped, and named in the result. The caller sees to it that each person has
+        one report.
 
         Args:
             mechanism: what made the reports.
             sources: reports, no tallies.
             target: the file, Parquet, on this machine.
+            name: of the batch that the reports are, which every reader of the file sees. By default reports that are
+                one batch keep its name, and others get a new one.
             least: how many reports there must be.
             force: whether a file that exists is replaced.
 
@@ -197,8 +206,8 @@ class Engine(ABC):
         survey = self.survey(mechanism, read)
         survey.refuse_tallies("reports are sealed, and a tally says nothing of their order already")
         refuse_replacing(output, read.named, [part.path for part in survey.parts])
-        with self.in_order(ContentFold(mechanism), survey, read) as (contents, batches):
-            survey.batches()
-            contents.check(read.bad_share, least)
-            written = put_sealed(output, mechanism, batches, contents.n, force=force)
-        return Sealed(output, written, contents.simulated, survey.beside, contents.left_out)
+        batch_name = survey.name if name is None and survey.name else checked_name(name)
+        with self.in_order(mechanism, survey, read) as (counted, batches):
+            counted.check(read.bad_share, least)
+            written = put_sealed(output, mechanism, batches, counted.n, facts={NAME: batch_name}, force=force)
+        return Sealed(output, batch_name, written, counted.simulated, survey.beside, counted.left_out)

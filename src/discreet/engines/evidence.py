@@ -280,7 +280,7 @@ class _Through:
         reports = Reports.concatenate(self._batches())
         empty = self._mechanism.empty_tally()
         n = Tally(empty.fingerprint, reports.n, empty.support, empty.clear)
-        return replace(reports, batches=self._survey.batches()), self._counted(n).left_out
+        return replace(reports, batches=self._survey.batches), self._counted(n).left_out
 
     def _counted(self, tally: Tally) -> Counted:
         counted = Counted(tally, dict(self._left_out))

@@ -15,7 +15,7 @@ from discreet.core.tally import GroupedTally
 from discreet.engines.engine import Engine, Observed
 from discreet.engines.folds import Counted, Fold
 from discreet.engines.groups import CountsTooLargeError, GroupFold
-from discreet.engines.sealing import ContentFold, Sealed, Taken, sorted_into
+from discreet.engines.sealing import Sealed, Taken, sorted_into
 from discreet.files.reading import Progress
 from discreet.formats.sealed_files import LEAST
 from discreet.formats.sealing import CanonicalOrder
@@ -99,16 +99,11 @@ class LocalEngine(Engine):
         return gathered(mechanism, survey, read, memory=self.memory, folder=self.folder, threads=self.threads)
 
     @contextmanager
-    def in_order(self, fold: ContentFold, survey: SourceSurvey, read: Sources) -> Iterator[tuple[Taken, Any]]:
-        """Give all reports in canonical order, and how many there are: counted by all cores, or sorted."""
+    def in_order(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources) -> Iterator[tuple[Taken, Any]]:
+        """Give all reports in canonical order, and how many there are."""
         folder = None if self.folder is None else Path(self.folder)
-        with CanonicalOrder(fold.mechanism, folder=folder) as order:
-            if fold.contents is None:
-                contents = sorted_into(order, fold, survey.parts, read)
-            else:
-                contents = self.fold(fold, survey, read)
-                order.add_counts(contents.counts, simulated=contents.simulated)
-            yield contents, order.batches()
+        with CanonicalOrder(mechanism, folder=folder) as order:
+            yield sorted_into(order, survey.parts, read), order.batches()
 
 
 def tally(mechanism: Mechanism, sources: Any, *, threads: int | None = None) -> Counted:
@@ -164,7 +159,15 @@ def gather(
     return LocalEngine(memory=memory, folder=folder, threads=threads).evidence(mechanism, sources)
 
 
-def seal(mechanism: Mechanism, sources: Any, target: str | Path, *, least: int = LEAST, force: bool = False) -> Sealed:
+def seal(
+    mechanism: Mechanism,
+    sources: Any,
+    target: str | Path,
+    *,
+    name: str | None = None,
+    least: int = LEAST,
+    force: bool = False,
+) -> Sealed:
     """Write all reports of sources into one sealed file, on this machine; see `Engine.seal`.
 
     Example:
@@ -176,7 +179,7 @@ def seal(mechanism: Mechanism, sources: Any, target: str | Path, *, least: int =
         ...     seal(mechanism, f"{folder}/monday.jsonl", f"{folder}/sealed.parquet", least=20).n
         50
     """
-    return LocalEngine().seal(mechanism, sources, target, least=least, force=force)
+    return LocalEngine().seal(mechanism, sources, target, name=name, least=least, force=force)
 
 
 def fold_parts(

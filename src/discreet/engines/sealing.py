@@ -1,7 +1,4 @@
-"""Sealing of sources: all reports in one file, in canonical order, with nothing of their arrival and nothing beside.
-
-Where reports are one number among few they are counted by all cores; else they are sorted, through temporary files.
-"""
+"""Sealing of sources: all reports in one file, in canonical order, with nothing of their arrival and nothing beside."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +12,7 @@ from discreet.engines.folds import Fold, StateHeading, refuse_above
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import File
 from discreet.formats.sealed_files import refuse_fewer
-from discreet.formats.sealing import MIXED, CanonicalOrder, ContentCounts
+from discreet.formats.sealing import MIXED, CanonicalOrder
 from discreet.formats.sources import Partition, Place, Sources, rows_in
 from discreet.mechanisms import Mechanism
 
@@ -26,17 +23,19 @@ class Sealed:
 
     Attributes:
         path: the file.
+        name: of the batch that the reports are.
         n: number of reports.
         simulated: whether they are simulated, and protect nobody.
         dropped: names of columns beside the reports, which are not in the file.
         left_out: number of rows left out by reason.
 
     Example:
-        >>> Sealed(Path("sealed.parquet"), 1000, simulated=False, dropped=("owner",), left_out={}).dropped
+        >>> Sealed(Path("sealed.parquet"), "monday", 1000, simulated=False, dropped=("owner",), left_out={}).dropped
         ('owner',)
     """
 
     path: Path
+    name: str
     n: int
     simulated: bool
     dropped: tuple[str, ...]
@@ -51,13 +50,11 @@ class Taken:
         n: how many.
         simulated: whether they are simulated.
         left_out: number of rows left out by reason.
-        counts: of each content; empty where contents are not counted.
     """
 
     n: int
     simulated: bool
     left_out: Mapping[str, int]
-    counts: IntArray
 
     def check(self, share: float, least: int) -> None:
         """Refuse too few reports, or too many rows that were left out.
@@ -69,39 +66,35 @@ class Taken:
         refuse_fewer(self.n, least)
 
 
-class ContentFold(Fold[Reports, IntArray, Taken]):
-    """The fold that counts reports by content, or reports alone where contents are not counted.
+class CountFold(Fold[Reports, IntArray, Taken]):
+    """The fold that counts the reports that go into a sealed file.
 
     Args:
         mechanism: what made the reports.
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
-        self.mechanism, self.contents = mechanism, ContentCounts.of(mechanism)
-        self._heading = StateHeading(mechanism)
+        self.mechanism, self._heading = mechanism, StateHeading(mechanism)
 
     def zero(self) -> IntArray:
-        """Return the state of no reports: the heading, the number of simulated reports, a count of each content."""
-        counts = 0 if self.contents is None else len(self.contents.zero())
-        return np.zeros(self._heading.length + 1 + counts, dtype=np.int64)
+        """Return the state of no reports: the heading, and the number of simulated reports."""
+        return np.zeros(self._heading.length + 1, dtype=np.int64)
 
     def add(self, state: IntArray, batch: Reports, left_out: Mapping[str, int]) -> None:
         """Add checked reports, and the number of rows left out beside them by reason, in place."""
         self._heading.add(state, batch, left_out)
-        state[self._heading.length] += batch.n * batch.simulated
-        if self.contents is not None:
-            self.contents.add(state[self._heading.length + 1 :], batch)
+        state[-1] += batch.n * batch.simulated
 
     def finish(self, state: IntArray) -> Taken:
-        """Return the reports, counted.
+        """Return the number of reports.
 
         Raises:
             DataError: if some are simulated and others are not.
         """
-        n, simulated = self._heading.reports(state), int(state[self._heading.length])
+        n, simulated = self._heading.reports(state), int(state[-1])
         if simulated not in {0, n}:
             raise DataError(MIXED)
-        return Taken(n, simulated > 0, self._heading.left_out(state), state[self._heading.length + 1 :])
+        return Taken(n, simulated > 0, self._heading.left_out(state))
 
 
 def refuse_replacing(target: Path, sources: Sequence[File], files: Iterable[Place]) -> None:
@@ -122,9 +115,10 @@ def refuse_replacing(target: Path, sources: Sequence[File], files: Iterable[Plac
         raise ParameterError(f"{target} is read and would be replaced; choose another name for the output.")
 
 
-def sorted_into(order: CanonicalOrder, fold: ContentFold, parts: Sequence[Partition], read: Sources) -> Taken:
+def sorted_into(order: CanonicalOrder, parts: Sequence[Partition], read: Sources) -> Taken:
     """Give all reports to an order, and return how many there are."""
-    state, total = fold.zero(), rows_in(parts)
+    fold, total = CountFold(order.mechanism), rows_in(parts)
+    state = fold.zero()
     for part in parts:
         for reports, left_out in part.reports(sift=read.sift):
             fold.add(state, reports, left_out)

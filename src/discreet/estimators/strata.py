@@ -5,14 +5,14 @@ reports. The estimate of all strata is sum(W_h m_h), with the variance sum(W_h^2
 v_h = sum(w_i^2 (phi_i - m_h)^2) / sum(w_i)^2. Covariances have products of worths. A weighted sample is one stratum.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.reports import in_both
-from discreet.core.tally import DIGIT, Tally, WeightedTally, equal_by_chance
+from discreet.core.batches import NamedBatch
+from discreet.core.tally import DIGIT, Tally, WeightedTally
 from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.mechanism import Decoder
@@ -21,9 +21,6 @@ from discreet.results.limits import CountLimits
 from discreet.theory.binomial import MeanWorths, WorthMoment
 from discreet.theory.covariance import Covariance, LowRankCovariance, SampleCovariance
 from discreet.theory.limits import all_agree, larger_of_few, plausible_variances
-
-# Chance of equal reports of other people, below which they are the same people's.
-_RARE = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,34 +93,23 @@ class Strata:
         return (stratum_of(self.decoder, counts) for counts in self.counts)
 
     def shared_with(self, others: "Strata") -> int:
-        """Return the number of reports of a tally that both have counted, as far as tallies tell; 0 if there is none.
-
-        Reports are recognised by the tally, by the names and digests of sealed batches, and by the digest of all others
-        unless so few are equal by chance now and then.
-        """
+        """Return the number of reports that both have counted, as far as tallies and their batches show it."""
         ours, theirs = ((*each.counts, *each.parts) for each in (self, others))
         same = {id(counts) for counts in theirs}
         numbers = [counts.people for counts in ours if id(counts) in same]
-        # Digests of two plans have two keys.
-        tallies, others_tallies = ([each for each in side if isinstance(each, Tally)] for side in (ours, theirs))
-        sealed = [batch for each in others_tallies for batch in each.batches]
-        rests = {(each.fingerprint, each.rest, each.rest_n) for each in others_tallies if each.rest is not None}
-        for each in tallies:
-            numbers.append(sum(batch.n for batch in in_both(each.batches, sealed)))
-            if each.rest_n and (each.fingerprint, each.rest, each.rest_n) in rests and _chance(each) < _RARE:
-                numbers.append(each.rest_n)
+        known = {key: batch for each in theirs for key, batch in _batches(each).items()}
+        for each in ours:
+            both = [(batch, known[key]) for key, batch in _batches(each).items() if key in known]
+            # Two parts of a batch may be of different people.
+            numbers.append(sum(max(left.n + right.n - max(left.size, right.size), 0) for left, right in both))
         return max(numbers, default=0)
 
 
-def _chance(tally: Tally) -> float:
-    """Return about the chance that other people's reports have the same counts."""
-    if int(tally.support.sum()) + tally.clear_total == tally.n:
-        return equal_by_chance(np.concatenate([tally.support, tally.clear]))
-    # Blocks of several values, as if each value were in them by itself.
-    chance = equal_by_chance(np.append(tally.clear, tally.n - tally.clear_total))
-    for count in tally.support[tally.support <= tally.n].tolist():
-        chance *= equal_by_chance(np.array([count, tally.n - count])) if chance >= _RARE else 1.0
-    return chance
+def _batches(counts: Tally | WeightedTally) -> Mapping[tuple[str, str], NamedBatch]:
+    """Return the batches of a tally by plan and name."""
+    if not isinstance(counts, Tally):
+        return {}
+    return {(counts.fingerprint, batch.name): batch for batch in counts.batches}
 
 
 # Numbers of all strata's covariances that are held together.

@@ -137,6 +137,8 @@ class _Unpacked(RawIOBase):
 
 # What says which files of a folder hold: Delta Lake, Spark's streams and Hudi.
 _LOGS = ("_delta_log", "_spark_metadata", ".hoodie")
+# Earlier versions wrote lists of the files of a folder.
+_LISTS = (*_LOGS, "_manifest.json")
 
 
 def files_in(sources: Iterable[str | File], suffixes: Sequence[str], wanted: str) -> list[File]:
@@ -192,7 +194,8 @@ def _files_in(folder: File) -> list[File]:
 def _remote_files(folder: RemoteFile) -> list[RemoteFile]:
     """Return the files below a folder at a URL, by name, without those whose names begin with a dot or underscore."""
     files = sorted(files_below(folder))
-    below = {file: file.url.removeprefix(folder.url.partition("?")[0]).split("/") for file in files}
+    start = folder.url.partition("?")[0]
+    below = {file: file.url.partition("?")[0].removeprefix(start).split("/") for file in files}
     for names in below.values():
         _refuse_logs(folder, names)
     return [file for file, names in below.items() if not any(name.startswith(HIDDEN) for name in names)]
@@ -220,11 +223,11 @@ def _matching(folder: File, files: Sequence[File], suffixes: Sequence[str], want
 
 
 def _refuse_logs(folder: File, names: Iterable[str]) -> None:
-    for name in _LOGS:
+    for name in _LISTS:
         if name in names:
             raise DataError(
-                f"{folder} has a log, {name}, that says which of its files hold, and discreet does not read it; write "
-                "the reports that hold into a folder of their own."
+                f"{folder} has a list of its files, {name}, that discreet does not read; copy the files that the list "
+                "names into a folder of their own, or delete the list if they are all there."
             )
 
 

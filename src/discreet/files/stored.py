@@ -20,6 +20,7 @@ import os
 import stat
 import struct
 import zlib
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -271,9 +272,9 @@ class TableFile:
             self._file.mark(group.num_rows)
 
     def close(self, metadata: Mapping[bytes, bytes] = MappingProxyType({})) -> None:
-        """Write the footer and the checksums; ``metadata`` is what the metadata of a Parquet file say besides."""
+        """Write the footer and the checksums, with more metadata in a Parquet file; Arrow's have their place before."""
         self._file.hold()
-        if metadata:
+        if metadata and isinstance(self._writer, pq.ParquetWriter):
             self._writer.add_key_value_metadata(metadata)
         self._writer.close()
         self._file.finish()
@@ -284,10 +285,15 @@ class TableFile:
         self._file.release()
 
 
-DIGEST_KEY = b"discreet digest"
-"""The key of a sealed file's digest, which is known when all of it is written, so that its schema cannot hold it."""
 SCHEMA_KEY = b"ARROW:schema"
 """The key of the schema as Arrow has it, in Parquet files."""
+
+
+def schema_entries(schema: pa.Schema) -> dict[bytes, bytes]:
+    """Return the metadata by which a Parquet file has another schema, with the same columns, than it began with."""
+    return {SCHEMA_KEY: b64encode(schema.serialize().to_pybytes()), **(schema.metadata or {})}
+
+
 # Of a large row group a column is read piece by piece; of a small one at once, which is faster.
 _BUFFER_BYTES, _LARGE_GROUP = 1 << 20, 1 << 26
 _LARGEST_BATCH = 1 << 31
@@ -367,12 +373,6 @@ class StoredTable:
         return {
             key: value for key, value in (meta or {}).items() if key not in {*(self.schema.metadata or {}), SCHEMA_KEY}
         }
-
-    @property
-    def digest(self) -> str | None:
-        """The order-free digest that a sealed file says it has; None for files that say none."""
-        stated = self.beside.get(DIGEST_KEY)
-        return None if stated is None else stated.decode(errors="replace")
 
     def check(self, group: int) -> None:
         """Compare the bytes of a row group or batch with its checksum, if there is one.

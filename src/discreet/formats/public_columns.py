@@ -61,7 +61,6 @@ def read_public(
     tables = [pa.Table.from_batches([_plain(public)]) for _, public in rows]
     if not rows:
         raise DataError("files with reports are needed, and these hold none.")
-    survey.batches()
     whole = pa.concat_tables(tables, promote_options="permissive")
     return Reports.concatenate([reports for reports, _ in rows]), whole
 
@@ -96,7 +95,7 @@ def cells_beside(mechanism: Mechanism, sources: Any, *, most: int, public: Seque
     for path in places:
         with held(path):
             parts += partitions_of(path, mechanism, trust_plan=read.trust_plan, public=public)
-    names = sorted({name for part in parts for name in (*part.kept, *part.unread, *part.folders, *public)})
+    names = sorted({name for part in parts for name in (*part.beside, *public)})
     counts: Counter[tuple[Any, ...]] = Counter()
     for part in parts if names else []:
         for key, count in _cells(part, names):

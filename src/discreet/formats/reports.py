@@ -3,19 +3,18 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from discreet.core.batches import NAME, NUMBER, batch_facts, checked_name
 from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
 from discreet.files import paths
 from discreet.files.paths import output_of, written_text
 from discreet.files.reading import Progress
-from discreet.files.stored import TableFile
+from discreet.files.stored import TableFile, schema_entries
 from discreet.files.writing import replacing
 from discreet.formats import json_reports
 from discreet.formats.sources import SourceSurvey, rows_in, sources_of, surveyed
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from discreet.formats.plan import Plan
 
 _BATCH = 1 << 18
-NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
 
 def write_reports(
@@ -34,8 +32,8 @@ def write_reports(
     mechanism: "Mechanism | Plan",
     batches: Reports | Iterable[Reports],
     *,
+    name: str | None = None,
     force: bool = False,
-    facts: Mapping[str, Any] = NO_FACTS,
 ) -> int:
     """Write reports as Parquet, Arrow IPC or JSON lines (see `suffixes`), batch by batch.
 
@@ -43,15 +41,16 @@ def write_reports(
         path: the file.
         mechanism: what made the reports, or its plan.
         batches: the reports.
+        name: of the batch that they are, which every reader of the file sees; lines have no place for one. By default
+            reports of one batch keep its name, and others get a new one.
         force: whether a file that exists is replaced.
-        facts: what the file's metadata say besides; lines have none.
 
     Returns:
         How many were written.
 
     Raises:
         OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if reports are not kept under such a name.
+        ParameterError: if reports are not kept under such a file name, or batches cannot have such a name.
 
     Example:
         >>> import discreet as dc
@@ -61,10 +60,27 @@ def write_reports(
         ...     dc.write_reports(f"{folder}/reports.parquet", mechanism, mechanism.obfuscate(["yes", "no"]))
         2
     """
-    mechanism = _mechanism_of(mechanism)
-    parts = [batches] if isinstance(batches, Reports) else batches
-    schema_of = partial(report_tables.schema_of, mechanism, facts=facts)
-    return write_batches(path, mechanism, ((reports, None) for reports in parts), schema_of, force=force)
+    if name is not None and reports_ending(path) in paths.LINES:
+        raise ParameterError("lines of JSON have no place for the name of a batch; write Parquet, or leave name out.")
+    mechanism, parts = _mechanism_of(mechanism), [batches] if isinstance(batches, Reports) else batches
+    facts = facts_of(batches, name)
+    return write_batches(path, mechanism, ((reports, None) for reports in parts), facts=facts, force=force)
+
+
+def facts_of(batches: Any, name: str | None = None) -> dict[str, Any]:
+    """Return the facts of the batch that a file of reports will hold: its number of reports only if it is known.
+
+    Args:
+        batches: the reports.
+        name: of the batch; None for its own, or a new one.
+
+    Raises:
+        ParameterError: if batches cannot have such a name.
+    """
+    if not isinstance(batches, Reports):
+        return {NAME: checked_name(name)}
+    batch = batches.batch if name is None else None
+    return batch_facts(checked_name(name), batches.n) if batch is None else batch_facts(batch.name, batch.size)
 
 
 def write_beside(
@@ -93,7 +109,7 @@ def write_beside(
         ParameterError: if public columns are not kept in such a file, or one is named as reports' own are.
     """
     check_writable(public.names, mechanism, reports_ending(path))
-    return write_batches(path, mechanism, batches, partial(report_tables.schema_beside, mechanism, public), force=force)
+    return write_batches(path, mechanism, batches, facts=facts_of(None), public=public, force=force)
 
 
 def reports_ending(path: str | Path) -> str:
@@ -109,19 +125,16 @@ def write_batches(
     path: str | Path,
     mechanism: Mechanism,
     batches: Iterable[tuple[Reports, pa.Table | None]],
-    schema_of: Callable[..., pa.Schema],
     *,
-    force: bool,
-    last: Callable[[], Mapping[bytes, bytes]] = dict,
+    facts: Mapping[str, Any],
+    public: pa.Schema | None = None,
+    force: bool = False,
 ) -> int:
-    """Write reports in the schema that ``schema_of(simulated=...)`` returns; as `write_beside`.
-
-    ``last`` returns what a Parquet file says besides, when all reports are written.
-    """
+    """Write reports, with a table of public columns each, into a file whose metadata say facts; as `write_beside`."""
     written = 0
-    with report_file(path, mechanism, schema_of, force=force, last=last) as write:
-        for reports, public in batches:
-            write(reports, public)
+    with report_file(path, mechanism, facts=facts, public=public, force=force) as write:
+        for reports, beside in batches:
+            write(reports, beside)
             written += reports.n
     return written
 
@@ -130,33 +143,38 @@ def write_batches(
 def report_file(
     path: str | Path,
     mechanism: Mechanism,
-    schema_of: Callable[..., pa.Schema] | None = None,
     *,
+    facts: Mapping[str, Any],
+    public: pa.Schema | None = None,
     force: bool,
-    last: Callable[[], Mapping[bytes, bytes]] = dict,
 ) -> Iterator[Callable[[Reports, pa.Table | None], None]]:
     """Yield a function that writes reports, with public columns or without; the file appears when all are written.
 
-    Arguments and errors are those of `write_batches`; without a schema it is that of the mechanism's reports.
+    A Parquet file says how many reports its batch has, if the facts do not say it. Arguments and errors are those of
+    `write_batches`.
     """
-    of_kind = partial(report_tables.schema_of, mechanism) if schema_of is None else schema_of
-    target, kind, simulated = output_of(path, "reports"), reports_ending(path), False
-    sink: Any = None
+    target, kind = output_of(path, "reports"), reports_ending(path)
+    simulated, n, sink = False, 0, None
+
+    def schema(more: Mapping[str, Any]) -> pa.Schema:
+        return report_tables.schema_of(mechanism, simulated=simulated, facts={**facts, **more}, public=public)
+
     with replacing(target, force=force) as beside:
 
-        def write(reports: Reports, public: pa.Table | None) -> None:
-            nonlocal sink, simulated
+        def write(reports: Reports, rows: pa.Table | None) -> None:
+            nonlocal sink, simulated, n
             if sink is None:
                 simulated = reports.simulated
-                sink = _open(beside, kind, mechanism, of_kind(simulated=simulated))
+                sink = _open(beside, kind, mechanism, schema({}))
             if reports.simulated != simulated:
                 raise DataError("simulated and real reports must not be written into one file; write two.")
-            sink.write(mechanism, reports, public)
+            sink.write(mechanism, reports, rows)
+            n += reports.n
 
         try:
             yield write
-            sink = sink or _open(beside, kind, mechanism, of_kind(simulated=False))
-            sink.close(last())
+            sink = sink or _open(beside, kind, mechanism, schema({}))
+            sink.close({} if NUMBER in facts else schema_entries(schema({NUMBER: n})))
         except BaseException:
             if sink is not None:
                 sink.drop()
@@ -203,7 +221,7 @@ def read_reports(sources: Any, mechanism: "Mechanism | Plan") -> Reports:
 
     Raises:
         DataError: if a file is missing, truncated, of another format, or holds what no device can send, or reports are
-            there twice.
+            there twice, as far as batches show it.
         MismatchError: if one belongs to another plan.
         ParameterError: if there is a tally among them, or a file is named twice.
 
@@ -221,7 +239,7 @@ def read_reports(sources: Any, mechanism: "Mechanism | Plan") -> Reports:
         100
     """
     survey, batches = _reports_alone(sources, _mechanism_of(mechanism), _BATCH)
-    return replace(Reports.concatenate(batches), batches=survey.batches())
+    return replace(Reports.concatenate(batches), batches=survey.batches)
 
 
 def iterate_reports(sources: Any, mechanism: "Mechanism | Plan", *, batch: int = _BATCH) -> Iterator[Reports]:
@@ -236,9 +254,8 @@ def iterate_reports(sources: Any, mechanism: "Mechanism | Plan", *, batch: int =
         ...     [reports.n for reports in iterate_reports(f"{folder}/reports.arrow", mechanism, batch=2)]
         [2, 2, 1]
     """
-    survey, batches = _reports_alone(sources, _mechanism_of(mechanism), batch)
+    _, batches = _reports_alone(sources, _mechanism_of(mechanism), batch)
     yield from batches
-    survey.batches()
 
 
 def _reports_alone(sources: Any, mechanism: Mechanism, most: int) -> tuple[SourceSurvey, Iterator[Reports]]:

@@ -2,7 +2,8 @@
 
 Sealed files: reports in canonical order, with nothing of their arrival and nothing beside them.
 
-One form and one writer, for files of reports as for the epochs of a collector: the same reports are the same bytes.
+One form and one writer, for files of reports as for the epochs of a collector: the same reports under the same name
+are the same bytes.
 
 Checks of sealed files: sorted, in canonical bytes, and saying of themselves what they are.
 """
@@ -11,7 +12,6 @@ import re
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from io import RawIOBase
 from itertools import product
 from pathlib import Path
@@ -19,21 +19,25 @@ from typing import IO, Any, cast
 
 import pyarrow as pa
 
+from discreet.core.batches import COLLECTION, EPOCH, EPOCHS, NAME, NUMBER, SEALED, batch_name, checked_name
 from discreet.core.checks import checked_whole
-from discreet.core.reports import COLLECTION, EPOCH, EPOCHS, NUMBER, SEALED, STAMP, Reports, batch_name, spelled
-from discreet.core.tally import MODULUS, digesting
+from discreet.core.reports import STAMP, Reports
 from discreet.errors import DataError
 from discreet.files.paths import File, checked, checked_output, file_of, output_of
 from discreet.files.reading import readable
-from discreet.files.stored import DIGEST_KEY, SCHEMA_KEY, StoredTable, TableFile, look
+from discreet.files.stored import SCHEMA_KEY, StoredTable, TableFile, look
 from discreet.files.writing import check_free
-from discreet.formats.reports import NO_FACTS, write_batches
+from discreet.formats.reports import write_batches
 from discreet.formats.sealing import CanonicalOrder, OrderCheck, batch_rows
 from discreet.formats.sources import Partition
 from discreet.mechanisms import Mechanism, report_tables
+from discreet.mechanisms.report_tables import Form
 
 SEALED_REPORTS = (".parquet",)
 """How names of sealed files end: one form, so that the same reports are the same bytes."""
+
+_DIGEST_KEY, _DIGEST = b"discreet digest", re.compile(rb"[0-9a-f]{32}")
+"""What sealed files of earlier versions have in their metadata besides, and nobody reads."""
 
 LEAST = 2
 """How many reports a sealed file holds at least, unless more are asked for: one report hides among no others."""
@@ -44,18 +48,21 @@ def write_sealed(
     mechanism: Mechanism,
     batches: Reports | Iterable[Reports],
     *,
+    name: str | None = None,
     least: int = LEAST,
     force: bool = False,
 ) -> int:
     """Write reports in canonical order into a Parquet file that says nothing of their arrival.
 
-    The same reports give the same bytes, in whatever order and batches they come. One report per person is for the
-    caller to see to: reports bear no names.
+    The same reports under the same name give the same bytes, in whatever order they come. The caller sees to it that
+    each person has one report: a file cannot show that.
 
     Args:
         path: the file.
         mechanism: what made the reports.
         batches: the reports, in any order.
+        name: of the batch that they are, which every reader of the file sees. By default reports that are one batch
+            keep its name, and others get a new one.
         least: how many there must be.
         force: whether a file that exists is replaced.
 
@@ -66,7 +73,7 @@ def write_sealed(
         DataError: if they are fewer than ``least``, or some are simulated and others are not.
         MismatchError: if reports are of another plan.
         OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if sealed reports are not kept under such a name.
+        ParameterError: if sealed reports are not kept under such a file name, or batches cannot have such a name.
 
     Example:
         >>> import discreet as dc
@@ -77,11 +84,13 @@ def write_sealed(
         200
     """
     checked_sealed(path, force=force)
+    batch = batches.batch if isinstance(batches, Reports) and name is None else None
+    facts = {NAME: checked_name(name) if batch is None or not batch.is_whole else batch.name}
     with CanonicalOrder(mechanism) as order:
-        for batch in [batches] if isinstance(batches, Reports) else batches:
-            order.add(batch)
+        for reports in [batches] if isinstance(batches, Reports) else batches:
+            order.add(reports)
         refuse_fewer(order.n, least)
-        return put_sealed(path, mechanism, order.batches(), order.n, force=force)
+        return put_sealed(path, mechanism, order.batches(), order.n, facts=facts, force=force)
 
 
 def refuse_fewer(n: int, least: int) -> None:
@@ -116,18 +125,18 @@ def put_sealed(
     batches: Iterable[Reports],
     n: int,
     *,
+    facts: Mapping[str, Any],
     force: bool = False,
-    facts: Mapping[str, Any] = NO_FACTS,
 ) -> int:
-    """Write reports that are in canonical order into a sealed file, whose metadata say so, how many, and their digest.
+    """Write reports that are in canonical order into a sealed file, whose metadata say so, and how many there are.
 
     Args:
         path: the file, Parquet.
         mechanism: what made the reports.
         batches: the reports, in the batches of `CanonicalOrder.batches`.
         n: how many there are.
+        facts: the name of the batch, or its collection and epochs.
         force: whether a file that exists is replaced.
-        facts: what the metadata say besides.
 
     Returns:
         How many were written.
@@ -135,21 +144,16 @@ def put_sealed(
     Raises:
         DataError: if they are not as many; then there is no file.
     """
-    stamped, written, digest, digests = {**facts, SEALED: True, NUMBER: n}, 0, 0, digesting(mechanism)
 
     def passed() -> Iterator[tuple[Reports, None]]:
-        nonlocal written, digest
+        written = 0
         for batch in batches:
             yield batch, None
-            written, digest = written + batch.n, digest + digests.of(batch)
+            written += batch.n
         if written != n:
             raise DataError("the rows changed while they were read; leave the files alone and start again.")
 
-    def last() -> dict[bytes, bytes]:
-        return {DIGEST_KEY: spelled(digest % MODULUS).encode()}
-
-    schema_of = partial(report_tables.schema_of, mechanism, facts=stamped)
-    return write_batches(path, mechanism, passed(), schema_of, force=force, last=last)
+    return write_batches(path, mechanism, passed(), facts={**facts, SEALED: True, NUMBER: n}, force=force)
 
 
 _AGAIN = "seal the reports again with 'discreet seal'"
@@ -246,7 +250,8 @@ def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
     full = batch_rows(mechanism)
     if [*table.rows] != [full] * (n // full) + [n % full] * (n % full > 0):
         raise UnsealedError(f"its row groups must hold {full} reports each, but for the last, and do not; {_AGAIN}.")
-    report_tables.check_schema(mechanism, table.schema)
+    if not table.schema.equals(report_tables.schema_of(mechanism)):
+        raise UnsealedError(f"its columns must have the types that discreet writes, and have others; {_AGAIN}.")
     _refuse_more(table, mechanism, facts)
     return facts
 
@@ -254,7 +259,8 @@ def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
 def _refuse_more(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any]) -> None:
     """Refuse metadata that say anything but the known fields in their known forms, letter by letter."""
     wanted = _schema(mechanism, facts)
-    known = {SCHEMA_KEY, STAMP} | {DIGEST_KEY} & {*table.beside}
+    digest = table.beside.get(_DIGEST_KEY)
+    known = {SCHEMA_KEY, STAMP, *([] if digest is None or not _DIGEST.fullmatch(digest) else [_DIGEST_KEY])}
     faults = [
         ("the stamp", table.schema.metadata != wanted.metadata),
         ("the schema", not _is_schema(table.metadata.metadata.get(SCHEMA_KEY), wanted)),
@@ -267,8 +273,9 @@ def _refuse_more(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, A
 
 
 def _schema(mechanism: Mechanism, facts: Mapping[str, Any]) -> pa.Schema:
-    """Return the schema of a sealed file with the facts that it may have; of a collection if they are of the form."""
-    names = [name for name in (COLLECTION, EPOCH, EPOCHS) if name in facts] if batch_name(facts) else []
+    """Return the schema of a sealed file with the facts that it may have: a name, or a collection and epochs."""
+    known = (NAME,) if NAME in facts else (COLLECTION, EPOCH, EPOCHS)
+    names = [name for name in known if name in facts] if batch_name(facts) else []
     stamped = {name: facts[name] for name in (*names, SEALED, NUMBER)}
     return report_tables.schema_of(mechanism, simulated=facts.get("simulated") is True, facts=stamped)
 
@@ -290,11 +297,11 @@ def _notes(metadata: Any) -> bool:
 
 def _rewrite(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any], sink: "_Comparing") -> None:
     """Write a file's reports as they are sealed, after checks of their order."""
-    check, digest, beside = OrderCheck(mechanism), 0, table.beside
+    check = OrderCheck(mechanism)
     file = TableFile(Path("sealed.parquet"), _schema(mechanism, facts), mechanism.columns, into=cast(IO[bytes], sink))
     try:
         for group, rows in enumerate(table.rows):
-            part = Partition(table.path, mechanism, (group,), rows, table.state, table)
+            part = Partition(table.path, mechanism, (group,), rows, table.state, Form(facts), table)
             reports = Reports.concatenate(batch for batch, _ in part.reports(most=rows))
             check.add(reports)
             if check.misplaced is not None:
@@ -303,12 +310,7 @@ def _rewrite(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any],
                     f"{_AGAIN}."
                 )
             file.write(mechanism, reports)
-            digest += digesting(mechanism).of(reports)
-        if beside not in ({}, {DIGEST_KEY: spelled(digest % MODULUS).encode()}):
-            raise UnsealedError(
-                f"its digest must be {spelled(digest % MODULUS)}, that of its reports, and is not; {_AGAIN}."
-            )
-        file.close(beside)
+        file.close(table.beside)
     finally:
         file.drop()
     sink.end()

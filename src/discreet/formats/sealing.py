@@ -5,13 +5,10 @@ Sorting of rows of bytes, in memory or, where they are more, through sorted runs
 Rows are compared as strings of bytes, the first byte first. Runs lie in files without names, readable by this user
 only, so that nothing is left of them whatever ends the process.
 
-Reports as counts by content, for mechanisms whose reports are one number among few: sorting them is counting.
-
 Sealing: reports in canonical order, sorted by what they say, so that nothing of their arrival is left.
 
 The order is that of the columns of a file of reports, nulls first: what ``ORDER BY clear NULLS FIRST, symbol`` gives in
-SQL. Sorting needs no randomness, and whoever has the file can check it (`sealed_files.py`). Reports that are
-one number among few are counted; all others are sorted, through temporary files where they are many.
+SQL. Sorting needs no randomness, and whoever has the file can check it (`sealed_files.py`).
 """
 
 import os
@@ -25,13 +22,12 @@ from typing import IO, Self
 
 import numpy as np
 
-from discreet.arrays import AnyArray, IntArray
-from discreet.core.reports import CLEAR, Column, Reports, check_same_plan
+from discreet.arrays import AnyArray
+from discreet.core.reports import Reports, check_same_plan
 from discreet.errors import DataError
 from discreet.formats.records import RecordCodec
 from discreet.kernels.row_order import sorted_rows
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.row_checks import Nullable, checked_reports
 
 _LEAST_ROWS, _LEAST_BLOCK = 1 << 10, 1 << 6
 
@@ -148,91 +144,6 @@ def _up_to(block: AnyArray, row: bytes) -> int:
     return int(np.searchsorted(texts, np.array([row], dtype=texts.dtype), side="right")[0])
 
 
-# Counts of 8 bytes each: 32 MB, of which every thread has its own.
-_MOST_CONTENTS = 1 << 22
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ContentCounts:
-    """The contents that reports of a mechanism can have, in canonical order: blocks, then values in clear.
-
-    Attributes:
-        mechanism: what makes the reports.
-        block: the one column of a block.
-        blocks: number of different blocks.
-        codes: number of codes of values in clear; 0 if reports have none.
-
-    Example:
-        >>> import discreet as dc
-        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
-        >>> contents = ContentCounts.of(mechanism)
-        >>> counts = contents.zero()
-        >>> contents.add(counts, mechanism.obfuscate(["bus", "walk"] * 5, random=dc.SeededRandom(1)))
-        >>> counts.tolist(), [batch.n for batch in contents.batches(counts, 6, simulated=True)]
-        ([5, 2, 3], [6, 4])
-    """
-
-    mechanism: Mechanism
-    block: Column
-    blocks: int
-    codes: int
-
-    @classmethod
-    def of(cls, mechanism: Mechanism) -> "ContentCounts | None":
-        """Return the contents of a mechanism's reports; None if they are too many, or more than one number."""
-        bounds = {column.name: column.bound for column in mechanism.columns if column.width is None}
-        others = [column for column in mechanism.columns if column.name != CLEAR]
-        if mechanism.clear_blocks or len(others) != 1 or None in bounds.values() or others[0].name not in bounds:
-            return None
-        codes = bounds.get(CLEAR) or 0
-        blocks = bounds[others[0].name] or 0
-        return cls(mechanism, others[0], blocks, codes) if blocks + codes <= _MOST_CONTENTS else None
-
-    def zero(self) -> IntArray:
-        """Return the counts of no reports, ``(blocks + codes,)`` integers."""
-        return np.zeros(self.blocks + self.codes, dtype=np.int64)
-
-    def add(self, counts: IntArray, reports: Reports) -> None:
-        """Add reports to counts, in place.
-
-        Raises:
-            DataError: if a number is not below its bound, in reports that were put together by hand.
-        """
-        counts[: self.blocks] += _counts_of(reports.blocks[self.block.name], self.blocks)
-        if self.codes:
-            counts[self.blocks :] += _counts_of(reports.clear, self.codes)
-
-    def batches(self, counts: IntArray, size: int, *, simulated: bool) -> Iterator[Reports]:
-        """Yield counted reports in canonical order, checked, in batches of so many but for the last.
-
-        Raises:
-            FlawedRowsError: if no device can have sent one of them.
-        """
-        present = np.flatnonzero(counts)
-        each, ends = self._one_of_each(present, simulated=simulated), np.cumsum(counts[present])
-        n = int(ends[-1]) if len(ends) else 0
-        for start in range(0, n, size):
-            stop = min(start + size, n)
-            first, last = np.searchsorted(ends, [start, stop - 1], side="right")
-            within = np.minimum(ends[first : last + 1], stop)
-            yield each.take(np.repeat(np.arange(first, last + 1), np.diff(within, prepend=start)))
-
-    def _one_of_each(self, contents: IntArray, *, simulated: bool) -> Reports:
-        """Return a report of each content."""
-        is_clear = contents >= self.blocks
-        columns = {self.block.name: Nullable(~is_clear, contents[~is_clear].astype(self.block.dtype))}
-        if self.codes:
-            columns[CLEAR] = Nullable(is_clear, contents[is_clear] - self.blocks)
-        return checked_reports(self.mechanism, len(contents), columns, simulated=simulated)
-
-
-def _counts_of(numbers: AnyArray, bound: int) -> IntArray:
-    """Return ``(bound,)`` counts of numbers below a bound."""
-    if numbers.size and not 0 <= int(numbers.min()) <= int(numbers.max()) < bound:
-        raise DataError(f"reports must hold numbers in 0..{bound - 1} here, and some are not.")
-    return np.bincount(numbers.astype(np.intp, copy=False), minlength=bound)
-
-
 MEMORY = 1 << 27
 """How many bytes sorting holds at once, roughly."""
 
@@ -263,8 +174,6 @@ class CanonicalOrder:
         # The highest byte first, so that rows of bytes compare as their numbers do.
         self._wire = RecordCodec.of(mechanism)
         self._codec = RecordCodec(mechanism.columns, mechanism.clear_blocks, order=">")
-        self._contents = ContentCounts.of(mechanism)
-        self._counts = np.zeros(0, np.int64) if self._contents is None else self._contents.zero()
         self._rows = RowSort(self.width, memory=memory, folder=folder)
 
     def __enter__(self) -> Self:
@@ -281,7 +190,7 @@ class CanonicalOrder:
     @property
     def n(self) -> int:
         """Number of reports taken."""
-        return self._rows.taken + int(self._counts.sum())
+        return self._rows.taken
 
     def keys(self, reports: Reports) -> AnyArray:
         """Return ``(n, width)`` bytes that say what the reports say, and compare as they do.
@@ -303,31 +212,11 @@ class CanonicalOrder:
             self._simulated = reports.simulated
         if reports.n and reports.simulated != self._simulated:
             raise DataError(MIXED)
-        if self._contents is None:
-            self._rows.add(self.keys(reports))
-            return
-        check_same_plan({self.mechanism.fingerprint, reports.fingerprint})
-        self._contents.add(self._counts, reports)
-
-    def add_counts(self, counts: IntArray, *, simulated: bool) -> None:
-        """Take reports by their `ContentCounts`."""
-        self._counts += counts
-        self._simulated = simulated
+        self._rows.add(self.keys(reports))
 
     def add_records(self, records: AnyArray) -> None:
-        """Take reports by their records, as devices send them.
-
-        Raises:
-            FlawedRowsError: if no device can have sent one of them; of those that are sorted, when they are handed out.
-        """
-        if self._contents is None:
-            self._rows.add(self._wire.turned(records))
-        else:
-            self._contents.add(self._counts, self._wire.reports(self.mechanism, records, simulated=self._marked))
-
-    @property
-    def _marked(self) -> bool:
-        return bool(self._simulated)
+        """Take reports by their records, as devices send them; they are checked when they are handed out."""
+        self._rows.add(self._wire.turned(records))
 
     def batches(self) -> Iterator[Reports]:
         """Yield all reports in canonical order, checked; to be called once.
@@ -335,10 +224,7 @@ class CanonicalOrder:
         Raises:
             FlawedRowsError: if no device can have sent one of them.
         """
-        if self._contents is not None:
-            yield from self._contents.batches(self._counts, batch_rows(self.mechanism), simulated=self._marked)
-            return
-        yield from in_batches(self.mechanism, self._rows.batches(), simulated=self._marked)
+        yield from in_batches(self.mechanism, self._rows.batches(), simulated=bool(self._simulated))
 
 
 def in_batches(mechanism: Mechanism, keys: Iterable[AnyArray], *, simulated: bool) -> Iterator[Reports]:

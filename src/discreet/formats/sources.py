@@ -6,21 +6,20 @@ whole file (JSON lines): the one way from sources to `Reports`. No report counts
 """
 
 import json
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field, replace
-from math import comb
-from typing import Any, TypeAlias
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 
+from discreet.core.batches import NamedBatch, merged
 from discreet.core.checks import checked_share
-from discreet.core.reports import DIGEST, PLAN, SEALED, STAMP, Reports, SealedBatch, batch_name, read_digest, spelled
-from discreet.core.tally import GROUPS, MODULUS, Tally, digesting, equal_by_chance
-from discreet.errors import DataError, EqualReportsWarning, ParameterError
+from discreet.core.reports import PLAN, STAMP, Reports
+from discreet.core.tally import Tally
+from discreet.errors import DataError, ParameterError
 from discreet.files.paths import (
     LINES,
     REPORTS,
@@ -33,17 +32,15 @@ from discreet.files.paths import (
     matched,
     opened_text,
 )
-from discreet.files.reading import Progress, digest, files_in, readable
+from discreet.files.reading import Progress, files_in, readable
 from discreet.files.stored import FileState, HeldTable, StoredTable, look, no_rows, read_groups
 from discreet.formats import json_reports
-from discreet.formats.manifest import promised_rows
 from discreet.formats.tallies import read_tally
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.report_tables import (
     Form,
     batch_reports,
     form_of,
-    read_stamp,
     stamped_public,
     table_of,
     warn_of,
@@ -61,12 +58,11 @@ class Sources:
         of: files of reports or tallies (``.tally.parquet``, say), folders of such files, URLs of either, patterns of
             names (``2026-*.parquet``); tables of
             reports of pandas, polars, DuckDB, Arrow or anything else that has ``__arrow_c_stream__``; or several of
-            these. A folder's manifest (``discreet manifest``) is compared, if it has one.
+            these.
         bad_share: the share of rows, in 0..1, that may be nothing a device can have sent: they are left out and
-            counted. By default the first one is refused.
-        trust_plan: whether you vouch that sources which do not say their plan, because another tool wrote them, hold
-            reports of this one; what they say of another plan is refused all the same
-            (`discreet.mechanisms.report_tables`).
+            counted. By default the first one is refused, and always in a source with the name of a batch.
+        trust_plan: whether you vouch that sources which do not say their plan hold reports of this one; sources that
+            say another plan are refused all the same (`discreet.mechanisms.report_tables`).
         progress: called now and then with the rows done and the rows in all; None if nobody wants to know.
 
     Raises:
@@ -156,24 +152,6 @@ Place: TypeAlias = File | HeldTable
 """A file, or a table in memory."""
 
 
-@dataclass(slots=True, eq=False)
-class Seen:
-    """The reports that the last reading of a part has come through.
-
-    Attributes:
-        n: how many.
-        digest: their order-free digest.
-    """
-
-    n: int = 0
-    digest: int = 0
-
-    def add(self, mechanism: Mechanism, reports: Reports) -> None:
-        """Add reports."""
-        self.n += reports.n
-        self.digest += digesting(mechanism).of(reports)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Partition:
     """A part of a source of reports.
@@ -184,10 +162,9 @@ class Partition:
         groups: row groups, batches or stretches of the part; empty for a file of lines.
         rows: number of reports; None if they are not counted yet.
         state: identity and time of the file when it was inspected; None of a table in memory.
+        form: what the source says about itself.
         table: the inspected table; None for a file of lines.
-        form: the form of a table that another tool wrote; None for discreet's own format.
         public: names of the public columns beside the reports that are read too; see `public_rows`.
-        seen: what the last reading has come through.
     """
 
     path: Place
@@ -195,10 +172,9 @@ class Partition:
     groups: Sequence[int]
     rows: int | None
     state: FileState | None
+    form: Form
     table: StoredTable | HeldTable | None = None
-    form: Form | None = None
     public: tuple[str, ...] = ()
-    seen: Seen = field(default_factory=Seen, init=False)
 
     @property
     def content(self) -> tuple[int, int]:
@@ -216,14 +192,14 @@ class Partition:
     def ticket(self) -> "Ticket":
         """The facts of a part of a file by which another machine reads it."""
         assert not isinstance(self.path, HeldTable)
-        trusted = self.form is not None
-        return Ticket(self.path, tuple(self.groups), self.rows, self.content, trusted, self.public)
+        return Ticket(self.path, tuple(self.groups), self.rows, self.content, self.form.trusted, self.public)
 
     def reports(self, *, sift: bool = False, most: int | None = None) -> Iterator[Checked]:
         """Yield the reports of the part, checked, in batches of 4 MB at most; at least one batch, perhaps empty.
 
         Args:
-            sift: whether rows that no device can have sent are left out and counted; else the first is refused.
+            sift: whether rows that no device can have sent are left out and counted; else the first is refused. A batch
+                with a name is whole, or damaged: none of its rows is left out.
             most: rows of a batch; None for what is fast.
 
         Raises:
@@ -231,7 +207,7 @@ class Partition:
                 row is bad and none is to be left out; it names the file.
             MismatchError: if a row belongs to another plan.
         """
-        lines = self.table is None
+        sift, lines = sift and not self.form.has_batch, self.table is None
         read = self._of_lines(sift, most or _LINES) if lines else self._of_table(sift, most or self._batch_rows)
         return (checked for checked, _ in self._through(read))
 
@@ -245,18 +221,13 @@ class Partition:
 
     def _through(self, read: Iterator[tuple[Checked, Any]]) -> Iterator[tuple[Checked, Any]]:
         with readable(self.path):
-            self.seen.n = self.seen.digest = 0
-            for checked, beside in read:
-                self.seen.add(self.mechanism, checked[0])
-                yield checked, beside
+            yield from read
         if isinstance(self.path, RemoteFile):
             self.path.release()
 
     def _of_table(self, sift: bool, most: int, public: Sequence[str] = ()) -> Iterator[tuple[Checked, pa.RecordBatch]]:
         assert self.table is not None
-        own_names = [column.name for column in self.mechanism.columns]
-        names = own_names if self.form is None else self.form.names(self.mechanism)
-        none = not public
+        names, none = self.form.names(self.mechanism), not public
         for batch in read_groups(self.table, self.groups, most, [*names, *public], labels=public):
             none = False
             yield batch_reports(self.mechanism, batch.select(names), self.form, sift=sift), batch
@@ -275,20 +246,16 @@ class Partition:
         return [] if self.table is None else stamped_public(self.table.schema)
 
     @property
+    def beside(self) -> list[str]:
+        """The names of all columns beside the reports, read or not."""
+        return [*self.kept, *self.form.extra, *self.folders]
+
+    @property
     def folders(self) -> dict[str, str | None]:
         """The columns by which the file's folders are named, and which it has not itself, with their one cell."""
         if self.table is None or isinstance(self.path, HeldTable):
             return {}
-        there = self.table.schema.names
-        return {name: cell for name, cell in folder_columns(self.path).items() if name not in there}
-
-    @property
-    def unread(self) -> list[str]:
-        """The names of the columns that are beside the reports, are not read, and which the stamp does not name."""
-        if self.form is not None or self.table is None:
-            return [] if self.form is None else list(self.form.extra)
-        known = {*(column.name for column in self.mechanism.columns), *self.public, *self.kept}
-        return [name for name in self.table.schema.names if name not in known]
+        return columns_of_folders(self.path, self.table.schema)
 
     def public_rows(self) -> Iterator[tuple[Reports, pa.RecordBatch]]:
         """Yield the reports of the part, checked, with the public columns beside them; errors as for `reports`."""
@@ -306,13 +273,12 @@ class Partition:
         with opened_text(self.path) as text:
             for texts in _some_lines(lines_of(text, json_reports.longest_line(self.mechanism)), most):
                 if sift:
-                    yield json_reports.sift_json(self.mechanism, texts, form=self.form), None
+                    yield json_reports.sift_json(self.mechanism, texts, trust_plan=self.form.trusted), None
                 else:
-                    reports = json_reports.from_json(self.mechanism, texts, first=count, form=self.form)
+                    trusted = self.form.trusted
+                    reports = json_reports.from_json(self.mechanism, texts, first=count, trust_plan=trusted)
                     yield (reports, Counter()), None
                 count += len(texts)
-        if self.rows is not None and count != self.rows:
-            raise DataError(f"the file holds {count} lines where its manifest says {self.rows}.")
         self.state.check(self.path)
 
 
@@ -351,6 +317,11 @@ def stamped_plan(file: File) -> str:
     return ""
 
 
+def columns_of_folders(path: File, schema: pa.Schema) -> dict[str, str | None]:
+    """Return the columns by which a file's folders are named, and which it has not itself, with their one cell."""
+    return {name: cell for name, cell in folder_columns(path).items() if name not in schema.names}
+
+
 def partitions_of(
     place: Place, mechanism: Mechanism, *, trust_plan: bool = False, public: Sequence[str] = ()
 ) -> list[Partition]:
@@ -370,7 +341,7 @@ def partitions_of(
     with readable(place):
         if isinstance(place, HeldTable):
             form = form_of(mechanism, place.schema, trust_plan=trust_plan, public=public)
-            return _runs(Partition(place, mechanism, (), 0, None, place, form, tuple(public)))
+            return _runs(Partition(place, mechanism, (), 0, None, form, place, tuple(public)))
         if not place.exists():
             raise FileNotFoundError
         if isinstance(place, RemoteFile):
@@ -382,12 +353,11 @@ def partitions_of(
                 lines = lines_of(text, json_reports.longest_line(mechanism))
                 form = json_reports.form_of_lines(mechanism, lines, trust_plan=trust_plan)
             with opened_text(place) as text:
-                return [Partition(place, mechanism, (), None if text.read(1) else 0, state, None, form)]
+                return [Partition(place, mechanism, (), None if text.read(1) else 0, state, form)]
         table = look(place)
-        whole = Partition(place, mechanism, (), 0, table.state, table, None, tuple(public))
-        inside = [name for name in public if name not in whole.folders]
+        inside = [name for name in public if name not in columns_of_folders(place, table.schema)]
         form = form_of(mechanism, table.schema, trust_plan=trust_plan, public=inside)
-        return _runs(replace(whole, form=form))
+        return _runs(Partition(place, mechanism, (), 0, table.state, form, table, tuple(public)))
 
 
 def refuse_public(public: Sequence[str]) -> None:
@@ -453,11 +423,21 @@ def _runs(whole: Partition) -> list[Partition]:
     return runs
 
 
-_CERTAIN = 0.01
-"""The chance that some two of the sources are equal, below which equal ones are a copy."""
+class SourceBatches(NamedTuple):
+    """The batches of one source.
+
+    Attributes:
+        path: the file, or the table in memory.
+        batches: those with a name, or parts of such.
+        others: whether it holds other reports.
+    """
+
+    path: Place
+    batches: Sequence[NamedBatch]
+    others: bool
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class SourceSurvey:
     """The sources of a run, looked at.
 
@@ -481,115 +461,82 @@ class SourceSurvey:
     @property
     def beside(self) -> tuple[str, ...]:
         """The names of the columns beside the reports, read or not."""
-        return tuple(dict.fromkeys(name for part in self.parts for name in (*part.kept, *part.unread, *part.folders)))
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.beside))
+
+    @cached_property
+    def sources(self) -> list[SourceBatches]:
+        """The batches of each file of reports, table and tally."""
+        listed = list[SourceBatches]()
+        for path, parts in _by_file(self.parts).items():
+            # Lines are counted when they are read.
+            n = rows_in(parts)
+            batch = parts[0].form.batch(n or 0)
+            listed.append(SourceBatches(path, (), n != 0) if batch is None else SourceBatches(path, (batch,), False))
+        for path, tally in self.tallies.items():
+            listed.append(SourceBatches(path, tally.batches, tally.rest_n > 0))
+        return listed
+
+    @cached_property
+    def batches(self) -> tuple[NamedBatch, ...]:
+        """The batches among the files of reports, without those in tallies."""
+        return merged(batch for source in self.sources if source.path not in self.tallies for batch in source.batches)
+
+    @property
+    def name(self) -> str:
+        """The name of the one batch that all sources are; empty if they are several, or a part, or have no name."""
+        batches = merged(batch for source in self.sources for batch in source.batches)
+        alone = len(batches) == 1 and batches[0].is_whole and not any(source.others for source in self.sources)
+        return batches[0].name if alone else ""
 
     def whole(self, reports: Tally) -> Tally:
-        """Return the tally of everything, which knows what it counted; errors as for `batches`.
+        """Return the tally of everything, with the batches that it counted.
 
         Args:
             reports: the tally of all parts, which were read.
         """
-        sealed = self.batches()
-        total = sum(part.seen.digest for part in self.parts) - sum(batch.digest for batch in sealed)
-        known = replace(reports, batches=sealed, rest=total % MODULUS)
-        return sum(self.tallies.values(), start=known)
+        return sum(self.tallies.values(), start=replace(reports, batches=self.batches))
 
     def beyond(self, counted: Tally) -> "SourceSurvey":
         """Return the sources without what a tally has counted, which is not read.
 
         Raises:
-            DataError: if a batch has other reports than were counted under its name; it names the file.
-            ParameterError: if a source is no sealed batch of a collection, so that nobody can tell whether it was
-                counted; it names it.
+            DataError: if a batch has another number of reports than was counted under its name; it names the file.
+            ParameterError: if a source is not a whole batch with a name, so that it would not be recognised the next
+                time; it names the source.
         """
-        parts, tallies = list[Partition](), dict[File, Tally]()
         known = {batch.name: batch for batch in counted.batches}
-
-        def is_new(path: Place, batches: Sequence[SealedBatch]) -> bool:
-            if not all(batch.name for batch in batches):
-                raise ParameterError(f"{path} must be sealed batches of collections: no others are known again.")
+        new = set[Place]()
+        for path, batches, others in self.sources:
+            if others or not all(batch.is_whole for batch in batches):
+                raise ParameterError(
+                    f"{path} must hold whole batches with names: no other reports are recognised the next time."
+                )
             if any(known.get(batch.name, batch) != batch for batch in batches):
                 raise DataError(
-                    f"{path} holds other reports than were counted of the same epochs; take those out first."
+                    f"{path} holds another number of reports of a batch than was counted; take that batch out first."
                 )
-            return not batches or any(batch.name not in known for batch in batches)
+            if not batches or any(batch.name not in known for batch in batches):
+                new.add(path)
+        tallies = {path: tally for path, tally in self.tallies.items() if path in new}
+        return replace(self, tallies=tallies, parts=[part for part in self.parts if part.path in new])
 
-        for path, some in _by_file(self.parts).items():
-            if is_new(path, [] if rows_in(some) == 0 else [_sealed_as(some)]):
-                parts += some
-        for path, tally in self.tallies.items():
-            others = [SealedBatch("", 0, tally.rest_n)] if tally.rest_n else []
-            if is_new(path, [*tally.batches, *others]):
-                tallies[path] = tally
-        return replace(self, tallies=tallies, parts=parts)
-
-    def batches(self) -> tuple[SealedBatch, ...]:
-        """Return the sealed batches among the files of reports, after all parts were read.
+    def refuse_twice(self) -> None:
+        """Refuse sources that together hold more reports of a batch than it has.
 
         Raises:
-            DataError: if reports are there twice: in two files, in a tally and a file, in one file and all others
-                together; or a sealed file holds other reports than it says. It names the files.
+            DataError: if there are some; it names them.
         """
-        sealed, others = list[tuple[Place, SealedBatch]](), list[tuple[Place, SealedBatch]]()
-        for path, parts in _by_file(self.parts).items():
-            n, checksum = sum(part.seen.n for part in parts), sum(part.seen.digest for part in parts) % MODULUS
-            facts = _sealed_facts(parts[0])
-            if facts is None:
-                others.append((path, SealedBatch("", checksum, n)))
-                continue
-            if facts[DIGEST] not in {None, spelled(checksum)}:
-                raise DataError(f"{path} holds other reports than it says; take the file once more from where it came.")
-            sealed.append((path, SealedBatch(batch_name(facts), checksum, n)))
-        for path, tally in self.tallies.items():
-            others += [(path, batch) for batch in tally.batches]
-            # Of a tally of an earlier version no more is known than its bytes.
-            rest = int(digest(path), 16) % MODULUS if tally.rest is None else tally.rest
-            others.append((path, SealedBatch("", rest, tally.rest_n)))
-        self._refuse_twice([(path, batch) for path, batch in (*sealed, *others) if batch.n])
-        return tuple(batch for _, batch in sealed if batch.n)
-
-    def _refuse_twice(self, sources: Sequence[tuple[Place, SealedBatch]]) -> None:
-        """Refuse reports that are there twice: in two sources, or in one and in all others together."""
-        by_digest: dict[int, list[tuple[Place, SealedBatch]]] = {}
-        alike = Counter(batch.n for _, batch in sources)
-        for path, batch in sources:
-            for first, other in by_digest.setdefault(batch.digest, []):
-                if batch.is_same(other):
-                    # One name that was signed for is one batch, however few reports it has.
-                    signed = bool(batch.name) and batch.name == other.name
-                    chance = 0.0 if signed else comb(alike[batch.n], 2) * self._equal_by_chance(path)
-                    _judge(f"the same {batch.n:,} reports twice: {first} and {path}", "name one of them", chance)
-            by_digest[batch.digest].append((path, batch))
-        n, total = sum(batch.n for _, batch in sources), sum(batch.digest for _, batch in sources)
-        for path, batch in sources:
-            # Names that were signed for are of different batches, whatever their reports.
-            both = 2 * batch.n == n and (2 * batch.digest - total) % MODULUS == 0
-            if both and len(sources) > 2 and not all(sealed.name for _, sealed in sources):
-                rest = ", ".join(str(other) for other, _ in sources if other is not path)
-                what = f"the same {batch.n:,} reports twice: {path} and {rest} together"
-                _judge(what, f"leave {path} out", self._equal_by_chance(path))
-
-    def _equal_by_chance(self, path: Place) -> float:
-        """Return an upper bound of the chance that a source equals another of as many reports."""
-        if not isinstance(path, HeldTable) and path in self.tallies:
-            tally = self.tallies[path]
-            counts = np.concatenate([tally.support.ravel(), tally.clear.ravel()])
-            # Where every report counts once; else no more is known than that they are alike.
-            return equal_by_chance(counts) if int(counts.sum()) == tally.n else 0.0
-        counts = np.zeros(GROUPS, np.int64)
-        for part in _by_file(self.parts)[path]:
-            # Read once more; what a part has seen is that of its last reading, and the same.
-            for reports, _ in part.reports(sift=True):
-                counts += digesting(part.mechanism).groups(reports)
-        return equal_by_chance(counts)
-
-
-def _judge(what: str, advice: str, chance: float) -> None:
-    """Refuse reports that are there twice, or warn of them where so few are equal by chance now and then."""
-    if chance < _CERTAIN:
-        raise DataError(f"{what}; {advice}.")
-    note = f"{what}, as so few of other people's often are by chance; {advice}, if they are a copy."
-    warnings.warn(note, EqualReportsWarning, stacklevel=3)
+        by_name: dict[str, list[tuple[Place, NamedBatch]]] = {}
+        for path, batches, _ in self.sources:
+            for batch in batches:
+                by_name.setdefault(batch.name, []).append((path, batch))
+        for parts in by_name.values():
+            n, size = sum(batch.n for _, batch in parts), max(batch.size for _, batch in parts)
+            if n > size:
+                places = " and ".join(str(path) for path, _ in parts[:_NAMES_SHOWN])
+                alone = "holds", "it has reports twice, or was put together from several batches"
+                verb, advice = alone if len(parts) == 1 else ("hold", "read each report once")
+                raise DataError(f"{places} {verb} {n:,} reports of batch {parts[0][1]}, which has {size:,}; {advice}.")
 
 
 def _by_file(parts: Sequence[Partition]) -> dict[Place, list[Partition]]:
@@ -597,22 +544,6 @@ def _by_file(parts: Sequence[Partition]) -> dict[Place, list[Partition]]:
     for part in parts:
         by_path.setdefault(part.path, []).append(part)
     return by_path
-
-
-def _sealed_facts(part: Partition) -> dict[str, Any] | None:
-    """Return the facts of a sealed file, and the digest that it says it has, if any; None for every other file."""
-    if not isinstance(part.table, StoredTable) or part.form is not None:
-        return None
-    facts = read_stamp(part.table.schema, "reports", part.mechanism.fingerprint)
-    return {**facts, DIGEST: part.table.digest} if facts.get(SEALED) is True else None
-
-
-def _sealed_as(parts: Sequence[Partition]) -> SealedBatch:
-    """Return the batch that a sealed file says it holds; one without a name of other files."""
-    facts, n = _sealed_facts(parts[0]), rows_in(parts)
-    if facts is None or facts[DIGEST] is None or n is None:
-        return SealedBatch("", 0, 0)
-    return SealedBatch(batch_name(facts), read_digest(facts[DIGEST]), n)
 
 
 def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> SourceSurvey:
@@ -626,8 +557,8 @@ def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> 
         public: names of columns beside the reports that all sources must have, and no tally has.
 
     Raises:
-        DataError: if a file is missing, truncated, or not of this plan's reports, or a folder is not what its manifest
-            says; it names the file.
+        DataError: if a file is missing, truncated, or not of this plan's reports, or together they hold more reports
+            of a batch than it has; it names the file.
         MismatchError: if a file belongs to another plan.
         ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
     """
@@ -636,6 +567,8 @@ def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> 
     tallies = {path: read_tally(path, mechanism) for path in files if is_tally(path)}
     if tallies:
         refuse_public(public)
+    if len(set(map(id, read.tables))) < len(read.tables):
+        raise ParameterError("a table is named twice; name it once.")
     held = [HeldTable(f"table {number}", table_of(table)) for number, table in enumerate(read.tables, start=1)]
     places: list[Place] = [*(path for path in files if path not in tallies), *held]
     parts, held_size = list[Partition](), 0
@@ -645,23 +578,11 @@ def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> 
             held_size += place.held
             if held_size > _MOST_HELD:
                 place.release()
-    forms = {id(part.path): part.form for part in parts if part.form is not None}
-    unread, kind = [name for part in parts for name in part.unread], "tables" if not files else "files"
-    warn_of(forms.values(), len(places), mechanism.fingerprint, unread, kind=kind)
-    folders = set(read.named).difference(files)
-    return SourceSurvey(tallies, _promised(promised_rows(folders, files) if folders else {}, tallies, parts))
-
-
-def _promised(rows: Mapping[Any, int], tallies: Mapping[File, Tally], parts: list[Partition]) -> list[Partition]:
-    """Return parts that hold as many rows as their manifests state; lines are counted when they are read."""
-    whole = [replace(part, rows=rows.get(part.path)) if part.rows is None else part for part in parts]
-    counts = Counter[Place]({path: tally.n for path, tally in tallies.items()})
-    for part in whole:
-        counts[part.path] += part.rows or 0
-    for path, wanted in rows.items():
-        if counts[path] != wanted:
-            raise DataError(f"{path} holds {counts[path]} reports where its manifest says {wanted}.")
-    return whole
+    forms = {id(part.path): part.form for part in parts}
+    warn_of(list(forms.values()), mechanism.fingerprint, kind="tables" if not files else "files")
+    survey = SourceSurvey(tallies, parts)
+    survey.refuse_twice()
+    return survey
 
 
 def rows_in(parts: Sequence[Partition]) -> int | None:

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.core.arrow import array_of, arrow_numbers
-from discreet.core.reports import SealedBatch, batch_name, read_digest, spelled, stamp
+from discreet.core.batches import NamedBatch, batch_in, batch_name, new_name
+from discreet.core.reports import stamp
 from discreet.core.tally import Tally
 from discreet.errors import DataError
 from discreet.files import paths
@@ -21,16 +22,16 @@ from discreet.files.writing import replacing
 from discreet.mechanisms import Mechanism, report_tables
 
 _BATCH = 1 << 18
-# Names of what a file says of the reports that were counted.
-_BATCHES, _REST = "batches", "rest"
+# The name of the list of batches that were counted.
+_BATCHES = "batches"
 _NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
 
 def write_tally(path: str | Path, tally: Tally, *, force: bool = False, facts: Mapping[str, Any] = _NO_FACTS) -> None:
     """Write a tally as Parquet or Arrow IPC: one column of counts, first the support.
 
-    The file lists the sealed batches that were counted, with their digests, and the digest of all other reports
-    together: nothing finer. With ``facts`` of a collection and its epoch the tally is that of one sealed batch.
+    The file lists the batches that were counted, by name and number of reports. Reports of which no batch is known
+    become a batch with a new name; with ``facts`` of a collection and its epoch they are that sealed batch.
 
     Among reports it is known by its name, which then has to end in one of `suffixes.TALLIES`.
 
@@ -55,7 +56,8 @@ def write_tally(path: str | Path, tally: Tally, *, force: bool = False, facts: M
 
 def put_tally(path: Path, tally: Tally, *, facts: Mapping[str, Any] = _NO_FACTS) -> None:
     """Write a tally into an existing file."""
-    head = {**facts, "n": tally.n, "support": len(tally.support), "simulated": tally.simulated, **_known(tally, facts)}
+    head = {**facts, "n": tally.n, "support": len(tally.support), "simulated": tally.simulated}
+    head[_BATCHES] = [batch.entry for batch in _batches(tally, facts)]
     counts = array_of(np.concatenate([tally.support, tally.clear]))
     schema = pa.schema([pa.field("count", pa.int64())], metadata=stamp("tally", tally.fingerprint, **head))
     sink = TableFile(path, schema)
@@ -67,28 +69,25 @@ def put_tally(path: Path, tally: Tally, *, facts: Mapping[str, Any] = _NO_FACTS)
         raise
 
 
-def _known(tally: Tally, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts of the reports that a tally has counted; none where they are not known."""
-    batches, rest = tally.batches, tally.rest
-    if rest is None:
-        return {}
-    if tally.rest_n and not batches and (name := batch_name(facts)):
-        # The facts say that this is the tally of a sealed batch.
-        batches, rest = (SealedBatch(name, rest, tally.n),), 0
-    return {_BATCHES: [batch.entry for batch in batches], _REST: spelled(rest)}
+def _batches(tally: Tally, facts: Mapping[str, Any]) -> list[NamedBatch]:
+    """Return the batches of a tally, in order; all other reports are one, named by the facts or anew."""
+    others = [NamedBatch(batch_name(facts) or new_name(), tally.rest_n, tally.rest_n)] if tally.rest_n else []
+    return sorted([*tally.batches, *others])
 
 
-def _known_of(facts: Mapping[str, Any]) -> tuple[tuple[SealedBatch, ...], int | None]:
-    """Return the sealed batches that a tally has counted, and the digest of all other reports; None if it says none."""
-    if _REST not in facts and _BATCHES not in facts:
-        return (), None
+def _read_batches(facts: Mapping[str, Any]) -> tuple[NamedBatch, ...]:
+    """Return the batches that a tally has counted; those of earlier versions may have no name, or only facts."""
+    if _BATCHES not in facts:
+        whole = batch_in(facts, facts["n"])
+        return () if whole is None else (whole,)
     try:
-        batches = tuple(map(SealedBatch.of_entry, facts[_BATCHES]))
-        if [*batches] != sorted(set(batches)):
-            raise ValueError("not in order, or not different")
-        return batches, read_digest(facts[_REST])
-    except (KeyError, TypeError, ValueError):
-        raise DataError("this tally has been changed by hand: it lists no sealed batches as they are listed.") from None
+        listed = [entry for entry in facts[_BATCHES] if entry[0] != ""]
+        batches = tuple(map(NamedBatch.of_entry, listed))
+        if len({batch.name for batch in batches}) < len(batches):
+            raise ValueError("a name is there twice")
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise DataError("this tally has been changed by hand: it does not list batches as tallies do.") from None
+    return batches
 
 
 def read_tally(path: str | File, mechanism: Mechanism) -> Tally:
@@ -129,7 +128,7 @@ def _checked_tally(mechanism: Mechanism, facts: dict[str, Any], table: pa.Table)
     support, clear = each[: len(empty.support)], each[len(empty.support) :]
     if not 0 <= n < 1 << 62 or (len(each) and each.min() < 0) or not mechanism.is_consistent(n, support, clear):
         raise DataError("this tally has been changed by hand: its counts do not fit its number of reports.")
-    return Tally(mechanism.fingerprint, n, support, clear, bool(facts.get("simulated")), *_known_of(facts))
+    return Tally(mechanism.fingerprint, n, support, clear, bool(facts.get("simulated")), _read_batches(facts))
 
 
 def write_columns(path: Path, table: Any) -> None:

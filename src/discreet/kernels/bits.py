@@ -30,11 +30,11 @@ from discreet.kernels.row_order import checked_rows
 
 _Words: TypeAlias = NDArray[np.uint64]
 
-# Bytes per task: about a millisecond of work, and at most 64 tasks, because each hands back v counts.
-_BYTES_PER_TASK = 1 << 23
+# Bytes per task: some milliseconds of work, and at most 64 tasks, because each hands back v counts.
+_BYTES_PER_TASK = 1 << 25
 _MOST_TASKS = 64
-# Bytes of rows that are counted side by side.
-_BYTES_ABREAST = 256
+# Bytes of an eighth of the rows that are counted side by side, which are long runs of memory; and of a page.
+_BYTES_ABREAST, _PAGE = 1 << 9, 1 << 12
 
 
 def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1) -> NDArray[np.int64]:
@@ -55,8 +55,7 @@ def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1
     count, width = rows.shape
     if count == 0 or size == 0:
         return np.zeros(size, np.int64)
-    # Eight rows side by side are whole 64-bit words; more of them fill vector registers, and loops that are worth it.
-    abreast = 8 * -(-_BYTES_ABREAST // width)
+    abreast = _rows_abreast(rows.nbytes, width)
     group = 16 * abreast
     block = group * max(_BYTES_PER_TASK // (group * width), -(-count // (group * _MOST_TASKS)), 1)
 
@@ -72,6 +71,15 @@ def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1
     parts = map_blocks(count_block, count, block=block, threads=threads)
     counts: NDArray[np.int64] = np.sum(parts, axis=0)
     return counts[:size]
+
+
+def _rows_abreast(size: int, width: int) -> int:
+    """Return the number of rows that are counted side by side, of so many bytes in all: whole words, and halves of."""
+    abreast = 8 << (min(_BYTES_ABREAST, size >> 12) // width).bit_length()
+    # Sixteen runs of memory that are whole pages apart would meet in the cache.
+    while abreast > 8 and abreast * width % _PAGE == 0:
+        abreast //= 2
+    return abreast
 
 
 def _count_groups(rows: NDArray[np.uint8], abreast: int) -> NDArray[np.int64]:

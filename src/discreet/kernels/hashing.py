@@ -1,4 +1,4 @@
-"""Compiled kernels of hash functions, of pools of them, and of digests.
+"""Compiled kernels of hash functions, and of pools of them.
 
 Preimages of hash buckets: the block of a report in local hashing, listed without a search.
 
@@ -484,37 +484,3 @@ def _reduce(out: NDArray[np.uint32], count: int, buckets: int) -> None:
     for i in range(count):
         quotient = np.uint32((np.uint64(out[i]) * factor) >> places)
         out[i] = np.uint32(out[i] - np.uint32(quotient * divisor))
-
-
-_HALF = np.uint64(32)
-_LOW = np.uint64(0xFFFFFFFF)
-
-
-@compiled()
-def sum_mixed(words: NDArray[np.uint64], keys: NDArray[np.uint64]) -> tuple[int, int, int]:
-    """Return the sums over all rows of the three parts of a mixing; the plain form is `discreet.core.tally.mixed`.
-
-    Args:
-        words: ``(n, k)``, n below 2^32.
-        keys: ``(k + 3,)``, odd.
-
-    Returns:
-        The sums of the lowest 32 bits, of the next 32, and of the highest 64 bits, the last one modulo 2^64.
-    """
-    rows, size = words.shape
-    low = middle = high = np.uint64(0)
-    for row in range(rows):
-        total = keys[size]
-        for place in range(size):
-            word = words[row, place]
-            # Multiplied alone, the highest bits of words would cancel each other.
-            total += (word ^ (word >> _HALF)) * keys[place]
-        total ^= total >> _HALF
-        product = total * keys[size + 1]
-        product ^= product >> _HALF
-        other = total * keys[size + 2]
-        other ^= other >> _HALF
-        low += product & _LOW
-        middle += product >> _HALF
-        high += other
-    return low, middle, high  # type: ignore[return-value]

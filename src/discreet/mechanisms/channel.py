@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
 from discreet.core import columns
+from discreet.core.batches import new_batches
 from discreet.core.checks import checked_n
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.guarantee import Guarantee
@@ -327,7 +328,8 @@ class Channel(Mechanism):
         output = shares.reshape(-1)[codes.astype(np.int64) * width + places]
         nothing = np.empty(0, dtype=smallest_unsigned(self.domain.size))
         simulated, blocks = not random.secure, {"output": output}
-        return Reports(self.fingerprint, len(codes), None, nothing, blocks, simulated, self.columns)
+        batches = new_batches(len(codes))
+        return Reports(self.fingerprint, len(codes), None, nothing, blocks, simulated, self.columns, batches)
 
     def counted_in_clear(self, codes: AnyArray) -> IntArray:
         """Return ``(0,)`` counts: no value is told in clear.

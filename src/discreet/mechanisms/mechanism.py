@@ -21,7 +21,7 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.reports import Column, Reports, check_same_plan, is_plain, report_columns
-from discreet.core.tally import Tally, known_of
+from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.kernels import counting
 from discreet.mechanisms.block_law import Counting, Data, Evidence, StoredBlocks
@@ -340,8 +340,7 @@ class Mechanism(ReportMaker):
         support = np.zeros(self.tally_sizes[0], dtype=np.int64)
         if len(support):
             self.counts.add(reports.blocks, support)
-        known = known_of(self.maker, reports, support)
-        return Tally(self.fingerprint, reports.n, support, clear, reports.simulated, *known)
+        return Tally(self.fingerprint, reports.n, support, clear, reports.simulated, reports.batches)
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
         """Add reports to the counts of blocks and the ``(|X_N|,)`` counts of values in clear, in place.

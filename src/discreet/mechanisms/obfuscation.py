@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.core.batches import new_batches
 from discreet.core.random import BATCH, WORD_RANGE, Coins, RandomSource, half_toss, or_noise, toss
 from discreet.core.reports import Blocks, Column, Reports, report_columns, smallest_unsigned
 from discreet.mechanisms.block_law import BlockLaw
@@ -57,8 +58,9 @@ def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Re
     # A view would keep the memory of the rows that were not filled.
     blocks = blocks if filled == len(codes) else {name: column[:filled].copy() for name, column in blocks.items()}
     columns = report_columns(mechanism.size, in_clear is not None, mechanism.columns)
+    simulated, batches = not random.secure, new_batches(len(codes))
     return Reports(
-        mechanism.fingerprint, len(codes), in_clear, np.concatenate(clear), blocks, not random.secure, columns
+        mechanism.fingerprint, len(codes), in_clear, np.concatenate(clear), blocks, simulated, columns, batches
     )
 
 
@@ -118,7 +120,7 @@ def sent_again(sampling: Sampling, memos: Reports, threshold: int, random: Rando
         random: the words, of every coin before those of the noise.
     """
     if threshold == WORD_RANGE:
-        return memos
+        return replace(memos, batches=new_batches(memos.n))
     again = (half_toss if memos.n >= BATCH else toss)(memos.n, threshold, random)
     fresh = obfuscated(replace(sampling, threshold=0), np.zeros(memos.n, np.int64), random)
     is_clear = np.zeros(memos.n, np.bool_) if memos.in_clear is None else memos.in_clear & again
@@ -136,6 +138,7 @@ def sent_again(sampling: Sampling, memos: Reports, threshold: int, random: Rando
         clear=memos.clear[again[in_clear]],
         blocks=blocks,
         simulated=memos.simulated or not random.secure,
+        batches=new_batches(memos.n),
     )
 
 

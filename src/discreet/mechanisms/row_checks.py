@@ -73,12 +73,22 @@ class Nullable:
     """A column as it arrived, with its nulls.
 
     Attributes:
-        present: ``(n,)`` booleans: which rows have an entry.
+        present: ``(n,)`` booleans: which rows have an entry; None if all have one.
         entries: ``(k,)`` or ``(k, width)`` the entries of those rows, in order.
     """
 
-    present: BoolArray
+    present: BoolArray | None
     entries: AnyArray
+
+    def mask(self, n: int) -> BoolArray:
+        """Return ``(n,)`` booleans: which of n rows have an entry."""
+        return np.ones(n, dtype=np.bool_) if self.present is None else self.present
+
+    def take(self, keep: BoolArray) -> "Nullable":
+        """Return the column of some rows, by ``(n,)`` booleans."""
+        if self.present is None:
+            return Nullable(None, self.entries[keep])
+        return Nullable(self.present[keep], self.entries[keep[self.present]])
 
 
 class FlawedRowsError(DataError):
@@ -122,10 +132,7 @@ def sifted_reports(
             keep = np.ones(n, dtype=np.bool_)
             keep[error.rows] = False
             left_out[error.what] += n - int(np.count_nonzero(keep))
-        columns = {
-            name: Nullable(column.present[keep], column.entries[keep[column.present]])
-            for name, column in columns.items()
-        }
+        columns = {name: column.take(keep) for name, column in columns.items()}
         simulated = simulated[keep] if isinstance(simulated, np.ndarray) else simulated
         n = int(np.count_nonzero(keep))
 
@@ -143,7 +150,7 @@ def checked_reports(mechanism: ReportMaker, n: int, columns: dict[str, Nullable]
         DataError: if no device can have sent one of them; it says how many, where the first one is, and what is wrong.
     """
     clear = columns.get(CLEAR)
-    in_clear = None if clear is None else clear.present
+    in_clear = None if clear is None else clear.mask(n)
     blocks = {column.name: columns[column.name] for column in mechanism.block_columns}
     _check_shape(mechanism, n, in_clear, blocks)
     for column in mechanism.columns:
@@ -162,23 +169,24 @@ def checked_reports(mechanism: ReportMaker, n: int, columns: dict[str, Nullable]
 
 
 def _check_shape(mechanism: ReportMaker, n: int, in_clear: BoolArray | None, blocks: dict[str, Nullable]) -> None:
-    every = np.ones(n, dtype=np.bool_)
     for column in blocks.values():
         if mechanism.clear_blocks or in_clear is None:
-            if not column.present.all():
-                refuse_rows(every, ~column.present, _LACKING if mechanism.clear_blocks else _NEITHER)
+            if column.present is not None:
+                refuse_rows(None, ~column.present, _LACKING if mechanism.clear_blocks else _NEITHER)
             continue
-        refuse_rows(every, in_clear & column.present, _BOTH)
-        refuse_rows(every, ~in_clear & ~column.present, _NEITHER)
+        present = column.mask(n)
+        refuse_rows(None, in_clear & present, _BOTH)
+        refuse_rows(None, ~in_clear & ~present, _NEITHER)
 
 
 def _outside(column: Column) -> str:
     return f"have a {column.name} outside 0..{(column.bound or 0) - 1}"
 
 
-def refuse_rows(present: BoolArray, wrong: BoolArray, what: str) -> None:
-    """Refuse wrong rows, with their number and the place of the first."""
+def refuse_rows(present: BoolArray | None, wrong: BoolArray, what: str) -> None:
+    """Refuse rows with a wrong entry, of those that have an entry, with their number and the place of the first."""
     if wrong.any():
-        rows = np.flatnonzero(present)[wrong]
-        message = f"{len(rows)} of {len(present)} reports {what} (first at row {rows[0]}); leave them out."
+        rows = np.flatnonzero(wrong) if present is None else np.flatnonzero(present)[wrong]
+        n = len(wrong) if present is None else len(present)
+        message = f"{len(rows)} of {n} reports {what} (first at row {rows[0]}); leave them out."
         raise FlawedRowsError(message, what, rows)

@@ -17,8 +17,10 @@ from math import ceil, floor, inf, log10
 from operator import add
 from typing import Any, Literal, cast, get_args
 
+from discreet.core.batches import NamedBatch
 from discreet.core.checks import checked_between, checked_choice, checked_whole
 from discreet.core.guarantee import percent_sure, rounded_down, rounded_up, share_sure, sureness
+from discreet.core.reports import Reports
 from discreet.core.result_table import facts_as_html
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -55,7 +57,7 @@ def trust_sentence(not_trusted: int) -> str:
 
 
 _LARGEST_CHANCE = 1e-6
-_KNOWN = 1024
+_KNOWN, _NAMES_SHOWN = 1024, 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +76,7 @@ class Publication:
         delta: that is left out, as delta and as a chance; None for `left_out` of the largest batch.
         shown: what the reader sees, in words.
         remarks: further conditions, a sentence each.
+        named: the batches of which names are known.
 
     Example:
         >>> import discreet as dc
@@ -95,6 +98,7 @@ which of two protected values is a person's; the chance that they get further is
     delta: float | None = None
     shown: str = "what is published"
     remarks: tuple[str, ...] = ()
+    named: tuple[NamedBatch, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse batches of nobody, and numbers out of range.
@@ -241,7 +245,7 @@ which of two protected values is a person's; the chance that they get further is
                 f"Choose a smaller delta: at {self.chance:g} with {max(self.batches):,} reports, one of them may be "
                 "told openly."
             )
-        return sentences
+        return [*sentences, *filter(None, [self._of_names()])]
 
     def _of_batches(self) -> str:
         number, least = len(self.batches), f"{self.n:,} reports"
@@ -255,6 +259,13 @@ which of two protected values is a person's; the chance that they get further is
         if number == 1:
             return f"The batch has {least}, one of each person."
         return f"A person is in one of {number:,} batches; that is counted as the smallest, of {least}."
+
+    def _of_names(self) -> str:
+        """Return the sentence on the batches with names, and their numbers of reports; empty without any."""
+        shown = [f"{batch} ({batch.n:,} reports)" for batch in self.named[:_NAMES_SHOWN]]
+        others = len(self.named) - len(shown)
+        more = f" and {others:,} others" * (others > 0)
+        return f"The reports are of batch{'es' * (len(self.named) > 1)} {', '.join(shown)}{more}." if shown else ""
 
     def lines(self, *, status: bool = False) -> tuple[str, str]:
         """Return the statement in two lines: what holds of a person, and under which conditions.
@@ -294,6 +305,7 @@ which of two protected values is a person's; the chance that they get further is
             **about,
             "planned": self.planned,
             "not_trusted": self.not_trusted,
+            "named": [batch.entry for batch in self.named],
             "local_epsilon": self.local,
             "central": None if central is None else central.to_dict(),
             "sentences": sentences,
@@ -366,6 +378,7 @@ sure which of two protected values is a person's; the chance that they get furth
         simulated,
         delta=delta,
         shown=shown,
+        named=batches.batches if isinstance(batches, Tally | Reports) else (),
     )
 
 
@@ -377,7 +390,7 @@ def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
         return cells_of(batches), batches.overall.simulated
     if isinstance(batches, Comparison):
         return tuple(n for n in batches.sizes if n), batches.simulated
-    if isinstance(batches, Tally):
+    if isinstance(batches, Tally | Reports):
         return batches_of(batches), batches.simulated
     if hasattr(batches, "n"):
         return (int(batches.n),), bool(getattr(batches, "simulated", False))
@@ -423,8 +436,8 @@ def together(
     return max((min(*each) for each in zip(map(add, composed, rest), local, strict=True)), default=0.0)
 
 
-def batches_of(tally: Tally) -> tuple[int, ...]:
-    """Return the number of reports of each batch of a tally: of those that were sealed, and of all others together.
+def batches_of(counted: Tally | Reports) -> tuple[int, ...]:
+    """Return the number of reports of each batch: of those with a name, and of all other reports together.
 
     Example:
         >>> import discreet as dc
@@ -432,7 +445,9 @@ def batches_of(tally: Tally) -> tuple[int, ...]:
         >>> batches_of(mechanism.tally(mechanism.obfuscate(["yes"] * 50)))
         (50,)
     """
-    return (*(batch.n for batch in tally.batches), *([tally.rest_n] if tally.rest_n else []))
+    sizes = [batch.n for batch in counted.batches]
+    others = counted.n - sum(sizes)
+    return (*sizes, *([others] if others else []))
 
 
 def cells_of(grouped: GroupedEstimate) -> tuple[int, ...]:

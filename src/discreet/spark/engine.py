@@ -19,13 +19,13 @@ from discreet.engines.evidence import with_blocks
 from discreet.engines.folds import Fold, TallyFold
 from discreet.engines.groups import GroupFold
 from discreet.engines.obfuscation import Obfuscated, Values, obfuscate
-from discreet.engines.sealing import ContentFold, Taken
+from discreet.engines.sealing import CountFold, Taken
 from discreet.errors import DiscreetError, ParameterError
 from discreet.files.paths import File, output_of, shared_files
 from discreet.files.reading import Piped, Progress
 from discreet.files.stored import look
 from discreet.files.writing import check_free
-from discreet.formats.sealing import CanonicalOrder, in_batches
+from discreet.formats.sealing import in_batches
 from discreet.formats.sources import Sources, SourceSurvey
 from discreet.mechanisms import BlockMechanism, Mechanism
 from discreet.spark.frames import FrameSurvey, clustered, one_thread
@@ -125,18 +125,12 @@ class SparkEngine(Engine):
         return dataclasses.replace(observed, tally=whole), counted.left_out
 
     @contextmanager
-    def in_order(self, fold: ContentFold, survey: SourceSurvey, read: Sources) -> Iterator[tuple[Taken, Any]]:
-        """Give all reports in canonical order, and how many there are: counted, or sorted by Spark."""
-        contents = self.fold(fold, survey, read)
-        if fold.contents is not None:
-            with CanonicalOrder(fold.mechanism) as order:
-                order.add_counts(contents.counts, simulated=contents.simulated)
-                yield contents, order.batches()
-            return
-        source = clustered(self.session, fold.mechanism, survey, sift=read.sift)
+    def in_order(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources) -> Iterator[tuple[Taken, Any]]:
+        """Give all reports in canonical order, as Spark sorts them, and how many there are."""
+        counted = self.fold(CountFold(mechanism), survey, read)
+        source = clustered(self.session, mechanism, survey, sift=read.sift)
         with working(self.session, read.progress):
-            keys = sorted_keys(source, fold.mechanism)
-            yield contents, in_batches(fold.mechanism, keys, simulated=contents.simulated)
+            yield counted, in_batches(mechanism, sorted_keys(source, mechanism), simulated=counted.simulated)
 
 
 def _places(values: Values, folder: Path, *, force: bool) -> list[tuple[File, Path]]:

@@ -10,7 +10,7 @@ A column of values is obfuscated for simulations, and for gateways that are trus
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,20 +18,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.arrays import AnyArray
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.reports import PLAN, SIMULATED, Column, Reports, check_same_plan, is_count
-from discreet.core.tally import MODULUS, digest_of_limbs, limbs_of
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.files.paths import shared_files
 from discreet.files.reading import Progress
 from discreet.files.stored import HeldTable
-from discreet.formats.sources import Partition, Seen, Sources, SourceSurvey, surveyed
+from discreet.formats.sources import Partition, Sources, SourceSurvey, surveyed
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.law import BlockMechanism
-from discreet.mechanisms.report_tables import check_untyped_schema, is_bits, refuse_counts, sift_untyped, to_arrow
+from discreet.mechanisms.report_tables import Form, check_columns, is_bits, refuse_counts, sifted_rows, to_arrow
 from discreet.mechanisms.row_checks import Checked
-from discreet.spark.running import beside, working
+from discreet.spark.running import working
 
 _OURS = "belongs"
 
@@ -61,7 +59,7 @@ def prepared(frame: Any, mechanism: Mechanism, *, trust_plan: bool = False) -> A
             "discreet.Sources(frame, trust_plan=True)."
         )
     refuse_counts(frame.columns)
-    check_untyped_schema(mechanism, to_arrow_schema(frame.schema))
+    check_columns(mechanism, to_arrow_schema(frame.schema))
     named = PLAN in frame.columns
     ours = (sql.col(PLAN).cast("string") == mechanism.fingerprint if named else sql.lit(True)).alias(_OURS)
     marked = sql.col(SIMULATED).cast("boolean") if SIMULATED in frame.columns else sql.lit(False)
@@ -81,7 +79,7 @@ def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> tuple[Reports, Co
             f"belong to {mechanism.fingerprint[:12]}."
         )
     simulated = bool(pc.any(batch.column(SIMULATED)).as_py())
-    return sift_untyped(mechanism, batch, simulated=simulated)
+    return sifted_rows(mechanism, batch, simulated=simulated)
 
 
 def to_spark(mechanism: Mechanism, reports: Reports) -> pa.RecordBatch:
@@ -115,32 +113,14 @@ class Clustered:
 
     Attributes:
         frame: what is cut into tasks.
-        read: makes what folds add of the batches of a task, and notes what was read of each part, by its number.
-        parts: of the survey.
+        read: makes what folds add of the batches of a task.
     """
 
     frame: Any
-    read: Callable[[Iterator[pa.RecordBatch], dict[int, Seen]], Iterator[Any]]
-    parts: Sequence[Partition]
-
-    def note(self, by_number: Mapping[int, AnyArray]) -> None:
-        """Note what tasks have read of each part, by its number and as `seen_numbers`."""
-        for number, (n, *limbs) in by_number.items():
-            self.parts[number].seen.n, self.parts[number].seen.digest = int(n), digest_of_limbs(limbs)
+    read: Callable[[Iterator[pa.RecordBatch]], Iterator[Any]]
 
 
-def seen_numbers(totals: Seen) -> AnyArray:
-    """Return the number of reports read, and the limbs of their digest: numbers that add up."""
-    return np.array([totals.n, *limbs_of(totals.digest % MODULUS)])
-
-
-def rows_seen(vector: AnyArray, totals: Mapping[int, Seen]) -> Iterator[pa.RecordBatch]:
-    """Yield rows of what a task has read of each part, beside its vector."""
-    for number, total in totals.items():
-        yield beside(vector, number, seen_numbers(total))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FrameSurvey(SourceSurvey):
     """The survey of a frame of a cluster, which is one part.
 
@@ -175,7 +155,7 @@ class FrameSurvey(SourceSurvey):
         named = tuple(name for name in frame.columns if name not in own_names)
         place = HeldTable("the frame", None)
         wanted = prepared(frame, mechanism, trust_plan=sources.trust_plan)
-        return cls({}, [Partition(place, mechanism, (), None, None)], wanted, named)
+        return cls({}, [Partition(place, mechanism, (), None, None, Form())], wanted, named)
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -191,28 +171,22 @@ def clustered(spark: Any, mechanism: Mechanism, survey: SourceSurvey, *, sift: b
     """
     if isinstance(survey, FrameSurvey):
 
-        def read_frame(batches: Iterator[pa.RecordBatch], totals: dict[int, Seen]) -> Iterator[Checked]:
-            whole = totals.setdefault(0, Seen())
-            for batch in batches:
-                checked = reports_in(batch, mechanism)
-                whole.add(mechanism, checked[0])
-                yield checked
+        def read_frame(batches: Iterator[pa.RecordBatch]) -> Iterator[Checked]:
+            return (reports_in(batch, mechanism) for batch in batches)
 
-        return Clustered(survey.frame, read_frame, survey.parts)
+        return Clustered(survey.frame, read_frame)
     shared_files(part.path for part in survey.parts if not isinstance(part.path, HeldTable))
     tickets = [part.ticket for part in survey.parts]
     # The cores of a cluster, where it says how many.
     cores = int(spark.sparkContext.defaultParallelism) if hasattr(spark, "_jsc") else 1
     tasks = packed([part.bytes for part in survey.parts], cores)
 
-    def read(batches: Iterator[pa.RecordBatch], totals: dict[int, Seen]) -> Iterator[Any]:
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[Any]:
         for batch in batches:
             for number in (number for task in batch.column(0).to_pylist() for number in tasks[task]):
-                part = tickets[number].part(mechanism)
-                yield from part.batches(sift=sift)
-                totals[number] = part.seen
+                yield from tickets[number].part(mechanism).batches(sift=sift)
 
-    return Clustered(spark.range(0, len(tasks), 1, max(len(tasks), 1)), read, survey.parts)
+    return Clustered(spark.range(0, len(tasks), 1, max(len(tasks), 1)), read)
 
 
 # A file that is opened costs as much as so many bytes that are read; a task has at least so many, and at most.

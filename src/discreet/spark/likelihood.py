@@ -21,10 +21,9 @@ from discreet.engines.folds import Counted, TallyFold
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, Rows, RowSums
 from discreet.files.reading import Progress
-from discreet.formats.sources import Seen
 from discreet.mechanisms.block_law import BlockLaw, Membership, StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
-from discreet.spark.frames import Clustered, Task, one_thread, rows_seen
+from discreet.spark.frames import Clustered, Task, one_thread
 from discreet.spark.running import SCHEMA, blocks_of, collected, refused, working
 
 # Reports that are laid out together: a multiple of what any law lays out together, small enough for what Spark keeps.
@@ -47,9 +46,9 @@ def kept_blocks(
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state, layout, totals = fold.zero(), _Layout(mechanism), dict[int, Seen]()
+        state, layout = fold.zero(), _Layout(mechanism)
         try:
-            for reports, left_out in read(batches, totals):
+            for reports, left_out in read(batches):
                 fold.add(state, reports, left_out)
                 yield from layout.add(mechanism.blocks_of_unknown(reports))
         except DiscreetError as error:
@@ -57,13 +56,10 @@ def kept_blocks(
             return
         yield from layout.rest()
         yield from blocks_of(state)
-        yield from rows_seen(state, totals)
 
-    noted: dict[int, AnyArray] = {}
     with working(spark, progress):
         both = source.frame.mapInArrow(work, SCHEMA).persist()
-        counted = fold.finish(collected(both.where(sql.col("kind") != _BLOCKS), fold.zero(), noted))
-    source.note(noted)
+        counted = fold.finish(collected(both.where(sql.col("kind") != _BLOCKS), fold.zero()))
     blocks = both.where(sql.col("kind") == _BLOCKS)
     tally = counted.tally
     # Reports in clear may carry blocks of noise, which say nothing.

@@ -104,22 +104,12 @@ class _Sum:
         yield _row(block, entries.dtype.str, entries.tobytes())
 
 
-def beside(vector: AnyArray, number: int, entries: AnyArray) -> pa.RecordBatch:
-    """Return the row of some whole numbers beside a vector, which go with a number of their own."""
-    return _row(_blocks_in(vector) + number, "<i8", entries.astype("<i8").tobytes())
-
-
-def _blocks_in(vector: AnyArray) -> int:
-    return -(-len(vector) // WIDTH)
-
-
-def collected(parts: Any, vector: AnyArray, others: dict[int, AnyArray] | None = None) -> AnyArray:
+def collected(parts: Any, vector: AnyArray) -> AnyArray:
     """Add the sum of all tasks' vectors to a vector, in place.
 
     Args:
         parts: a Spark frame of the rows that tasks yielded.
         vector: as long as theirs; int64 or float64.
-        others: gets the sums of what tasks yielded `beside` their vectors, by number.
 
     Returns:
         The vector.
@@ -132,8 +122,6 @@ def collected(parts: Any, vector: AnyArray, others: dict[int, AnyArray] | None =
     for row in sums.collect() if vector.nbytes <= _AT_ONCE else sums.toLocalIterator(prefetchPartitions=True):
         if row.block == _FAILED:
             failures.append(REFUSALS[row.kind](bytes(row.entries).decode()))
-        elif others is not None and row.block >= _blocks_in(vector):
-            others[row.block - _blocks_in(vector)] = np.frombuffer(row.entries, row.kind)
         else:
             start = row.block * WIDTH
             vector[start : start + WIDTH] += np.frombuffer(row.entries, row.kind)

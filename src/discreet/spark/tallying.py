@@ -23,7 +23,7 @@ from discreet.engines.groups import GroupFold, GroupState
 from discreet.errors import DataError, DiscreetError
 from discreet.files.reading import Progress
 from discreet.formats.sealing import CanonicalOrder
-from discreet.formats.sources import Seen, sources_of
+from discreet.formats.sources import sources_of
 from discreet.mechanisms import Mechanism
 from discreet.spark.frames import (
     Clustered,
@@ -31,8 +31,6 @@ from discreet.spark.frames import (
     clustered,
     frame_schema,
     one_thread,
-    rows_seen,
-    seen_numbers,
     to_spark,
 )
 from discreet.spark.running import REFUSALS, SCHEMA, blocks_of, collected, refused, working
@@ -58,7 +56,7 @@ def read_reports(spark: Any, mechanism: Mechanism, sources: Any) -> Any:
     frame, rows = source.frame, source.read
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for reports, _ in rows(batches, {}):
+        for reports, _ in rows(batches):
             yield to_spark(mechanism, reports)
 
     return frame.mapInArrow(work, frame_schema(mechanism))
@@ -75,20 +73,17 @@ def folded(spark: Any, source: Clustered, fold: Fold[Any, AnyArray, Answer], pro
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state, totals = fold.zero(), dict[int, Seen]()
+        state = fold.zero()
         try:
-            for checked in read(batches, totals):
+            for checked in read(batches):
                 fold.add(state, *checked)
         except DiscreetError as error:
             yield refused(error)
             return
         yield from blocks_of(state)
-        yield from rows_seen(state, totals)
 
-    by_number: dict[int, AnyArray] = {}
     with working(spark, progress):
-        state = collected(source.frame.mapInArrow(work, SCHEMA), fold.zero(), by_number)
-    source.note(by_number)
+        state = collected(source.frame.mapInArrow(work, SCHEMA), fold.zero())
     return fold.finish(state)
 
 
@@ -102,9 +97,9 @@ def folded_groups(spark: Any, source: Clustered, fold: GroupFold, progress: Prog
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state, totals = fold.zero(), dict[int, Seen]()
+        state = fold.zero()
         try:
-            for checked in read(batches, totals):
+            for checked in read(batches):
                 fold.add(state, *checked)
         except DiscreetError as error:
             kind = type(error).__name__
@@ -113,27 +108,19 @@ def folded_groups(spark: Any, source: Clustered, fold: GroupFold, progress: Prog
         for label, place in state.places.items():
             spelled = json.dumps(label if isinstance(label, tuple) else (label,), ensure_ascii=False)
             yield _row(spelled, "", state.counts.row(place).astype("<i8").tobytes())
-        for number, total in totals.items():
-            yield _row(json.dumps(number), "", seen_numbers(total).astype("<i8").tobytes())
 
     with working(spark, progress):
         rows = source.frame.mapInArrow(work, _SCHEMA).groupBy("failed", "label").applyInArrow(_sum, _SCHEMA).collect()
-    by_number: dict[int, AnyArray] = {}
-    state = _state_of(fold, rows, by_number)
-    source.note(by_number)
-    return fold.finish(state)
+    return fold.finish(_state_of(fold, rows))
 
 
-def _state_of(fold: GroupFold, rows: Sequence[Any], by_number: dict[int, AnyArray]) -> GroupState:
-    """Return the state of all groups' rows, or raise a task's refusal; what was read goes into ``by_number``."""
+def _state_of(fold: GroupFold, rows: Sequence[Any]) -> GroupState:
+    """Return the state of all groups' rows, or raise a task's refusal."""
     whole = fold.zero()
     for row in rows:
         if row.failed:
             raise REFUSALS[row.failed](bytes(row.counts).decode())
         label = json.loads(row.label)
-        if isinstance(label, int):
-            by_number[label] = np.frombuffer(row.counts, np.int64)
-            continue
         place = whole.rows_of([tuple(label) if len(fold.by) > 1 else label[0]])
         whole.counts.add_row(int(place[0]), np.frombuffer(row.counts, np.int64))
     return whole
@@ -167,7 +154,7 @@ def sorted_keys(source: Clustered, mechanism: Mechanism) -> Iterator[AnyArray]:
 
     def keys(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        for reports, _ in read(batches, {}):
+        for reports, _ in read(batches):
             rows = from_buffer(pa.binary(width), CanonicalOrder(mechanism).keys(reports), None)
             yield pa.record_batch([rows.cast(pa.binary())], names=["keys"])
 

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,7 @@ from discreet.errors import ParameterError
 from discreet.files.paths import COLUMNS
 from discreet.files.reading import Progress
 from discreet.files.writing import check_own_folder
-from discreet.formats.reports import report_file
-from discreet.mechanisms.report_tables import schema_beside
+from discreet.formats.reports import facts_of, report_file
 from discreet.surveys.documents import Questionnaire, question_files
 from discreet.surveys.rounds import ROUND
 from discreet.surveys.survey import Survey
@@ -103,8 +101,8 @@ def obfuscate_survey(
     with ExitStack() as open_files:
         write = {}
         for question in survey.questions:
-            schema = partial(schema_beside, question.mechanism, beside) if beside.names else None
-            opened = report_file(files[question.name], question.mechanism, schema, force=force)
+            columns_beside, path = beside if beside.names else None, files[question.name]
+            opened = report_file(path, question.mechanism, facts=facts_of(None), public=columns_beside, force=force)
             write[question.name] = open_files.enter_context(opened)
         for parts in zip(*(batches(tables, most, public) for tables in scans), strict=True):
             codes = {

@@ -82,7 +82,7 @@ METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth"
 _NEEDS_REPORTS = ("mle", "em", "smooth", "joint")
 _OF_GROUPS = {"by": "{} says something of groups; name their columns with --by."}
 _OF_ONE = ["shares", "background", "plot", "trust_plan"]
-_FORGOTTEN = "A tally of an earlier version is among them, of which nobody can tell what else counts its reports too."
+_UNNAMED = "Some of the reports belong to no batch with a name, so that a copy of them would not be recognised."
 # Groups that are printed, those with most reports.
 _GROUPS_SHOWN = 40
 
@@ -282,8 +282,8 @@ def _statement(
 
     tally = _tally_of(document.mechanism(), data)
     publication = published(document.maker, tally, not_trusted=shown.not_trusted, shown="this estimate")
-    if tally.rest is None:
-        publication = replace(publication, remarks=(_FORGOTTEN,))
+    if tally.rest_n:
+        publication = replace(publication, remarks=(_UNNAMED,))
     return statement_of(
         publication, read.sources(sources), left_out=sum(left_out.values()), counted=read.engine == "local"
     )

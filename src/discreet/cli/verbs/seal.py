@@ -1,4 +1,4 @@
-"""The verbs ``seal``, ``stamp``, ``tally`` and ``manifest``, about files of reports."""
+"""The verbs ``seal`` and ``tally``, about files of reports."""
 
 from dataclasses import replace
 from functools import partial
@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from discreet.cli import options
-from discreet.cli.commands import Verb
 from discreet.cli.options import NOT_TRUSTED, Count, Reading, allow_outside, load_plan, progress_bar
 from discreet.cli.output import (
     SIMULATED_REPORTS,
@@ -20,12 +19,10 @@ from discreet.cli.output import (
     show,
 )
 from discreet.cli.statements import VOUCHED, Ending
+from discreet.core.batches import NamedBatch
 from discreet.engines.sealing import refuse_replacing
-from discreet.engines.stamping import stamp as stamped
-from discreet.files.paths import REPORTS, TALLIES, checked_output, spelled
+from discreet.files.paths import TALLIES, checked_output, spelled
 from discreet.files.writing import in_turn
-from discreet.formats.manifest import NAME, write_manifest
-from discreet.formats.sources import Sources
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.privacy.publication import published
 from discreet.surveys.verbs.surveys import SurveyVerb
@@ -41,6 +38,7 @@ from discreet.surveys.verbs.surveys import SurveyVerb
     type=OutputFile("sealed reports", (".parquet",), folders=True),
     help="The sealed file: .parquet. Of a survey a folder.",
 )
+@click.option("--name", help="Name of the batch, which readers of the file see; the source's own, or a new one.")
 @click.option("--least", type=Count(1), default=2, show_default=True, help="Refuse to seal fewer reports.")
 @click.option("--not-trusted", **NOT_TRUSTED)
 @Reading.options
@@ -52,6 +50,7 @@ def seal(
     read: Reading,
     *,
     output: Path,
+    name: str | None,
     least: int,
     not_trusted: int,
     force: bool,
@@ -59,24 +58,30 @@ def seal(
     """Write REPORTS made under PLAN into one file, sorted by what they say: nothing of ids, order or times is left.
 
     That is the shuffle of the shuffle model, and anybody can check it: discreet verify PLAN --sealed FILE. The same
-    reports give the same bytes. Each person must have one report in the batch; nobody can see that in a sealed file.
+    reports under the same name give the same bytes. Each person must have one report in the batch; nobody can see that
+    in a sealed file.
     REPORTS are files, or folders of files, here or at URLs.
     """
     document = load_plan(plan)
     mechanism = document.mechanism()
     with progress_bar("reading") as progress, read.running() as running, file_notes() as notes:
-        sealed = running.seal(
-            mechanism, read.sources(reports, partial(progress, "reading")), output, least=least, force=force
-        )
+        sources = read.sources(reports, partial(progress, "reading"))
+        sealed = running.seal(mechanism, sources, output, name=name, least=least, force=force)
     shown = "the sealed file, or anything made of it"
     publication = replace(
         published(document.maker, sealed.n, not_trusted=not_trusted, shown=shown),
         simulated=sealed.simulated,
         remarks=(VOUCHED,) * read.trust_plan,
+        named=(NamedBatch(sealed.name, sealed.n, sealed.n),),
     )
     ending = Ending(document.maker.guarantee.brief, sealed.simulated, read.trust_plan, {"publication": publication})
-    result = {"plan": mechanism.fingerprint, "output": output, "reports": sealed.n, "simulated": sealed.simulated}
-    details = {"dropped": sealed.dropped, "left_out": dict(sealed.left_out), "notes": notes}
+    result = {"plan": mechanism.fingerprint, "output": output, "name": sealed.name, "reports": sealed.n}
+    details = {
+        "simulated": sealed.simulated,
+        "dropped": sealed.dropped,
+        "left_out": dict(sealed.left_out),
+        "notes": notes,
+    }
     sentences = [
         f"{sealed.n:,} reports of plan {document.fingerprint[:12]} sealed in {sealed.path}, sorted by what they say.",
         *(
@@ -90,47 +95,6 @@ def seal(
         f"--sealed {sealed.path}",
     ]
     show({**result, **details, **ending.record()}, sentences)
-
-
-@click.command(cls=Verb)
-@click.argument("plan", type=InputFile())
-@click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=OutputPlace("stamped reports"),
-    help=f"A file for all reports ({spelled(REPORTS)}), or a folder for a Parquet file of each.",
-)
-@Reading.only("bad_rows")
-@options.force
-@allow_outside
-def stamp(plan: Path, reports: tuple[str | Path, ...], *, output: Path, bad_rows: float, force: bool) -> None:
-    """Write REPORTS that another tool rewrote anew, marked as reports of PLAN.
-
-    You vouch that they are of this plan where they do not say so. Every row is checked before anything is written; what
-    says another plan is refused. REPORTS are files, or folders of files, here or at URLs.
-    """
-    mechanism = load_plan(plan).mechanism()
-    with progress_bar("checking") as progress, file_notes() as notes:
-        read = Sources(reports, bad_share=bad_rows, progress=partial(progress, "checking"))
-        written = stamped(mechanism, read, output, force=force)
-    files = [
-        {"output": path, "reports": count, "simulated": path in written.simulated}
-        for path, count in written.files.items()
-    ]
-    result = {"plan": mechanism.fingerprint, "reports": written.reports, "files": files}
-    where = f"{output}" if list(written.files) == [output] else f"{len(written.files)} files in {output}"
-    sentences = [
-        f"{written.reports:,} reports of plan {mechanism.fingerprint[:12]} written to {where}.",
-        *left_out_sentences(written.left_out),
-        *notes_of(notes),
-    ]
-    if written.simulated:
-        sentences.append(
-            f"Simulated with a known seed, so that they protect nobody: {len(written.simulated)} of the files."
-        )
-    show({**result, "left_out": written.left_out, "notes": notes}, sentences)
 
 
 @click.command(cls=SurveyVerb, reads="sealed")
@@ -158,9 +122,9 @@ def tally(
 ) -> None:
     """Add to a tally the SEALED batches made under PLAN that it has not counted yet, each exactly once.
 
-    SEALED are a collector's sealed files, tallies of such files, and folders of both, here or at URLs. Batches that the
-    tally has counted are known by their names and digests, and are not read again: run it every night on the whole
-    folder. A batch that was counted with other reports is refused. discreet estimate PLAN TALLY reads the result.
+    SEALED are a collector's sealed files, tallies of such files, and folders of both, here or at URLs. The tally knows
+    the names of the batches that it has counted, and they are not read again: run it every night on the whole folder. A
+    batch that was counted with another number of reports is refused. discreet estimate PLAN TALLY reads the result.
     """
     document = load_plan(plan)
     mechanism = document.mechanism()
@@ -187,17 +151,3 @@ def tally(
         {**result, "batches": len(after.batches), "changed": len(changed)},
         [sentence, *([SIMULATED_REPORTS] * after.simulated)],
     )
-
-
-@click.command(cls=Verb)
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@options.force
-def manifest(folder: Path, *, force: bool) -> None:
-    """List the files of reports in FOLDER, with rows and digests, in FOLDER/_manifest.json.
-
-    From then on the folder is refused if a file is missing, new or has other bytes; --force lists it anew.
-    """
-    listed = write_manifest(folder, force=force)
-    result = {"manifest": str(folder / NAME), "files": len(listed.files), "rows": listed.rows}
-    sentence = f"{listed.rows:,} reports in {len(listed.files):,} files, listed in {result['manifest']}."
-    show(result, [sentence])

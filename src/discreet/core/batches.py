@@ -1,0 +1,180 @@
+"""Batches: the names and numbers of reports by which sources are recognised, so that no report counts twice.
+
+A batch is named by the collection and the epochs that were sealed, by whoever wrote the reports, or by 128 random bits
+that are drawn when the reports are made or written. The name says nothing about the reports, and proves nothing
+against somebody who forges it.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.core.checks import is_whole, shown
+from discreet.errors import MismatchError, ParameterError
+
+COLLECTION, EPOCH, EPOCHS = "collection", "epoch", "epochs"
+"""Names of the facts that say of which collection and epochs a sealed batch is."""
+
+NAME, NUMBER, SEALED = "name", "n", "sealed"
+"""Names of the facts of any other batch: its name, its number of reports, and whether its file is sealed."""
+
+_NAME_BYTES = 16
+_NAME = re.compile(r"[!-~]([ -~]{0,98}[!-~])?")
+_COLLECTION = re.compile(r"[0-9a-f]{64}")
+_MOST_EPOCHS, _LETTERS_SHOWN = 1 << 32, 12
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NamedBatch:
+    """A batch of reports, or a part of one.
+
+    Attributes:
+        name: the name of the batch.
+        n: number of its reports that are here.
+        size: number of reports of the whole batch.
+
+    Example:
+        >>> whole, part = NamedBatch("monday", n=5, size=5), NamedBatch("monday", n=2, size=5)
+        >>> whole.is_whole, part.is_whole, whole.entry, part.entry
+        (True, False, ['monday', 5], ['monday', 2, 5])
+    """
+
+    name: str
+    n: int
+    size: int
+
+    @property
+    def is_whole(self) -> bool:
+        """True if all reports of the batch are here."""
+        return self.n == self.size
+
+    @property
+    def entry(self) -> list[Any]:
+        """The batch as the file of a tally lists it."""
+        return [self.name, self.n] if self.is_whole else [self.name, self.n, self.size]
+
+    @classmethod
+    def of_entry(cls, entry: Any) -> "NamedBatch":
+        """Return a batch as the file of a tally lists it; the digest in an entry of earlier versions is ignored.
+
+        Raises:
+            ValueError: if the entry lists no batch.
+        """
+        name, *others = entry if isinstance(entry, list) and entry else [None]
+        numbers: list[Any] = [number for number in others if not isinstance(number, str)]
+        known = len(numbers) in {1, 2} and all(type(number) is int for number in numbers)
+        if not is_name(name) or not known or not 1 <= numbers[0] <= numbers[-1]:
+            raise ValueError("the entry lists no batch")
+        return cls(str(name), numbers[0], numbers[-1])
+
+    def __str__(self) -> str:
+        collection, _, epochs = self.name.partition("/")
+        if epochs and _COLLECTION.fullmatch(collection):
+            return f"{epochs} of collection {collection[:_LETTERS_SHOWN]}"
+        return self.name
+
+
+def new_name() -> str:
+    """Return a name that no other batch has: 128 random bits, in hexadecimal."""
+    # A name protects nothing and is part of no report, so it takes no words from the source of coins.
+    return os.urandom(_NAME_BYTES).hex()
+
+
+def new_batches(n: int) -> tuple[NamedBatch, ...]:
+    """Return the batch that n new reports are, with a new name; none for a report alone."""
+    return (NamedBatch(new_name(), n, n),) if n > 1 else ()
+
+
+def is_name(name: object) -> bool:
+    """Return true if a batch can have this name."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def checked_name(name: object) -> str:
+    """Return a name for a batch; a new one for None.
+
+    Raises:
+        ParameterError: if the name has other characters than ASCII's, or too many.
+
+    Example:
+        >>> checked_name("monday"), len(checked_name(None))
+        ('monday', 32)
+    """
+    if name is None:
+        return new_name()
+    if not isinstance(name, str) or not is_name(name):
+        raise ParameterError(
+            f"name must be 1 to 100 letters, digits and signs of ASCII, without blanks at its ends, got {shown(name)}."
+        )
+    return name
+
+
+def batch_facts(name: str, n: int) -> dict[str, Any]:
+    """Return the facts that a file says about its batch."""
+    return {NAME: name, NUMBER: n}
+
+
+def batch_name(facts: Mapping[str, Any]) -> str:
+    """Return the name of a batch by the facts of its file; empty if they do not say a name.
+
+    Example:
+        >>> names = [batch_name({"collection": "8f" * 32, **epochs}) for epochs in ({"epoch": 3}, {"epochs": [3, 5]})]
+        >>> [name.removeprefix("8f" * 32) for name in names], batch_name({"name": "monday"}), batch_name({})
+        (['/3', '/3-5'], 'monday', '')
+    """
+    if NAME in facts:
+        return facts[NAME] if is_name(facts[NAME]) else ""
+    if {*facts} & {COLLECTION, EPOCH, EPOCHS} not in ({COLLECTION, EPOCH}, {COLLECTION, EPOCHS}):
+        return ""
+    collection, epochs = facts[COLLECTION], facts[EPOCHS] if EPOCHS in facts else [facts[EPOCH]]
+    known = (
+        isinstance(collection, str)
+        and _COLLECTION.fullmatch(collection) is not None
+        and isinstance(epochs, list)
+        and len(epochs) == 1 + (EPOCHS in facts)
+        and all(type(epoch) is int and 0 <= epoch < _MOST_EPOCHS for epoch in epochs)
+        and sorted(set(epochs)) == epochs
+    )
+    return f"{collection}/{'-'.join(map(str, epochs))}" if known else ""
+
+
+def batch_in(facts: Mapping[str, Any], n: int) -> NamedBatch | None:
+    """Return the batch of n reports with the facts of their file; None if they do not say a name.
+
+    A file that does not say how many reports its batch has is taken to hold all of them.
+
+    Example:
+        >>> batch_in({"name": "monday", "n": 5}, 2), batch_in({"name": "monday"}, 2), batch_in({"n": 5}, 2)
+        (NamedBatch(name='monday', n=2, size=5), NamedBatch(name='monday', n=2, size=2), None)
+    """
+    name, size = batch_name(facts), facts.get(NUMBER)
+    return NamedBatch(name, n, int(size) if is_whole(size) else n) if name and n else None
+
+
+def merged(batches: Iterable[NamedBatch]) -> tuple[NamedBatch, ...]:
+    """Return batches and parts of batches in the order of their names, parts of one batch together.
+
+    Raises:
+        MismatchError: if there are more reports of a batch than it has.
+
+    Example:
+        >>> merged([NamedBatch("b", 1, 1), NamedBatch("a", 2, 5), NamedBatch("a", 3, 5)])
+        (NamedBatch(name='a', n=5, size=5), NamedBatch(name='b', n=1, size=1))
+    """
+    by_name: dict[str, NamedBatch] = {}
+    for batch in batches:
+        other = by_name.get(batch.name)
+        by_name[batch.name] = batch if other is None else _both(batch, other)
+    wrong = [batch for batch in by_name.values() if batch.n > batch.size]
+    if wrong:
+        raise MismatchError(
+            f"{wrong[0].n:,} reports of batch {wrong[0]} are there, which has {wrong[0].size:,} (one of {len(wrong)} "
+            "batches with too many); count each batch once."
+        )
+    return tuple(sorted(by_name.values()))
+
+
+def _both(batch: NamedBatch, other: NamedBatch) -> NamedBatch:
+    return NamedBatch(batch.name, batch.n + other.n, max(batch.size, other.size))
