@@ -197,6 +197,7 @@ ELSEWHERE = {
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("examples", "seal", "attest")},
     ("obfuscate", "--round"): "test_survey_rounds_verbs.py",
     **{(verb, "--as-read"): "test_as_read.py" for verb in ("obfuscate", "simulate")},
+    ("obfuscate", "--float32"): "test_float32_option.py",
     ("seal", "--engine"): "test_spark.py",
     **{
         (verb, option): "test_published_estimates.py"
