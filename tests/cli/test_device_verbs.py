@@ -46,6 +46,7 @@ GIVEN: dict[str, dict[str, str]] = {
         "--user": "--user who",
         "--tags": "--tags secret.csv",
         "--as-read": "--as-read",
+        "--float32": "--float32",
         "--seed": "--seed 2",
         "--output": "-o other",
         "--json": "--json",
