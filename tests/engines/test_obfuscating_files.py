@@ -25,7 +25,7 @@ NUMBERS = dc.RandomizedResponse(dc.Domain(range(10, 60)), 1.0)
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(values, "BATCH_ROWS", 37)
-    monkeypatch.setattr(obfuscation, "_MOST_ROWS", 64)
+    monkeypatch.setattr(obfuscation, "MOST_ROWS", 64)
 
 
 def write(path: Path, table: pa.Table, groups: int = 50) -> Path:
@@ -66,7 +66,7 @@ def test_large_reports_are_drawn_in_small_batches_and_are_those_of_the_column(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is drawn at once is in memory, and waited for where the work is interrupted."""
-    monkeypatch.setattr(obfuscation, "_MOST_ROWS", 1 << 18)
+    monkeypatch.setattr(obfuscation, "MOST_ROWS", 1 << 18)
     monkeypatch.setattr(obfuscation, "_MOST_BYTES", 1 << 16)
     mechanism = dc.SubsetSelection(dc.Domain(range(10, 60)), 1.0)
     column = np.arange(40_000) % 50
