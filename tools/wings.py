@@ -24,12 +24,12 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 """The wings that the core and each wing may import. Every wing may import the core."""
 
 CEILINGS: dict[str, int] = {
-    CORE: 26_600,
+    CORE: 26_200,
     "risk": 6_000,
     "surveys": 2_700,
     "device": 2_450,
     "collector": 6_400,
-    "spark": 750,
+    "spark": 700,
 }
 """The most code lines; a number may only become smaller."""
 

@@ -1,10 +1,7 @@
-"""Reports: columns, a row each; their order, their bytes and their table.
+"""Reports in columns, a row each: as they leave devices, in canonical order, as bytes, and as a table of Arrow.
 
-Reports: batches of blocks and values in clear, as they leave the devices.
-
-The form of reports as bytes of constant length, which devices send and canonical order compares.
-
-Reports as a table of Arrow: types, nulls, and the stamp with the plan's fingerprint in the schema's metadata.
+As bytes a report has a constant length, so that devices send it and canonical order compares it. A table has a stamp
+with the plan's fingerprint in the metadata of its schema.
 """
 
 import json

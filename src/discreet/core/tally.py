@@ -1,8 +1,6 @@
-"""Tallies: counts of reports that add up, the batches that were counted, and a tally for each group.
+"""Tallies: the integer counts that linear decoding needs, and the batches that were counted.
 
-Tallies: the integer counts of reports that linear decoding needs.
-
-Tallies by group, and tallies of weighted reports; integers that add up exactly.
+Tallies of disjoint reports add up exactly, also by group and with weights.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,11 +1,7 @@
-"""Sealed files, and their check.
-
-Sealed files: reports in canonical order, with nothing of their arrival and nothing beside them.
+"""Sealed files: reports in canonical order, with nothing of their arrival and nothing beside them, and their check.
 
 One form and one writer, for files of reports as for the epochs of a collector: the same reports under the same name
-are the same bytes.
-
-Checks of sealed files: sorted, in canonical bytes, and saying of themselves what they are.
+are the same bytes. The check reads every byte.
 """
 
 import re

@@ -1,14 +1,9 @@
-"""Reports in canonical order.
-
-Sorting of rows of bytes, in memory or, where they are more, through sorted runs in temporary files.
-
-Rows are compared as strings of bytes, the first byte first. Runs lie in files without names, readable by this user
-only, so that nothing is left of them whatever ends the process.
-
-Sealing: reports in canonical order, sorted by what they say, so that nothing of their arrival is left.
+"""Reports in canonical order, sorted by what they say, so that nothing of their arrival is left.
 
 The order is that of the columns of a file of reports, nulls first: what ``ORDER BY clear NULLS FIRST, symbol`` gives in
-SQL. Sorting needs no randomness, and whoever has the file can check it (`sealed_files.py`).
+SQL. Sorting needs no randomness, and whoever has the file can check it (`sealed_files.py`). Rows are compared as
+strings of bytes, the first byte first; more than fit into memory go through sorted runs in temporary files without
+names, so that nothing is left of them whatever ends the process.
 """
 
 import os

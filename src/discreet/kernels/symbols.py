@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from discreet.kernels.compiling import compiled
 
 _LANES = 4
-# Histograms of this size, one for each lane, still fit the second-level cache.
-_SHORT = 1 << 14
+# In a short table the same symbol often comes again before it is counted, so that each lane has a histogram.
+_SHORT = 1 << 6
 
 
 def add_symbols(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None:
@@ -40,7 +40,7 @@ def _count(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None
 
 @compiled()
 def _count_in_lanes(symbols: NDArray[np.integer[Any]], lanes: NDArray[np.int64]) -> None:
-    # Neighbours go to different histograms, so that a repeated symbol need not wait for the one before it.
+    # A repeated symbol need not wait for the one before it.
     outside = np.uint64(lanes.shape[1] - 1)
     whole = symbols.size // _LANES * _LANES
     for i in range(0, whole, _LANES):
