@@ -75,7 +75,7 @@ class Stop:
 def levels() -> dict[str, int]:
     """Return the level of each room, 0 for the lowest."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    rooms = next(one["layers"] for one in contracts if one["name"].startswith("Rooms"))
+    rooms = next(one["layers"] for one in contracts if one["name"].startswith("Wings"))
     return {room.strip(): level for level, layer in enumerate(reversed(rooms)) for room in layer.split("|")}
 
 
