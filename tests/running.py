@@ -43,6 +43,7 @@ VERBS = [
     "collector",
     "device",
     "serve",
+    "survey",
 ]
 
 

@@ -12,6 +12,23 @@ class ParameterError(DiscreetError, ValueError):
     """A parameter of a domain, mechanism, plan or estimator is not usable."""
 
 
+class SurveyDocumentError(ParameterError):
+    """The document of a survey was read where a plan, a domain or a study is needed.
+
+    Args:
+        path: of the survey.
+        question: that was named behind it, as in ``survey.toml#age``.
+
+    Attributes:
+        path: of the survey.
+        question: its name; empty if none was named.
+    """
+
+    def __init__(self, path: object, question: str = "") -> None:
+        super().__init__(f"{path} is a survey; discreet.Questionnaire.load reads it, and its questions as plans.")
+        self.path, self.question = path, question
+
+
 class DataError(DiscreetError, ValueError):
     """Values, reports or tallies are malformed or outside the domain."""
 

@@ -90,13 +90,13 @@ def test_questions_of_surveys_name_them(tmp_path: Path) -> None:
         '[ask]\nwant = [["gene"], ["gene", "state"]]\n'
     )
     (tmp_path / "survey.toml").write_text(text, encoding="utf-8")
-    planned = told("plan", tmp_path / "survey.toml", "--users", 10_000, "-o", tmp_path / "s.toml")
-    facts = told("verify", tmp_path / "s.toml")
+    planned = told("survey", "plan", tmp_path / "survey.toml", "--users", 10_000, "-o", tmp_path / "s.toml")
+    facts = told("survey", "verify", tmp_path / "s.toml")
     assert planned["alike"] == facts["alike"]
     assert planned["exact"] is True
     named = {(group["attribute"], group["differ"]) for group in facts["alike"]}
     assert named == {("gene", True), ("state", False)}
-    assert "exact: 'AA' and 'aa' (attribute 'gene') read alike" in flat(done("verify", tmp_path / "s.toml"))
+    assert "exact: 'AA' and 'aa' (attribute 'gene') read alike" in flat(done("survey", "verify", tmp_path / "s.toml"))
     new_key(tmp_path / "key.pem")
     signed = [*SIGNED, "--name", "s", "--key", tmp_path / "key.pem", "-o", tmp_path / "c.json"]
     facts = told("collection", "sign", tmp_path / "s.toml", *signed)

@@ -133,14 +133,14 @@ def survey(folder: Path) -> Path:
         '[attributes.state]\nlabels = ["gesund", "krank"]\n'
     )
     (folder / "s.toml").write_text(text, encoding="utf-8")
-    done("plan", folder / "s.toml", "--users", 1000, "-o", folder / "survey.toml")
+    done("survey", "plan", folder / "s.toml", "--users", 1000, "-o", folder / "survey.toml")
     return folder / "survey.toml"
 
 
 def test_surveys_take_values_as_they_read(tmp_path: Path) -> None:
     path, table = survey(tmp_path), tmp_path / "v.csv"
     table.write_text(f"{APART},state\n" + "GROSS,krank\nklein,Krank \n" * 100, encoding="utf-8")
-    message = refusal("obfuscate", path, table, "-o", tmp_path / "r")
+    message = refusal("survey", "obfuscate", path, table, "-o", tmp_path / "r")
     assert "200 of 200" in message
     assert "200 of them read like a label" in message
     assert not [*(tmp_path / "r").iterdir()]
@@ -148,12 +148,11 @@ def test_surveys_take_values_as_they_read(tmp_path: Path) -> None:
         {"attribute": COMPOSED, "label": "gro\u00df", "values": 100},
         {"attribute": "state", "label": "krank", "values": 100},
     ]
-    facts = told("obfuscate", path, table, "-o", tmp_path / "r", "--as-read")
+    facts = told("survey", "obfuscate", path, table, "-o", tmp_path / "r", "--as-read")
     assert (facts["people"], facts["read_as"]) == (200, read)
-    studied = ["simulate", path, "--people", table, "-o", tmp_path / "s", "--seed", 1]
+    studied = ["survey", "simulate", path, table, "-o", tmp_path / "s", "--seed", 1]
     assert "200 of 200" in refusal(*studied)
     assert told(*studied, "--as-read")["read_as"] == read
-    assert "--people" in refusal("simulate", path, "--as-read")
 
 
 def test_simulated_devices_take_values_as_they_read(tmp_path: Path) -> None:

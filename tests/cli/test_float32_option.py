@@ -88,7 +88,7 @@ def test_a_survey_reads_float32_too(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         "[[question]]\nattributes = ['score']\nshare = 1.0\nepsilon = 2.0\nmechanism = { name = 'rr' }\n"
     )
     for table, options, protected in (("narrow", [], True), ("wide", [], False), ("wide", ["--float32"], True)):
-        result = run("obfuscate", "survey.toml", f"{table}.parquet", "-o", f"{table}{len(options)}", *options)
+        result = run("survey", "obfuscate", "survey.toml", f"{table}.parquet", "-o", f"{table}{len(options)}", *options)
         assert result.exit_code == 0, result.output
         assert (NOTE in result.output) != protected
         (file,) = Path(f"{table}{len(options)}").iterdir()

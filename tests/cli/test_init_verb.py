@@ -309,7 +309,7 @@ def test_numbers_and_dates_are_cut_into_ranges(tmp_path: Path) -> None:
 
 def test_what_is_not_said_is_asked_at_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Questions are on the error stream, and asked again until the answer can be used."""
-    monkeypatch.setattr("discreet.cli.verbs.init.at_a_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.proposing.at_a_terminal", lambda: True)
     people = messy(tmp_path)
     answers = ["ages", "town,age", "50,40", "40", "Koeln", "Köln", "-", "one", "1.5"]
     result = CliRunner().invoke(main, ["init", str(people)], input="\n".join(answers) + "\n")
@@ -331,7 +331,7 @@ def test_epsilon_is_asked_at_a_terminal(tmp_path: Path, monkeypatch: pytest.Monk
     people = table(tmp_path)
     asked = ["init", str(people), "--column", "status", "--all-sensitive"]
     assert run(*asked).exit_code == 2
-    monkeypatch.setattr("discreet.cli.verbs.init.at_a_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.proposing.at_a_terminal", lambda: True)
     result = CliRunner().invoke(main, [*asked, "-o", str(tmp_path / "plan.toml")], input="0.7\n")
     assert result.exit_code == 0
     assert Plan.load(tmp_path / "plan.toml").document.epsilon == 0.7

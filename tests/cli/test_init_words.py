@@ -181,7 +181,7 @@ def test_several_columns_and_surveys(tmp_path: Path) -> None:
     exact, _ = proposed(source, *options, "--exact")
     assert exact.domain.exact
     assert exact.domain.clear_count == 6
-    asked = ["init", source, "--question", "x", "--question", "y", "--epsilon", 2, "--sensitive", "x=krank"]
+    asked = ["survey", "init", source, "--question", "x", "--question", "y", "--epsilon", 2, "--sensitive", "x=krank"]
     facts = told(*asked, "--sensitive", "y=ja", "-o", tmp_path / "s.toml")
     survey = Questionnaire.load(tmp_path / "s.toml")
     assert {name: domain.clear_count for name, domain in survey.attributes.items()} == {"x": 1, "y": 1}
@@ -196,7 +196,7 @@ def test_several_columns_and_surveys(tmp_path: Path) -> None:
 
 def test_answers_that_are_missing_are_not_two_labels(tmp_path: Path) -> None:
     source = table(tmp_path, {"ja": 60, "no answer ": 40, "No answer": 30, "": 30}, y=["a", "b"] * 80)
-    asked = ["init", source, "--question", "x", "--question", "y", "--epsilon", 2, "--all-sensitive"]
+    asked = ["survey", "init", source, "--question", "x", "--question", "y", "--epsilon", 2, "--all-sensitive"]
     told(*asked, "-o", tmp_path / "s.toml")
     domain = Questionnaire.load(tmp_path / "s.toml").attributes["x"]
     assert domain.names() == ["No answer", "ja", "no answer"]
@@ -205,7 +205,7 @@ def test_answers_that_are_missing_are_not_two_labels(tmp_path: Path) -> None:
 
 
 def test_labels_that_are_asked_for_spread_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.cli.verbs.init.at_a_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.proposing.at_a_terminal", lambda: True)
     source = table(tmp_path, STATES)
     result = CliRunner().invoke(main, ["init", str(source), "--column", "x"], input="KRANK\nkrank\n1\n")
     assert result.exit_code == 0, result.output

@@ -125,6 +125,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
     },
     "seal": {
         "--output": ["-o other.parquet"],
+        "--name": ["--name monday"],
         "--least": ["--least 601"],
         "--master": ["--master local"],
         "--bad-rows": ["--bad-rows 0.5 bad.jsonl"],
@@ -162,7 +163,6 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--within": ["--within 0", "--within 9"],
         "--largest-report": ["--largest-report 1.5", "--largest-report 0"],
         "--reports-per-user": ["--reports-per-user 2"],
-        "--rounds": ["--rounds 4"],
         "--standard-error": ["--standard-error 0.01", "--standard-error 0"],
         "--all": ["--all"],
         "--most-seconds": ["--most-seconds 5", "--most-seconds 0"],
@@ -192,11 +192,9 @@ ABOUT_FILES = {"--bad-rows", "--trust-plan", "--missing", "--unknown"}
 ELSEWHERE = {
     ("estimate", "--engine"): "test_estimating_on_spark.py",
     ("estimate", "--memory"): "test_where_blocks_go",
-    ("simulate", "--people"): "test_questions_are_simulated_by_those_who_are_drawn",
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("obfuscate", "simulate")},
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("examples", "seal", "attest")},
-    ("obfuscate", "--round"): "test_survey_rounds_verbs.py",
-    **{(verb, "--as-read"): "test_as_read.py" for verb in ("obfuscate", "simulate")},
+    ("obfuscate", "--as-read"): "test_as_read.py",
     ("obfuscate", "--float32"): "test_float32_option.py",
     ("seal", "--engine"): "test_spark.py",
     **{
@@ -212,7 +210,7 @@ ELSEWHERE = {
 }
 GROUPED = {"plan-identification": main.commands["risk"].commands["plan"]}
 """Forms of verbs that are in a group."""
-OTHER_VERBS = {"regress", "init", "risk", "collection", "device", "collector", "serve", "tally"}
+OTHER_VERBS = {"regress", "init", "risk", "collection", "device", "collector", "serve", "survey", "tally"}
 """Whose options are proved in a file of their own."""
 
 

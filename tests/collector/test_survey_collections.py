@@ -100,7 +100,7 @@ def test_sealed_files_of_all_questions_are_estimated_together(sealed: list[Path]
     files = files_by_question(survey, sealed)
     assert {name: len(some) for name, some in files.items()} == {"place": 1, "means": 1}
     dc.Questionnaire.of(survey).save(tmp_path / "survey.toml")
-    result = run("estimate", str(tmp_path / "survey.toml"), *map(str, sealed), "--json")
+    result = run("survey", "estimate", str(tmp_path / "survey.toml"), *map(str, sealed), "--json")
     assert result.exit_code == 0, result.output
     assert '"n": 60' in result.stdout
     assert '"n": 80' in result.stdout

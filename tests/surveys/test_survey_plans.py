@@ -6,8 +6,8 @@ import pytest
 
 import discreet as dc
 from discreet.collector.documents.signing import spelled_out
-from discreet.errors import OutputExistsError, ParameterError
-from discreet.surveys.documents import load_plan
+from discreet.errors import OutputExistsError, ParameterError, SurveyDocumentError
+from discreet.surveys.documents import load
 
 TEXT = """
 version = 2
@@ -54,16 +54,16 @@ def test_a_planned_survey_is_read_as_it_was_written(tmp_path, ending):
     with pytest.raises(OutputExistsError):
         full.save(tmp_path / f"full.{ending}")
     for question in plan.survey.questions:
-        one = load_plan(f"{tmp_path}/full.{ending}#{question.name}")
+        one = again.plan(question.name)
         assert one.fingerprint == question.mechanism.fingerprint
         assert one.document.epsilon == question.epsilon
-    spec = load_plan(f"{tmp_path}/full.{ending}#sex,age").document.domain
+    spec = again.plan("sex,age").document.domain
     assert spec.cuts == {"age": [18, 65]}
-    assert load_plan(tmp_path / f"full.{ending}#body mass,age").document.domain.missing == {"body mass": 15}
+    assert again.plan("body mass,age").document.domain.missing == {"body mass": 15}
 
 
 def test_a_question_is_saved_and_read_as_a_plan_of_its_own(tmp_path):
-    plan = load_plan(EXAMPLES / "health_survey.toml#age")
+    plan = dc.Questionnaire.load(EXAMPLES / "health_survey.toml").plan("age")
     assert plan.document.title == "Health: age"
     assert plan.save(tmp_path / "age.toml").fingerprint == plan.fingerprint
     assert 'attribute = "age"' in (tmp_path / "age.toml").read_text(encoding="utf-8")
@@ -101,9 +101,7 @@ combinations = [{ a = 0, b = 0 }, { a = 1, b = 2, c = 1 }]
     counts = {question.name: question.mechanism.domain.sensitive_count for question in full.survey().questions}
     assert counts == {"a,b": 2, "c": 2, "b": 2}
     for name in counts:
-        assert (
-            load_plan(f"{tmp_path}/full.toml#{name}").fingerprint == full.survey().question(name).mechanism.fingerprint
-        )
+        assert full.plan(name).fingerprint == full.survey().question(name).mechanism.fingerprint
 
 
 def test_labels_in_files_are_found_from_where_the_plan_is_written(tmp_path):
@@ -169,19 +167,21 @@ def test_questions_that_make_no_survey_are_refused(tmp_path, text, words):
     assert words in str(caught.value)
 
 
-def test_a_survey_is_no_plan_and_a_question_must_be_named(tmp_path):
+def test_a_survey_is_no_plan_and_its_questions_are():
     path = EXAMPLES / "health_survey.toml"
-    with pytest.raises(ParameterError, match=r"is a survey, and one of its questions is needed here, as in .*#age"):
-        load_plan(path)
+    for named in (path, f"{path}#age"):
+        with pytest.raises(SurveyDocumentError, match="is a survey; discreet") as caught:
+            dc.Plan.load(named)
+        assert str(caught.value.path) == str(path)
+    assert caught.value.question == "age"
+    survey = load(path)
     with pytest.raises(ParameterError, match="'hair' is none"):
-        load_plan(f"{path}#hair")
+        survey.plan("hair")
     with pytest.raises(ParameterError, match="no question 'sex'; it asks age; education; diagnosis; sex,diagnosis"):
-        load_plan(f"{path}#sex")
-    with pytest.raises(ParameterError, match=r"as in .*#QUESTION"):
-        load_plan(written(tmp_path))
+        survey.plan("sex")
     with pytest.raises(ParameterError, match="does not exist"):
-        load_plan(tmp_path / "none.toml#age")
-    assert load_plan(EXAMPLES / "survey.toml").fingerprint == dc.Plan.load(EXAMPLES / "survey.toml").fingerprint
+        load(EXAMPLES / "none.toml")
+    assert load(EXAMPLES / "survey.toml").fingerprint == dc.Plan.load(EXAMPLES / "survey.toml").fingerprint
 
 
 ROUNDS = """
@@ -259,11 +259,11 @@ def test_a_combination_may_name_ranges_of_numbers(tmp_path, ending):
     assert both.sensitive_codes.tolist() == [1, 2, 3, 7, 8, 9, 19]
     assert alone.sensitive_codes.tolist() == [1, 2, 3, 7, 8, 9]
     for name in ("sex,income", "income"):
-        plan = load_plan(f"{tmp_path}/full{ending}#{name}")
+        plan = full.plan(name)
         assert plan.fingerprint == full.survey().question(name).mechanism.fingerprint
         assert dc.Plan.of(plan.mechanism()).save(tmp_path / f"one{ending}", force=True).fingerprint == plan.fingerprint
     with pytest.raises(ParameterError, match="devices ask for numbers by themselves"):
-        spelled_out(load_plan(f"{tmp_path}/full{ending}#sex,income"))
+        spelled_out(full.plan("sex,income"))
 
 
 @pytest.mark.parametrize(

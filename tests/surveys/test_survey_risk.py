@@ -102,24 +102,24 @@ def test_bounds_are_above_everything_that_can_be_seen_of_people(answers, share):
 
 
 def test_the_verb_states_both_and_warns_above_the_limit(tmp_path):
-    done("obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 1)
-    facts = told("risk", "survey", SURVEY, tmp_path / "r", "--users", 1000)
+    done("survey", "obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 1)
+    facts = told("survey", "risk", SURVEY, tmp_path / "r", "--users", 1000)
     survey = dc.Questionnaire.load(SURVEY).survey()
     pie, named = survey_bounds(survey, 1000)
     assert (facts["pie_at_most_bits"], facts["identification_at_most"]) == (pie.value, named.value)
     pairs = {(each["attribute"], each["question"]): each for each in facts["in_clear"]}
     assert 0 < pairs["diagnosis", "sex,diagnosis"]["bits"] < pairs["diagnosis", "sex,diagnosis"]["entropy"]
     assert pairs["age", "diagnosis"]["bits"] is None
-    text = " ".join(done("risk", "survey", SURVEY, tmp_path / "r", "--users", 1000, "--limit", 0.2).split())
+    text = " ".join(done("survey", "risk", SURVEY, tmp_path / "r", "--users", 1000, "--limit", 0.2).split())
     assert "ABOVE 0.2 BITS: diagnosis of diagnosis" in text
     assert "no question that was answered has both: diagnosis of age" in text
-    assert "name them" in done("risk", "survey", SURVEY, "--users", 1000)
-    failed = run("risk", "survey", SURVEY, "--users", 1000, "--fail-above", 0.001, "--json")
+    assert "name them" in done("survey", "risk", SURVEY, "--users", 1000)
+    failed = run("survey", "risk", SURVEY, "--users", 1000, "--fail-above", 0.001, "--json")
     assert failed.exit_code == 1
     assert json.loads(failed.stdout)["identification_at_most"] > 0.001
-    assert "is a plan; compare it" in refusal("risk", "survey", f"{SURVEY}#age", "--users", 10)
+    assert "is a plan, and a survey is needed" in refusal("survey", "risk", EXAMPLES / "survey.toml", "--users", 10)
     (tmp_path / "none").mkdir()
-    assert "holds no reports" in refusal("risk", "survey", SURVEY, tmp_path / "none", "--users", 10)
+    assert "holds no reports" in refusal("survey", "risk", SURVEY, tmp_path / "none", "--users", 10)
 
 
 def test_answers_in_rounds_are_not_bounded_here():

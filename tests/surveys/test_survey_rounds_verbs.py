@@ -25,7 +25,7 @@ labels = ["no", "yes"]
 """,
         encoding="utf-8",
     )
-    facts = told("plan", path, "--users", PEOPLE, "-o", folder / "full.toml")
+    facts = told("survey", "plan", path, "--users", PEOPLE, "-o", folder / "full.toml")
     return folder / "full.toml", facts
 
 
@@ -44,7 +44,7 @@ def table(tmp_path_factory):
 def test_reports_know_their_round_and_nobody_else(table, tmp_path):
     plan, _ = document(tmp_path)
     columns = ("--user", "who", "--round", "month")
-    facts = told("obfuscate", plan, table, "-o", tmp_path / "r", *columns, "--keep", "region", "--seed", 1)
+    facts = told("survey", "obfuscate", plan, table, "-o", tmp_path / "r", *columns, "--keep", "region", "--seed", 1)
     assert sum(facts["reports"].values()) == facts["answers"] == 3 * PEOPLE
     for name in ("age", "sick"):
         reports = pq.read_table(tmp_path / "r" / f"{name}.parquet")
@@ -55,22 +55,26 @@ def test_reports_know_their_round_and_nobody_else(table, tmp_path):
         assert (
             len({tuple(reports["region"].to_pylist()[start : start + count]) for start in (0, count, 2 * count)}) == 1
         )
-        by = told("estimate", plan, tmp_path / "r" / f"{name}.parquet", "--by", "round")["questions"][name]
+        by = told("survey", "estimate", plan, tmp_path / "r" / f"{name}.parquet", "--by", "round")["questions"][name]
         assert [group["round"] for group in by["groups"]] == [*MONTHS]
-    whole = told("estimate", plan, tmp_path / "r", "--by", "round", "--statement")
+    whole = told("survey", "estimate", plan, tmp_path / "r", "--by", "round", "--statement")
     assert {name: len(part["groups"]) for name, part in whole["questions"].items()} == {"age": 3, "sick": 3}
+    whole_groups = told("survey", "estimate", plan, tmp_path / "r", "--by", "round")["questions"]["age"]["groups"]
     # Reports of three rounds are not as many people's: no estimate of all has an error that is known.
     assert not any("overall" in part for part in (by, *whole["questions"].values()))
     # What a person's three permanent reports tell, and not what three people's would.
     assert whole["publication"]["epsilon"] is None
     for verb in ("estimate", "tally", "seal"):
         more = () if verb == "estimate" else ("-o", tmp_path / "out")
-        assert "people answer again; take each by itself, as estimate --by round does" in refusal(
-            verb, plan, tmp_path / "r", *more
-        )
-        one = "-o", tmp_path / f"out{'.tally' * (verb == 'tally')}.parquet"
-        words = refusal(verb, f"{plan}#age", tmp_path / "r" / "age.parquet", *(more and one))
-        assert "people answer again; name the survey as a whole, and not one question, with --by round" in words
+        again = "people answer again; take each round by itself, as discreet survey estimate --by round does"
+        assert again in refusal("survey", verb, plan, tmp_path / "r", *more)
+        one = ("-o", tmp_path / f"out{'.tally' * (verb == 'tally')}.parquet") if more else ()
+        assert again in refusal("survey", verb, plan, tmp_path / "r", *one, "--question", "age")
+        if verb != "tally":
+            assert again in refusal("survey", verb, plan, tmp_path / "r", *one, "--question", "age", "--trust-plan")
+    alone = told("survey", "estimate", plan, tmp_path / "r", "--question", "age", "--by", "round")
+    assert alone["groups"] == whole_groups
+    assert "overall" not in alone
 
 
 @pytest.mark.parametrize(
@@ -83,12 +87,11 @@ def test_reports_know_their_round_and_nobody_else(table, tmp_path):
         (("--user", "who", "--round", "nothing"), "nothing"),
         (("--user", "who", "--round", "region"), "once in a round"),
         (("--user", "region", "--round", "month"), "once in a round"),
-        (("--user", "who", "--round", "month", "--missing", "drop"), "would depend on the answer"),
     ],
 )
 def test_what_rounds_have_no_use_for_is_refused_and_nothing_is_written(options, words, table, tmp_path):
     plan, _ = document(tmp_path)
-    assert words in refusal("obfuscate", plan, table, "-o", tmp_path / "r", *options)
+    assert words in refusal("survey", "obfuscate", plan, table, "-o", tmp_path / "r", *options)
     assert not (tmp_path / "r").exists() or not [*(tmp_path / "r").iterdir()]
 
 
@@ -97,10 +100,10 @@ def test_columns_of_rounds_are_for_surveys_that_have_some(table, tmp_path):
     once = tmp_path / "once.toml"
     once.write_text(plan.read_text(encoding="utf-8").replace('[rounds]\nnumber = 3\nhow = "memo"\nfirst = 1.5', ""))
     columns = ("-o", tmp_path / "r", "--user", "who", "--round", "month")
-    assert "this survey has no rounds" in refusal("obfuscate", once, table, *columns)
+    assert "this survey has no rounds" in refusal("survey", "obfuscate", once, table, *columns)
     done("init", table, "--column", "age", "--all-sensitive", "--epsilon", 1, "-o", tmp_path / "plan.toml")
     of_plan = ("-o", tmp_path / "r.parquet", "--round", "month", "--column", "age")
-    assert "it is for surveys with rounds" in refusal("obfuscate", tmp_path / "plan.toml", table, *of_plan)
+    assert "use discreet survey obfuscate" in refusal("obfuscate", tmp_path / "plan.toml", table, *of_plan)
 
 
 def test_a_plan_has_ways_to_ask_in_rounds_side_by_side(tmp_path):
@@ -116,19 +119,19 @@ def test_a_plan_has_ways_to_ask_in_rounds_side_by_side(tmp_path):
         assert curve == sorted(curve)
         assert curve[-1] <= 2
         assert row["first"] is None or curve[0] <= row["first"]
-    text = " ".join(done("plan", plan, "--users", PEOPLE, "--rounds", 12).split())
+    text = " ".join(done("survey", "plan", plan, "--users", PEOPLE, "--rounds", 12).split())
     assert "Ways to ask in 12 rounds" in text
     assert text.count("changes are hidden only where") == 1
 
 
 def test_verify_states_what_rounds_tell(tmp_path):
     plan, _ = document(tmp_path)
-    facts = told("verify", plan)
+    facts = told("survey", "verify", plan)
     assert facts["holds"]
     assert facts["record"] == 2.0
     curve = [row["epsilon"] for row in facts["rounds"]]
     assert curve == sorted(curve)
     assert curve[0] == pytest.approx(1.5)
     assert curve[-1] < 2
-    assert "changes are hidden only where" in " ".join(done("verify", plan).split())
+    assert "changes are hidden only where" in " ".join(done("survey", "verify", plan).split())
     assert np.allclose(curve, [1.5, 1.9473530252739841, 1.9955873314607302])

@@ -7,9 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.surveys.documents import load_plan
 from discreet.surveys.obfuscation import obfuscate_survey, survey_columns
-from running import done, refusal, told
+from running import done, refusal, run, told
 
 EXAMPLES = Path(dc.__file__).parent / "examples"
 SURVEY, PEOPLE = EXAMPLES / "health_survey.toml", EXAMPLES / "people.csv"
@@ -18,7 +17,7 @@ SURVEY, PEOPLE = EXAMPLES / "health_survey.toml", EXAMPLES / "people.csv"
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("survey") / "reports"
-    done("obfuscate", SURVEY, PEOPLE, "-o", folder, "--seed", 1, "--keep", "zip")
+    done("survey", "obfuscate", SURVEY, PEOPLE, "-o", folder, "--seed", 1, "--keep", "zip")
     return folder
 
 
@@ -26,21 +25,21 @@ def test_each_person_is_in_one_file_and_every_question_is_estimated(reports, tmp
     files = sorted(file.name for file in reports.iterdir())
     assert files == ["age.parquet", "diagnosis.parquet", "education.parquet", "sex,diagnosis.parquet"]
     assert sum(pq.read_metadata(file).num_rows for file in reports.iterdir()) == 300
-    facts = told("estimate", SURVEY, reports, "-o", tmp_path / "all.csv")
+    facts = told("survey", "estimate", SURVEY, reports, "-o", tmp_path / "all.csv")
     assert list(facts["questions"]) == ["age", "education", "diagnosis", "sex,diagnosis"]
     assert sum(part["n"] for part in facts["questions"].values()) == 300
     assert facts["unanswered"] == []
     assert (tmp_path / "all.csv").read_text(encoding="utf-8").startswith('"question","value","n","sensitive"')
     # One question by itself, with a column kept beside its reports, is the same.
-    one = told("estimate", f"{SURVEY}#age", reports / "age.parquet")
+    one = told("survey", "estimate", SURVEY, reports, "--question", "age")
     assert one["values"] == facts["questions"]["age"]["values"]
-    by = told("estimate", f"{SURVEY}#age", reports / "age.parquet", "--by", "zip", "--minimum", 2)
+    by = told("survey", "estimate", SURVEY, reports, "--question", "age", "--by", "zip", "--minimum", 2)
     assert by["overall"]["n"] == one["n"]
 
 
 @pytest.mark.parametrize("method", ["joint", "consistent"])
 def test_questions_are_estimated_together(method, reports):
-    facts = told("estimate", SURVEY, reports, "--method", method)
+    facts = told("survey", "estimate", SURVEY, reports, "--method", method)
     tables = {name: {row["value"] if "value" in row else (row["sex"], row["diagnosis"]): row["frequency"]
                      for row in part["values"]} for name, part in facts["questions"].items()}  # fmt: skip
     assert {part["method"] for part in facts["questions"].values()} == {method}
@@ -48,14 +47,15 @@ def test_questions_are_estimated_together(method, reports):
     for value, share in tables["diagnosis"].items():
         summed = sum(each for (_, other), each in tables["sex,diagnosis"].items() if other == value)
         assert summed == pytest.approx(share, abs=1e-9)
-    assert "method must be one of" in refusal("estimate", f"{SURVEY}#age", reports / "age.parquet", "--method", method)
+    words = refusal("survey", "estimate", SURVEY, reports, "--question", "age", "--method", method)
+    assert "estimates all questions together; leave --question out" in words
 
 
 def test_the_file_of_a_question_may_be_missing_and_that_is_said(reports, tmp_path):
     some = tmp_path / "some"
     some.mkdir()
     (some / "renamed.parquet").write_bytes((reports / "sex,diagnosis.parquet").read_bytes())
-    text = done("estimate", SURVEY, some)
+    text = done("survey", "estimate", SURVEY, some)
     assert "sex,diagnosis: 12 largest of 12 values" in text
     assert "No reports on age; education; diagnosis." in " ".join(text.split())
 
@@ -64,8 +64,8 @@ def test_reports_of_another_survey_are_refused_by_the_file(reports, tmp_path):
     other = tmp_path / "other.toml"
     text = SURVEY.read_text(encoding="utf-8").replace("epsilon = 2.0", "epsilon = 1.0")
     other.write_text(text, encoding="utf-8")
-    assert "age.parquet holds reports of plan" in refusal("estimate", other, reports)
-    assert "no question of survey" in refusal("estimate", other, reports)
+    assert "age.parquet holds reports of plan" in refusal("survey", "estimate", other, reports)
+    assert "no question of survey" in refusal("survey", "estimate", other, reports)
 
 
 def test_rows_are_streamed_as_they_are_and_answers_follow_the_people(tmp_path):
@@ -90,18 +90,18 @@ def test_wide_surveys_are_read_in_several_products(tmp_path):
     spec = "".join(f"[attributes.{name}]\nrange = [0, 50]\n" for name in names)
     path = tmp_path / "wide.toml"
     path.write_text(f'version = 2\nepsilon = 4.0\npromise = "record"\n{spec}', encoding="utf-8")
-    done("plan", path, "--users", 1000, "-o", tmp_path / "full.toml")
+    done("survey", "plan", path, "--users", 1000, "-o", tmp_path / "full.toml")
     rows = np.random.default_rng(1).integers(0, 50, (400, 8))
     header = ",".join(names)
     np.savetxt(tmp_path / "t.csv", rows, fmt="%d", delimiter=",", header=header, comments="")
     assert len(survey_columns(dc.Questionnaire.load(tmp_path / "full.toml"))) == 2
-    facts = told("obfuscate", tmp_path / "full.toml", tmp_path / "t.csv", "-o", tmp_path / "r")
+    facts = told("survey", "obfuscate", tmp_path / "full.toml", tmp_path / "t.csv", "-o", tmp_path / "r")
     assert facts["people"] == 400
     assert facts["reports"].keys() == set(names)
 
 
 def test_plan_writes_what_is_asked_and_says_what_other_ways_cost(tmp_path):
-    facts = told("plan", SURVEY, "--users", 5000, "--epsilon", 1, "-o", tmp_path / "p.toml")
+    facts = told("survey", "plan", SURVEY, "--users", 5000, "--epsilon", 1, "-o", tmp_path / "p.toml")
     assert dc.Questionnaire.load(tmp_path / "p.toml").fingerprint == facts["plan"]
     assert facts["record_epsilon"] == 1
     assert facts["options"][0]["error"] == min(option["error"] for option in facts["options"])
@@ -111,16 +111,17 @@ def test_plan_writes_what_is_asked_and_says_what_other_ways_cost(tmp_path):
         "diagnosis",
         "sex,diagnosis",
     ]
-    assert "it is about one question" in refusal("plan", SURVEY, "--users", 10, "--standard-error", 0.1)
+    assert "No such option" in run("survey", "plan", SURVEY, "--users", 10, "--standard-error", 0.1).stderr
 
 
 def test_verify_adds_up_both_promises_and_fails_where_one_is_broken(tmp_path, monkeypatch):
-    facts = told("verify", SURVEY)
+    facts = told("survey", "verify", SURVEY)
     assert facts["holds"]
     assert facts["record"] == pytest.approx(2)
     assert facts["attributes"].keys() == {"age", "sex", "education", "diagnosis"}
-    assert "as SURVEY#QUESTION" in refusal("verify", SURVEY, "--statement", 100)
-    done("verify", f"{SURVEY}#age", "--statement", 10_000)
+    assert "name the question with --question" in refusal("survey", "verify", SURVEY, "--statement", 100)
+    one = told("survey", "verify", SURVEY, "--question", "age", "--statement", 10_000)
+    assert one["publication"]["among"]["epsilon"] < one["realised"]
     from discreet.surveys import guarantees as surveys
 
     survey = dc.Questionnaire.load(SURVEY).survey()
@@ -132,6 +133,7 @@ def test_init_proposes_a_survey_and_a_label_for_those_without_an_answer(tmp_path
     plan = tmp_path / "s.toml"
     asked = ("--question", "age", "--question", "sex,diagnosis", "--least", 5, "--epsilon", 2)
     done(
+        "survey",
         "init",
         PEOPLE,
         *asked,
@@ -146,23 +148,30 @@ def test_init_proposes_a_survey_and_a_label_for_those_without_an_answer(tmp_path
     assert [question.name for question in survey.questions] == ["age", "sex,diagnosis"]
     assert survey.question("age").mechanism.domain.sensitive_count == 2
     assert survey.attributes["sex"].sensitive_count == 0
-    assert load_plan(f"{plan}#sex,diagnosis").document.domain.missing == {"diagnosis": "no answer"}
-    text = done("obfuscate", plan, PEOPLE, "-o", tmp_path / "r")
+    assert dc.Questionnaire.load(plan).plan("sex,diagnosis").document.domain.missing == {"diagnosis": "no answer"}
+    text = done("survey", "obfuscate", plan, PEOPLE, "-o", tmp_path / "r")
     assert "300 people, 1 of 2 questions each" in text
-    assert "give one of them" in refusal("init", PEOPLE, "--column", "age", *asked, "--all-sensitive")
+    assert "use discreet survey init" in refusal("init", PEOPLE, *asked, "--all-sensitive")
+    result = run("survey", "init", PEOPLE, "--epsilon", 2, "--all-sensitive")
+    assert result.exit_code == 2
+    assert "--question must name a column" in result.stderr
+    assert "diagnosis" in result.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--missing", "drop"), "who is left out would depend on the answer"),
-        (("--unknown", "drop"), "who is left out would depend on the answer"),
-        (("--column", "age"), "a survey names its columns itself"),
+        (("--missing", "drop"), "No such option"),
+        (("--unknown", "drop"), "No such option"),
+        (("--column", "age"), "No such option"),
         (("--keep", "age"), "must not be that of values"),
+        (("--user", "zip"), "this survey has no rounds"),
     ],
 )
 def test_what_a_survey_has_no_use_for_is_refused(options, words, tmp_path):
-    assert words in refusal("obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", *options)
+    result = run("survey", "obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", *options)
+    assert result.exit_code == 2
+    assert words in result.stderr
     assert not (tmp_path / "r").exists()
 
 
@@ -170,12 +179,14 @@ def test_no_question_is_lost_by_the_name_of_its_file(tmp_path):
     names = ["a b", "a_b", "A_B", "_c", ".d", "x" * 300]
     spec = "".join(f'[attributes."{name}"]\nlabels = ["x", "y"]\n' for name in names)
     (tmp_path / "odd.toml").write_text(f'version = 2\nepsilon = 2.0\npromise = "record"\n{spec}', encoding="utf-8")
-    done("plan", tmp_path / "odd.toml", "--users", 100, "-o", tmp_path / "full.toml")
+    done("survey", "plan", tmp_path / "odd.toml", "--users", 100, "-o", tmp_path / "full.toml")
     table = "\n".join([",".join(names)] + [",".join("xyxyxy")] * 200)
     (tmp_path / "t.csv").write_text(table, encoding="utf-8")
     for more in ([], ["--force"]):
-        written = told("obfuscate", tmp_path / "full.toml", tmp_path / "t.csv", "-o", tmp_path / "r", *more)["reports"]
-    facts = told("estimate", tmp_path / "full.toml", tmp_path / "r")
+        written = told("survey", "obfuscate", tmp_path / "full.toml", tmp_path / "t.csv", "-o", tmp_path / "r", *more)[
+            "reports"
+        ]
+    facts = told("survey", "estimate", tmp_path / "full.toml", tmp_path / "r")
     assert {name: part["n"] for name, part in facts["questions"].items()} == written
     assert sum(written.values()) == 200
     assert written.keys() == {*names}
@@ -183,31 +194,66 @@ def test_no_question_is_lost_by_the_name_of_its_file(tmp_path):
 
 def test_reports_of_a_survey_are_no_single_file(tmp_path):
     for output in (tmp_path / "r.parquet", "-"):
-        assert "a folder with a file for each question" in refusal("obfuscate", SURVEY, PEOPLE, "-o", output)
+        assert "a folder with a file for each question" in refusal("survey", "obfuscate", SURVEY, PEOPLE, "-o", output)
     assert not any(tmp_path.iterdir())
 
 
-def test_a_limit_is_planned_for_one_question_of_a_survey():
-    limit = ("--identification-error", 0.5, "--users", 1000)
-    assert "one of its questions is needed here" in refusal("risk", "plan", SURVEY, *limit)
-    done("risk", "plan", f"{SURVEY}#sex,diagnosis", *limit)
+def test_one_question_is_a_plan_of_its_own_for_other_verbs(tmp_path):
+    dc.Questionnaire.load(SURVEY).plan("sex,diagnosis").save(tmp_path / "plan.toml")
+    done("risk", "plan", tmp_path / "plan.toml", "--identification-error", 0.5, "--users", 1000)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("estimate", SURVEY, "r"), "is a survey; use discreet survey estimate"),
+        (("obfuscate", SURVEY, PEOPLE, "-o", "r.parquet"), "is a survey; use discreet survey obfuscate"),
+        (("plan", SURVEY, "--epsilon", 1, "--users", 10), "is a survey; use discreet survey plan"),
+        (("plan", SURVEY, "--users", 10), "is a survey; use discreet survey plan"),
+        (("simulate", SURVEY), "is a survey; use discreet survey simulate"),
+        (("verify", SURVEY), "is a survey; use discreet survey verify"),
+        (("verify", f"{SURVEY}#age"), "is a survey; use discreet survey verify --question age"),
+        (
+            ("risk", "plan", SURVEY, "--users", 10, "--identification-error", 0.5),
+            "is a survey; use discreet survey risk",
+        ),
+        (("risk", "reports", SURVEY, PEOPLE, "--by", "sex"), "is a survey; use discreet survey risk"),
+        (("risk", "survey", SURVEY, "--users", 10), "discreet risk survey was removed; use discreet survey risk"),
+        (("simulate", SURVEY, "--people", PEOPLE), "use discreet survey simulate"),
+        (("survey", "verify", f"{SURVEY}#age"), "and --question age"),
+        (("survey", "verify", EXAMPLES / "survey.toml"), "is a plan, and a survey is needed here"),
+        (("survey", "seal", SURVEY, "r", "--draws", 1), "--draws goes with discreet survey audit"),
+    ],
+)
+def test_surveys_and_plans_have_verbs_of_their_own_which_refusals_name(arguments, words):
+    assert words in refusal(*arguments)
+
+
+def test_a_document_of_another_version_is_still_refused_by_its_place(tmp_path):
+    for text in ("version = 3", "version = 1\nattributes = 1", 'attributes = "x"'):
+        (tmp_path / "p.toml").write_text(f"epsilon = 1.0\n{text}\n", encoding="utf-8")
+        assert "survey" not in refusal("verify", tmp_path / "p.toml").replace("surveyverbs", "")
+    (tmp_path / "p.json").write_text('{"version": 2, "epsilon": }', encoding="utf-8")
+    assert "p.json" in refusal("verify", tmp_path / "p.json")
 
 
 def test_nothing_is_written_where_something_is_wrong(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("age,sex,education,diagnosis\n30,f,trade,flu\n31,f,,flu\n", encoding="utf-8")
-    words = refusal("obfuscate", SURVEY, table, "-o", tmp_path / "r")
+    words = refusal("survey", "obfuscate", SURVEY, table, "-o", tmp_path / "r")
     assert "'education': 1 of 2 values are missing (first at row 1" in words
     assert not any((tmp_path / "r").glob("*"))
     table.write_text("age,sex,education,diagnosis\n30,x,trade,flu\n31,f,college,flu\n", encoding="utf-8")
-    assert "'sex': 1 of 2 values are not in the domain" in refusal("obfuscate", SURVEY, table, "-o", tmp_path / "r")
+    assert "'sex': 1 of 2 values are not in the domain" in refusal(
+        "survey", "obfuscate", SURVEY, table, "-o", tmp_path / "r"
+    )
     table.write_text("age,sex,diagnosis\n30,f,flu\n", encoding="utf-8")
-    assert "education" in refusal("obfuscate", SURVEY, table, "-o", tmp_path / "r")
+    assert "education" in refusal("survey", "obfuscate", SURVEY, table, "-o", tmp_path / "r")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").write_text("mine", encoding="utf-8")
-    assert "holds 1 other files, such as notes.txt" in refusal("obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "full")
-    one = refusal("obfuscate", f"{SURVEY}#age", PEOPLE, "--column", "age", "-o", tmp_path / "age.parquet")
-    assert "would cost more than epsilon" in one
-    done("obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2)
-    assert "exists already" in refusal("obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2)
-    done("obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2, "--force")
+    assert "holds 1 other files, such as notes.txt" in refusal(
+        "survey", "obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "full"
+    )
+    done("survey", "obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2)
+    assert "exists already" in refusal("survey", "obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2)
+    done("survey", "obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2, "--force")

@@ -49,13 +49,24 @@ def place(tmp_path_factory):
         )
         lines = ["age,sex,education,diagnosis,region", *(",".join(map(str, row)) for row in rows)]
         (folder / f"{side}.csv").write_text("\n".join(lines), encoding="utf-8")
-        done("obfuscate", SURVEY, folder / f"{side}.csv", "-o", folder / side, "--keep", "region", "--seed", seed)
+        done(
+            "survey",
+            "obfuscate",
+            SURVEY,
+            folder / f"{side}.csv",
+            "-o",
+            folder / side,
+            "--keep",
+            "region",
+            "--seed",
+            seed,
+        )
     return folder
 
 
 def alone(verb, name, *arguments):
     """Return what a verb gives for one question, but for its publication, which is the survey's to state."""
-    facts = told(verb, f"{SURVEY}#{name}", *arguments)
+    facts = told("survey", verb, SURVEY, *arguments, "--question", name)
     return {key: value for key, value in facts.items() if not key.startswith("publication")}
 
 
@@ -68,7 +79,7 @@ def without_statements(facts):
     [("estimate", ("--by", "region")), ("regress", ("--on", "region"))],
 )
 def test_of_each_question_a_verb_gives_what_it_gives_for_the_question_alone(verb, more, place, tmp_path):
-    facts = told(verb, SURVEY, place / "first", *more, "-o", tmp_path / "all.csv", "--statement")
+    facts = told("survey", verb, SURVEY, place / "first", *more, "-o", tmp_path / "all.csv", "--statement")
     assert list(facts["questions"]) == QUESTIONS
     table = csv.read_csv(tmp_path / "all.csv")
     for name, file in FILES.items():
@@ -85,7 +96,7 @@ def test_of_each_question_a_verb_gives_what_it_gives_for_the_question_alone(verb
 
 
 def test_sides_are_compared_question_by_question(place):
-    facts = told("compare", SURVEY, place / "first", place / "second", "--statement")
+    facts = told("survey", "compare", SURVEY, place / "first", place / "second", "--statement")
     for name, file in FILES.items():
         one = alone("compare", name, place / "first" / file, place / "second" / file)
         both = facts["questions"][name]
@@ -93,20 +104,21 @@ def test_sides_are_compared_question_by_question(place):
         assert both["values"] == one["values"]
     # Eight hundred people, half of them on each side.
     assert facts["publication"]["people"] == 800
-    assert "is on both" in refusal("compare", SURVEY, place / "first", place / "first")
+    assert "is on both" in refusal("survey", "compare", SURVEY, place / "first", place / "first")
 
 
 def test_seals_are_those_of_each_question_and_are_verified_together(place, tmp_path):
-    facts = told("seal", SURVEY, place / "first", "-o", tmp_path / "sealed")
+    facts = told("survey", "seal", SURVEY, place / "first", "-o", tmp_path / "sealed")
     assert {name: part["output"] for name, part in facts["questions"].items()} == {
         name: str(tmp_path / "sealed" / file) for name, file in FILES.items()
     }
     for name, file in FILES.items():
-        done("seal", f"{SURVEY}#{name}", place / "first" / file, "-o", tmp_path / "one.parquet", "--force")
+        one = "-o", tmp_path / "one.parquet", "--force"
+        done("survey", "seal", SURVEY, place / "first", *one, "--question", name)
         assert (tmp_path / "sealed" / file).read_bytes() == (tmp_path / "one.parquet").read_bytes()
-    assert "exists already" in refusal("seal", SURVEY, place / "first", "-o", tmp_path / "sealed")
-    done("seal", SURVEY, place / "first", "-o", tmp_path / "sealed", "--force")
-    verified = told("verify", SURVEY, "--sealed", tmp_path / "sealed")
+    assert "exists already" in refusal("survey", "seal", SURVEY, place / "first", "-o", tmp_path / "sealed")
+    done("survey", "seal", SURVEY, place / "first", "-o", tmp_path / "sealed", "--force")
+    verified = told("survey", "verify", SURVEY, "--sealed", tmp_path / "sealed")
     assert all(part["sealed"] for part in verified["questions"].values())
     sizes = {name: part["reports"] for name, part in facts["questions"].items()}
     assert sum(sizes.values()) == 400
@@ -114,31 +126,31 @@ def test_seals_are_those_of_each_question_and_are_verified_together(place, tmp_p
     table = pq.read_table(tmp_path / "sealed" / FILES["age"])
     turned = table.take(np.arange(table.num_rows)[::-1])
     pq.write_table(turned.replace_schema_metadata(table.schema.metadata), tmp_path / "sealed" / FILES["age"])
-    result = run("verify", SURVEY, "--sealed", tmp_path / "sealed", "--json")
+    result = run("survey", "verify", SURVEY, "--sealed", tmp_path / "sealed", "--json")
     assert result.exit_code == 1
     assert [part["sealed"] for part in json.loads(result.stdout)["questions"].values()] == [False, True, True, True]
 
 
 def test_tallies_of_all_questions_are_estimated_as_the_reports_are(place, tmp_path):
-    facts = told("estimate", SURVEY, place / "first", "--tally", tmp_path / "tallies")
+    facts = told("survey", "estimate", SURVEY, place / "first", "--tally", tmp_path / "tallies")
     assert {file.name for file in (tmp_path / "tallies").iterdir()} == {f"{name}.tally.parquet" for name in QUESTIONS}
-    assert told("estimate", SURVEY, tmp_path / "tallies")["questions"] == facts["questions"]
+    assert told("survey", "estimate", SURVEY, tmp_path / "tallies")["questions"] == facts["questions"]
 
 
 def test_audits_hold_at_once_and_add_up(tmp_path):
     asked = ("--draws", 4000, "--seed", 5)
-    facts = told("audit", SURVEY, *asked, "--confidence", 0.96)
+    facts = told("survey", "audit", SURVEY, *asked, "--confidence", 0.96)
     for name, part in facts["questions"].items():
         assert part == alone("audit", name, *asked, "--confidence", 1 - (1 - 0.96) / 4)
     assert facts["record_lower_bound"] == max(part["lower_bound"] for part in facts["questions"].values())
     (tmp_path / "s.toml").write_text(TWICE, encoding="utf-8")
-    done("plan", tmp_path / "s.toml", "--users", 1000, "-o", tmp_path / "p.toml")
-    both = told("audit", tmp_path / "p.toml", *asked)
+    done("survey", "plan", tmp_path / "s.toml", "--users", 1000, "-o", tmp_path / "p.toml")
+    both = told("survey", "audit", tmp_path / "p.toml", *asked)
     # What is not protected cannot be audited, and whoever is asked about all three adds up.
     assert both["unprotected"] == ["c"]
     assert {part["confidence"] for part in both["questions"].values()} == {1 - (1 - 0.999) / 2}
     assert both["record_lower_bound"] == pytest.approx(sum(part["lower_bound"] for part in both["questions"].values()))
-    assert "Nothing is protected in c." in done("audit", tmp_path / "p.toml", *asked)
+    assert "Nothing is protected in c." in done("survey", "audit", tmp_path / "p.toml", *asked)
 
 
 def test_an_audit_fails_where_one_question_does(monkeypatch):
@@ -150,7 +162,7 @@ def test_an_audit_fails_where_one_question_does(monkeypatch):
         return replace(real(mechanism, **named), holds=mechanism.domain.size != 3)
 
     monkeypatch.setattr(audit, "audit", broken)
-    result = run("audit", SURVEY, "--draws", 1000, "--seed", 5, "--json")
+    result = run("survey", "audit", SURVEY, "--draws", 1000, "--seed", 5, "--json")
     assert result.exit_code == 1
     facts = json.loads(result.stdout)["questions"]
     assert [name for name, part in facts.items() if not part["holds"]] == ["education"]
@@ -158,7 +170,7 @@ def test_an_audit_fails_where_one_question_does(monkeypatch):
 
 def test_attestations_state_the_survey_that_a_question_is_of(tmp_path):
     (tmp_path / "s.toml").write_text(TWICE, encoding="utf-8")
-    done("plan", tmp_path / "s.toml", "--users", 1000, "-o", tmp_path / "p.toml")
+    done("survey", "plan", tmp_path / "s.toml", "--users", 1000, "-o", tmp_path / "p.toml")
     facts = told("attest", tmp_path / "p.toml", "-o", tmp_path / "pages", "--draws", 0)
     assert {*facts["questions"]} == {"a", "b"}
     guarantee = str(dc.Questionnaire.load(tmp_path / "p.toml").survey().guarantee)
@@ -173,47 +185,56 @@ def test_questions_without_reports_are_named(place, tmp_path):
     some = tmp_path / "some"
     some.mkdir()
     (some / "x.parquet").write_bytes((place / "first" / FILES["age"]).read_bytes())
-    text = done("seal", SURVEY, some, "-o", tmp_path / "sealed")
+    text = done("survey", "seal", SURVEY, some, "-o", tmp_path / "sealed")
     assert "No reports on education; diagnosis; sex,diagnosis." in " ".join(text.split())
     assert [file.name for file in (tmp_path / "sealed").iterdir()] == ["age.parquet"]
-    assert told("compare", SURVEY, some, place / "second")["unanswered"] == QUESTIONS[1:]
+    assert told("survey", "compare", SURVEY, some, place / "second")["unanswered"] == QUESTIONS[1:]
     (tmp_path / "empty").mkdir()
     for verb in ("seal", "tally"):
-        assert "holds no reports" in refusal(verb, SURVEY, tmp_path / "empty", "-o", tmp_path / "x")
+        assert "holds no reports" in refusal("survey", verb, SURVEY, tmp_path / "empty", "-o", tmp_path / "x")
 
 
 def test_what_fits_no_question_is_refused_and_nothing_is_written(place, tmp_path):
     other = tmp_path / "other.toml"
     other.write_text(SURVEY.read_text(encoding="utf-8").replace("epsilon = 2.0", "epsilon = 1.0"), encoding="utf-8")
     sealed = tmp_path / "sealed"
-    assert "no question of survey" in refusal("seal", other, place / "first", "-o", sealed)
-    words = refusal("seal", SURVEY, place / "first", "-o", sealed, "--least", 90)
+    assert "no question of survey" in refusal("survey", "seal", other, place / "first", "-o", sealed)
+    words = refusal("survey", "seal", SURVEY, place / "first", "-o", sealed, "--least", 90)
     assert "a sealed batch must have at least 90 reports" in words
     assert "question '" in words
     assert not [*sealed.iterdir()]
-    assert "a folder with a file for each question" in refusal("seal", SURVEY, place / "first", "-o", "s.parquet")
-    assert "perhaps 'age' was meant" in refusal("seal", f"{SURVEY}#agee", place / "first", "-o", tmp_path / "s.parquet")
-    assert "are kept as .parquet" in refusal(
-        "seal", f"{SURVEY}#age", place / "first" / FILES["age"], "-o", tmp_path / "s"
+    assert "a folder with a file for each question" in refusal(
+        "survey", "seal", SURVEY, place / "first", "-o", "s.parquet"
     )
-    assert "as SURVEY#QUESTION" in refusal("seal", SURVEY, place / "first", "-o", sealed, "--trust-plan")
-    assert "as SURVEY#QUESTION" in refusal("compare", SURVEY, place / "first", "--given", SURVEY)
+    one = "survey", "seal", SURVEY, place / "first", "--question"
+    assert "perhaps 'age' was meant" in refusal(*one, "agee", "-o", tmp_path / "s.parquet")
+    assert "are kept as .parquet" in refusal(*one, "age", "-o", tmp_path / "s")
+    more = place / "first" / FILES["age"], "--question", "sex,diagnosis", "-o", tmp_path / "s.parquet"
+    assert "none of the files that were named holds reports on sex,diagnosis" in refusal(
+        "survey", "seal", SURVEY, *more
+    )
+    words = "name the question with --question"
+    assert words in refusal("survey", "seal", SURVEY, place / "first", "-o", sealed, "--trust-plan")
+    assert words in refusal("survey", "compare", SURVEY, place / "first", "--given", SURVEY)
     (tmp_path / "again.parquet").write_bytes((place / "first" / FILES["age"]).read_bytes())
-    words = refusal("seal", SURVEY, place / "first", tmp_path / "again.parquet", "-o", sealed)
+    words = refusal("survey", "seal", SURVEY, place / "first", tmp_path / "again.parquet", "-o", sealed)
     assert "question 'age': " in words
 
 
 def test_what_a_person_answers_adds_up_in_what_is_published(tmp_path):
     (tmp_path / "s.toml").write_text(TWICE, encoding="utf-8")
-    done("plan", tmp_path / "s.toml", "--users", 1000, "-o", tmp_path / "p.toml")
+    done("survey", "plan", tmp_path / "s.toml", "--users", 1000, "-o", tmp_path / "p.toml")
     (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *["x,z,y"] * 40]), encoding="utf-8")
-    done("obfuscate", tmp_path / "p.toml", tmp_path / "t.csv", "-o", tmp_path / "r")
-    facts = told("seal", tmp_path / "p.toml", tmp_path / "r", "-o", tmp_path / "sealed")["publication"]
+    done("survey", "obfuscate", tmp_path / "p.toml", tmp_path / "t.csv", "-o", tmp_path / "r")
+    facts = told("survey", "seal", tmp_path / "p.toml", tmp_path / "r", "-o", tmp_path / "sealed")["publication"]
     each = [
         told(
+            "survey",
             "seal",
-            f"{tmp_path / 'p.toml'}#{name}",
-            tmp_path / "r" / f"{name}.parquet",
+            tmp_path / "p.toml",
+            tmp_path / "r",
+            "--question",
+            name,
             "-o",
             tmp_path / f"{name}.parquet",
         )["publication"]["among"]["epsilon"]
@@ -229,11 +250,11 @@ def test_what_a_person_answers_adds_up_in_what_is_published(tmp_path):
 
 
 def test_questions_are_simulated_by_those_who_are_drawn(place, tmp_path, monkeypatch):
-    from discreet.cli.verbs import simulate
+    from discreet.surveys.verbs import answering
 
     folders = []
-    monkeypatch.setattr(simulate, "save_findings", lambda findings, folder, **_: folders.append(folder) or [])
-    facts = told("simulate", SURVEY, "--people", place / "first.csv", "-o", tmp_path / "out", "--seed", 2)
+    monkeypatch.setattr(answering, "save_findings", lambda findings, folder, **_: folders.append(folder) or [])
+    facts = told("survey", "simulate", SURVEY, place / "first.csv", "-o", tmp_path / "out", "--seed", 2)
     assert [folder.name for folder in folders] == QUESTIONS
     assert sum(part["users"] for part in facts["questions"].values()) == 400
     truth = (
@@ -248,21 +269,45 @@ def test_questions_are_simulated_by_those_who_are_drawn(place, tmp_path, monkeyp
     assert facts["record"] == pytest.approx(2)
     (tmp_path / "out" / "age").mkdir(parents=True)
     (tmp_path / "out" / "age" / "page.html").write_text("mine", encoding="utf-8")
-    asked = ("--people", place / "first.csv", "-o", tmp_path / "out")
-    assert "exists already" in refusal("simulate", SURVEY, *asked)
-    assert "is a plan" in refusal("simulate", f"{SURVEY}#age", *asked)
-    assert "must name the table of its people" in refusal("simulate", SURVEY, "-o", tmp_path / "other")
+    assert "exists already" in refusal("survey", "simulate", SURVEY, place / "first.csv", "-o", tmp_path / "out")
+
+
+def test_a_file_that_is_read_is_not_replaced_by_its_sealed_self(place, tmp_path):
+    (tmp_path / "r").mkdir()
+    file = tmp_path / "r" / FILES["age"]
+    file.write_bytes(before := (place / "first" / FILES["age"]).read_bytes())
+    words = refusal("survey", "seal", SURVEY, file, "-o", tmp_path / "r", "--force")
+    assert "is read and would be replaced" in words
+    assert file.read_bytes() == before
+
+
+def test_one_question_has_the_options_of_a_plan(place, tmp_path):
+    asked = "--question", "education"
+    labels = dc.Questionnaire.load(SURVEY).attributes["education"].names()
+    rows = [f"{label},{1 / len(labels)}" for label in labels]
+    (tmp_path / "known.csv").write_text("\n".join(["label,probability", *rows]), encoding="utf-8")
+    both = told("survey", "compare", SURVEY, place / "first", "--given", tmp_path / "known.csv", *asked)
+    assert [side["title"] for side in both["sides"]] == ["first", "known.csv"]
+    done("survey", "estimate", SURVEY, place / "first", *asked, "--plot", tmp_path / "p.svg", "-o", tmp_path / "e.csv")
+    assert (tmp_path / "p.svg").exists()
+    assert "question" not in (tmp_path / "e.csv").read_text(encoding="utf-8").splitlines()[0]
+    bare = tmp_path / "bare.parquet"
+    table = pq.read_table(place / "first" / FILES["education"])
+    pq.write_table(table.replace_schema_metadata(), bare)
+    assert "without the mark of a plan" in refusal("survey", "estimate", SURVEY, bare, *asked)
+    result = run("survey", "estimate", SURVEY, bare, *asked, "--trust-plan", "--json")
+    assert json.loads(result.stdout)["n"] == table.num_rows
 
 
 def test_one_line_says_what_protects_the_answers_of_a_person(tmp_path):
     people = SURVEY.parent / "people.csv"
-    done("obfuscate", SURVEY, people, "-o", tmp_path / "r", "--keep", "zip")
+    done("survey", "obfuscate", SURVEY, people, "-o", tmp_path / "r", "--keep", "zip")
     line = (
         "All answers of one person together are protected with epsilon 2, except answers in clear; "
         "--statement says what publishing this reveals."
     )
     for verb, more in (("estimate", ()), ("estimate", ("--by", "zip", "--small", "leave-out", "--minimum", 2))):
-        asked = (verb, SURVEY, tmp_path / "r", *more)
+        asked = ("survey", verb, SURVEY, tmp_path / "r", *more)
         assert done(*asked).splitlines()[-1] == line
         assert "publication" not in told(*asked)
         shown = " ".join(done(*asked, "--statement").split())

@@ -31,6 +31,7 @@ VERBS = {
     "left.",
     "serve": "Take reports in, keep them safe, and seal them: a collector.",
     "simulate": "Obfuscate people whose values are known, estimate, and compare with the truth.",
+    "survey": "Ask several questions, of which each person answers some: plan, obfuscate, estimate, verify.",
     "tally": "Add to a tally the SEALED batches made under PLAN that it has not counted yet, each exactly once.",
     "verify": "Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is "
     "broken.",
@@ -51,6 +52,7 @@ _WINGS = {
     "device": "discreet.collector.verbs.device",
     "risk": "discreet.risk.verbs.risk",
     "serve": "discreet.collector.verbs.collector",
+    "survey": "discreet.surveys.verbs.survey",
 }
 """Modules of the wings' verbs: names only, since the core imports no wing."""
 

@@ -23,7 +23,7 @@ import click
 
 from discreet import __version__
 from discreet.cli.removed import refuse_removed
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import DiscreetError, ParameterError, SurveyDocumentError
 from discreet.kernels.startup import listening
 
 if TYPE_CHECKING:
@@ -283,6 +283,8 @@ class Verb(click.Command):
         try:
             with notes_on_errors():
                 return self.run(ctx)
+        except SurveyDocumentError as error:
+            raise ParameterError(_survey_sentence(ctx, error)) from None
         except DiscreetError as error:
             sentence, options = str(error), [option for option in self.params if isinstance(option, click.Option)]
             named = [
@@ -297,6 +299,17 @@ class Verb(click.Command):
     def run(self, ctx: click.Context) -> Any:
         """Run the verb."""
         return super().invoke(ctx)
+
+
+def _survey_sentence(ctx: click.Context, error: SurveyDocumentError) -> str:
+    """Return the refusal of a survey where a plan is needed: it names the verb of surveys, if there is one."""
+    verb, root = ctx.command_path.split()[1], ctx.find_root()
+    main: Any = root.command
+    surveys: Any = main.get_command(root, "survey") if "survey" in main.commands else None
+    if surveys is None or verb not in surveys.commands:
+        return f"{error.path} is a survey, and a plan is needed here."
+    of_one = f" --question {error.question}" if error.question else ""
+    return f"{error.path} is a survey; use discreet survey {verb}{of_one}."
 
 
 def _leave_asleep() -> None:
@@ -352,8 +365,6 @@ def registered_verbs() -> "dict[str, EntryPoint]":
 class LazyVerbs(Mapping[str, click.Command]):
     """Verbs by name; the module of a verb is imported when the verb is asked for.
 
-    A verb of another package is found by its name, but not listed here.
-
     Args:
         sentences: the first sentence of each verb's help, by the verb's name.
         homes: the module of each verb, by the verb's name.
@@ -364,11 +375,7 @@ class LazyVerbs(Mapping[str, click.Command]):
 
     def __getitem__(self, name: str) -> click.Command:
         """Return the verb, imported."""
-        verb: click.Command
-        if name in self.sentences:
-            verb = getattr(import_module(self.homes[name]), name.replace("-", "_"))
-        else:
-            verb = registered_verbs()[name].load()
+        verb: click.Command = getattr(import_module(self.homes[name]), name.replace("-", "_"))
         return verb
 
     def __iter__(self) -> Iterator[str]:
@@ -384,6 +391,13 @@ class Verbs(VerbGroup):
     """The group of all verbs: a refusal is one sentence and exit code 2, a defect exit code 70."""
 
     group_class = VerbGroup
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a verb of discreet, or one that another package registers; None if there is none of the name."""
+        if (verb := super().get_command(ctx, cmd_name)) is not None:
+            return verb
+        entry = registered_verbs().get(cmd_name)
+        return None if entry is None else entry.load()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs with their first sentences; none of them is imported for that."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli.commands import RuledOption, idle_sentence
-from discreet.cli.output import InputFile, OutputFile, asked_question, given_options
+from discreet.cli.output import InputFile, OutputFile, given_options
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from discreet.files.reading import Progress
     from discreet.formats.plan import Plan
     from discreet.formats.sources import Sources
-    from discreet.surveys.documents import Questionnaire
 
 if TYPE_CHECKING:
     _Whole = click.ParamType[int]
@@ -288,6 +287,15 @@ class Showing(OptionGroup):
     not_trusted: int = option("--not-trusted", needs={"statement": "{} goes with --statement; add it."}, **NOT_TRUSTED)
 
 
+AS_READ: dict[str, Any] = {
+    "is_flag": True,
+    "help": "Take a text that is no label for the only label that reads alike; count them.",
+}
+"""The option ``--as-read`` of a verb that reads people's values."""
+FLOAT32: dict[str, Any] = {"is_flag": True, "help": "Read numbers as float32, as they were before float64."}
+"""The option ``--float32`` of a verb that reads people's values."""
+
+
 @dataclass(frozen=True, slots=True)
 class PeopleColumns(OptionGroup):
     """The columns of a table of people, and their secrets.
@@ -301,14 +309,12 @@ class PeopleColumns(OptionGroup):
     """
 
     column: str | None = option("--column", help="Column that holds the values, if there are several.")
-    user: str | None = option("--user", help="For personalized plans and rounds: column that says whose row it is.")
+    user: str | None = option("--user", help="For personalized plans: column that says whose row it is.")
     tags: Path | None = option(
         "--tags", type=InputFile(), help="For personalized plans: table of users' secret values (user, value, tag)."
     )
-    as_read: bool = option(
-        "--as-read", is_flag=True, help="Take a text that is no label for the only label that reads alike; count them."
-    )
-    float32: bool = option("--float32", is_flag=True, help="Read numbers as float32, as they were before float64.")
+    as_read: bool = option("--as-read", **AS_READ)
+    float32: bool = option("--float32", **FLOAT32)
 
 
 def outside(**rules: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -332,25 +338,14 @@ def allows_outside() -> bool:
 
 
 def load_plan(path: Path) -> "Plan":
-    """Read a plan, or a question of a survey as one, with files outside its folder if the running verb allows them.
+    """Read a plan, with files outside its folder if the running verb allows them.
 
     Raises:
         ParameterError: if it cannot be read or says what it may not; it names the place.
-        WholeSurveyError: if it is a survey as a whole, through which `SurveyVerb` goes by question.
     """
-    from discreet.surveys.documents import load_plan as loaded
+    from discreet.formats.plan import Plan
 
-    if (question := asked_question()) is not None:
-        plan: Plan = question.plan
-        return plan
-    return loaded(path, allow_outside=allows_outside())
-
-
-def load_plan_or_survey(path: Path) -> "Plan | Questionnaire":
-    """Read a plan as `load_plan` does, or a survey as a whole."""
-    from discreet.surveys.documents import load
-
-    return load(path, allow_outside=allows_outside())
+    return Plan.load(path, allow_outside=allows_outside())
 
 
 def at_a_terminal() -> bool:

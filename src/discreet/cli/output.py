@@ -367,51 +367,6 @@ def prints_json() -> bool:
     return "as_json" in given_options()
 
 
-@dataclass(slots=True)
-class QuestionResult:
-    """The result of a verb on one question of a survey, kept until all of them are printed together.
-
-    Attributes:
-        plan: of the question.
-        survey: that it is of.
-        result: as `show` takes it.
-        parts: sentences and tables, for people.
-        table: the table of the result, if one is to be written.
-        ending: its end, a `discreet.cli.statements.Ending`; None of a verb whose result has none.
-        code: with which the verb ends.
-    """
-
-    plan: Any
-    survey: Any
-    result: Any = None
-    parts: Sequence[str | Table] = ()
-    table: "SavedTable | None" = None
-    ending: Any = None
-    code: int = 0
-
-
-_QUESTION = "discreet.question"
-
-
-def asked_question() -> QuestionResult | None:
-    """Return the result of the question of a survey that the running verb is at; None of any other plan."""
-    ctx = click.get_current_context(silent=True)
-    return None if ctx is None else ctx.meta.get(_QUESTION)
-
-
-@contextmanager
-def asking(question: QuestionResult) -> Iterator[None]:
-    """Keep what a verb shows in the body as the result of a question."""
-    meta = click.get_current_context().meta
-    meta[_QUESTION] = question
-    try:
-        yield
-    except click.exceptions.Exit as ended:
-        question.code = ended.exit_code
-    finally:
-        del meta[_QUESTION]
-
-
 def show(result: Any, parts: Iterable[str | Table], *, whole: bool = False) -> None:
     """Print the result of a verb: its built-ins as JSON, or its sentences and tables in order.
 
@@ -420,11 +375,7 @@ def show(result: Any, parts: Iterable[str | Table], *, whole: bool = False) -> N
         parts: sentences and tables; read only if they are printed.
         whole: whether sentences longer than the terminal are left to it, so that they can be copied.
     """
-    if (question := asked_question()) is not None:
-        if prints_json() or str(click.get_current_context().params.get("output")).endswith(".json"):
-            result = built_ins(result() if callable(result) else result)
-        question.result, question.parts = result, () if prints_json() else list(parts)
-    elif prints_json():
+    if prints_json():
         click.echo(json_text(built_ins(result() if callable(result) else result), indent=2))
     else:
         say(parts, whole=whole)
@@ -499,9 +450,6 @@ def write_results(output: Path | None, write: Any, writers: Mapping[Path | None,
     Raises:
         OutputExistsError: if a file exists and is not to be replaced.
     """
-    if (question := asked_question()) is not None and isinstance(write, SavedTable):
-        # One table of all questions is written at the end.
-        question.table, output = write, None
     with ExitStack() as stack:
         target = None if output is None else stack.enter_context(sent(output, ".csv"))
         named = [(path, writer) for path, writer in {target: write, **writers}.items() if path is not None]

@@ -6,8 +6,13 @@ from itertools import pairwise
 from discreet.errors import ParameterError
 
 REMOVED = {
+    "estimate --method consistent": "use discreet survey estimate, with the same options",
+    "estimate --method joint": "use discreet survey estimate, with the same options",
     "estimate --margins": "use --shares with the share of each combination of the columns of --by",
     "estimate --method shrunk": "use --method linear, and merge groups of few people",
+    "init --question": "use discreet survey init, with the same options",
+    "obfuscate --round": "use discreet survey obfuscate, with the same options",
+    "plan --rounds": "use discreet survey plan SURVEY --rounds N, on a survey of one attribute or several",
     "plan --target order": 'use [mechanism] name = "windows" and --method smooth for categories in order',
     "plan-central": "use discreet plan, and discreet verify PLAN --statement N for what shuffled reports reveal",
     "manifest": "keep a list with sha256sum -- FILES > LIST, and compare it with sha256sum --check LIST",
@@ -15,9 +20,12 @@ REMOVED = {
     "reproduce": "install it from discreet's sources with pip install ./papers",
     "risk people": "use ARX, sdcMicro or pycanon for tables of people; discreet risk reports PLAN TABLE --by A,B "
     "bounds the risk of reports beside public columns",
+    "risk survey": "use discreet survey risk, with the same options",
     "risk traces --strata": "use --per-user FILE, and group the rows of FILE by the column",
     "stamp": "estimate, compare and seal read files that do not say their plan with --trust-plan, or with the plan's "
     "fingerprint in every row of a column 'plan'",
+    "simulate --as-read": "use discreet survey simulate SURVEY PEOPLE --as-read",
+    "simulate --people": "use discreet survey simulate SURVEY PEOPLE",
     "tally --not-trusted": "discreet estimate PLAN TALLY --statement --not-trusted N states what publishing it reveals",
     "verify --shuffled": "use discreet verify PLAN --statement N",
 }

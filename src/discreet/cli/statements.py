@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.cli.output import SIMULATED_REPORTS, asked_question
+from discreet.cli.output import SIMULATED_REPORTS
 from discreet.errors import ParameterError
 from discreet.files.paths import COLLECTION
 
@@ -25,7 +25,7 @@ class Ending:
     """The end of a result.
 
     Attributes:
-        protection: of one report, or of all answers of a person to a survey, as a clause without a full stop.
+        protection: of one report, or of all answers of a person together, as a clause without a full stop.
         simulated: whether any report is simulated.
         trust_plan: whether the caller vouches that the reports are of the plan.
         statement: publications by their names in JSON; empty if no statement is asked for.
@@ -37,17 +37,8 @@ class Ending:
     statement: Mapping[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """Return the statement ready for JSON; a survey states all questions together."""
-        if self._left_to_survey():
-            return {}
+        """Return the statement ready for JSON."""
         return {name: publication.to_dict() for name, publication in self.statement.items()}
-
-    def _left_to_survey(self) -> bool:
-        """Leave the end to the survey's, if the running verb is at one of its questions; return whether it is."""
-        if (question := asked_question()) is None:
-            return False
-        question.ending = self
-        return True
 
     def figures(self, n: int) -> dict[str, Any]:
         """Return the figures of one group of n reports, ready for JSON; nothing if no statement is asked for."""
@@ -61,8 +52,6 @@ class Ending:
 
     def lines(self) -> Iterator[str]:
         """Yield the line on what protects an answer, or the mark of simulated reports, and the statement."""
-        if self._left_to_survey():
-            return
         if self.simulated:
             yield SIMULATED_REPORTS
         else:

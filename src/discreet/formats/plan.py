@@ -44,7 +44,7 @@ from discreet.core.checks import meant
 from discreet.core.domain import Domain, WithBots
 from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
 from discreet.core.reading import composed, composed_names
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, SurveyDocumentError
 from discreet.files.paths import PLANS, checked_output, output_of
 from discreet.files.writing import replacing
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, Mechanism
@@ -435,13 +435,26 @@ class DomainDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 Document = TypeVar("Document")
 
 
-def read_document(path: str | Path, kind: type[Document]) -> Document:
+_SURVEY = 2
+"""The version of documents that are surveys."""
+_NAMED_QUESTION = re.compile(r"(.+\.(?:toml|json))#(.+)")
+
+
+def read_document(path: str | Path, kind: type[Document], *, version: int = 1) -> Document:
     """Read a TOML or JSON file strictly.
+
+    Args:
+        path: the file.
+        kind: of its content.
+        version: of documents of this kind; those of version 2 are surveys.
 
     Raises:
         ParameterError: if the file is missing, not TOML or JSON, or says what it may not; it names the place.
+        SurveyDocumentError: if it is a survey, and the kind is another.
     """
     source = Path(path)
+    if named := _NAMED_QUESTION.fullmatch(str(path)):
+        raise SurveyDocumentError(*named.groups())
     if source.suffix not in (".toml", ".json"):
         raise ParameterError(f"plans are kept as .toml or .json, got {source.name!r}.")
     decode = msgspec.toml.decode if source.suffix == ".toml" else msgspec.json.decode
@@ -454,17 +467,27 @@ def read_document(path: str | Path, kind: type[Document]) -> Document:
         raise ParameterError(f"{source} cannot be read ({type(error).__name__}).") from None
     except msgspec.ValidationError as error:
         message = str(error)
+        if version != _SURVEY and _version_in(decode, written) == _SURVEY:
+            raise SurveyDocumentError(source) from None
         if (removed := _removed(message)) is not None:
             raise ParameterError(f"{source}: {removed}") from None
         if kind is PlanDocument and message.endswith(_NAME) and BLOCK_MECHANISMS.joined:
             return read_document(path, _with_joined())  # type: ignore[no-any-return]
         known: Sequence[str] | None = tuple(BLOCK_MECHANISMS) if message.endswith(_NAME) else None
         if known is None:
-            with suppress(RecursionError):
+            with suppress(RecursionError, msgspec.DecodeError):
                 known = _known_there(message, decode(written), kind)
         raise ParameterError(f"{source}: {_sentence(message, known)}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"{source}: {_sentence(str(error))}") from None
+
+
+def _version_in(decode: Callable[[bytes], Any], written: bytes) -> Any:
+    """Return the version that a document states; None where it states none, or cannot be read further."""
+    with suppress(RecursionError, msgspec.DecodeError):
+        content = decode(written)
+        return content.get("version") if isinstance(content, dict) else None
+    return None
 
 
 def _removed(message: str) -> str | None:

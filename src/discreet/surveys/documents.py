@@ -14,8 +14,8 @@
     [ask]
     want = "singles"
 
-`discreet plan` writes what is asked of whom, a table ``[[question]]`` each; before that nothing can be collected. One
-question is an ordinary plan, named as in ``survey.toml#age``.
+`discreet survey plan` writes what is asked of whom, a table ``[[question]]`` each; before that nothing can be
+collected. One question is an ordinary plan, as `Questionnaire.plan` returns it.
 """
 
 import re
@@ -65,11 +65,9 @@ from discreet.surveys.survey import (
     checked_attributes,
     checked_patterns,
     question_domain,
-    question_name,
     wanted_tables,
 )
 
-_PART = "#"
 # Digits of a share as it is written, where these are all of it.
 _DIGITS = 9
 # Characters of a file's name before its ending.
@@ -193,7 +191,7 @@ class Questionnaire:
         Raises:
             ParameterError: if it cannot be read or says what it may not; it names the place.
         """
-        return cls(read_document(path, SurveyDocument), Path(path).parent, allow_outside)
+        return cls(read_document(path, SurveyDocument, version=2), Path(path).parent, allow_outside)
 
     @classmethod
     def of(cls, survey: Survey, *, title: str = "") -> "Questionnaire":
@@ -307,7 +305,7 @@ class Questionnaire:
         if not document.question:
             raise ParameterError(
                 "this survey has no questions yet, and nothing is chosen while people answer; "
-                "discreet plan SURVEY --users N -o PLAN writes them."
+                "discreet survey plan SURVEY --users N -o PLAN writes them."
             )
         patterns = ask.combinations or []
         shares = _whole([question.share for question in document.question])
@@ -461,73 +459,30 @@ def question_files(names: Iterable[str], ending: str = COLUMNS[0]) -> dict[str, 
 
 
 def load(path: str | Path, *, allow_outside: bool = False) -> Plan | Questionnaire:
-    """Read a plan, a survey, or a question of a survey as a plan (``survey.toml#age,income``).
+    """Read a plan or a survey.
 
     Raises:
         ParameterError: if it cannot be read or says what it may not; it names the place.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> type(load(files("discreet") / "examples" / "health_survey.toml")).__name__
+        'Questionnaire'
     """
-    place, question = _split(path)
-    if question:
-        return Questionnaire.load(place, allow_outside=allow_outside).plan(question)
     try:
-        return Plan.load(place, allow_outside=allow_outside)
+        return Plan.load(path, allow_outside=allow_outside)
     except ParameterError:
-        if not is_survey(place):
+        if not is_survey(path):
             raise
-    return Questionnaire.load(place, allow_outside=allow_outside)
+    return Questionnaire.load(path, allow_outside=allow_outside)
 
 
-def is_survey(path: Path) -> bool:
+def is_survey(path: str | Path) -> bool:
     """Return true for the document of a survey, whether or not it can be read further."""
     with suppress(ParameterError):
         content: Any = read_document(path, dict)
         return "attributes" in content or content.get("version") == 2
     return False
-
-
-class WholeSurveyError(ParameterError):
-    """A survey where a plan is needed, as one of its questions is.
-
-    Args:
-        path: of its document.
-        questionnaire: the survey.
-    """
-
-    def __init__(self, path: str | Path, questionnaire: Questionnaire) -> None:
-        asked = questionnaire.document.question
-        name = question_name(asked[0].attributes) if asked else "QUESTION"
-        super().__init__(f"{path} is a survey, and one of its questions is needed here, as in {path}#{name}.")
-        self.questionnaire = questionnaire
-
-
-def load_plan(path: str | Path, *, allow_outside: bool = False) -> Plan:
-    """Read a plan, or a question of a survey as a plan: ``survey.toml#age,income``.
-
-    Raises:
-        ParameterError: if it cannot be read or says what it may not; it names the place.
-        WholeSurveyError: if it is a survey as a whole.
-
-    Example:
-        >>> from importlib.resources import files
-        >>> load_plan(f"{files('discreet')}/examples/health_survey.toml#age").fingerprint[:2]
-        '92'
-    """
-    document = load(path, allow_outside=allow_outside)
-    if isinstance(document, Plan):
-        return document
-    raise WholeSurveyError(path, document)
-
-
-def survey_of_question(path: str | Path, *, allow_outside: bool = False) -> Questionnaire | None:
-    """Return the survey of which a path names a question; None where it names none."""
-    place, question = _split(path)
-    return Questionnaire.load(place, allow_outside=allow_outside) if question else None
-
-
-def _split(path: str | Path) -> tuple[Path, str]:
-    """Return the file of a plan, and the question of a survey that is named behind it."""
-    name, mark, question = str(path).rpartition(_PART)
-    return (Path(name), question) if mark and name.endswith(PLANS) else (Path(path), "")
 
 
 def every_schema() -> dict[str, Any]:

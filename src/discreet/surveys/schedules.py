@@ -13,16 +13,10 @@ The first two hide changes too; the last hides what people answer and not when i
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import log2
-from typing import Any, Unpack
+from typing import Any
 
-from discreet.core.checks import checked_epsilon, checked_whole
 from discreet.core.domain import Domain
-from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.law import Memo
-from discreet.planning.best import best
-from discreet.planning.candidates import Wishes
-from discreet.privacy.composition import split_epsilon
-from discreet.surveys.planning import plan_survey, second_moment
+from discreet.surveys.planning import plan_survey
 from discreet.surveys.rounds import How, Rounds
 from discreet.surveys.survey import Survey
 
@@ -33,74 +27,6 @@ _FIRST = (0.5, 0.9)
 """Shares of epsilon that one round of a memo with a second coin tells."""
 # How much worse than the best a number of rounds for each person is, beyond which larger ones are not looked at.
 _FAR = 4.0
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """One way to ask in several rounds.
-
-    Attributes:
-        how: ``"fresh"``, ``"rotate"`` or ``"memo"``.
-        mechanism: of one report.
-        answers: rounds in which a person answers.
-        epsilons: that 1, 2, 3 and all rounds tell at most, in nats.
-        error: of a round, in units of the least error of one question with all of epsilon.
-        hides_changes: whether it is hidden that an answer changes.
-    """
-
-    how: How
-    mechanism: BlockMechanism
-    answers: int
-    epsilons: tuple[float, ...]
-    error: float
-    hides_changes: bool
-
-    @property
-    def block_bits(self) -> float:
-        """Log2 of the number of blocks: two rounds of a memo that show one of many blocks are of one person."""
-        return log2(self.mechanism.law.alphabet_size)
-
-
-def schedules(
-    domain: Domain, epsilon: float, rounds: int, users: int | None = None, **wishes: Unpack[Wishes]
-) -> tuple[Schedule, ...]:
-    """Return the schedules for a question that is asked in several rounds: fresh, rotate, and three memos.
-
-    Args:
-        domain: the values and which of them are sensitive.
-        epsilon: the promise for all rounds together, in nats.
-        rounds: T, at least 2.
-        users: their number; None for any number.
-        wishes: for mechanisms, as `discreet.best` takes them.
-
-    Raises:
-        ParameterError: if a number is out of range, or no mechanism is as wished.
-
-    Example:
-        >>> import discreet as dc
-        >>> options = schedules(dc.Domain(range(10)), epsilon=2.0, rounds=12, within=0.0)
-        >>> [(option.how, option.answers, round(option.error, 2)) for option in options]
-        [('fresh', 12, 194.6), ('rotate', 1, 12.0), ('memo', 12, 5.0), ('memo', 12, 1.34), ('memo', 12, 1.0)]
-    """
-    epsilon, rounds = checked_epsilon(epsilon), checked_whole("rounds", rounds, 2)
-    whole = best(domain, epsilon, users, **wishes)
-    unit = second_moment(whole)
-    shown = [*SHOWN_ROUNDS, rounds]
-
-    def repeated(how: How, answers: int) -> Schedule:
-        each = split_epsilon(epsilon, answers)
-        mechanism = best(domain, each, users, **wishes)
-        epsilons = tuple(each * min(t, answers) for t in shown)
-        return Schedule(how, mechanism, answers, epsilons, rounds / answers * second_moment(mechanism) / unit, True)
-
-    rotated = min(_rotations(repeated, rounds), key=lambda option: option.error)
-    options = [repeated("fresh", rounds), rotated]
-    for first in (*(share * epsilon for share in _FIRST), None):
-        mechanism = whole if first is None else best(domain, first, users, **wishes)
-        memo = Memo(mechanism, None if first is None else epsilon)
-        error = second_moment(mechanism) / unit
-        options.append(Schedule("memo", mechanism, rounds, tuple(map(memo.epsilon, shown)), error, False))
-    return tuple(options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +45,11 @@ class SurveySchedule:
     def rounds(self) -> Any:
         """The rounds."""
         return self.survey.rounds
+
+    @property
+    def block_bits(self) -> float:
+        """Log2 of the number of blocks of a question, at most: rounds of a memo that show one are of one person."""
+        return log2(max(question.mechanism.law.alphabet_size for question in self.survey.questions))
 
     @property
     def epsilons(self) -> tuple[float, ...]:

@@ -30,15 +30,27 @@ def files_by_question(survey: Survey, sources: Sequence[str | File], by: Sequenc
         if plan not in names:
             whose = f"of plan {plan[:12]}, which is" if plan else "without the mark of a plan, and so of"
             raise MismatchError(f"{file} holds reports {whose} no question of survey {survey.fingerprint[:12]}.")
-        if survey.rounds is not None and ROUND not in by and has_rounds(file):
-            raise ParameterError(
-                f"{file} has reports of rounds, in which people answer again; take each by itself, as estimate "
-                f"--by {ROUND} does."
-            )
+        refuse_pooled_rounds(survey, [file], by)
         files[names[plan]].append(file)
     return {name: some for name, some in files.items() if some}
 
 
-def has_rounds(file: File) -> bool:
-    """Return true for reports of several rounds of a survey, which are not those of as many people."""
-    return file.name.endswith(COLUMNS) and ROUND in look(file).schema.names
+def refuse_pooled_rounds(survey: Survey, sources: Sequence[str | File], by: Sequence[str] = ()) -> None:
+    """Refuse reports of several rounds of a survey, which are not those of as many people, as one batch.
+
+    Args:
+        survey: which may have rounds.
+        sources: files and folders.
+        by: names of the columns that make groups of them.
+
+    Raises:
+        ParameterError: if one has reports of several rounds, and groups do not tell these apart.
+    """
+    if survey.rounds is None or ROUND in by:
+        return
+    for file in report_files(sources):
+        if file.name.endswith(COLUMNS) and ROUND in look(file).schema.names:
+            raise ParameterError(
+                f"{file} has reports of rounds, in which people answer again; take each round by itself, as "
+                f"discreet survey estimate --by {ROUND} does."
+            )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import click
 import numpy as np
 
 from discreet.cli import options
+from discreet.cli.commands import Verb
 from discreet.cli.options import (
     Count,
     OptionGroup,
@@ -23,14 +25,11 @@ from discreet.cli.options import (
 from discreet.cli.output import (
     InputFile,
     OutputFile,
-    SavedTable,
     Table,
     file_notes,
     notes_of,
-    save_picture,
-    show,
-    write_results,
 )
+from discreet.cli.results import VerbResult
 from discreet.cli.statements import Ending, check_folders, statement_of, weighed_cells
 from discreet.core.grouping import MINIMUM, Grouping
 from discreet.core.result_table import ResultColumn, objects, rows_of, spelled_p_value, text_column
@@ -40,12 +39,12 @@ from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.differences import compare as compared
 from discreet.files.paths import ESTIMATES, PICTURES, file_of, is_tally, spelled
+from discreet.formats.plan import Plan
 from discreet.formats.public_columns import read_public
 from discreet.formats.sources import Sources, report_files
 from discreet.mechanisms import BlockMechanism
 from discreet.results.comparison import Comparison
 from discreet.results.estimate import Estimate
-from discreet.surveys.verbs.surveys import SurveyVerb, files_of
 from discreet.tables.columns import read_distribution
 from discreet.theory.binomial import DEFAULT_LEVEL, Control
 
@@ -54,7 +53,7 @@ _WITH_BY = {"by": "it goes with --by"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Sides(OptionGroup):
+class Sides(OptionGroup):
     """Sides of the comparison."""
 
     by: str | None = option("--by", metavar="COLUMN", help="Compare two groups: a public column beside the reports.")
@@ -83,7 +82,7 @@ class _Sides(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class _Tests(OptionGroup):
+class Tests(OptionGroup):
     """The rate of errors that significant values keep, and of what."""
 
     rate: float = option(
@@ -99,7 +98,7 @@ class _Tests(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class _Outputs(Writing):
+class DifferenceFiles(Writing):
     """Files to write; None for those that are not named."""
 
     output: Path | None = option(
@@ -108,22 +107,22 @@ class _Outputs(Writing):
     plot: Path | None = option("--plot", type=options.PICTURE, help=f"Forest plot: {spelled(PICTURES)}.")
 
 
-@click.command(cls=SurveyVerb, sides=True, of_one=["given", "plot"])
+@click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
-@_Sides.options
-@_Tests.options
+@Sides.options
+@Tests.options
 @Showing.options
-@_Outputs.options
+@DifferenceFiles.options
 @Reading.only("trust_plan")
 @allow_outside
 def compare(
     plan: Path,
     reports: tuple[Path, ...],
-    asked: _Sides,
-    tests: _Tests,
+    asked: Sides,
+    tests: Tests,
     shown: Showing,
-    out: _Outputs,
+    out: DifferenceFiles,
     *,
     trust_plan: bool,
 ) -> None:
@@ -131,17 +130,38 @@ def compare(
 
     REPORTS are two files or folders of reports or tallies, each of other people; or with --by or --given one.
     """
-    document = load_plan(plan)
+    check_folders(reports if shown.statement else ())
+    sides = [Side(source.name or str(source), [source]) for source in reports]
+    result = compared_sides(load_plan(plan), sides, asked, tests, shown, trust_plan=trust_plan)
+    result.write(out.output, out.plot, force=out.force)
+    result.show(out.output, out.plot)
+
+
+class Side(NamedTuple):
+    """Reports on one side of a comparison.
+
+    Attributes:
+        title: of the side.
+        sources: files and folders of reports.
+    """
+
+    title: str
+    sources: Sequence[Any]
+
+
+def compared_sides(
+    document: Plan, reports: Sequence[Side], asked: Sides, tests: Tests, shown: Showing, *, trust_plan: bool
+) -> VerbResult:
+    """Return the comparison of two sides made under a plan, or of two groups or known shares with one."""
     if document.is_personalized:
         raise ParameterError("compare does not go with personalized plans, whose bots are no values.")
     _check(reports, asked)
-    check_folders(reports if shown.statement else ())
     mechanism = document.mechanism()
     with file_notes() as notes:
         if asked.by is not None:
-            sides = _groups(mechanism, reports[0], asked.by, asked, trust_plan=trust_plan)
+            sides = _groups(mechanism, reports[0].sources, asked.by, asked, trust_plan=trust_plan)
         else:
-            sides = [_side(mechanism, source, asked.weights, trust_plan=trust_plan) for source in reports]
+            sides = [_side(mechanism, side, asked.weights, trust_plan=trust_plan) for side in reports]
     second: Any = sides[-1].estimate if asked.given is None else read_distribution(asked.given, mechanism.domain)
     comparison = compared(
         sides[0].estimate,
@@ -152,20 +172,16 @@ def compare(
     )
     stated = {}
     if shown.statement:
-        sources = Sources([file for side in reports for file in files_of(side)], trust_plan=trust_plan)
+        sources = Sources([file for side in reports for file in side.sources], trust_plan=trust_plan)
         known = [name for name in (asked.by, asked.weights) if name is not None]
         stated = statement_of(_publication(mechanism, sides, shown), sources, known=known)
     ending = Ending(mechanism.guarantee.brief, comparison.simulated, trust_plan, stated)
-
-    def record() -> dict[str, Any]:
-        return _record(comparison, tests, ending, notes)
-
-    picture = save_picture(lambda: comparison.plot(shown.largest))
-    write_results(out.output, SavedTable(comparison.to_arrow, record), {out.plot: picture}, force=out.force)
-    show(record, [*_parts(comparison, tests, shown.largest), *notes_of(notes), *ending.lines()])
+    parts = [*_parts(comparison, tests, shown.largest), *notes_of(notes)]
+    picture = partial(comparison.plot, shown.largest)
+    return VerbResult(partial(_record, comparison, tests, notes), parts, comparison.to_arrow, picture, ending)
 
 
-def _record(comparison: Comparison, tests: _Tests, ending: Ending, notes: Sequence[str]) -> dict[str, Any]:
+def _record(comparison: Comparison, tests: Tests, notes: Sequence[str]) -> dict[str, Any]:
     """Return the comparison ready for JSON."""
     columns = {name: column.tolist() for name, column in comparison.columns().items()}
     columns["significant"] = comparison.significant_values(tests.rate, control=tests.control).tolist()
@@ -177,7 +193,6 @@ def _record(comparison: Comparison, tests: _Tests, ending: Ending, notes: Sequen
         "rate": tests.rate,
         "control": tests.control,
         "overall": None if comparison.overall is None else comparison.overall._asdict(),
-        **ending.record(),
         "simulated": comparison.simulated,
         "remark": comparison.remark or None,
         "notes": notes,
@@ -185,7 +200,7 @@ def _record(comparison: Comparison, tests: _Tests, ending: Ending, notes: Sequen
     }
 
 
-def _parts(comparison: Comparison, tests: _Tests, largest: int) -> Iterator[str | Table]:
+def _parts(comparison: Comparison, tests: Tests, largest: int) -> Iterator[str | Table]:
     """Yield the table of the clearest differences, and the tests."""
     codes = comparison.clearest_values(largest)
     significant = comparison.significant_values(tests.rate, control=tests.control)
@@ -208,12 +223,12 @@ def _parts(comparison: Comparison, tests: _Tests, largest: int) -> Iterator[str 
         yield comparison.remark
 
 
-def _check(reports: Sequence[Path], asked: _Sides) -> None:
+def _check(reports: Sequence[Side], asked: Sides) -> None:
     """Refuse sides that are not two, or hold one file, and options that would do nothing."""
     if (
         asked.by is None
         and asked.weights is None
-        and all(is_tally(file_of(file)) for source in reports for file in files_of(source))
+        and all(is_tally(file_of(file)) for side in reports for file in side.sources)
     ):
         refuse_idle(["trust_plan"], "tallies have no rows of their own")
     wanted = 1 if asked.by is not None or asked.given is not None else _PAIR
@@ -223,20 +238,20 @@ def _check(reports: Sequence[Path], asked: _Sides) -> None:
             f"{which} of REPORTS must be named, got {len(reports)}; put files of one side into a folder."
         )
     if wanted == _PAIR:
-        files, others = ({str(file.resolve()) for file in report_files(files_of(side))} for side in reports)
+        files, others = ({str(file.resolve()) for file in report_files(side.sources)} for side in reports)
         if both := sorted(files & others):
             raise ParameterError(f"the sides must be of different people, and {both[0]} is on both.")
 
 
-class _Side(NamedTuple):
-    """One side: its estimate, its title, and the weights of its people, if there are some."""
+class _Estimated(NamedTuple):
+    """The estimate of one side, the side's title, and the weights of its people, if there are some."""
 
     estimate: Estimate
     title: str
     weights: Any = None
 
 
-def _publication(mechanism: BlockMechanism, sides: Sequence[_Side], shown: Showing) -> Any:
+def _publication(mechanism: BlockMechanism, sides: Sequence[_Estimated], shown: Showing) -> Any:
     """Return the publication of a comparison: a batch for each side, or for the people of a side who weigh alike."""
     from discreet.privacy.publication import Publication
 
@@ -251,18 +266,20 @@ def _publication(mechanism: BlockMechanism, sides: Sequence[_Side], shown: Showi
     )
 
 
-def _side(mechanism: BlockMechanism, source: Path, weights: str | None, *, trust_plan: bool) -> _Side:
-    title, read = source.name or str(source), Sources(files_of(source), trust_plan=trust_plan)
+def _side(mechanism: BlockMechanism, side: Side, weights: str | None, *, trust_plan: bool) -> _Estimated:
+    title, read = side.title, Sources(side.sources, trust_plan=trust_plan)
     if weights is None:
-        return _Side(estimate(mechanism, LocalEngine().tally(mechanism, read).tally), title)
+        return _Estimated(estimate(mechanism, LocalEngine().tally(mechanism, read).tally), title)
     reports, public = read_public(mechanism, read, [weights], memory=memory_limit())
-    return _Side(estimate(mechanism, reports, weights=public[weights]), title, public[weights])
+    return _Estimated(estimate(mechanism, reports, weights=public[weights]), title, public[weights])
 
 
-def _groups(mechanism: BlockMechanism, source: Path, by: str, asked: _Sides, *, trust_plan: bool) -> list[_Side]:
+def _groups(
+    mechanism: BlockMechanism, sources: Sequence[Any], by: str, asked: Sides, *, trust_plan: bool
+) -> list[_Estimated]:
     """Return the sides of two groups."""
     weights, least = asked.weights, MINIMUM if asked.minimum is None else asked.minimum
-    read = Sources(files_of(source), trust_plan=trust_plan)
+    read = Sources(sources, trust_plan=trust_plan)
     data: Any
     if weights is None:
         data, about = LocalEngine().tally_by(mechanism, read, by), {}
@@ -281,7 +298,7 @@ def _groups(mechanism: BlockMechanism, source: Path, by: str, asked: _Sides, *, 
     for label in groups:
         if label not in known:
             raise ParameterError(f"{label!r} is no group of at least {least} reports; there are {_listed(known)}.")
-        side = _Side(estimates[known[label]], f"{by} {label}")
+        side = _Estimated(estimates[known[label]], f"{by} {label}")
         if weights is not None:
             members = about["groups"].codes == about["groups"].labels.index(known[label])
             side = side._replace(weights=about["weights"].filter(members))

@@ -1,6 +1,5 @@
 """The verb ``estimate``: of all reports, or by group."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from discreet.cli import options
+from discreet.cli.commands import RuledOption, Verb
 from discreet.cli.options import (
     GROUPS,
     NOT_WITH_GROUPS,
@@ -21,7 +21,6 @@ from discreet.cli.options import (
     Writing,
     allow_outside,
     load_plan,
-    load_plan_or_survey,
     option,
     progress_bar,
     refuse_idle,
@@ -30,18 +29,13 @@ from discreet.cli.output import (
     STANDARD,
     InputFile,
     OutputFile,
-    OutputPlace,
-    SavedTable,
     Table,
     file_notes,
     left_out_sentences,
     notes_of,
     reports_here,
-    save_picture,
-    show,
-    write_results,
-    written,
 )
+from discreet.cli.results import VerbResult
 from discreet.cli.statements import Ending, check_folders, statement_of, weighed_cells
 from discreet.core.grouping import Grouping
 from discreet.core.labels import Numbers
@@ -52,7 +46,7 @@ from discreet.engines import LocalEngine
 from discreet.engines.engine import Engine
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
-from discreet.estimators import Method
+from discreet.estimators import METHODS, Method
 from discreet.estimators import estimate as estimated
 from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate, estimate_personalized
 from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, checked_output, file_of, is_tally, spelled
@@ -66,40 +60,31 @@ from discreet.mechanisms.personalized import Personalized
 from discreet.results.estimate import Estimate, estimate_facts
 from discreet.results.groups import GroupedEstimate
 from discreet.results.groups import spelled as spelled_group
-from discreet.surveys.answers import Answers
-from discreet.surveys.documents import Questionnaire
-from discreet.surveys.estimating import TOGETHER, estimate_survey
-from discreet.surveys.rounds import ROUND
-from discreet.surveys.sources import files_by_question
-from discreet.surveys.survey import Survey
-from discreet.surveys.verbs.surveys import OF_ONE, SurveyVerb, files_in_folder, protection_of
 from discreet.tables.columns import read_distribution
 from discreet.theory.binomial import DEFAULT_LEVEL
 
 Data = Reports | Tally | StoredBlocks
 
-METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em", "smooth", "joint", "consistent")
-_NEEDS_REPORTS = ("mle", "em", "smooth", "joint")
+NEEDS_REPORTS = ("mle", "em", "smooth")
 _OF_GROUPS = {"by": "{} says something of groups; name their columns with --by."}
-_OF_ONE = ["shares", "background", "plot", "trust_plan"]
 _UNNAMED = "Some of the reports belong to no batch with a name, so that a copy of them would not be recognised."
 # Groups that are printed, those with most reports.
 _GROUPS_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
-class _How(OptionGroup):
-    """The method, its options, and what is known of secret tags."""
+class How(OptionGroup):
+    """The method and its options."""
 
     method: Method = option(
         "--method",
         type=click.Choice(METHODS),
         metavar="METHOD",
         default="linear",
-        help=f"{', '.join(METHODS[:-1])} or {METHODS[-1]}. [linear]",
+        help=f"{', '.join(METHODS)}. [linear]",
     )
     tolerance: float | None = option(
-        "--tolerance", type=float, help="For mle, smooth and joint: certified gap, in nats per report."
+        "--tolerance", type=float, help="For mle, smooth: certified gap, in nats per report."
     )
     smoothing: float | None = option("--smoothing", type=float, help="For smooth: weight of roughness. [1, or less]")
     significance: float | None = option(
@@ -108,29 +93,27 @@ class _How(OptionGroup):
     remainder: str | None = option(
         "--remainder", type=click.Choice(["uniform", "zero"]), help="For threshold: what becomes of the rest."
     )
-    background: tuple[str, ...] = option(
-        "--background",
-        multiple=True,
-        metavar="TAG=WHAT",
-        bars={GROUPS: NOT_WITH_GROUPS},
-        help="What is known behind secret tags: FILE, in-clear or drop. [in-clear]",
-    )
 
     def asked(self, progress: Callable[..., None] | None = None) -> dict[str, Any]:
         """Return the method and the options that are given; it refuses those that it does not use."""
         named: dict[str, Any] = {"method": self.method, "tolerance": self.tolerance}
         named |= {"smoothing": self.smoothing, "significance": self.significance, "remainder": self.remainder}
-        if progress is not None and self.method in _NEEDS_REPORTS:
+        if progress is not None and self.needs_reports:
             named["progress"] = lambda passes, gap: progress(f"pass {passes:g}, gap {gap:.1e}", 0, None)
         return {name: value for name, value in named.items() if value is not None}
 
+    @property
+    def needs_reports(self) -> bool:
+        """True if the method reads reports one by one."""
+        return self.method in NEEDS_REPORTS
+
     def reads_every(self, mechanism: BlockMechanism) -> bool:
         """Return true if a tally is not enough."""
-        return self.method in _NEEDS_REPORTS and not mechanism.tally_suffices
+        return self.needs_reports and not mechanism.tally_suffices
 
 
 @dataclass(frozen=True, slots=True)
-class _Grouping(OptionGroup):
+class ByGroup(OptionGroup):
     """The groups and the weights."""
 
     by: tuple[str, ...] = option(
@@ -170,7 +153,7 @@ class _Grouping(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading(Reading):
+class ReadingAll(Reading):
     """Reading of reports, with the memory of the methods that read each of them."""
 
     memory: int | None = option(
@@ -184,7 +167,7 @@ class _Reading(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class _Outputs(Writing):
+class EstimateFiles(Writing):
     """Files to write; None for those that are not named."""
 
     output: Path | None = option(
@@ -196,50 +179,75 @@ class _Outputs(Writing):
     plot: Path | None = option("--plot", type=options.PICTURE, help=f"Picture: {spelled(PICTURES)}.")
     tally_file: Path | None = option(
         "--tally",
-        type=OutputFile("tallies", TALLIES, folders=True),
+        type=OutputFile("tallies", TALLIES),
         bars={GROUPS: NOT_WITH_GROUPS},
-        help=f"Tally: {spelled(TALLIES)}. Of a survey a folder.",
+        help=f"Tally: {spelled(TALLIES)}.",
     )
 
 
-@click.command(cls=SurveyVerb, of_one=_OF_ONE)
+@click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
-@_How.options
-@_Grouping.options
+@How.options
+@click.option(
+    "--background",
+    cls=RuledOption,
+    multiple=True,
+    metavar="TAG=WHAT",
+    bars={GROUPS: NOT_WITH_GROUPS},
+    help="What is known behind secret tags: FILE, in-clear or drop. [in-clear]",
+)
+@ByGroup.options
 @Showing.options
-@_Outputs.options
-@_Reading.options
+@EstimateFiles.options
+@ReadingAll.options
 @allow_outside
 def estimate(
     plan: Path,
     reports: tuple[Path, ...],
-    how: _How,
-    grouping: _Grouping,
+    how: How,
+    grouping: ByGroup,
     shown: Showing,
-    out: _Outputs,
-    read: _Reading,
+    out: EstimateFiles,
+    read: ReadingAll,
+    *,
+    background: tuple[str, ...],
 ) -> None:
     """Estimate the distribution behind REPORTS made under PLAN.
 
     REPORTS are files of reports or tallies, and folders of them, here or at URLs; - is JSON lines.
-
-    Of a survey all questions are estimated; --plot and known shares are for one, SURVEY#QUESTION.
     """
-    document = load_plan(plan) if grouping.wanted else load_plan_or_survey(plan)
+    document = load_plan(plan)
     check_folders(reports if shown.statement else ())
-    if isinstance(document, Questionnaire):
-        _estimate_survey(document.survey(), reports, how, read, shown, out)
-        return
-    known = backgrounds(document, how.background)
-    _check_files(reports, read.engine, out.tally_file)
+    known = backgrounds(document, background)
+    check_files(reports, read.engine, out.tally_file)
     if grouping.wanted:
-        _estimate_groups(document, reports, how, grouping, read, shown, out)
-        return
+        result = estimate_groups(document, reports, how, grouping, read, shown)
+        result.write(out.output, out.plot, force=out.force)
+    else:
+        result, tally = estimate_reports(document, reports, how, read, shown, known)
+        writers = {out.tally_file: lambda path: put_tally(path, tally())}
+        result.write(out.output, out.plot, writers, force=out.force)
+    result.show(out.output, out.plot, out.tally_file)
+
+
+def estimate_reports(
+    document: Plan, reports: Sequence[Any], how: How, read: ReadingAll, shown: Showing, known: Any = None
+) -> tuple[VerbResult, Callable[[], Tally]]:
+    """Return the estimate of reports, and a function that returns their tally.
+
+    Args:
+        document: the plan.
+        reports: files and folders.
+        how: the method.
+        read: how reports are read.
+        shown: what is shown.
+        known: what is known behind secret tags, as `backgrounds` returns it.
+    """
     mechanism = document.mechanism()
     with progress_bar("reading") as progress, read.running(read.memory) as engine, reports_here(reports) as sources:
         with file_notes() as notes:
-            data, left_out = _read(engine, mechanism, read.sources(sources, partial(progress, "reading")), how)
+            data, left_out = read_for(engine, mechanism, read.sources(sources, partial(progress, "reading")), how)
         result, tagged = _estimated(document, data, known, how.asked(progress))
         stated = _statement(document, data, left_out, read, sources, shown) if shown.statement else {}
     ending = Ending(document.maker.guarantee.brief, result.simulated, read.trust_plan, stated)
@@ -249,38 +257,29 @@ def estimate(
         bots = {} if tagged is None else _bots(tagged)
         read_from = {"left_out": dict(left_out), "trust_plan": read.trust_plan, "notes": tuple(notes)}
         more = {name: fact for name, fact in read_from.items() if fact}
-        return {**_at(partial(estimate_facts, result), *limits)(), **ending.record(), **bots, **more}
+        return {**at_level(partial(estimate_facts, result), *limits)(), **bots, **more}
 
-    write_results(
-        out.output,
-        SavedTable(_at(result.to_arrow, *limits), record),
-        {
-            out.plot: save_picture(_at(result.plot, *limits)),
-            out.tally_file: lambda path: put_tally(path, _tally_of(mechanism, data)),
-        },
-        force=out.force,
-    )
     parts = chain(
-        _table(result, shown),
+        estimate_parts(result, shown),
         () if tagged is None else _bot_parts(tagged, shown.largest),
-        [*left_out_sentences(left_out), *notes_of(notes), *written(out.output, out.plot, out.tally_file)],
-        ending.lines(),
+        [*left_out_sentences(left_out), *notes_of(notes)],
     )
-    show(record, parts)
+    table, picture = at_level(result.to_arrow, *limits), at_level(result.plot, *limits)
+    return VerbResult(record, parts, table, picture, ending), partial(tally_of, mechanism, data)
 
 
 def _statement(
     document: Plan,
     data: Data,
     left_out: Mapping[str, int],
-    read: _Reading,
+    read: ReadingAll,
     sources: Sequence[Path],
     shown: Showing,
 ) -> dict[str, Any]:
     """Return the publications of an estimate, from the batches that the tally of its reports knows."""
     from discreet.privacy.publication import published
 
-    tally = _tally_of(document.mechanism(), data)
+    tally = tally_of(document.mechanism(), data)
     publication = published(document.maker, tally, not_trusted=shown.not_trusted, shown="this estimate")
     if tally.rest_n:
         publication = replace(publication, remarks=(_UNNAMED,))
@@ -289,12 +288,12 @@ def _statement(
     )
 
 
-def _at(method: Callable[..., Any], level: float | None, simultaneous: bool) -> Callable[[], Any]:
+def at_level(method: Callable[..., Any], level: float | None, simultaneous: bool) -> Callable[[], Any]:
     """Return a function of no more than what is asked of intervals."""
     return partial(method, level, simultaneous=simultaneous)
 
 
-def _check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> None:
+def check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> None:
     """Refuse the name of a tally that no verb would read, and options that would do nothing, before reading."""
     if tally is not None:
         checked_output(tally, TALLIES, "tallies")
@@ -304,7 +303,7 @@ def _check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> No
         refuse_idle(["bad_rows", "trust_plan"], "tallies have no rows of their own")
 
 
-def _read(engine: Engine, mechanism: BlockMechanism, sources: Sources, how: _How) -> tuple[Data, Mapping[str, int]]:
+def read_for(engine: Engine, mechanism: BlockMechanism, sources: Sources, how: How) -> tuple[Data, Mapping[str, int]]:
     """Return the evidence or the tally that the method needs, and the number of rows left out, by reason."""
     if how.reads_every(mechanism):
         return engine.evidence(mechanism, sources)
@@ -320,13 +319,14 @@ def _estimated(plan: Plan, data: Data, known: Any, asked: dict[str, Any]) -> tup
     return tagged.estimate, tagged
 
 
-def _tally_of(mechanism: BlockMechanism, data: Data) -> Tally:
+def tally_of(mechanism: BlockMechanism, data: Data) -> Tally:
+    """Return the tally of what was read."""
     if isinstance(data, Reports):
         return mechanism.tally(data)
     return data.tally if isinstance(data, StoredBlocks) else data
 
 
-def _table(result: Estimate, shown: Showing, about: str = "") -> Iterator[str | Table]:
+def estimate_parts(result: Estimate, shown: Showing, about: str = "") -> Iterator[str | Table]:
     """Yield the table of the largest values, and what holds of all of them."""
     codes = result.chosen(max(shown.largest, 1))
     columns = result.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
@@ -404,59 +404,27 @@ def _bot_parts(tagged: TagEstimate, largest: int) -> Iterator[str | Table]:
     )
 
 
-def _estimate_survey(
-    survey: Survey, reports: Sequence[Path], how: _How, read: _Reading, shown: Showing, out: _Outputs
-) -> None:
-    """Estimate every question of a survey, write the table of all, and print how many people answered each."""
-    refuse_idle(_OF_ONE, OF_ONE)
-    parts, tallies, left_out, together = dict[str, Any](), {}, Counter[str](), how.method in TOGETHER
-    files = files_by_question(survey, reports)
-    with progress_bar("reading") as progress, read.running(read.memory) as engine, file_notes() as notes:
-        for name, some in files.items():
-            mechanism = survey.question(name).mechanism
-            data, left = _read(engine, mechanism, read.sources(some, partial(progress, f"reading {name}")), how)
-            tallies[name] = _tally_of(mechanism, data)
-            left_out.update(left)
-            if tallies[name].n:
-                parts[name] = data if together else estimated(mechanism, data, **how.asked(progress))
-        answers = estimate_survey(survey, parts, **how.asked(progress)) if together else Answers(survey, parts)
-    simulated, stated = any(tally.simulated for tally in tallies.values()), {}
-    if shown.statement:
-        from discreet.privacy.publication import batches_of
-        from discreet.surveys.guarantees import SurveyPublication
-
-        batches = {name: batches_of(tally) for name, tally in tallies.items()}
-        about = shown.not_trusted, simulated, "these estimates"
-        stated = {"publication": SurveyPublication(survey, batches, *about)}
-    ending = Ending(protection_of(survey), simulated, read.trust_plan, stated)
-    limits = shown.level, shown.simultaneous
-
-    def record() -> dict[str, Any]:
-        facts = {name: _at(partial(estimate_facts, part), *limits)() for name, part in answers.items()}
-        beside = {"left_out": dict(left_out), "notes": notes, **ending.record()}
-        return {"plan": survey.fingerprint, "questions": facts, "unanswered": answers.unanswered, **beside}
-
-    writers = dict[Path | None, Any]()
-    if out.tally_file is not None:
-        places = files_in_folder(survey, out.tally_file, OutputPlace("tallies", TALLIES), tallies)
-        writers = {place: partial(put_tally, tally=tallies[name]) for name, place in places.items()}
-    write_results(out.output, SavedTable(_at(answers.to_arrow, *limits), record), writers, force=out.force)
-    tables = (part for name, result in answers.items() for part in _table(result, shown, f"{name}: "))
-    lacking = [f"No reports on {'; '.join(answers.unanswered)}."] if answers.unanswered else []
-    more = [*lacking, *left_out_sentences(left_out), *notes_of(notes), *written(out.output, out.tally_file)]
-    show(record, chain(tables, more, ending.lines()))
-
-
-def _estimate_groups(
+def estimate_groups(
     document: Plan,
-    reports: Sequence[Path],
-    how: _How,
-    grouping: _Grouping,
-    read: _Reading,
+    reports: Sequence[Any],
+    how: How,
+    grouping: ByGroup,
+    read: ReadingAll,
     shown: Showing,
-    out: _Outputs,
-) -> None:
-    """Estimate by group, or with weights, write the outputs that are named, and print the rest."""
+    *,
+    same_people: bool = False,
+) -> VerbResult:
+    """Return the estimates of reports by group, or with weights.
+
+    Args:
+        document: the plan.
+        reports: files and folders.
+        how: the method.
+        grouping: the groups and the weights.
+        read: how reports are read.
+        shown: what is shown.
+        same_people: whether groups hold reports of the same people, so that nothing is said of everybody.
+    """
     mechanism, sources = document.mechanism(), read.sources(reports)
     with read.running() as engine, file_notes() as notes:
         data, groups, weights = _read_groups(engine, document, sources, how, grouping)
@@ -471,12 +439,13 @@ def _estimate_groups(
         known = [*grouping.by, *filter(None, [grouping.weights])]
         stated = statement_of(publication, sources, known=known, counted=read.engine == "local")
     ending = Ending(mechanism.guarantee.brief, result.overall.simulated, read.trust_plan, stated)
-    record = partial(_groups_record, result, shown, ending, notes)
-    table = partial(result.to_arrow, shown.level, simultaneous=shown.simultaneous)
-    picture = save_picture(partial(result.plot, shown.level))
-    write_results(out.output, SavedTable(table, record), {out.plot: picture}, force=out.force)
-    parts = chain(_groups_parts(result, shown), notes_of(notes), written(out.output, out.plot), ending.lines())
-    show(record, parts)
+    return VerbResult(
+        partial(_groups_record, result, shown, ending, notes, same_people=same_people),
+        chain(_groups_parts(result, shown, same_people=same_people), notes_of(notes)),
+        partial(result.to_arrow, shown.level, simultaneous=shown.simultaneous),
+        partial(result.plot, shown.level),
+        ending,
+    )
 
 
 def _groups_publication(document: Plan, result: GroupedEstimate, shown: Showing, columns: Sequence[Any]) -> Any:
@@ -495,7 +464,7 @@ def _groups_publication(document: Plan, result: GroupedEstimate, shown: Showing,
     )
 
 
-def _read_groups(engine: Engine, plan: Plan, sources: Sources, how: _How, grouping: _Grouping) -> tuple[Any, Any, Any]:
+def _read_groups(engine: Engine, plan: Plan, sources: Sources, how: How, grouping: ByGroup) -> tuple[Any, Any, Any]:
     """Return the reports by group, or a tally of each group, with the columns of groups and of weights."""
     if plan.is_personalized:
         raise ParameterError("--by and --weights do not go with personalized plans, whose bots belong to all.")
@@ -515,8 +484,10 @@ def _read_groups(engine: Engine, plan: Plan, sources: Sources, how: _How, groupi
     return evidence, groups, None if grouping.weights is None else public[grouping.weights]
 
 
-def _groups_record(estimates: GroupedEstimate, shown: Showing, ending: Ending, notes: Sequence[str]) -> dict[str, Any]:
-    """Return the estimates ready for JSON: ``groups`` has an object for each, ``overall``, but of rounds, is all's."""
+def _groups_record(
+    estimates: GroupedEstimate, shown: Showing, ending: Ending, notes: Sequence[str], *, same_people: bool
+) -> dict[str, Any]:
+    """Return the estimates ready for JSON: ``groups`` has an object for each, ``overall`` the estimate of everybody."""
     names, facts = (
         estimates.names or ("group",),
         partial(estimate_facts, level=shown.level, simultaneous=shown.simultaneous),
@@ -527,18 +498,18 @@ def _groups_record(estimates: GroupedEstimate, shown: Showing, ending: Ending, n
         groups.append({**dict(zip(names, labels, strict=True)), **ending.figures(group.n), **facts(group)})
     left_out = {"groups": estimates.left_out[0], "reports": estimates.left_out[1]}
     more = {"minimum": estimates.minimum, "left_out": left_out, "notes": notes}
-    overall = {} if ROUND in estimates.names else {"overall": facts(estimates.overall)}
-    return {"groups": groups, **overall, **ending.record(), **more}
+    overall = {} if same_people else {"overall": facts(estimates.overall)}
+    return {"groups": groups, **overall, **more}
 
 
-def _groups_parts(estimates: GroupedEstimate, shown: Showing) -> Iterator[str | Table]:
+def _groups_parts(estimates: GroupedEstimate, shown: Showing, *, same_people: bool) -> Iterator[str | Table]:
     """Yield a table with a row for each value of each of the largest groups, and what holds of all groups."""
     everybody, codes = estimates.overall, estimates.overall.chosen(shown.largest)
     # Without columns of groups, everybody is the only one.
     chosen, cells = set(estimates.largest(_GROUPS_SHOWN)) if estimates.names else set(), []
     groups = [(label, estimates[label]) for label in estimates if label in chosen]
-    # The same people answer in several rounds: reports of all rounds are not as many people's, and say less than those.
-    rows_of_all = [] if ROUND in estimates.names else [("everybody", everybody)]
+    # Several reports of each person are not the reports of as many people, and say less.
+    rows_of_all = [] if same_people else [("everybody", everybody)]
     for label, group in [*groups, *rows_of_all]:
         columns = group.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
         names = text_column("value", estimates.domain.names(codes))
@@ -554,7 +525,7 @@ def _groups_parts(estimates: GroupedEstimate, shown: Showing) -> Iterator[str | 
         if noise := everybody.selected(len(codes), shown.level, simultaneous=shown.simultaneous):
             yield noise
     else:
-        yield f"{everybody.n:,} reports, of people who answer in several rounds, which are not added up."
+        yield f"{everybody.n:,} reports, with several of each person, which are not added up."
     if estimates.left_out[0]:
         few, people = estimates.left_out
         small, sent = number_of(few, "group"), number_of(people, "report")

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from discreet.cli import options
 from discreet.cli.commands import Verb
-from discreet.cli.options import PeopleColumns, allow_outside, load_plan_or_survey, option, progress_bar, refuse_idle
+from discreet.cli.options import PeopleColumns, allow_outside, load_plan, option, progress_bar, refuse_idle
 from discreet.cli.output import (
     SIMULATED_REPORTS,
     STANDARD,
     InputFile,
     OutputFile,
-    OutputPlace,
     Table,
     left_out_sentences,
     sent,
@@ -29,12 +29,14 @@ from discreet.files.paths import REPORTS, spelled
 from discreet.files.reading import Piped, piped_table
 from discreet.formats.plan import Plan
 from discreet.mechanisms.personalized import SimulatedTags
-from discreet.surveys.documents import Questionnaire, question_files
-from discreet.surveys.obfuscation import obfuscate_survey, survey_columns
-from discreet.surveys.survey import Survey
-from discreet.surveys.verbs.surveys import check_folder_name
-from discreet.tables.values import Bots, ReadAs, ValueColumns, read_owned
+from discreet.tables.values import Bots, ValueColumns, read_owned
 
+KEEP: dict[str, Any] = {
+    "multiple": True,
+    "metavar": "COLUMN",
+    "help": "Public column to keep beside the reports (Parquet, Arrow), in clear. May be repeated.",
+}
+"""The option ``--keep`` of a verb that obfuscates a table."""
 _KEPT = (
     "Kept beside the reports in clear, protected by nothing: {}; many such columns together may make people "
     "recognisable."
@@ -59,15 +61,7 @@ class _Columns(PeopleColumns):
         show_default=True,
         help="Rows with a value that is not in the plan: the same.",
     )
-    keep: tuple[str, ...] = option(
-        "--keep",
-        multiple=True,
-        metavar="COLUMN",
-        help="Public column to keep beside the reports (Parquet, Arrow), in clear. May be repeated.",
-    )
-    round: str | None = option(
-        "--round", metavar="COLUMN", help="For surveys with rounds: column that says of which round a row is."
-    )
+    keep: tuple[str, ...] = option("--keep", **KEEP)
 
 
 TAG = "tag"
@@ -130,6 +124,11 @@ def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> Bots | None
     return lambda codes, users: people.replaced(personalized, codes, users)
 
 
+def kept_sentences(keep: tuple[str, ...]) -> list[str]:
+    """Return a sentence on the columns that are kept beside reports; none where there are no such."""
+    return [_KEPT.format(", ".join(map(repr, keep)))] if keep else []
+
+
 def value_source(values: str | Path) -> str | Path | Piped:
     """Return the source of a table of values; - is standard input, whose form is noted on the error stream."""
     if str(values) != "-":
@@ -146,8 +145,8 @@ def value_source(values: str | Path) -> str | Path | Piped:
     "-o",
     "--output",
     required=True,
-    type=OutputFile("reports", REPORTS, piped=True, folders=True),
-    help=f"Reports: {spelled(REPORTS)}; - for JSON lines on standard output. Of a survey a folder.",
+    type=OutputFile("reports", REPORTS, piped=True),
+    help=f"Reports: {spelled(REPORTS)}; - for JSON lines on standard output.",
 )
 @_Columns.options
 @options.seed
@@ -156,8 +155,6 @@ def value_source(values: str | Path) -> str | Path | Piped:
 def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: int | None, force: bool) -> None:
     """Obfuscate a table of values under PLAN: one report per row, in order.
 
-    Under a survey each row is a person, who answers the questions that are drawn; there is a file for each question.
-
     VALUES is a table, here or at a URL, or - for CSV or JSON lines on standard input.
 
     Columns that are kept serve for --by and --weights of discreet estimate. They are public: nothing protects them, and
@@ -165,16 +162,7 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
 
     Under a personalized plan this is a simulation: on real devices nobody holds a table of everybody's secrets.
     """
-    document = load_plan_or_survey(plan)
-    if isinstance(document, Questionnaire):
-        _obfuscate_survey(document, values, table, output, seed=seed, force=force)
-        return
-    if "#" in plan.name and not plan.exists():
-        raise ParameterError(
-            "each person's questions are drawn, and answering them one by one would cost more than epsilon; name the "
-            f"survey, {str(plan).rpartition('#')[0]}."
-        )
-    refuse_idle(["round"], "it is for surveys with rounds")
+    document = load_plan(plan)
     mechanism = document.mechanism()
     columns = value_columns(document, table, missing=table.missing, keep=table.keep, unknown=table.unknown)
     with progress_bar("obfuscating") as progress, sent(output, ".jsonl") as target:
@@ -201,65 +189,7 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
         *read_as_table(written.read_as),
         f"{written.reports:,} reports of plan {mechanism.fingerprint[:12]} written to {where}.",
         str(document.maker.guarantee),
-        *([_KEPT.format(", ".join(map(repr, table.keep)))] if table.keep else []),
+        *kept_sentences(table.keep),
         *([SIMULATED_REPORTS] if written.simulated else []),
     ]
     show(result | ({"left_out": written.left_out} if written.left_out else {}), sentences)
-
-
-def _columns_of_rounds(survey: Survey, table: _Columns) -> tuple[str, str] | None:
-    """Return the columns of people and of rounds; None where a survey asks once."""
-    if survey.rounds is None:
-        refuse_idle(["user", "round"], "this survey has no rounds")
-        return None
-    if table.user is None or table.round is None:
-        raise ParameterError(
-            "this survey asks in rounds, and all of them are obfuscated together: name the columns that say whose row "
-            "it is (--user) and of which round (--round)."
-        )
-    return table.user, table.round
-
-
-def _obfuscate_survey(
-    document: Questionnaire, values: Path, table: _Columns, output: Path, *, seed: int | None, force: bool
-) -> None:
-    """Write a file of reports for each question, and print how many people answered it."""
-    survey = document.survey()
-    rounds = _columns_of_rounds(survey, table)
-    refuse_idle(["column", "tags"], "a survey names its columns itself")
-    refuse_idle(
-        ["missing", "unknown"],
-        "who is left out would depend on the answer; give the attribute a label for values without one (missing)",
-    )
-    check_folder_name(output, OutputPlace("reports", REPORTS))
-    read_as = ReadAs()
-    asked = survey_columns(document, (*table.keep, *(rounds or ())), as_read=table.as_read, float32=table.float32)
-    with progress_bar("obfuscating") as progress:
-        written = obfuscate_survey(
-            survey,
-            value_source(values),
-            output,
-            checked_float32(asked),
-            rounds=rounds,
-            seed=seed,
-            force=force,
-            progress=partial(progress, "obfuscating"),
-            read_as=read_as,
-        )
-    people = sum(written.values()) // survey.answers
-    counted = {"people" if rounds is None else "answers": people, "reports": written}
-    result = {**counted, "output": output, "plan": survey.fingerprint}
-    cells = [[name, file, f"{written[name]:,}"] for name, file in question_files(written).items()]
-    whose = "people" if rounds is None else "people and rounds"
-    title = f"{people:,} {whose}, {survey.answers} of {len(written)} questions each"
-    sentences: list[str | Table] = [
-        *read_as_table(read_as),
-        f"Reports of survey {survey.fingerprint[:12]} written to {output}.",
-        str(survey.guarantee),
-        "This is for once: whoever obfuscates the same people again adds up epsilon.",
-        *([_KEPT.format(", ".join(map(repr, table.keep)))] if table.keep else []),
-        *([SIMULATED_REPORTS] if seed is not None else []),
-    ]
-    listed = Table(title, ["question", "file", "reports"], cells, left=2)
-    result |= {"simulated": seed is not None, "kept": list(table.keep), **read_as_record(read_as)}
-    show(result, [listed, *sentences])

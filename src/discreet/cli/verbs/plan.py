@@ -1,7 +1,7 @@
 """The verb ``plan``: mechanisms side by side, and which to use."""
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,11 @@ from discreet.cli.options import (
     option,
     refuse_idle,
 )
-from discreet.cli.output import InputFile, OutputFile, Table, save_picture, show, write_results, written
+from discreet.cli.output import InputFile, OutputFile, save_picture, show, write_results, written
 from discreet.cli.readings import alike_in
 from discreet.cli.views import planning as views
 from discreet.core.domain import Domain
 from discreet.core.labels import Numbers
-from discreet.core.result_table import objects, rows_of
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, PLANS, spelled
 from discreet.formats.plan import DomainDocument, read_document, write_plan
@@ -34,11 +33,7 @@ from discreet.planning.candidates import Target
 from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_change
 from discreet.planning.numbers import NumberPlan
-from discreet.surveys.documents import Questionnaire
-from discreet.surveys.planning import plan_survey
-from discreet.surveys.schedules import schedules, survey_schedules
 from discreet.tables.columns import read_distribution
-from discreet.theory.memo import NOT_HIDDEN
 
 _NOT_OF_NUMBERS = (
     "sensitive_mass", "target", "largest_report", "most_seconds", "within", "standard_error", "change", "power",
@@ -55,12 +50,6 @@ class _Promise(OptionGroup):
     users: int = option("--users", required=True, type=Count(), help="Number of people.")
     reports_per_user: int = option(
         "--reports-per-user", type=Count(), default=1, help="Reports of each user, with equal parts of epsilon. [1]"
-    )
-    rounds: int | None = option(
-        "--rounds",
-        type=Count(2),
-        bars={"reports_per_user": "ways to ask in rounds have their own numbers of reports"},
-        help="Also compare ways to ask in so many rounds, with epsilon in all.",
     )
 
 
@@ -94,7 +83,7 @@ class _People(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class _Limits(OptionGroup):
+class ReportLimits(OptionGroup):
     """The most that a report and its collector may cost."""
 
     largest_report: float | None = option(
@@ -189,7 +178,7 @@ class _Outputs(PlanFile):
 @click.argument("domain", type=InputFile())
 @_Promise.options
 @_People.options
-@_Limits.options
+@ReportLimits.options
 @_Precision.options
 @click.option("--all", "everything", is_flag=True, help="Show all mechanisms, options and errors, and what they mean.")
 @_Outputs.options
@@ -198,7 +187,7 @@ def plan(
     domain: Path,
     promise: _Promise,
     people: _People,
-    limits: _Limits,
+    limits: ReportLimits,
     precision: _Precision,
     out: _Outputs,
     *,
@@ -206,14 +195,8 @@ def plan(
 ) -> None:
     """Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.
 
-    Of a survey it plans the questions, who answers how many of them, and their mechanisms.
-
     discreet risk plan finds the largest epsilon that a wanted protection allows.
     """
-    survey = _survey_of(domain)
-    if survey is not None:
-        _plan_survey(survey, promise, limits, out)
-        return
     values, choice = people.known(domain)
     epsilon = _stated_epsilon(domain) if promise.epsilon is None else promise.epsilon
     if isinstance(values.space, Numbers):
@@ -233,73 +216,22 @@ def plan(
     )
     sight = precision.sight(comparison.best.mechanism, choice.get("p"))
     files = out.write_all(domain, comparison.best.mechanism, lambda: views.comparison_chart(comparison))
-    again = promise.rounds and schedules(values, epsilon, promise.rounds, promise.users, **choice, **limits.given())
-    rounds = views.schedule_parts(again, epsilon) if again else ()
     alike, named = alike_in({"": values})
-    parts = chain(views.comparison_parts(comparison, brief=not everything), sight.values(), rounds, alike, files)
-    record = views.comparison_record(comparison) | sight | named
-    show(record | ({"rounds": views.schedule_record(again)} if again else {}), parts)
-
-
-def _survey_of(path: Path) -> Questionnaire | None:
-    """Return a survey; None for plans and domains, which say nothing of attributes."""
-    if "#" in path.name or "attributes" not in read_document(path, dict):
-        return None
-    return Questionnaire.load(path, allow_outside=allows_outside())
-
-
-def _plan_survey(survey: Questionnaire, promise: _Promise, limits: _Limits, out: _Outputs) -> None:
-    """Plan the questions of a survey, write the plan if it is named, and print why it is as it is."""
-    refuse_idle(
-        [
-            "reports_per_user",
-            "sensitive_mass",
-            "distribution",
-            "target",
-            "standard_error",
-            "change",
-            "power",
-            "everything",
-            "plot",
-        ],
-        "it is about one question, and a survey has several",
-    )
-    asked = survey.asked if promise.epsilon is None else {**survey.asked, "epsilon": promise.epsilon}
-    planned = plan_survey(survey.attributes, users=promise.users, **asked, **limits.given())
-    if out.output is not None:
-        survey.asking(planned.survey).save(out.output, force=out.force)
-    guarantee = planned.survey.guarantee
-    record = {
-        "plan": planned.survey.fingerprint,
-        "answers": planned.survey.answers,
-        "record_epsilon": guarantee.record,
-        "attribute_epsilons": guarantee.attributes,
-        "questions": objects({name: column.tolist() for name, column in planned.columns().items()}),
-        "options": [asdict(option) for option in planned.options],
-    }
-    rounds: list[str | Table] = []
-    if number := promise.rounds or (survey.rounds and survey.rounds.number):
-        asked.pop("rounds")
-        again = survey_schedules(survey.attributes, number=number, users=promise.users, **asked, **limits.given())
-        record["rounds"], table = views.survey_schedules_shown(again)
-        rounds = [table, *([] if survey.rounds is not None else [NOT_HIDDEN])]
-    headings, *cells = rows_of(planned.stated(), "page")
-    questions = Table(planned.heading, headings, cells, left=2)
-    alike, named = alike_in({question.name: question.mechanism.domain for question in planned.survey.questions})
-    show(record | named, [questions, planned.reason, str(guarantee), *rounds, *alike, *written(out.output)])
+    parts = chain(views.comparison_parts(comparison, brief=not everything), sight.values(), alike, files)
+    show(views.comparison_record(comparison) | sight | named, parts)
 
 
 def _stated_epsilon(path: Path) -> float:
     """Return the epsilon of a plan; refuse a domain, which has none."""
-    if "#" not in path.name and "mechanism" not in read_document(path, dict):
+    if not {"mechanism", "version"} & {*read_document(path, dict)}:
         raise ParameterError(f"--epsilon must be given, because {path} is a domain without one; or give a plan.")
     return load_plan(path).document.epsilon
 
 
 def domain_of(path: Path) -> tuple[Domain, float | None]:
     """Return the domain of a plan or of a file with a domain, and the stated mass of its sensitive values."""
-    # A document that names a mechanism or attributes is a plan, and its mistakes are those of a plan.
-    if "#" in path.name or {"mechanism", "attributes"} & {*read_document(path, dict)}:
+    # A document that names a mechanism or a version is a plan, and its mistakes are those of a plan.
+    if {"mechanism", "version"} & {*read_document(path, dict)}:
         plan = load_plan(path)
         return plan.mechanism().domain if plan.is_personalized else plan.domain, None
     document = read_document(path, DomainDocument)

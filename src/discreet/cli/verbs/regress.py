@@ -2,28 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 
+from discreet.cli.commands import Verb
 from discreet.cli.options import OptionGroup, Reading, Showing, Writing, allow_outside, load_plan, option
-from discreet.cli.output import InputFile, OutputFile, SavedTable, Table, file_notes, notes_of, show, write_results
+from discreet.cli.output import InputFile, OutputFile, Table, file_notes, notes_of
+from discreet.cli.results import VerbResult
 from discreet.cli.statements import Ending
 from discreet.core.result_table import objects, rows_of
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
 from discreet.estimators.regression import regress as regressed
 from discreet.files.paths import ESTIMATES, spelled
+from discreet.formats.plan import Plan
 from discreet.formats.public_columns import read_public
 from discreet.formats.sources import Sources
 from discreet.results.regression import Regression
-from discreet.surveys.verbs.surveys import SurveyVerb
 
 
 @dataclass(frozen=True, slots=True)
-class _Model(OptionGroup):
+class Model(OptionGroup):
     """Model of the regression: values, covariates and method."""
 
     on: tuple[str, ...] = option(
@@ -71,8 +72,11 @@ class _Model(OptionGroup):
         )
 
 
+LEVEL = click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
+
+
 @dataclass(frozen=True, slots=True)
-class _Outputs(Writing):
+class CoefficientFile(Writing):
     """The file to write, and whether one that exists is replaced."""
 
     output: Path | None = option(
@@ -80,20 +84,20 @@ class _Outputs(Writing):
     )
 
 
-@click.command(cls=SurveyVerb, of_one=["value", "baseline"])
+@click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
-@_Model.options
-@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
-@_Outputs.options
+@Model.options
+@LEVEL
+@CoefficientFile.options
 @Showing.only("statement")
 @Reading.only("trust_plan")
 @allow_outside
 def regress(
     plan: Path,
     reports: tuple[Path, ...],
-    model: _Model,
-    out: _Outputs,
+    model: Model,
+    out: CoefficientFile,
     *,
     level: float,
     statement: bool,
@@ -103,7 +107,15 @@ def regress(
 
     REPORTS are Parquet and Arrow files of reports, and folders of such files, that have these columns.
     """
-    document = load_plan(plan)
+    result = regression(load_plan(plan), reports, model, level=level, statement=statement, trust_plan=trust_plan)
+    result.write(out.output, force=out.force)
+    result.show(out.output)
+
+
+def regression(
+    document: Plan, reports: Sequence[Any], model: Model, *, level: float, statement: bool, trust_plan: bool
+) -> VerbResult:
+    """Return the regression of reports made under a plan on columns beside them."""
     if document.is_personalized:
         raise ParameterError("regress does not go with personalized plans, whose bots are no values.")
     mechanism = document.mechanism()
@@ -117,9 +129,9 @@ def regress(
     ending = Ending(mechanism.guarantee.brief, fit.simulated, trust_plan, stated)
     facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
     columns = {name: column.tolist() for name, column in fit.columns(level).items()}
-    record = {**facts, **ending.record(), "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
-    write_results(out.output, SavedTable(lambda: fit.to_arrow(level), lambda: record), {}, force=out.force)
+    record = {**facts, "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
     against = "" if fit.baseline is None else f"; odds against {fit.baseline}"
     headings, *cells = rows_of(fit.stated(level), "page")
     table = Table(f"{fit.method} regression, {fit.n:,} reports{against}", headings, cells, left=2)
-    show(record, chain([table], filter(None, [fit.remark]), notes_of(notes), ending.lines()))
+    parts: list[str | Table] = [table, *filter(None, [fit.remark]), *notes_of(notes)]
+    return VerbResult(lambda: record, parts, lambda: fit.to_arrow(level), ending=ending)

@@ -1,13 +1,25 @@
 """The verbs ``seal`` and ``tally``, about files of reports."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from discreet.cli import options
-from discreet.cli.options import NOT_TRUSTED, Count, Reading, allow_outside, load_plan, progress_bar
+from discreet.cli.commands import Verb
+from discreet.cli.options import (
+    NOT_TRUSTED,
+    Count,
+    OptionGroup,
+    Reading,
+    allow_outside,
+    load_plan,
+    option,
+    progress_bar,
+)
 from discreet.cli.output import (
     SIMULATED_REPORTS,
     InputFile,
@@ -16,43 +28,55 @@ from discreet.cli.output import (
     file_notes,
     left_out_sentences,
     notes_of,
-    show,
+    prints_json,
+    say,
 )
+from discreet.cli.results import VerbResult
 from discreet.cli.statements import VOUCHED, Ending
 from discreet.core.batches import NamedBatch
 from discreet.engines.sealing import refuse_replacing
 from discreet.files.paths import TALLIES, checked_output, spelled
 from discreet.files.writing import in_turn
+from discreet.formats.plan import Plan
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.privacy.publication import published
-from discreet.surveys.verbs.surveys import SurveyVerb
+
+SEALED = (".parquet",)
+RETRACT = click.option("--retract", is_flag=True, help="Take the batches out instead, which must have been counted.")
 
 
-@click.command(cls=SurveyVerb)
+@dataclass(frozen=True, slots=True)
+class SealedBatch(OptionGroup):
+    """The batch that is sealed."""
+
+    name: str | None = option(
+        "--name", help="Name of the batch, which readers of the file see; the source's own, or a new one."
+    )
+    least: int = option("--least", type=Count(1), default=2, show_default=True, help="Refuse to seal fewer reports.")
+    not_trusted: int = option("--not-trusted", **NOT_TRUSTED)
+
+
+@click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=OutputFile("sealed reports", (".parquet",), folders=True),
-    help="The sealed file: .parquet. Of a survey a folder.",
+    type=OutputFile("sealed reports", SEALED),
+    help="The sealed file: .parquet.",
 )
-@click.option("--name", help="Name of the batch, which readers of the file see; the source's own, or a new one.")
-@click.option("--least", type=Count(1), default=2, show_default=True, help="Refuse to seal fewer reports.")
-@click.option("--not-trusted", **NOT_TRUSTED)
+@SealedBatch.options
 @Reading.options
 @options.force
 @allow_outside
 def seal(
     plan: Path,
     reports: tuple[str | Path, ...],
+    batch: SealedBatch,
     read: Reading,
     *,
     output: Path,
-    name: str | None,
-    least: int,
-    not_trusted: int,
     force: bool,
 ) -> None:
     """Write REPORTS made under PLAN into one file, sorted by what they say: nothing of ids, order or times is left.
@@ -62,14 +86,47 @@ def seal(
     in a sealed file.
     REPORTS are files, or folders of files, here or at URLs.
     """
-    document = load_plan(plan)
+    check = f"discreet verify {plan} --sealed {output}"
+    seal_reports(load_plan(plan), reports, batch, read, output, force=force).show()
+    if not prints_json():
+        say([TO_CHECK.format(check)])
+
+
+TO_CHECK = "What it cannot show: that each person has one report in it. To check the rest: {}"
+"""The last sentence on sealed files, with the verb that checks them."""
+
+
+def seal_reports(
+    document: Plan,
+    reports: Sequence[Any],
+    batch: SealedBatch,
+    read: Reading,
+    output: Path,
+    *,
+    force: bool,
+    beside: Path | None = None,
+) -> VerbResult:
+    """Seal reports in a file, and return what the file holds.
+
+    Args:
+        document: the plan.
+        reports: files and folders.
+        batch: its name, the fewest reports, and those that hide nobody.
+        read: how reports are read.
+        output: the sealed file.
+        force: whether a file that exists is replaced.
+        beside: where the file is written meanwhile, if its caller moves it; None if nobody does.
+    """
     mechanism = document.mechanism()
+    target = output if beside is None else beside
     with progress_bar("reading") as progress, read.running() as running, file_notes() as notes:
         sources = read.sources(reports, partial(progress, "reading"))
-        sealed = running.seal(mechanism, sources, output, name=name, least=least, force=force)
+        if beside is not None:
+            refuse_replacing(output, sources.named, sources.files)
+        sealed = running.seal(mechanism, sources, target, name=batch.name, least=batch.least, force=force)
     shown = "the sealed file, or anything made of it"
     publication = replace(
-        published(document.maker, sealed.n, not_trusted=not_trusted, shown=shown),
+        published(document.maker, sealed.n, not_trusted=batch.not_trusted, shown=shown),
         simulated=sealed.simulated,
         remarks=(VOUCHED,) * read.trust_plan,
         named=(NamedBatch(sealed.name, sealed.n, sealed.n),),
@@ -82,22 +139,17 @@ def seal(
         "left_out": dict(sealed.left_out),
         "notes": notes,
     }
+    dropped = f"Dropped, and not in the sealed file: the columns {', '.join(map(repr, sealed.dropped))}."
     sentences = [
-        f"{sealed.n:,} reports of plan {document.fingerprint[:12]} sealed in {sealed.path}, sorted by what they say.",
-        *(
-            [f"Dropped, and not in the sealed file: the columns {', '.join(map(repr, sealed.dropped))}."]
-            * bool(sealed.dropped)
-        ),
+        f"{sealed.n:,} reports of plan {document.fingerprint[:12]} sealed in {output}, sorted by what they say.",
+        *([dropped] if sealed.dropped else []),
         *left_out_sentences(sealed.left_out),
         *notes_of(notes),
-        *ending.lines(),
-        f"What it cannot show: that each person has one report in it. To check the rest: discreet verify {plan} "
-        f"--sealed {sealed.path}",
     ]
-    show({**result, **details, **ending.record()}, sentences)
+    return VerbResult(lambda: {**result, **details}, sentences, ending=ending)
 
 
-@click.command(cls=SurveyVerb, reads="sealed")
+@click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
 @click.argument("sealed", nargs=-1, required=True, type=InputFile(urls=True))
 @click.option(
@@ -105,9 +157,9 @@ def seal(
     "--output",
     required=True,
     type=OutputPlace("tallies", TALLIES),
-    help=f"The tally, made where there is none: {spelled(TALLIES)}. Of a survey a folder.",
+    help=f"The tally, made where there is none: {spelled(TALLIES)}.",
 )
-@click.option("--retract", is_flag=True, help="Take the batches out instead, which must have been counted.")
+@RETRACT
 @Reading.only("engine")
 @Reading.only("master")
 @allow_outside
@@ -126,10 +178,14 @@ def tally(
     the names of the batches that it has counted, and they are not read again: run it every night on the whole folder. A
     batch that was counted with another number of reports is refused. discreet estimate PLAN TALLY reads the result.
     """
-    document = load_plan(plan)
+    read = Reading(trust_plan=False, engine=engine, master=master, bad_rows=0.0)
+    add_batches(load_plan(plan), sealed, read, output, retract=retract).show()
+
+
+def add_batches(document: Plan, sealed: Sequence[Any], read: Reading, output: Path, *, retract: bool) -> VerbResult:
+    """Add sealed batches to a tally in a file, or take them out, and return what the tally holds."""
     mechanism = document.mechanism()
     checked_output(output, TALLIES, "tallies")
-    read = Reading(trust_plan=False, engine=engine, master=master, bad_rows=0.0)
     with progress_bar("reading") as progress, read.running() as running, in_turn(output.absolute().parent):
         before = read_tally(output, mechanism) if output.exists() else mechanism.empty_tally()
         sources = read.sources(sealed, partial(progress, "reading"))
@@ -147,7 +203,5 @@ def tally(
         f"Batches {what}: {len(changed):,}, with {reports:,} reports. "
         f"Batches in {output}: {len(after.batches):,}, with {after.n:,} reports."
     )
-    show(
-        {**result, "batches": len(after.batches), "changed": len(changed)},
-        [sentence, *([SIMULATED_REPORTS] * after.simulated)],
-    )
+    counts = {"batches": len(after.batches), "changed": len(changed)}
+    return VerbResult(lambda: result | counts, [sentence, *([SIMULATED_REPORTS] * after.simulated)])

@@ -1,6 +1,6 @@
 """The verbs ``verify`` and ``audit``, and the check of sealed files."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -10,36 +10,20 @@ import click
 import numpy as np
 
 from discreet.cli import options
-from discreet.cli.commands import RuledOption
-from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, load_plan_or_survey, option, refuse_idle
-from discreet.cli.output import (
-    SIMULATED_REPORTS,
-    Fact,
-    InputFile,
-    QuestionResult,
-    Table,
-    record_of,
-    save_picture,
-    show,
-    table_of,
-    write_results,
-    written,
-)
+from discreet.cli.commands import RuledOption, Verb
+from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, option
+from discreet.cli.output import SIMULATED_REPORTS, InputFile, Table
 from discreet.cli.readings import alike_in
-from discreet.core.random import SeededRandom
-from discreet.core.result_table import number_of
+from discreet.cli.results import VerbResult
+from discreet.core.random import RandomSource, SeededRandom
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, spelled
 from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
 from discreet.privacy.notions import logarithm
-from discreet.privacy.verify import MemoVerification, Verification, spelled_epsilon, verify_memo
+from discreet.privacy.verify import MemoVerification, Verification, verify_memo
 from discreet.privacy.verify import verify as verified
-from discreet.surveys.documents import Questionnaire
-from discreet.surveys.guarantees import verify_survey
-from discreet.surveys.survey import Survey
-from discreet.surveys.verbs.surveys import OF_ONE, SurveyVerb
 from discreet.theory.memo import NOT_HIDDEN
 
 if TYPE_CHECKING:
@@ -56,7 +40,7 @@ _OF_BATCHES: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Batches(OptionGroup):
+class Batches(OptionGroup):
     """The batches of shuffled reports that are asked about, and what is written of them."""
 
     statement: int | None = option(
@@ -120,10 +104,7 @@ class _Batches(OptionGroup):
         return publication
 
 
-@click.command(cls=SurveyVerb, reads="sealed")
-@click.argument("plan", type=InputFile())
-@_Batches.options
-@click.option(
+MEMO = click.option(
     "--memo",
     type=float,
     cls=RuledOption,
@@ -131,41 +112,52 @@ class _Batches(OptionGroup):
     metavar="EPSILON",
     help="Also verify permanent reports with a second coin, with so much for all rounds.",
 )
-@click.option(
+SEALED = click.option(
     "--sealed", type=InputFile(urls=True), help="Check a sealed file of reports, or a folder of them, instead."
 )
-@allow_outside
-def verify(plan: Path, batches: _Batches, *, memo: float | None, sealed: str | Path | None) -> None:
-    """Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is broken.
 
-    Of a survey, that of every question and what one person's answers add up to.
+
+@click.command(cls=Verb)
+@click.argument("plan", type=InputFile())
+@Batches.options
+@MEMO
+@SEALED
+@allow_outside
+def verify(plan: Path, batches: Batches, *, memo: float | None, sealed: str | Path | None) -> None:
+    """Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is broken.
 
     With --statement, also what publishing N reports without names and order reveals of a person; with --memo, what
     rounds of permanent reports tell.
     """
-    document = load_plan(plan) if sealed is not None else load_plan_or_survey(plan)
-    if isinstance(document, Questionnaire):
-        _verify_survey(document.survey())
-        return
-    mechanism = document.mechanism()
+    document = load_plan(plan)
     if sealed is not None:
-        _verify_sealed(mechanism, sealed)
+        check_sealed_files(document, [sealed]).show()
         return
-    verification = verified(mechanism)
+    result, picture = verification(document, batches, memo)
+    result.write(None, picture, force=batches.force)
+    result.show(picture)
+
+
+def verification(document: Plan, batches: Batches, memo: float | None) -> tuple[VerbResult, Path | None]:
+    """Return the verification of a plan, and the file of the picture that is named, if there is something to draw."""
+    mechanism = document.mechanism()
+    outcome = verified(mechanism)
     again = None if memo is None else verify_memo(Memo(mechanism, memo), _ROUNDS)
     # A broken plan promises nothing of its batches either.
-    publication = batches.publication(document) if verification.holds else None
-    picture = None
-    if publication is not None and publication.central is not None:
-        picture = batches.plot
-        write_results(None, None, {picture: save_picture(publication.central.plot)}, force=batches.force)
+    publication = batches.publication(document) if outcome.holds else None
+    central = None if publication is None else publication.central
     rounds = () if again is None else _memo_parts(again)
     alike, named = alike_in({"": document.domain})
-    parts = chain(_verification_parts(verification, mechanism, publication), rounds, alike, written(picture))
-    record = _verification_record(verification, mechanism, publication) | named
-    show(record | ({} if again is None else {"memo": _memo_record(again)}), parts)
-    if not verification.holds or not (again is None or again.holds):
-        raise click.exceptions.Exit(1)
+    record = _verification_record(outcome, mechanism, publication) | named
+    record |= {} if again is None else {"memo": _memo_record(again)}
+    holds = outcome.holds and (again is None or again.holds)
+    result = VerbResult(
+        lambda: record,
+        chain(_verification_parts(outcome, mechanism, publication), rounds, alike),
+        picture=None if central is None else central.plot,
+        code=0 if holds else 1,
+    )
+    return result, None if central is None else batches.plot
 
 
 def _memo_record(memo: MemoVerification) -> dict[str, Any]:
@@ -186,28 +178,31 @@ def _memo_parts(memo: MemoVerification) -> Iterator[str | Table]:
     yield NOT_HIDDEN
 
 
-def _least_epsilons(survey: Survey, results: Mapping[str, QuestionResult]) -> tuple[dict[str, Any], list[str]]:
-    """Return the lower bound on epsilon of whole records that the audits of all questions come to."""
-    least = {name: result.result["lower_bound"] for name, result in results.items()}
-    record = float(survey.largest([least.get(question.name, 0.0) for question in survey.questions])[0])
-    sentence = f"All of these bounds hold at once, so that epsilon of whole records is at least {record:.4g}."
-    return {"record_lower_bound": record}, [sentence]
+DRAWS = click.option("--draws", type=Count(), default=1_000_000, show_default=True, help="How many reports to draw.")
+CONFIDENCE = click.option(
+    "--confidence", type=float, default=0.999, show_default=True, help="Of the lower bound on epsilon."
+)
 
 
-@click.command(cls=SurveyVerb, reads="", level="confidence", together=_least_epsilons)
+@click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
-@click.option("--draws", type=Count(), default=1_000_000, show_default=True, help="How many reports to draw.")
-@click.option("--confidence", type=float, default=0.999, show_default=True, help="Of the lower bound on epsilon.")
+@DRAWS
+@CONFIDENCE
 @options.seed
 @allow_outside
 def audit(plan: Path, *, draws: int, confidence: float, seed: int | None) -> None:
     """Draw reports under PLAN and bound epsilon from below by what they show; exit with 1 if the promise is broken."""
-    # Which draws and counts, and verify does not.
-    from discreet.privacy.audit import audit as audited
-
-    mechanism = load_plan(plan).mechanism()
     random = None if seed is None else SeededRandom(seed)
-    result = audited(mechanism, draws=draws, confidence=confidence, random=random)
+    audited(load_plan(plan), draws=draws, confidence=confidence, random=random).show()
+
+
+def audited(document: Plan, *, draws: int, confidence: float, random: RandomSource | None) -> VerbResult:
+    """Return the audit of a plan by reports that are drawn under it."""
+    # Which draws and counts, and verify does not.
+    from discreet.privacy.audit import audit
+
+    mechanism = document.mechanism()
+    result = audit(mechanism, draws=draws, confidence=confidence, random=random)
     first, second = mechanism.domain.names(np.array([result.event.first.code, result.event.second.code]))
     event = result.event.describe(first, second)
     numbers = ("promised", "lower_bound", "confidence", "draws", "holds", "simulated")
@@ -218,46 +213,8 @@ def audit(plan: Path, *, draws: int, confidence: float, seed: int | None) -> Non
         f"  from {value}: {count:,} of {trials:,} {what}"
         for value, count, trials in zip((first, second), result.counts, result.trials, strict=True)
     ]
-    show(record, [str(mechanism), f"Tested: {event}.", *lines, str(result)])
-    if not result.holds:
-        raise click.exceptions.Exit(1)
-
-
-def _verify_survey(survey: Survey) -> None:
-    """Verify every question of a survey and both promises; exit with 1 if one is broken."""
-    refuse_idle(["memo", "statement", "delta", "rounds", "not_trusted", "plot", "force"], OF_ONE)
-    verification = verify_survey(survey)
-    facts = [
-        Fact("question", lambda row: row[0], "question"),
-        Fact("promised", lambda row: row[1].promised, "promised", ".17g"),
-        Fact("realised", lambda row: row[1].realised, "realised", ".17g"),
-        Fact("from_matrix", lambda row: row[1].from_matrix),
-        Fact("", lambda row: spelled_epsilon(row[1].from_matrix), "from the matrix"),
-        Fact("holds", lambda row: row[1].holds),
-    ]
-    rows = verification.questions.items()
-    record, each = logarithm(verification.record), {n: logarithm(r) for n, r in verification.attributes.items()}
-    names = {"promise": survey.promise, "promised": survey.epsilon, "record": record, "attributes": each}
-    result = {"plan": survey.fingerprint, **names, "questions": [record_of(row, facts) for row in rows]}
-    if survey.rounds is not None:
-        result["rounds"] = [{"rounds": t, "epsilon": logarithm(ratio)} for t, ratio in verification.rounds.items()]
-    verdict = "holds" if verification.holds else "is broken"
-    sentences: list[str | Table] = [
-        table_of("The sampler's own integers, question by question", rows, facts),
-        *(f"Broken: {name}: {fault}" for name, row in rows for fault in row.faults),
-        f"Whole records, of all questions that a person is asked: epsilon {record:.17g}.",
-        f"Records that differ in one attribute: {', '.join(f'{name} {number:.12g}' for name, number in each.items())}.",
-        f"The promise per {survey.promise}, epsilon {survey.epsilon:g}, {verdict}.",
-        *(
-            f"Whole records, of {number_of(t, 'round')}: epsilon {logarithm(r):.17g}."
-            for t, r in verification.rounds.items()
-        ),
-        *([NOT_HIDDEN] if survey.memos else []),
-    ]
-    alike, named = alike_in({question.name: question.mechanism.domain for question in survey.questions})
-    show({**result, **named, "holds": verification.holds}, [*sentences, *alike])
-    if not verification.holds:
-        raise click.exceptions.Exit(1)
+    parts = [str(mechanism), f"Tested: {event}.", *lines, str(result)]
+    return VerbResult(lambda: record, parts, code=0 if result.holds else 1)
 
 
 def _verification_record(
@@ -291,12 +248,12 @@ def _verification_parts(
         yield from publication.lines(status=True)
 
 
-def _verify_sealed(mechanism: BlockMechanism, source: Any) -> None:
-    """Check sealed files and print what was found; exit with 1 if one is not sealed.
+def check_sealed_files(document: Plan, sources: Sequence[Any]) -> VerbResult:
+    """Check sealed files, and return what was found; with exit code 1 if one is not sealed.
 
     Args:
-        mechanism: what made the reports.
-        source: a file, or a folder of sealed files alone; or some files.
+        document: the plan of the reports.
+        sources: files, and folders of sealed files alone.
 
     Raises:
         DataError: if a file cannot be read.
@@ -306,18 +263,16 @@ def _verify_sealed(mechanism: BlockMechanism, source: Any) -> None:
     from discreet.formats.sealed_files import UnsealedError, check_sealed
     from discreet.formats.sources import report_files
 
+    mechanism = document.mechanism()
     files: list[SealedFile] = []
     flaw = ""
     try:
-        files += [
-            check_sealed(path, mechanism) for path in report_files(source if isinstance(source, tuple) else [source])
-        ]
+        files += [check_sealed(path, mechanism) for path in report_files(sources)]
     except UnsealedError as error:
         flaw = str(error)
     result = {"plan": mechanism.fingerprint, "sealed": not flaw, "flaw": flaw or None, "files": files}
-    show(result, [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint))
-    if flaw:
-        raise click.exceptions.Exit(1)
+    parts = [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint)
+    return VerbResult(lambda: result, parts, code=1 if flaw else 0)
 
 
 def _sealed_parts(files: Sequence["SealedFile"], plan: str) -> Iterator[str]:

@@ -3,19 +3,15 @@
 Each has a record for programs, and tables with a recommendation and notes for people.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from discreet.cli.output import Fact, Table, built_ins, record_of, table_of
-from discreet.core.guarantee import in_odds, rounded_up
-from discreet.core.result_table import number_of
+from discreet.core.guarantee import in_odds
 from discreet.pictures.curves import Heading, LossPanel, Points, loss_chart
 from discreet.planning.candidates import COUNTED, Candidate, Losses, in_seconds
 from discreet.planning.compare import LOWER_BOUND, Curve, MechanismComparison, against_epsilon, against_users
 from discreet.planning.numbers import NumberPlan
-from discreet.surveys.schedules import SHOWN_ROUNDS, Schedule, SurveySchedule
-from discreet.theory.memo import NOT_HIDDEN
 
 
 def law_of(option: Any) -> Any:
@@ -249,79 +245,6 @@ def _about(comparison: MechanismComparison) -> list[str]:
         f"Error of the linear estimate, all values together, {where}.",
         "Dotted: no unbiased estimate under any mechanism has less.",
     ]
-
-
-def _schedule_facts(epsilon: float) -> list[Fact]:
-    """Return the figures of ways to ask in several rounds."""
-
-    def told(place: int) -> Callable[[Schedule], str]:
-        return lambda option: rounded_up(option.epsilons[place])
-
-    def name(option: Schedule) -> str:
-        often = f", {option.answers} round{'s' if option.answers > 1 else ''} each" * (option.how == "rotate")
-        coin = ", second coin" * (option.how == "memo" and option.mechanism.epsilon < epsilon)
-        return f"{option.how}{often}{coin}"
-
-    ends = [f"{rounds} round{'s' if rounds > 1 else ''}" for rounds in SHOWN_ROUNDS]
-    return [
-        Fact("how", "how"),
-        Fact("", name, "way"),
-        Fact("mechanism", "mechanism.name", "mechanism"),
-        Fact("law", lambda option: option.mechanism.law.describe()),
-        Fact("epsilon_of_a_report", "mechanism.epsilon"),
-        Fact("answers", "answers"),
-        Fact("epsilon_of_1_2_3_all_rounds", "epsilons"),
-        *(Fact("", told(place), heading) for place, heading in enumerate([*ends, "all"])),
-        Fact("error_in_units_of_one_question", "error", "error", ".3g"),
-        Fact("block_bits", "block_bits", "bits", ".3g"),
-        Fact("hides_changes", "hides_changes"),
-        Fact("", lambda option: "yes" if option.hides_changes else "no", "hides changes"),
-    ]
-
-
-def survey_schedules_shown(options: Sequence[SurveySchedule]) -> tuple[list[dict[str, Any]], Table]:
-    """Return ways to ask a survey in several rounds, for programs and for people."""
-
-    def name(option: SurveySchedule) -> str:
-        rounds = option.rounds
-        often = f", {number_of(rounds.answers, 'round')} each" * (rounds.how == "rotate")
-        coin = "" if rounds.first is None else f", second coin, first {rounds.first:g}"
-        return f"{rounds.how}{often}{coin}"
-
-    ends = [number_of(rounds, "round") for rounds in SHOWN_ROUNDS]
-    curve = [partial(lambda place, option: rounded_up(option.epsilons[place]), place) for place in range(len(ends) + 1)]
-    facts = [
-        Fact("", name, "way"),
-        Fact("how", "rounds.how"),
-        Fact("first", "rounds.first"),
-        Fact("answers", "rounds.turns"),
-        Fact("epsilon_of_1_2_3_all_rounds", "epsilons"),
-        *(Fact("", each, heading) for each, heading in zip(curve, [*ends, "all"], strict=True)),
-        Fact("error_in_units_of_one_survey", "error", "error", ".3g"),
-        Fact("", lambda option: "no" if option.rounds.keeps else "yes", "hides changes"),
-    ]
-    title = f"Ways to ask in {options[0].rounds.number:,} rounds; error of a round, in units of asking once"
-    return [record_of(option, facts) for option in options], table_of(title, options, facts)
-
-
-def schedule_record(options: Sequence[Schedule]) -> list[dict[str, Any]]:
-    """Return ways to ask in several rounds, an object each."""
-    return [record_of(option, _schedule_facts(options[-1].mechanism.epsilon)) for option in options]
-
-
-def schedule_parts(options: Sequence[Schedule], epsilon: float) -> Iterator[str | Table]:
-    """Yield the table of ways to ask in several rounds, and the notes."""
-    rounds = options[0].answers
-    yield table_of(f"Ways to ask in {rounds:,} rounds, epsilon = {epsilon:g} in all", options, _schedule_facts(epsilon))
-    yield (
-        "fresh: a new report in every round; rotate: each person in some rounds alone, drawn beforehand; memo: a "
-        "permanent report, and with a second coin in some rounds noise. 1 round, ..., all: epsilon of a person's "
-        "reports of so many rounds, at most. error: summed squared error of a round, in units of that of one question "
-        "with all of epsilon; the mean over all rounds of a memo is no better than one round without a second coin. "
-        "bits: log2 of the number of blocks; where they are many, rounds of a memo that show one block are of one "
-        "person."
-    )
-    yield NOT_HIDDEN
 
 
 def _lines(curves: Sequence[Curve]) -> list[tuple[str, Points]]:

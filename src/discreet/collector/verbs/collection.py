@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from discreet.cli.commands import VerbGroup
+from discreet.cli.commands import Verb, VerbGroup
 from discreet.cli.options import (
     NOT_TRUSTED,
     Count,
@@ -20,16 +20,17 @@ from discreet.cli.options import (
     Timestamp,
     Writing,
     allow_outside,
+    allows_outside,
     force,
     load_plan,
-    load_plan_or_survey,
     option,
     refuse_idle,
     spelled_key,
 )
-from discreet.cli.output import InputFile, OutputFile, asked_question, write_results, written
+from discreet.cli.output import InputFile, OutputFile, OutputPlace, written
 from discreet.cli.output import show as print_result
 from discreet.cli.readings import alike_in
+from discreet.cli.results import VerbResult
 from discreet.collector.documents import signing
 from discreet.collector.documents.signing import Terms, new_key, read_key, read_survey_texts, read_texts
 from discreet.device.protocol.collection import WITHDRAWN, Collection, Epochs, open_envelope, rebuild
@@ -41,7 +42,9 @@ from discreet.errors import ParameterError
 from discreet.files.paths import COLLECTION, COLLECTIONS, PAGES, checked_output
 from discreet.files.writing import check_free, replacing
 from discreet.formats.plan import Plan
-from discreet.surveys.verbs.surveys import SurveyVerb
+from discreet.surveys.documents import Questionnaire
+from discreet.surveys.documents import load as load_document
+from discreet.surveys.verbs.together import UNPROTECTED, all_or_none, each_question, files_in_folder, together
 
 _ANSWERS = ("once", "fresh", "permanent")
 _DAY = 86400
@@ -238,7 +241,7 @@ def sign(plan: Path, stated: _Said, by: _Signing, *, name: str, simulated: bool)
     as [questions.age]. Refused: a plan that protects nobody or breaks its promise, epochs of less than a minute,
     more than 8 nats in all unless --lifetime names them, and permanent answers that are as good as names.
     """
-    document = load_plan_or_survey(plan)
+    document = load_document(plan, allow_outside=allows_outside())
     if isinstance(document, Plan):
         first = stated.first(document.document.title, name, simulated=simulated)
         by.write(signing.sign(document, first, by.private))
@@ -311,14 +314,14 @@ def withdraw(file: Path, by: _Signing, *, trust: tuple[bytes, ...]) -> None:
     by.write(signing.withdraw(before.envelope, by.private, trust=trust))
 
 
-@click.command(cls=SurveyVerb, reads="")
-@click.argument("plan", metavar="PLAN|COLLECTION", type=InputFile())
+@click.command(cls=Verb)
+@click.argument("plan", metavar="PLAN|SURVEY|COLLECTION", type=InputFile())
 @click.option(
     "-o",
     "--output",
     required=True,
     type=OutputFile("attestations", PAGES, folders=True),
-    help="The page: .html, of two sheets A4. Of a survey a folder.",
+    help="The page: .html, of two sheets A4. Of a survey a folder with a page for each question.",
 )
 @click.option("--users", type=Count(1), help="Among so many one is identified. [a collection's least, or 1000]")
 @click.option(
@@ -335,11 +338,10 @@ def attest(
     """Write a page on PLAN, or a signed collection, for privacy officers; exit with 1 if its promise does not hold.
 
     What is asked and protected, promised and realised epsilon, what is published tells, who is identified, what is not
-    protected; a place to sign, and all sensitive values at the end.
+    protected; a place to sign, and all sensitive values at the end. Of a survey there is a page for each question.
     """
-    # Which draws, and what bounds the identification of people; other verbs here do without.
+    # Which bounds the identification of people; other verbs here do without.
     from discreet.collector.documents.attestation import Attestation
-    from discreet.privacy.audit import audit
 
     if _is_collection(plan):
         refuse_idle(["allow_outside"], "a collection names no files")
@@ -349,19 +351,46 @@ def attest(
         attested = Attestation(signing.plan_of(collection), collection, tuple(keys), known, users=users)
     else:
         refuse_idle(["trust"], "a plan is not signed")
-        question = asked_question()
-        survey = None if question is None else question.survey
-        attested = Attestation(load_plan(plan), users=users, survey=survey)
+        document = load_document(plan, allow_outside=allows_outside())
+        if not isinstance(document, Plan):
+            _attest_survey(document, output, users, draws, force=force)
+            return
+        attested = Attestation(document, users=users)
     checked_output(output, PAGES, "attestations")
+    with replacing(output, force=force) as beside:
+        result = _page(attested, draws, beside, output)
+    result.show()
+
+
+def _page(attested: Any, draws: int | None, beside: Path, output: Path) -> VerbResult:
+    """Write the page of an attestation beside its place, and return what the page says."""
+    # Which draws.
+    from discreet.privacy.audit import audit
+
     if draws is None:
         draws = _DRAWS if attested.mechanism.domain.size <= _MOST_DRAWN else 0
     if draws and attested.holds:
         attested = replace(attested, audit=audit(attested.mechanism, draws=draws, confidence=_SURE))
-    page = attested.page()
-    write_results(None, None, {output: lambda path: path.write_text(page, encoding="utf-8")}, force=force)
-    print_result(attested.to_dict, [attested.heading, *attested.answer, *written(output)])
-    if not attested.holds:
-        raise click.exceptions.Exit(1)
+    beside.write_text(attested.page(), encoding="utf-8")
+    parts = [attested.heading, *attested.answer, *written(output)]
+    return VerbResult(attested.to_dict, parts, code=0 if attested.holds else 1)
+
+
+def _attest_survey(document: Questionnaire, output: Path, users: int | None, draws: int | None, *, force: bool) -> None:
+    """Write a page on each question of a survey that protects something into a folder."""
+    from discreet.collector.documents.attestation import Attestation
+
+    survey = document.survey()
+    names = [question.name for question in survey.questions if question.epsilon]
+    places = files_in_folder(survey, output, OutputPlace("attestations", PAGES), names)
+    with all_or_none(places, force=force) as targets:
+
+        def attested(plan: Plan, place: Any) -> VerbResult:
+            target, beside = place
+            return _page(Attestation(plan, users=users, survey=survey), draws, beside, target)
+
+        results = each_question(document, targets, attested)
+    together(document, results, lacking=UNPROTECTED).show()
 
 
 def _is_collection(path: Path) -> bool:

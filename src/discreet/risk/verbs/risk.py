@@ -1,10 +1,9 @@
 """The verbs ``risk``: the identification risk of traces and reports, of scores of a matcher, and of plans."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from discreet.cli.options import (
     OptionGroup,
     Writing,
     load_plan,
-    load_plan_or_survey,
     option,
     progress_bar,
 )
@@ -32,7 +30,6 @@ from discreet.cli.output import (
     prints_json,
     record_of,
     show,
-    table_of,
     written,
 )
 from discreet.cli.removed import refuse_removed
@@ -40,14 +37,11 @@ from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.result_table import number_of
-from discreet.engines import LocalEngine
 from discreet.errors import ParameterError
 from discreet.files.writing import replacing
-from discreet.formats.sources import Sources
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, sweep
 from discreet.risk.attacks.traces import ATTACKS, JOINTLY
-from discreet.risk.bounds.identification import Bound, at_most
 from discreet.risk.linkage import link
 from discreet.risk.pages import CHANCES_HEADING, chances, measured, tried_in_words, write_linkage, write_page
 from discreet.risk.scores.biometric import Biometric, biometric
@@ -57,13 +51,6 @@ from discreet.risk.verbs.defences import compare_risks
 from discreet.risk.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, left_out_of, say_how_long
 from discreet.risk.verbs.linkage import KnownTable, gate_linkage, linkage_parts, linkage_record
 from discreet.risk.verbs.plan import plan_for_risk
-from discreet.surveys.answers import Answers
-from discreet.surveys.documents import Questionnaire
-from discreet.surveys.estimating import estimate_survey
-from discreet.surveys.risk import ClearInformation, clear_information, survey_bounds
-from discreet.surveys.sources import files_by_question
-from discreet.surveys.survey import Survey
-from discreet.surveys.verbs.surveys import survey_facts
 from discreet.tables.columns import read_scores
 
 _TRACES = "traces"
@@ -451,85 +438,3 @@ def _matcher_record(matcher: Biometric) -> dict[str, Any]:
         "equal_error_rate": matcher.det.equal_error_rate,
         "in_words": str(matcher),
     }
-
-
-_CLEAR_FACTS = (
-    Fact("attribute", "attribute", "attribute"),
-    Fact("question", "question", "question, in clear"),
-    Fact("share", "share", "asked", ".2%"),
-    Fact("bits", "bits", "bits", ".3g"),
-    Fact("entropy", "entropy", "of bits", ".3g"),
-)
-
-
-@risk.command()
-@click.argument("survey", type=InputFile())
-@click.argument("reports", nargs=-1, type=InputFile(urls=True))
-@click.option("--users", type=Count(1), required=True, help="Among how many people.")
-@click.option("--limit", type=float, default=0.1, show_default=True, help="Bits in clear, above which it is warned.")
-@options.fail_above
-@options.allow_outside
-def survey(
-    survey: Path, reports: tuple[str | Path, ...], *, users: int, limit: float, fail_above: float | None
-) -> None:
-    """Bound who is identified by all answers of a person to SURVEY, and what values in clear tell of other attributes.
-
-    The latter is estimated from REPORTS or tallies, by the method joint: of attributes that one question asks together.
-    """
-    document = load_plan_or_survey(survey)
-    if not isinstance(document, Questionnaire):
-        raise ParameterError(f"{survey} is a plan; compare it by discreet risk compare {survey} --users {users}.")
-    asked = document.survey()
-    (pie, named), answers = survey_bounds(asked, users), _joint_answers(asked, reports)
-
-    def table(names: tuple[str, ...]) -> Any:
-        with suppress(KeyError):
-            return None if answers is None else answers[names].frequencies
-        return None
-
-    clear = list(clear_information(asked, table))
-    bounds = {"users": users, "pie_at_most_bits": pie.value, "identification_at_most": named.value}
-    record = {"plan": asked.fingerprint, **survey_facts(asked), **bounds, "limit": limit}
-    record |= {"in_clear": [record_of(each, _CLEAR_FACTS) for each in clear]}
-    show(record, _survey_parts(asked, pie, named, users, clear, limit))
-    if fail_above is not None and named.value > fail_above:
-        click.echo(f"The identification risk, at most {named.value:.4g}, is above {fail_above:g}.", err=True)
-        raise click.exceptions.Exit(1)
-
-
-def _joint_answers(survey: Survey, reports: Sequence[str | Path]) -> Answers | None:
-    """Return the joint estimate of reports; None if there are none."""
-    if not reports:
-        return None
-    engine, data = LocalEngine(), {}
-    for name, files in files_by_question(survey, reports).items():
-        mechanism, read = survey.question(name).mechanism, Sources(files)
-        suffices = mechanism.tally_suffices
-        data[name] = engine.tally(mechanism, read).tally if suffices else engine.evidence(mechanism, read)[0]
-    return estimate_survey(survey, data, method="joint")
-
-
-def _survey_parts(
-    survey: Survey, pie: Bound, named: Bound, users: int, clear: Sequence[ClearInformation], limit: float
-) -> Iterator[str | Table]:
-    """Yield the bounds, the table of what values in clear tell, and what is above the limit or not known."""
-    yield str(survey.guarantee)
-    yield (
-        f"Whoever sees all answers of one of {users:,} people names the right one with probability "
-        f"{at_most(named.value)} ({1 / users:.4g} by guessing blindly), and learns "
-        f"{at_most(pie.value, log2(users), otherwise='perhaps all')} of {log2(users):.4g} bits; noise is fresh in each "
-        "report."
-    )
-    known = [each for each in clear if each.bits is not None]
-    if clear and not known:
-        yield "What values in clear tell of attributes is estimated from reports; name them."
-    if known:
-        yield table_of(
-            "What values in clear tell of attributes, of whoever is asked, as estimated", known, _CLEAR_FACTS, left=2
-        )
-    above = [f"{each.question} of {each.attribute}" for each in known if (each.bits or 0.0) > limit]
-    yield from [f"ABOVE {limit:g} BITS: {'; '.join(above)}."] if above else []
-    unknown = [f"{each.question} of {each.attribute}" for each in clear if each.bits is None]
-    yield from (
-        [f"Not known, as no question that was answered has both: {'; '.join(unknown)}."] if unknown and known else []
-    )

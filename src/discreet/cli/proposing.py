@@ -1,0 +1,412 @@
+"""Labels of the columns of a table, which of them are sensitive, and epsilon: said, found in the table, or asked for.
+
+Verbs that propose a plan make it of these.
+"""
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from discreet.cli.options import Count, OptionGroup, at_a_terminal, option
+from discreet.cli.output import prints_json, say, show
+from discreet.cli.sensitive import SensitiveLabels, known_labels
+from discreet.core.checks import meant
+from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.tables.labels import (
+    DATES,
+    INTEGERS,
+    KINDS,
+    LEAST,
+    ColumnLabels,
+    ColumnLook,
+    Cut,
+    labels_between,
+    labels_in,
+    look_at,
+    proposed_cuts,
+)
+from discreet.tables.spellings import Join
+
+Answer = TypeVar("Answer")
+_PUBLIC = (
+    "A plan is public: the labels of {columns} were read from the table, so the plan tells that each of them occurs in "
+    "it, in {least} rows or more. List them with --labels (ranges: --cuts) if that must not be told."
+)
+_MOST_SHOWN = 30
+# Of rows with rare integers, before all are taken for numbers and not for codes.
+_MOST_OTHERS = 0.05
+_ALL, _NONE = "all", "-"
+_NO_LABELS = {"bins": "{} is about labels, and numbers in bins have none; leave it out."}
+
+
+@dataclass(frozen=True, slots=True)
+class Labels(OptionGroup):
+    """Labels of columns, where these are said, and the texts that are one label."""
+
+    labels: tuple[str, ...] = option(
+        "--labels",
+        multiple=True,
+        metavar="[COLUMN=]A,B,...",
+        help="Labels of a column, instead of those found in the table.",
+    )
+    cuts: tuple[str, ...] = option(
+        "--cuts",
+        multiple=True,
+        metavar="[COLUMN=]18,40,...",
+        help="Where ranges of a column of numbers or dates begin; else round ones are proposed.",
+    )
+    least: int | None = option(
+        "--least", type=Count(1), help="Leave out labels that fewer rows of the table hold. [20]"
+    )
+    merge: bool = option(
+        "--merge",
+        is_flag=True,
+        bars=_NO_LABELS,
+        help="Make one label of those that read alike, such as krank and Krank.",
+    )
+    exact: bool = option(
+        "--exact",
+        is_flag=True,
+        bars={**_NO_LABELS, "merge": "--merge and --exact: say one of the two."},
+        help="Keep labels that read alike apart, and protect only those that --sensitive names: AA, Aa, aa.",
+    )
+
+    @property
+    def join(self) -> Join:
+        """The texts that are one label."""
+        return "reading" if self.merge else "exact" if self.exact else "spaces"
+
+    def said(self, names: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+        """Return the labels and the cuts that are said, by column of those that are named."""
+        listed = dict(_by_column("--labels", self.labels, names))
+        cut = dict(_by_column("--cuts", self.cuts, names))
+        if twice := [name for name in cut if name in listed]:
+            raise ParameterError(f"column {twice[0]!r} has --labels and --cuts; give one of them.")
+        if self.least is not None and names and len(listed) + len(cut) == len(names):
+            raise ParameterError("--least is for labels that are found in the table; all are said, so leave it out.")
+        return listed, cut
+
+
+@dataclass(frozen=True, slots=True)
+class Promise(OptionGroup):
+    """Labels that are sensitive, and the promise."""
+
+    sensitive: tuple[str, ...] = option(
+        "--sensitive",
+        multiple=True,
+        metavar="[COLUMN=]A,B,...",
+        help="Labels that are sensitive; nobody but you knows which.",
+    )
+    all_sensitive: bool = option(
+        "--all-sensitive",
+        is_flag=True,
+        bars={"sensitive": "--sensitive and --all-sensitive: say one of the two: it is never guessed."},
+        help="Every value is sensitive (plain LDP).",
+    )
+    epsilon: float | None = option("--epsilon", type=float, help="Privacy promise, in nats.")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The labels of a column, and where its ranges begin, if it is cut."""
+
+    labels: ColumnLabels
+    cuts: list[Cut] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """The fewest rows of a label that is found, the texts that are one label, and whether somebody is asked."""
+
+    least: int
+    join: Join
+    asking: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Labels of columns, the sensitive ones among them, and epsilon, of which a plan is made.
+
+    Attributes:
+        columns: what is found of each column, by name.
+        sensitive: the sensitive labels.
+        epsilon: the promise, in nats.
+        least: the fewest rows of a label that is found.
+    """
+
+    columns: Mapping[str, Found]
+    sensitive: SensitiveLabels
+    epsilon: float
+    least: int
+
+    @property
+    def labels(self) -> dict[str, Sequence[Any]]:
+        """The labels of each column."""
+        return {name: column.labels.labels for name, column in self.columns.items()}
+
+    def sentences(self, missing: str) -> Iterator[str]:
+        """Yield sentences on the labels; ``missing`` says what becomes of rows without a value."""
+        return _sentences(self.columns, self.least, missing)
+
+
+@dataclass(frozen=True, slots=True)
+class TableLook:
+    """A table that was looked at, and what is said of its columns.
+
+    Attributes:
+        looks: by column.
+        way: how labels are found.
+        listed: labels that are said, by column.
+        cut: cuts that are said, by column.
+    """
+
+    looks: Mapping[str, ColumnLook]
+    way: Way
+    listed: Mapping[str, list[str]]
+    cut: Mapping[str, list[str]]
+
+    @classmethod
+    def of(cls, tables: Sequence[str | Path], names: Sequence[str], labels: Labels) -> "TableLook":
+        """Look at the columns that are named; at all of them, and list them, where none is named."""
+        listed, cut = labels.said(names)
+        asking = not prints_json() and at_a_terminal()
+        way = Way(LEAST if labels.least is None else labels.least, labels.join, asking=asking)
+        looks = look_at(tables, {name: listed.get(name) for name in names} if names else None)
+        if not names:
+            click.echo(_listing(looks, way.least), err=True)
+        return cls(looks, way, listed, cut)
+
+    def chosen(self) -> tuple[str, ...]:
+        """Return the names of columns, as a person says them."""
+        return _asked("column of values (several, with commas, for all combinations)", _chooser(self.looks))
+
+    def proposal(self, names: Sequence[str], promise: Promise) -> Proposal:
+        """Return labels, the sensitive ones and epsilon; a person is asked for those that are not said."""
+        columns = {
+            name: _proposal(self.looks[name], self.listed.get(name), self.cut.get(name), self.way) for name in names
+        }
+        for name, column in columns.items() if self.way.asking else ():
+            click.echo(f"{name}: {_few(column.labels.labels)}", err=True)
+        return Proposal(columns, *_promised(columns, promise, self.way.join), self.way.least)
+
+
+def _asked(text: str, read: Callable[[str], Answer], default: str | None = None) -> Answer:
+    """Return the answer of a person at a terminal, who is asked again until it can be used."""
+
+    def checked(answer: str) -> Answer:
+        try:
+            return read(answer)
+        except (ValueError, DiscreetError) as error:
+            raise click.UsageError(str(error)) from None
+
+    answer: Answer = click.prompt(text, value_proc=checked, default=default, err=True)
+    return answer
+
+
+def _promised(proposals: Mapping[str, Found], promise: Promise, join: Join) -> tuple[SensitiveLabels, float]:
+    """Return the sensitive labels and epsilon; they are asked for if they are not said."""
+    marks = [*_by_column("--sensitive", promise.sensitive, [*proposals])]
+    marked = None if promise.all_sensitive else marks or _asked_sensitive(proposals, join)
+    epsilon = promise.epsilon
+    if epsilon is None:
+        epsilon = _asked("epsilon, the privacy promise in nats", float)
+    return SensitiveLabels(marked, join), epsilon
+
+
+def refuse_unsaid(unnamed: str, promise: Promise, *, asking: bool) -> None:
+    """Refuse in one sentence all that is not said, where nobody can be asked.
+
+    Args:
+        unnamed: the clause on columns, if none are named; else empty.
+        promise: what is said of the promise.
+        asking: whether somebody can be asked.
+    """
+    unsaid = {
+        unnamed: bool(unnamed),
+        "--sensitive A,B or --all-sensitive must say which values are sensitive: it is never guessed": not (
+            promise.sensitive or promise.all_sensitive
+        ),
+        "--epsilon must be given: the privacy promise, in nats": promise.epsilon is None,
+    }
+    if any(unsaid.values()) and not asking:
+        raise ParameterError(f"{'; '.join(why for why, holds in unsaid.items() if holds)}.")
+
+
+def _listing(looks: Mapping[str, ColumnLook], least: int) -> str:
+    """Return the columns of a table with what they hold, a line each."""
+    cells = [("column", "holds", "missing", "different", "proposed")]
+    for name, look in looks.items():
+        many = "very many" if look.thinned else f"{len(look.counts):,}"
+        shown = name if name.isprintable() else repr(name)
+        cells.append((shown, look.kind, f"{look.missing:,}", many, _in_short(look, least)))
+    wide = [min(max(len(row[place]) for row in cells), 40) for place in range(4)]
+    lines = (
+        f"{row[0]:<{wide[0]}}  {row[1]:<{wide[1]}}  {row[2]:>{wide[2]}}  {row[3]:>{wide[3]}}  {row[4]}" for row in cells
+    )
+    return "\n".join(lines)
+
+
+def _in_short(look: ColumnLook, least: int) -> str:
+    if look.kind not in {*KINDS, "null"}:
+        return "nothing: neither text nor numbers nor dates"
+    if not look.rows:
+        return "nothing: it is empty"
+    try:
+        proposal = _proposal(look, None, None, Way(least, "spaces", asking=False))
+    except DataError:
+        return f"nothing: {'mostly different' if look.is_different else 'most are rare'}"
+    rare = f", {proposal.labels.others:,} rare ones not" if proposal.labels.others else ""
+    return f"{len(proposal.labels.labels):,} {'ranges' if proposal.cuts else 'labels'}{rare}"
+
+
+def _few(labels: Sequence[Any]) -> str:
+    more = f", and {len(labels) - _MOST_SHOWN:,} more" if len(labels) > _MOST_SHOWN else ""
+    return ", ".join(str(label) for label in labels[:_MOST_SHOWN]) + more
+
+
+def _chooser(looks: Mapping[str, ColumnLook]) -> Callable[[str], tuple[str, ...]]:
+    def choose(text: str) -> tuple[str, ...]:
+        names = [text.strip()] if text.strip() in looks else [name.strip() for name in text.split(",")]
+        for name in names:
+            if name not in looks:
+                raise ParameterError(f"there is no column {name!r}{meant(name, looks)}.")
+        return tuple(dict.fromkeys(names))
+
+    return choose
+
+
+def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None, way: Way) -> Found:
+    """Return the labels of a column: as said; those found; or, of numbers and dates that are too many, ranges."""
+    if cut is not None:
+        cuts = _read_cuts(look, cut)
+        return Found(labels_between(look, cuts), cuts)
+    if listed is not None:
+        return Found(labels_in(look, listed, join=way.join))
+    cuts = proposed = proposed_cuts(look, least=way.least)
+    try:
+        labels = labels_in(look, least=way.least, join=way.join)
+    except DataError:
+        if not cuts:
+            raise
+    else:
+        codes = labels.others <= len(labels.labels) and labels.other_rows <= _MOST_OTHERS * labels.rows
+        if not cuts or codes:
+            return Found(labels)
+    if way.asking:
+        default = ",".join(str(place) for place in cuts)
+        cuts = _asked(f"{look.name} holds {look.kind}; ranges begin at", lambda text: _cuts_of(look, text), default)
+    return Found(labels_between(look, cuts, found=cuts == proposed), cuts)
+
+
+def _cuts_of(look: ColumnLook, text: str) -> list[Cut]:
+    cuts = _read_cuts(look, text.split(","))
+    labels_between(look, cuts)
+    return cuts
+
+
+def _read_cuts(look: ColumnLook, texts: Sequence[str]) -> list[Cut]:
+    """Return the cuts of a column: dates, whole numbers or numbers, as it holds."""
+    plain = [text.strip() for text in texts]
+    if look.kind == DATES:
+        return [*plain]
+    try:
+        numbers = [float(text) for text in plain]
+    except ValueError:
+        raise ParameterError(f"the cuts of column {look.name!r}, which holds {look.kind}, must be numbers.") from None
+    whole = look.kind == INTEGERS and all(number.is_integer() for number in numbers)
+    return [int(number) for number in numbers] if whole else [*numbers]
+
+
+def _by_column(option: str, texts: Sequence[str], columns: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the column and the labels of each use of an option."""
+    names = set()
+    if texts and not columns:
+        raise ParameterError(f"{option} is about columns, so --column must name them.")
+    for text in texts:
+        name, mark, rest = text.partition("=")
+        if not (mark and name in columns):
+            name, rest = columns[0], text
+            if len(columns) > 1:
+                raise ParameterError(f"{option} must say which column it is about, as in {option} {name}=A,B.")
+        if option != "--sensitive" and name in names:
+            raise ParameterError(f"{option} must list the {option[2:]} of column {name!r} once.")
+        names.add(name)
+        yield name, next(csv.reader([rest]), [])
+
+
+def _asked_sensitive(proposals: Mapping[str, Found], join: Join) -> list[tuple[str, list[str]]]:
+    """Return the sensitive labels by column, as a person says them."""
+    several = len(proposals) > 1
+
+    def reader(name: str, labels: Sequence[Any]) -> Callable[[str], list[str]]:
+        def read(text: str) -> list[str]:
+            marks = next(csv.reader([text], skipinitialspace=True), [])
+            texts = [str(label) for label in labels]
+            if marks == [_ALL] and _ALL not in texts:
+                return texts
+            if several and marks == [_NONE]:
+                return []
+            known_labels(name, marks, labels, join)
+            return marks
+
+        return read
+
+    how = f"with commas, or {_ALL}, or {_NONE} for none" if several else f"with commas, or {_ALL}"
+    asked = [
+        (name, _asked(f"sensitive labels of {name} ({how})", reader(name, proposal.labels.labels)))
+        for name, proposal in proposals.items()
+    ]
+    return [(name, marks) for name, marks in asked if marks]
+
+
+def _sentences(proposals: Mapping[str, Found], least: int, missing: str) -> Iterator[str]:
+    for column, proposal in proposals.items():
+        labels = proposal.labels
+        if proposal.cuts is not None:
+            cuts = ", ".join(str(cut) for cut in proposal.cuts)
+            yield f"Cut into {len(labels.labels)} ranges: {column}, at {cuts}; --cuts says other ones."
+        if labels.missing:
+            yield f"No value of {column}: {labels.missing:,} of {labels.rows:,} rows; {missing}."
+        if labels.read_rows:
+            yield (
+                f"Written differently than a label of {column}: {labels.read_rows:,} of {labels.rows:,} rows; "
+                "obfuscate --as-read takes them for the label."
+            )
+        if labels.other_rows:
+            yield (
+                f"Not in the plan: {labels.others:,} different values of {column}, in {labels.other_rows:,} of "
+                f"{labels.rows:,} rows; obfuscate --unknown drop leaves these rows out."
+            )
+    read = [column for column, proposal in proposals.items() if proposal.labels.found]
+    if read:
+        yield _PUBLIC.format(columns=", ".join(read), least=least)
+
+
+def proposal_facts(
+    fingerprint: str,
+    document: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    proposals: Mapping[str, Found],
+    output: Path | None,
+) -> dict[str, Any]:
+    """Return a proposed plan or survey ready for JSON."""
+    columns = [
+        {"column": name, **{key: value for key, value in asdict(proposal.labels).items() if key != "labels"}}
+        for name, proposal in proposals.items()
+    ]
+    return {"plan": fingerprint, "document": document, **sizes, "columns": columns, "output": output}
+
+
+def show_proposal(text: str, facts: dict[str, Any], sentences: Sequence[str], following: Sequence[str]) -> None:
+    """Print a proposed plan: its text, if no file was named, or sentences on it and the commands that lead on."""
+    if facts["output"] is None and not prints_json():
+        click.echo(text)
+        click.echo("\n".join(sentences), err=True)
+        return
+    show(facts, sentences)
+    if not prints_json():
+        say(following, whole=True)

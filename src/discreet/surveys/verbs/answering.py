@@ -1,0 +1,167 @@
+"""The verbs ``survey obfuscate`` and ``survey simulate``, which draw who answers which question."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import click
+
+from discreet.cli import options
+from discreet.cli.commands import Verb
+from discreet.cli.options import AS_READ, FLOAT32, OptionGroup, allow_outside, option, progress_bar, refuse_idle
+from discreet.cli.output import (
+    SIMULATED_REPORTS,
+    InputFile,
+    OutputFile,
+    OutputPlace,
+    Table,
+    check_output,
+    show,
+)
+from discreet.cli.readings import read_as_record, read_as_table
+from discreet.cli.verbs.obfuscate import KEEP, checked_float32, kept_sentences, value_source
+from discreet.cli.verbs.simulate import FOLDER
+from discreet.core.random import SeededRandom
+from discreet.errors import ParameterError
+from discreet.files.paths import REPORTS
+from discreet.simulation.pages import save_findings
+from discreet.simulation.study import Findings, rows, run_study, table
+from discreet.surveys.documents import question_files
+from discreet.surveys.obfuscation import obfuscate_survey, survey_codes, survey_columns
+from discreet.surveys.studies import survey_studies
+from discreet.surveys.survey import Survey
+from discreet.surveys.verbs.together import SURVEY, check_folder_name, load_survey, survey_facts
+from discreet.tables.values import ReadAs
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns(OptionGroup):
+    """Columns of the table beside those of the attributes, which the survey names."""
+
+    user: str | None = option(
+        "--user", metavar="COLUMN", help="For surveys in rounds: column that says whose row it is."
+    )
+    round: str | None = option(
+        "--round", metavar="COLUMN", help="For surveys in rounds: column that says of which round a row is."
+    )
+    keep: tuple[str, ...] = option("--keep", **KEEP)
+    as_read: bool = option("--as-read", **AS_READ)
+    float32: bool = option("--float32", **FLOAT32)
+
+    def of_rounds(self, survey: Survey) -> tuple[str, str] | None:
+        """Return the columns of people and of rounds; None where a survey asks once."""
+        if survey.rounds is None:
+            refuse_idle(["user", "round"], "this survey has no rounds")
+            return None
+        if self.user is None or self.round is None:
+            raise ParameterError(
+                "this survey asks in rounds, and all of them are obfuscated together: name the columns that say whose "
+                "row it is (--user) and of which round (--round)."
+            )
+        return self.user, self.round
+
+
+@click.command(cls=Verb, epilog="Example: discreet survey obfuscate survey.toml people.csv -o reports")
+@SURVEY
+@click.argument("people", type=InputFile(urls=True))
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=OutputFile("reports", REPORTS, piped=True, folders=True),
+    help="A folder for the reports: a file for each question.",
+)
+@_Columns.options
+@options.seed
+@options.force
+@allow_outside
+def obfuscate(survey: Path, people: Path, columns: _Columns, *, output: Path, seed: int | None, force: bool) -> None:
+    """Obfuscate a table of PEOPLE under SURVEY: each answers the questions that are drawn; a file for each question.
+
+    PEOPLE is a table with a column for each attribute, here or at a URL, or - for CSV or JSON lines on standard input.
+    Its rows are people; of a survey in rounds, people and rounds. An attribute without a value needs a label for that
+    in the survey (missing): nobody is left out by what they would say.
+
+    Columns that are kept serve for --by and --weights of discreet survey estimate. They are public: nothing protects
+    them, and whoever keeps many of them may make people recognisable.
+    """
+    document = load_survey(survey)
+    asked = document.survey()
+    rounds = columns.of_rounds(asked)
+    check_folder_name(output, OutputPlace("reports", REPORTS))
+    read_as, beside = ReadAs(), (*columns.keep, *(rounds or ()))
+    table_columns = survey_columns(document, beside, as_read=columns.as_read, float32=columns.float32)
+    with progress_bar("obfuscating") as progress:
+        written = obfuscate_survey(
+            asked,
+            value_source(people),
+            output,
+            checked_float32(table_columns),
+            rounds=rounds,
+            seed=seed,
+            force=force,
+            progress=partial(progress, "obfuscating"),
+            read_as=read_as,
+        )
+    count = sum(written.values()) // asked.answers
+    counted = {"people" if rounds is None else "answers": count, "reports": written}
+    result = {**counted, "output": output, "plan": asked.fingerprint}
+    cells = [[name, file, f"{written[name]:,}"] for name, file in question_files(written).items()]
+    whose = "people" if rounds is None else "people and rounds"
+    title = f"{count:,} {whose}, {asked.answers} of {len(written)} questions each"
+    sentences: list[str | Table] = [
+        *read_as_table(read_as),
+        f"Reports of survey {asked.fingerprint[:12]} written to {output}.",
+        str(asked.guarantee),
+        "This is for once: whoever obfuscates the same people again adds up epsilon.",
+        *kept_sentences(columns.keep),
+        *([SIMULATED_REPORTS] if seed is not None else []),
+    ]
+    listed = Table(title, ["question", "file", "reports"], cells, left=2)
+    result |= {"simulated": seed is not None, "kept": list(columns.keep), **read_as_record(read_as)}
+    show(result, [listed, *sentences])
+
+
+def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path:
+    return Path("out") / ctx.params["survey"].stem if output is None else output
+
+
+@click.command(cls=Verb, epilog="Example: discreet survey simulate survey.toml people.csv -o out")
+@SURVEY
+@click.argument("people", type=InputFile(urls=True))
+@click.option(
+    "-o", "--output", type=FOLDER, callback=_folder, help="A folder, with a folder for each question. [out/SURVEY]"
+)
+@click.option("--as-read", **AS_READ)
+@options.seed
+@options.force
+@allow_outside
+def simulate(survey: Path, people: str | Path, *, output: Path, as_read: bool, seed: int | None, force: bool) -> None:
+    """Obfuscate PEOPLE whose values are known under SURVEY, estimate every question, and compare with the truth.
+
+    PEOPLE is a table with a column for each attribute. Who answers which question is drawn. Writes page.html, chart.png
+    and results.json into a folder for each question.
+    """
+    random, read_as = None if seed is None else SeededRandom(seed), ReadAs() if as_read else None
+    document = load_survey(survey)
+    asked = document.survey()
+    folders = {name: output / file for name, file in question_files([q.name for q in asked.questions], "").items()}
+    for folder in folders.values():
+        check_output(FOLDER, folder, force=force)
+    results, cells, written = {}, [], list[Path]()
+    with progress_bar("starting") as progress:
+        for name, study, codes in survey_studies(document, survey_codes(people, document, read_as=read_as), random):
+            findings = Findings(study, run_study(study, codes=codes, random=random, progress=progress))
+            written += save_findings(findings, folders[name], force=force)
+            (results[name],), (headings, (row,)) = list(rows(study, findings.outcomes)), table(findings)
+            cells.append([name, f"{results[name]['users']:,}", *row[1:]])
+    show(
+        {"plan": asked.fingerprint, **survey_facts(asked), "questions": results, **read_as_record(read_as or {})},
+        [
+            *read_as_table(read_as or {}),
+            Table(document.document.title or "Survey", ["question", "answered", *headings[1:]], cells),
+            "MSE / expected: squared error of the linear estimate over its exact expectation for those who were drawn.",
+            str(asked.guarantee),
+            "Written: " + ", ".join(map(str, written)),
+        ],
+    )

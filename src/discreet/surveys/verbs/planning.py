@@ -1,0 +1,225 @@
+"""The verbs ``survey init`` and ``survey plan``."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli.commands import Verb
+from discreet.cli.options import Count, OptionGroup, allow_outside, force, option
+from discreet.cli.output import Fact, InputFile, OutputFile, Table, record_of, table_of
+from discreet.cli.proposing import Labels, Promise, Proposal, TableLook, proposal_facts, refuse_unsaid, show_proposal
+from discreet.cli.readings import alike_in
+from discreet.cli.results import VerbResult
+from discreet.cli.verbs.plan import ReportLimits
+from discreet.core.guarantee import rounded_up
+from discreet.core.result_table import number_of, objects, rows_of
+from discreet.files.paths import PLANS, spelled
+from discreet.formats.plan import DomainSpec
+from discreet.surveys.documents import AskSpec, Questionnaire, SurveyDocument
+from discreet.surveys.planning import plan_survey
+from discreet.surveys.schedules import SHOWN_ROUNDS, SurveySchedule, survey_schedules
+from discreet.surveys.verbs.together import SURVEY, load_survey
+from discreet.tables.spellings import SAME
+from discreet.theory.memo import NOT_HIDDEN
+
+_NO_ANSWER = "no answer"
+
+
+@dataclass(frozen=True, slots=True)
+class _Questions(OptionGroup):
+    """The questions of a survey."""
+
+    questions: tuple[str, ...] = option(
+        "--question",
+        multiple=True,
+        metavar="COLUMN[,COLUMN]",
+        help="A question: about a column, or about the combinations of some. Repeat it for each question.",
+    )
+
+    @property
+    def tables(self) -> list[list[str]]:
+        """The names of the columns of each question."""
+        return [[name.strip() for name in question.split(",")] for question in self.questions]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all columns that are asked for."""
+        return tuple(dict.fromkeys(name for table in self.tables for name in table))
+
+
+@click.command(
+    cls=Verb,
+    epilog="Example: discreet survey init people.csv --question age --question sex,diagnosis --sensitive "
+    "diagnosis=diabetes --epsilon 1 -o survey.toml",
+)
+@click.argument("tables", nargs=-1, required=True, type=InputFile(urls=True), metavar="TABLE...")
+@_Questions.options
+@Labels.options
+@Promise.options
+@click.option("--title", default="", help="Title of the survey, for people.")
+@click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The survey: {spelled(PLANS)}. [printed]")
+@force
+def init(
+    tables: tuple[str | Path, ...],
+    asked: _Questions,
+    labels: Labels,
+    promise: Promise,
+    *,
+    title: str,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Propose a survey about columns of TABLE: their labels, what you call sensitive, and who answers how much.
+
+    Without --question the columns are listed. Each person answers some of the questions, drawn by public shares, and
+    epsilon is for all of them together. What is not said is asked for at a terminal. Without -o the survey is printed,
+    and nothing else on standard output.
+
+    A survey is public. Labels that are read from the table are those that many rows hold; columns with mostly different
+    values, such as names, are refused. With --labels or --cuts nothing of the table gets into the survey.
+    """
+    table = TableLook.of(tables, asked.names, labels)
+    unnamed = "" if asked.names else "--question must name a column, or several with commas, once for each question"
+    refuse_unsaid(unnamed, promise, asking=table.way.asking and bool(asked.names))
+    proposal = table.proposal(asked.names, promise)
+    document, heading = _planned(proposal, asked.tables, title)
+    if output is not None:
+        document.save(output, force=force)
+    where = f" written to {output}." if output else "."
+    words, named = proposal.sensitive.said(proposal.labels, document.attributes)
+    missing = f"they are {_NO_ANSWER!r} in the survey, or refused where labels are numbers"
+    sentences = [heading[0] + where, *heading[1:], *words, *proposal.sentences(missing)]
+    sizes = {"questions": len(document.document.question)}
+    facts = proposal_facts(document.fingerprint, document.fields(), sizes, proposal.columns, output)
+    show_proposal(document.text, facts | named, sentences, _next(tables, proposal, output))
+
+
+def _planned(proposal: Proposal, tables: list[list[str]], title: str) -> tuple[Questionnaire, list[str]]:
+    """Return a survey, and sentences on it; rows without a value have a label of their own in it."""
+    sensitive, epsilon = proposal.sensitive, proposal.epsilon
+    specs = {}
+    for name, column in proposal.columns.items():
+        labels, missing = [*column.labels.labels], None
+        if column.labels.missing and all(isinstance(label, str) for label in labels):
+            missing = _NO_ANSWER
+            same = SAME[sensitive.join]
+            labels = [*(label for label in labels if same(str(label)) != same(missing)), missing]
+        marks = sensitive.among(name, labels)
+        about: dict[str, Any] = {"allow_unprotected": marks == [], "exact": sensitive.join == "exact"}
+        specs[name] = DomainSpec(labels, sensitive=marks, missing=missing, cuts=column.cuts, **about)
+    questionnaire = Questionnaire(SurveyDocument(2, epsilon, specs, "record", title, AskSpec(tables)))
+    plan = plan_survey(questionnaire.attributes, **questionnaire.asked)
+    survey = plan.survey
+    head = (
+        f"{len(survey.questions)} questions, of which each person answers {survey.answers}, at epsilon {epsilon:g} for "
+        f"whole records; plan {survey.fingerprint[:12]}"
+    )
+    return questionnaire.asking(survey), [head, plan.reason, str(survey.guarantee)]
+
+
+def _next(tables: Sequence[str | Path], proposal: Proposal, output: Path | None) -> list[str]:
+    """Return the commands that lead on from a survey to estimates."""
+    table = shlex.quote(str(tables[0])) if len(tables) == 1 else "TABLE"
+    read = "--as-read " if any(column.labels.read_rows for column in proposal.columns.values()) else ""
+    survey = shlex.quote(str(output))
+    return [
+        "Next:",
+        f"  discreet survey obfuscate {survey} {table} {read}-o reports",
+        f"  discreet survey estimate {survey} reports",
+    ]
+
+
+_OUTPUT = click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The planned survey: {spelled(PLANS)}.")
+
+
+@click.command(cls=Verb, epilog="Example: discreet survey plan survey.toml --users 100000 -o planned.toml")
+@SURVEY
+@click.option("--users", required=True, type=Count(), help="Number of people.")
+@click.option("--epsilon", type=float, help="Privacy promise, in nats. [the survey's]")
+@click.option(
+    "--rounds", type=Count(2), help="Also compare ways to ask in so many rounds, with epsilon in all. [the survey's]"
+)
+@ReportLimits.options
+@_OUTPUT
+@force
+@allow_outside
+def plan(
+    survey: Path,
+    limits: ReportLimits,
+    *,
+    users: int,
+    epsilon: float | None,
+    rounds: int | None,
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Plan SURVEY: its questions, how many of them each person answers, and the mechanism of each.
+
+    SURVEY lists attributes and the tables that are wanted. The planned survey has the least error under one epsilon for
+    all answers of a person; the errors of other ways to ask are printed.
+    """
+    document = load_survey(survey)
+    asked = document.asked if epsilon is None else {**document.asked, "epsilon": epsilon}
+    planned = plan_survey(document.attributes, users=users, **asked, **limits.given())
+    if output is not None:
+        document.asking(planned.survey).save(output, force=force)
+    guarantee = planned.survey.guarantee
+    record = {
+        "plan": planned.survey.fingerprint,
+        "answers": planned.survey.answers,
+        "record_epsilon": guarantee.record,
+        "attribute_epsilons": guarantee.attributes,
+        "questions": objects({name: column.tolist() for name, column in planned.columns().items()}),
+        "options": [asdict(option) for option in planned.options],
+    }
+    ways: list[str | Table] = []
+    if number := rounds or (document.rounds and document.rounds.number):
+        asked.pop("rounds")
+        again = survey_schedules(document.attributes, number=number, users=users, **asked, **limits.given())
+        record["rounds"], listed = _schedules_shown(again)
+        ways = [listed, _WAYS, *([] if document.rounds is not None else [NOT_HIDDEN])]
+    headings, *cells = rows_of(planned.stated(), "page")
+    questions = Table(planned.heading, headings, cells, left=2)
+    alike, named = alike_in({question.name: question.mechanism.domain for question in planned.survey.questions})
+    parts = [questions, planned.reason, str(guarantee), *ways, *alike]
+    VerbResult(lambda: record | named, parts).show(output)
+
+
+_WAYS = (
+    "fresh: new reports in every round; rotate: each person in some rounds alone, drawn beforehand; memo: permanent "
+    "reports, and with a second coin in some rounds noise. 1 round, ..., all: epsilon of a person's reports of so many "
+    "rounds, at most. error: summed squared error of a round, in units of asking once with all of epsilon; the mean "
+    "over all rounds of a memo is no better than one round without a second coin. bits: log2 of the number of blocks "
+    "of a question, at most; where they are many, rounds of a memo that show one block are of one person."
+)
+
+
+def _schedules_shown(options: Sequence[SurveySchedule]) -> tuple[list[dict[str, Any]], Table]:
+    """Return ways to ask a survey in several rounds, for programs and for people."""
+
+    def name(option: SurveySchedule) -> str:
+        rounds = option.rounds
+        often = f", {number_of(rounds.answers, 'round')} each" * (rounds.how == "rotate")
+        coin = "" if rounds.first is None else f", second coin, first {rounds.first:g}"
+        return f"{rounds.how}{often}{coin}"
+
+    ends = [number_of(rounds, "round") for rounds in SHOWN_ROUNDS]
+    curve = [partial(lambda place, option: rounded_up(option.epsilons[place]), place) for place in range(len(ends) + 1)]
+    facts = [
+        Fact("", name, "way"),
+        Fact("how", "rounds.how"),
+        Fact("first", "rounds.first"),
+        Fact("answers", "rounds.turns"),
+        Fact("epsilon_of_1_2_3_all_rounds", "epsilons"),
+        *(Fact("", each, heading) for each, heading in zip(curve, [*ends, "all"], strict=True)),
+        Fact("error_in_units_of_one_survey", "error", "error", ".3g"),
+        Fact("block_bits", "block_bits", "bits", ".3g"),
+        Fact("", lambda option: "no" if option.rounds.keeps else "yes", "hides changes"),
+    ]
+    title = f"Ways to ask in {options[0].rounds.number:,} rounds; error of a round, in units of asking once"
+    return [record_of(option, facts) for option in options], table_of(title, options, facts)

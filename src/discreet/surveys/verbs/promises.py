@@ -1,0 +1,229 @@
+"""The verbs ``survey verify``, ``survey audit`` and ``survey risk``: what all answers of a person tell, at most."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import click
+
+from discreet.cli import options
+from discreet.cli.commands import Verb
+from discreet.cli.options import Count, allow_outside
+from discreet.cli.output import Fact, InputFile, Table, record_of, table_of
+from discreet.cli.readings import alike_in
+from discreet.cli.results import VerbResult
+from discreet.cli.verbs.verify import (
+    CONFIDENCE,
+    DRAWS,
+    MEMO,
+    SEALED,
+    Batches,
+    audited,
+    check_sealed_files,
+    verification,
+)
+from discreet.core.random import SeededRandom
+from discreet.core.result_table import number_of
+from discreet.engines import LocalEngine
+from discreet.formats.plan import Plan
+from discreet.formats.sources import Sources
+from discreet.privacy.notions import logarithm
+from discreet.privacy.verify import spelled_epsilon
+from discreet.risk.bounds.identification import Bound, at_most
+from discreet.surveys.answers import Answers
+from discreet.surveys.estimating import estimate_survey
+from discreet.surveys.guarantees import verify_survey
+from discreet.surveys.risk import ClearInformation, clear_information, survey_bounds
+from discreet.surveys.sources import files_by_question
+from discreet.surveys.survey import Survey
+from discreet.surveys.verbs.together import (
+    QUESTION,
+    SURVEY,
+    UNPROTECTED,
+    each_question,
+    load_survey,
+    question_of,
+    refuse_of_one,
+    survey_facts,
+    together,
+)
+from discreet.theory.memo import NOT_HIDDEN
+
+_OF_ONE = ["memo", "statement", "delta", "rounds", "not_trusted", "plot", "force"]
+
+_CLEAR_FACTS = (
+    Fact("attribute", "attribute", "attribute"),
+    Fact("question", "question", "question, in clear"),
+    Fact("share", "share", "asked", ".2%"),
+    Fact("bits", "bits", "bits", ".3g"),
+    Fact("entropy", "entropy", "of bits", ".3g"),
+)
+
+
+@click.command(cls=Verb, epilog="Example: discreet survey verify survey.toml")
+@SURVEY
+@QUESTION
+@Batches.options
+@MEMO
+@SEALED
+@allow_outside
+def verify(
+    survey: Path, batches: Batches, *, question: str | None, memo: float | None, sealed: str | Path | None
+) -> None:
+    """Recompute the realised epsilon of every question of SURVEY, and of all answers of a person, from the integers.
+
+    It exits with 1 if a promise is broken. --memo and --statement go with --question.
+    """
+    document = load_survey(survey)
+    if question is not None and sealed is None:
+        result, picture = verification(document.plan(question), batches, memo)
+        result.write(None, picture, force=batches.force)
+        result.show(picture)
+    elif question is not None:
+        check_sealed_files(*question_of(document, question, [sealed])).show()
+    elif sealed is not None:
+        files = files_by_question(document.survey(), [sealed])
+        together(document, each_question(document, files, check_sealed_files)).show()
+    else:
+        refuse_of_one(_OF_ONE)
+        _verification(document.survey()).show()
+
+
+def _verification(survey: Survey) -> VerbResult:
+    """Return the verification of every question of a survey and of both promises; with code 1 if one is broken."""
+    verification = verify_survey(survey)
+    facts = [
+        Fact("question", lambda row: row[0], "question"),
+        Fact("promised", lambda row: row[1].promised, "promised", ".17g"),
+        Fact("realised", lambda row: row[1].realised, "realised", ".17g"),
+        Fact("from_matrix", lambda row: row[1].from_matrix),
+        Fact("", lambda row: spelled_epsilon(row[1].from_matrix), "from the matrix"),
+        Fact("holds", lambda row: row[1].holds),
+    ]
+    rows = verification.questions.items()
+    record, each = logarithm(verification.record), {n: logarithm(r) for n, r in verification.attributes.items()}
+    names = {"promise": survey.promise, "promised": survey.epsilon, "record": record, "attributes": each}
+    result = {"plan": survey.fingerprint, **names, "questions": [record_of(row, facts) for row in rows]}
+    if survey.rounds is not None:
+        result["rounds"] = [{"rounds": t, "epsilon": logarithm(ratio)} for t, ratio in verification.rounds.items()]
+    verdict = "holds" if verification.holds else "is broken"
+    sentences: list[str | Table] = [
+        table_of("The sampler's own integers, question by question", rows, facts),
+        *(f"Broken: {name}: {fault}" for name, row in rows for fault in row.faults),
+        f"Whole records, of all questions that a person is asked: epsilon {record:.17g}.",
+        f"Records that differ in one attribute: {', '.join(f'{name} {number:.12g}' for name, number in each.items())}.",
+        f"The promise per {survey.promise}, epsilon {survey.epsilon:g}, {verdict}.",
+        *(
+            f"Whole records, of {number_of(t, 'round')}: epsilon {logarithm(r):.17g}."
+            for t, r in verification.rounds.items()
+        ),
+        *([NOT_HIDDEN] if survey.memos else []),
+    ]
+    alike, named = alike_in({question.name: question.mechanism.domain for question in survey.questions})
+    record_of_all = {**result, **named, "holds": verification.holds}
+    return VerbResult(lambda: record_of_all, [*sentences, *alike], code=0 if verification.holds else 1)
+
+
+@click.command(cls=Verb, epilog="Example: discreet survey audit survey.toml")
+@SURVEY
+@QUESTION
+@DRAWS
+@CONFIDENCE
+@options.seed
+@allow_outside
+def audit(survey: Path, *, question: str | None, draws: int, confidence: float, seed: int | None) -> None:
+    """Draw reports under every question of SURVEY, and bound epsilon of all answers of a person from below.
+
+    All bounds hold at once with the confidence. It exits with 1 if a promise is broken.
+    """
+    document = load_survey(survey)
+
+    def of_one(plan: Plan, confidence: float) -> VerbResult:
+        random = None if seed is None else SeededRandom(seed)
+        return audited(plan, draws=draws, confidence=confidence, random=random)
+
+    if question is not None:
+        of_one(document.plan(question), confidence).show()
+        return
+    protected = [each.name for each in document.survey().questions if each.epsilon]
+    each = 1 - (1 - confidence) / max(len(protected), 1)
+    results = each_question(document, dict.fromkeys(protected, each), of_one)
+    together(document, results, *_least_epsilons(document.survey(), results), lacking=UNPROTECTED).show()
+
+
+def _least_epsilons(survey: Survey, results: Mapping[str, VerbResult]) -> tuple[dict[str, Any], list[str]]:
+    """Return the lower bound on epsilon of whole records that the audits of all questions come to."""
+    least = {name: result.record()["lower_bound"] for name, result in results.items()}
+    record = float(survey.largest([least.get(question.name, 0.0) for question in survey.questions])[0])
+    sentence = f"All of these bounds hold at once, so that epsilon of whole records is at least {record:.4g}."
+    return {"record_lower_bound": record}, [sentence]
+
+
+@click.command(cls=Verb, epilog="Example: discreet survey risk survey.toml reports --users 100000")
+@SURVEY
+@click.argument("reports", nargs=-1, type=InputFile(urls=True))
+@click.option("--users", type=Count(1), required=True, help="Among how many people.")
+@click.option("--limit", type=float, default=0.1, show_default=True, help="Bits in clear, above which it is warned.")
+@options.fail_above
+@allow_outside
+def risk(survey: Path, reports: tuple[str | Path, ...], *, users: int, limit: float, fail_above: float | None) -> None:
+    """Bound who is identified by all answers of a person to SURVEY, and what values in clear tell of other attributes.
+
+    The latter is estimated from REPORTS or tallies, by the method joint: of attributes that one question asks together.
+    """
+    asked = load_survey(survey).survey()
+    (pie, named), answers = survey_bounds(asked, users), _joint_answers(asked, reports)
+
+    def table(names: tuple[str, ...]) -> Any:
+        with suppress(KeyError):
+            return None if answers is None else answers[names].frequencies
+        return None
+
+    clear = list(clear_information(asked, table))
+    bounds = {"users": users, "pie_at_most_bits": pie.value, "identification_at_most": named.value}
+    record = {"plan": asked.fingerprint, **survey_facts(asked), **bounds, "limit": limit}
+    record |= {"in_clear": [record_of(each, _CLEAR_FACTS) for each in clear]}
+    VerbResult(lambda: record, _risk_parts(asked, pie, named, users, clear, limit)).show()
+    if fail_above is not None and named.value > fail_above:
+        click.echo(f"The identification risk, at most {named.value:.4g}, is above {fail_above:g}.", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _joint_answers(survey: Survey, reports: Sequence[str | Path]) -> Answers | None:
+    """Return the joint estimate of reports; None if there are none."""
+    if not reports:
+        return None
+    engine, data = LocalEngine(), {}
+    for name, files in files_by_question(survey, reports).items():
+        mechanism, read = survey.question(name).mechanism, Sources(files)
+        suffices = mechanism.tally_suffices
+        data[name] = engine.tally(mechanism, read).tally if suffices else engine.evidence(mechanism, read)[0]
+    return estimate_survey(survey, data, method="joint")
+
+
+def _risk_parts(
+    survey: Survey, pie: Bound, named: Bound, users: int, clear: Sequence[ClearInformation], limit: float
+) -> Iterator[str | Table]:
+    """Yield the bounds, the table of what values in clear tell, and what is above the limit or not known."""
+    yield str(survey.guarantee)
+    yield (
+        f"Whoever sees all answers of one of {users:,} people names the right one with probability "
+        f"{at_most(named.value)} ({1 / users:.4g} by guessing blindly), and learns "
+        f"{at_most(pie.value, log2(users), otherwise='perhaps all')} of {log2(users):.4g} bits; noise is fresh in each "
+        "report."
+    )
+    known = [each for each in clear if each.bits is not None]
+    if clear and not known:
+        yield "What values in clear tell of attributes is estimated from reports; name them."
+    if known:
+        yield table_of(
+            "What values in clear tell of attributes, of whoever is asked, as estimated", known, _CLEAR_FACTS, left=2
+        )
+    above = [f"{each.question} of {each.attribute}" for each in known if (each.bits or 0.0) > limit]
+    yield from [f"ABOVE {limit:g} BITS: {'; '.join(above)}."] if above else []
+    unknown = [f"{each.question} of {each.attribute}" for each in clear if each.bits is None]
+    yield from (
+        [f"Not known, as no question that was answered has both: {'; '.join(unknown)}."] if unknown and known else []
+    )

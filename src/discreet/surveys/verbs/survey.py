@@ -1,0 +1,32 @@
+"""The group ``discreet survey``, and the modules of its verbs."""
+
+import click
+
+from discreet.cli.commands import LazyVerbs, VerbGroup
+
+_MODULES = {
+    "planning": ("init", "plan"),
+    "answering": ("obfuscate", "simulate"),
+    "estimating": ("estimate", "compare", "regress"),
+    "promises": ("verify", "audit", "risk"),
+    "sealing": ("seal", "tally"),
+}
+_HOMES = {name: f"discreet.surveys.verbs.{module}" for module, names in _MODULES.items() for name in names}
+# Lines after a backspace are left as they are.
+_START = """\b
+A start:
+  discreet survey init people.csv --question age --question sex,diagnosis --all-sensitive \\
+      --epsilon 1 -o survey.toml
+  discreet survey obfuscate survey.toml people.csv -o reports
+  discreet survey estimate survey.toml reports
+A page on each question for privacy officers:
+  discreet attest survey.toml -o pages"""
+
+
+@click.group(cls=VerbGroup, commands=LazyVerbs(dict.fromkeys(_HOMES, ""), _HOMES), epilog=_START)
+def survey() -> None:
+    """Ask several questions, of which each person answers some: plan, obfuscate, estimate, verify.
+
+    A survey is a file with several attributes. It promises one epsilon for all answers of a person. REPORTS are folders
+    with a file for each question, or such files.
+    """
