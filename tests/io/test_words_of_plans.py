@@ -1,13 +1,14 @@
 """Words of plans: labels and names in normal form C, and labels that read alike."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import discreet as dc
 from discreet.collector.documents.signing import plan_of as plan_in
-from discreet.collector.documents.signing import sign, spelled_out
+from discreet.collector.documents.signing import read_texts, sign, spelled_out
 from discreet.core.domain import Domain
 from discreet.device.protocol.collection import open_envelope
 from discreet.errors import ParameterError
@@ -164,3 +165,11 @@ def test_marginals_of_exact_estimates_are_exact() -> None:
     marginal = dc.estimate(mechanism, reports).marginal("gene")
     assert marginal.domain.exact
     assert marginal.domain.sensitive.tolist() == [False, True]
+
+
+def test_words_in_other_languages_are_found_in_any_normal_form(tmp_path: Path) -> None:
+    plan = plan_of({**PLAIN, "domain": {"labels": [COMPOSED, "b"], "sensitive": [COMPOSED]}})
+    texts = f'[languages.en]\ntitle = "t"\npurpose = "p"\nlabels = {{ "{APART}" = "size", b = "b" }}\n'
+    read = read_texts(written(tmp_path, f'language = "de"\n{texts}', "texts.toml"))
+    collection = open_envelope(sign(plan, replace(terms(), **read), [key()]), TRUST)
+    assert dict(collection.languages["en"]["labels"]) == {COMPOSED: "size", "b": "b"}

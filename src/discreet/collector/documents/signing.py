@@ -40,7 +40,7 @@ from discreet.device.protocol.envelope import document_bytes, public_key, signed
 from discreet.device.protocol.languages import BASE
 from discreet.device.protocol.sampler import Sampler, SamplerError
 from discreet.errors import OutputExistsError, ParameterError
-from discreet.formats.plan import Plan, PlanDocument, described_values
+from discreet.formats.plan import Plan, PlanDocument, all_composed, described_values
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
 from discreet.privacy.verify import verify
@@ -137,7 +137,8 @@ def read_survey_texts(path: Path) -> dict[str, dict[str, Any]]:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = all_composed(tomllib.loads(path.read_text(encoding="utf-8")))
+        return content
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ParameterError(f"{path} must be a TOML file of texts, and cannot be read: {error}.") from None
 
