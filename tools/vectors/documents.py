@@ -350,6 +350,10 @@ def _alike_labels(good: bytes) -> Iterator[dict[str, Any]]:
     languages = {"de": {"title": "T", "purpose": "P", "labels": words}}
     yield edited("plan", languages=languages)
     yield edited("good", languages=languages, domain={"exact": True})
+    # Numbers have no labels.
+    numbers = {"labels": None, "number": {"low": 0, "high": 1, "bins": 4}, "sensitive": [[0.5, 0.8]]}
+    yield edited("good", domain=numbers)
+    yield edited("plan", domain={**numbers, "number": {"low": 0, "high": 1, "bins": 4, "more": 1}})
     # Under tags a person may protect one of two, whatever is protected for everybody.
     law, tagged = {"law": "singletons", "size": 3}, {"tags": ["home"], "others": False}
     sampler = {**said["sampler"], "size": 5, "sensitive": [[2, 5]], "truth": str(1 << 60), "law": law}
