@@ -25,8 +25,9 @@ AnyArray: TypeAlias = NDArray[Any]
 
 def is_masked(array: object) -> "TypeGuard[np.ma.MaskedArray[Any, Any]]":
     """Return true if an array has a mask; NumPy's masked arrays are imported by whoever makes one."""
-    # A lazy "numpy.ma" is in `sys.modules` before anybody uses it; its core is not.
-    return "numpy.ma.core" in sys.modules and isinstance(array, np.ma.MaskedArray)
+    # A lazy "numpy.ma" is in `sys.modules` before anybody uses it; its core is not. Another thread may be importing it.
+    masked: Any = getattr(sys.modules.get("numpy.ma.core"), "MaskedArray", None)
+    return masked is not None and isinstance(array, masked)
 
 
 def sealed(array: AnyArray) -> AnyArray:

@@ -467,7 +467,7 @@ def read_document(path: str | Path, kind: type[Document], *, version: int = 1) -
         raise ParameterError(f"{source} cannot be read ({type(error).__name__}).") from None
     except msgspec.ValidationError as error:
         message = str(error)
-        if version != _SURVEY and _version_in(decode, written) == _SURVEY:
+        if version != _SURVEY and _is_survey(decode, written):
             raise SurveyDocumentError(source) from None
         if (removed := _removed(message)) is not None:
             raise ParameterError(f"{source}: {removed}") from None
@@ -482,12 +482,12 @@ def read_document(path: str | Path, kind: type[Document], *, version: int = 1) -
         raise ParameterError(f"{source}: {_sentence(str(error))}") from None
 
 
-def _version_in(decode: Callable[[bytes], Any], written: bytes) -> Any:
-    """Return the version that a document states; None where it states none, or cannot be read further."""
+def _is_survey(decode: Callable[[bytes], Any], written: bytes) -> bool:
+    """Return true if a document has the version and the attributes of a survey, false too if it cannot be decoded."""
     with suppress(RecursionError, msgspec.DecodeError):
         content = decode(written)
-        return content.get("version") if isinstance(content, dict) else None
-    return None
+        return isinstance(content, dict) and content.get("version") == _SURVEY and "attributes" in content
+    return False
 
 
 def _removed(message: str) -> str | None:

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from math import log2
 from typing import Any
 
+from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
 from discreet.surveys.planning import plan_survey
-from discreet.surveys.rounds import How, Rounds
+from discreet.surveys.rounds import MOST_ROUNDS, How, Rounds
 from discreet.surveys.survey import Survey
 
 SHOWN_ROUNDS = (1, 2, 3)
@@ -75,6 +76,7 @@ def survey_schedules(
         >>> [(option.rounds.how, round(option.error, 2)) for option in options]
         [('fresh', 194.6), ('rotate', 12.0), ('memo', 5.0), ('memo', 1.34), ('memo', 1.0)]
     """
+    number = checked_whole("number", number, 2, MOST_ROUNDS)
     unit = plan_survey(attributes, epsilon, **asked).options[0].error
 
     def planned(how: How, answers: int = 1, first: float | None = None) -> SurveySchedule:
