@@ -368,18 +368,10 @@ sure which of two protected values is a person's; the chance that they get furth
         'permanent answers are sent again, which links the reports of a person in different batches'
     """
     sizes, simulated = _sizes(batches)
-    return Publication(
-        mechanism,
-        sizes,
-        answers,
-        most,
-        not_trusted,
-        beside or (REGRESSION if isinstance(batches, Regression) else ""),
-        simulated,
-        delta=delta,
-        shown=shown,
-        named=batches.batches if isinstance(batches, Tally | Reports) else (),
-    )
+    beside = beside or (REGRESSION if isinstance(batches, Regression) else "")
+    named = batches.batches if isinstance(batches, Tally | Reports) else ()
+    about: dict[str, Any] = {"delta": delta, "shown": shown, "named": named}
+    return Publication(mechanism, sizes, answers, most, not_trusted, beside, simulated, **about)
 
 
 def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:

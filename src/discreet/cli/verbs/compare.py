@@ -256,14 +256,10 @@ def _publication(mechanism: BlockMechanism, sides: Sequence[_Estimated], shown: 
     from discreet.privacy.publication import Publication
 
     cells = [((side.estimate.n,), "") if side.weights is None else weighed_cells([side.weights]) for side in sides]
-    return Publication(
-        mechanism,
-        tuple(n for sizes, _ in cells for n in sizes),
-        not_trusted=shown.not_trusted,
-        beside=max(beside for _, beside in cells),
-        simulated=any(side.estimate.simulated for side in sides),
-        shown="this comparison",
-    )
+    sizes, beside = tuple(n for each, _ in cells for n in each), max(beside for _, beside in cells)
+    about: dict[str, Any] = {"not_trusted": shown.not_trusted, "shown": "this comparison"}
+    simulated = any(side.estimate.simulated for side in sides)
+    return Publication(mechanism, sizes, beside=beside, simulated=simulated, **about)
 
 
 def _side(mechanism: BlockMechanism, side: Side, weights: str | None, *, trust_plan: bool) -> _Estimated:

@@ -269,12 +269,7 @@ def estimate_reports(
 
 
 def _statement(
-    document: Plan,
-    data: Data,
-    left_out: Mapping[str, int],
-    read: ReadingAll,
-    sources: Sequence[Path],
-    shown: Showing,
+    document: Plan, data: Data, left_out: Mapping[str, int], read: ReadingAll, sources: Sequence[Path], shown: Showing
 ) -> dict[str, Any]:
     """Return the publications of an estimate, from the batches that the tally of its reports knows."""
     from discreet.privacy.publication import published
@@ -454,14 +449,8 @@ def _groups_publication(document: Plan, result: GroupedEstimate, shown: Showing,
 
     # People in one cell weigh alike.
     cells, beside = weighed_cells(columns) if columns else (cells_of(result), "")
-    return Publication(
-        document.maker,
-        cells,
-        not_trusted=shown.not_trusted,
-        beside=beside,
-        simulated=result.overall.simulated,
-        shown="these estimates",
-    )
+    about: dict[str, Any] = {"not_trusted": shown.not_trusted, "shown": "these estimates"}
+    return Publication(document.maker, cells, beside=beside, simulated=result.overall.simulated, **about)
 
 
 def _read_groups(engine: Engine, plan: Plan, sources: Sources, how: How, grouping: ByGroup) -> tuple[Any, Any, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 import numpy as np
@@ -91,14 +91,9 @@ class Batches(OptionGroup):
         from discreet.privacy.publication import published
 
         shown = "the reports without names and order, or anything made of them"
-        publication = published(
-            plan.maker,
-            [self.statement] * self.rounds,
-            answers="unknown" if self.rounds == 1 else "fresh",
-            not_trusted=self.not_trusted,
-            delta=self.delta,
-            shown=shown,
-        )
+        about: dict[str, Any] = {"not_trusted": self.not_trusted, "delta": self.delta, "shown": shown}
+        answers: Literal["unknown", "fresh"] = "unknown" if self.rounds == 1 else "fresh"
+        publication = published(plan.maker, [self.statement] * self.rounds, answers=answers, **about)
         if publication.central is None:
             raise ParameterError(f"--statement has nothing to state: {publication.none}.")
         return publication
