@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -134,6 +135,28 @@ def test_each_verb_states_it(files: Files) -> None:
         asked = (verb[0], files.plan, files.reports, *verb[1:])
         assert "different people" in statement(*asked)
         assert "publication" in stated(*asked)
+
+
+def test_each_statement_names_the_batches_that_were_read(files: Files) -> None:
+    reports = drawn(files, region=REGIONS, age=np.arange(600) % 30 + 1)
+    (batch,) = dc.read_reports(reports, files.mechanism).batches
+    sentence = f"The reports are of batch {batch.name} (600 reports)."
+    for verb in (
+        ["estimate"],
+        ["estimate", "--by", "region"],
+        ["estimate", "--weights", "age"],
+        ["estimate", "--method", "mle"],
+        ["compare", "--by", "region", "--groups", "north", "south"],
+        ["regress", "--on", "age"],
+    ):
+        asked = (verb[0], files.plan, reports, *verb[1:])
+        assert sentence in statement(*asked)
+        assert stated(*asked)["publication"]["named"] == [[batch.name, 600]]
+    other = files.folder / "other.parquet"
+    shutil.copy(drawn(files), other)
+    drawn(files)
+    both = stated("compare", files.plan, files.reports, other)["publication"]
+    assert sorted(n for _, n in both["named"]) == [600, 600]
 
 
 def test_simulated_reports_promise_nothing(files: Files) -> None:

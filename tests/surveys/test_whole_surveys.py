@@ -314,3 +314,4 @@ def test_one_line_says_what_protects_the_answers_of_a_person(tmp_path):
         assert f"{line.partition(';')[0]}. If these are 300 different people who answered once" in shown
         assert "This assumes that no reports are fake" in shown
         assert told(*asked, "--statement")["publication"]["people"] == 300
+        assert shown.count("The reports are of batches ") == 1

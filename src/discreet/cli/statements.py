@@ -10,7 +10,9 @@ from discreet.errors import ParameterError
 from discreet.files.paths import COLLECTION
 
 if TYPE_CHECKING:
+    from discreet.core.batches import NamedBatch
     from discreet.formats.sources import Sources
+    from discreet.mechanisms import Mechanism
     from discreet.privacy.publication import Publication
 
 _ON_REQUEST = "--statement says what publishing this reveals."
@@ -97,9 +99,24 @@ def statement_of(
     """
     remarks = {VOUCHED: sources.trust_plan, _NOT_COUNTED: not counted}
     more = [remark for remark, holds in remarks.items() if holds]
-    alone = replace(publication, remarks=(*publication.remarks, *more))
+    named = publication.named or named_batches(publication.mechanism.maker, sources, known)
+    alone = replace(publication, remarks=(*publication.remarks, *more), named=named)
     wider = _with_columns(alone, sources, known, left_out) if counted and not alone.simulated else None
     return {"publication": alone} | ({} if wider is None else {"publication_with_columns": wider})
+
+
+def named_batches(mechanism: "Mechanism", sources: "Sources", known: Sequence[str]) -> tuple["NamedBatch", ...]:
+    """Return the batches of sources, as far as these name them.
+
+    Args:
+        mechanism: what made the reports.
+        sources: that were read.
+        known: names of columns beside the reports that were read too.
+    """
+    from discreet.core.batches import merged
+    from discreet.formats.sources import surveyed
+
+    return merged(batch for source in surveyed(mechanism, sources, known).sources for batch in source.batches)
 
 
 def _with_columns(

@@ -10,7 +10,7 @@ People are told chances, not delta: (epsilon, delta) does not mean "at most epsi
 `discreet.privacy.shuffling.ShuffledGuarantee.at_most`). Both are stated, at one choice of the number that is left out.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil, floor, inf, log10
@@ -54,6 +54,14 @@ def trust_sentence(not_trusted: int) -> str:
         f"This assumes that {not_trusted:,} reports of each batch hide nobody, because they are fake, known to the "
         f"reader or made elsewhere (not trusted: {not_trusted:,})."
     )
+
+
+def names_sentence(named: Sequence[NamedBatch]) -> str:
+    """Return the sentence on the batches with names, and their numbers of reports; empty without any."""
+    listed = [f"{batch} ({batch.n:,} reports)" for batch in named[:_NAMES_SHOWN]]
+    others = len(named) - len(listed)
+    more = f" and {others:,} others" * (others > 0)
+    return f"The reports are of batch{'es' * (len(named) > 1)} {', '.join(listed)}{more}." if listed else ""
 
 
 _LARGEST_CHANCE = 1e-6
@@ -232,8 +240,9 @@ which of two protected values is a person's; the chance that they get further is
 
     def conditions(self) -> list[str]:
         """Return the conditions of the statement, a sentence each; that which nobody has looked at comes first."""
+        names = [] if self.simulated else [*filter(None, [names_sentence(self.named)])]
         if self.central is None:
-            return list(self.remarks)
+            return [*self.remarks, *names]
         sentences = list(self.remarks)
         if self.answers == "unknown":
             sentences.insert(
@@ -245,7 +254,7 @@ which of two protected values is a person's; the chance that they get further is
                 f"Choose a smaller delta: at {self.chance:g} with {max(self.batches):,} reports, one of them may be "
                 "told openly."
             )
-        return [*sentences, *filter(None, [self._of_names()])]
+        return [*sentences, *names]
 
     def _of_batches(self) -> str:
         number, least = len(self.batches), f"{self.n:,} reports"
@@ -259,13 +268,6 @@ which of two protected values is a person's; the chance that they get further is
         if number == 1:
             return f"The batch has {least}, one of each person."
         return f"A person is in one of {number:,} batches; that is counted as the smallest, of {least}."
-
-    def _of_names(self) -> str:
-        """Return the sentence on the batches with names, and their numbers of reports; empty without any."""
-        shown = [f"{batch} ({batch.n:,} reports)" for batch in self.named[:_NAMES_SHOWN]]
-        others = len(self.named) - len(shown)
-        more = f" and {others:,} others" * (others > 0)
-        return f"The reports are of batch{'es' * (len(self.named) > 1)} {', '.join(shown)}{more}." if shown else ""
 
     def lines(self, *, status: bool = False) -> tuple[str, str]:
         """Return the statement in two lines: what holds of a person, and under which conditions.

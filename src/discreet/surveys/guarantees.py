@@ -16,7 +16,7 @@ from typing import Any
 from discreet.core.guarantee import percent_sure
 from discreet.core.result_table import number_of
 from discreet.privacy.notions import at_most
-from discreet.privacy.publication import HONEST, Publication, left_out, together, trust_sentence
+from discreet.privacy.publication import HONEST, Publication, left_out, names_sentence, together, trust_sentence
 from discreet.privacy.verify import Verification, verify, verify_memo
 from discreet.surveys.rounds import MOST_ROUNDS
 from discreet.surveys.survey import Survey
@@ -233,6 +233,7 @@ further is at most 1 in 1,000,000.
         yield f"The smallest batch is of question {few!r}, with {number_of(least[few], 'report')}."
         yield trust_sentence(self.not_trusted)
         yield HONEST
+        yield from filter(None, [names_sentence([batch for part in self.parts.values() for batch in part.named])])
         yield from [NOT_HIDDEN] if self.survey.memos else []
 
     def lines(self) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The verb ``regress``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from discreet.cli.commands import Verb
 from discreet.cli.options import OptionGroup, Reading, Showing, Writing, allow_outside, load_plan, option
 from discreet.cli.output import InputFile, OutputFile, Table, file_notes, notes_of
 from discreet.cli.results import VerbResult
-from discreet.cli.statements import Ending
+from discreet.cli.statements import Ending, named_batches
 from discreet.core.result_table import objects, rows_of
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
@@ -51,15 +51,19 @@ class Model(OptionGroup):
         "--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports."
     )
 
-    def fit(self, mechanism: Any, reports: Sequence[Path], *, trust_plan: bool) -> Regression:
+    @property
+    def names(self) -> list[str]:
+        """The public columns that are read."""
+        return list(dict.fromkeys([*self.on, *filter(None, [self.weights])]))
+
+    def fit(self, mechanism: Any, sources: Sources) -> Regression:
         """Return the regression of reports."""
         if len(set(self.on)) < len(self.on):
             raise ParameterError("--on must name each column once.")
         against = dict(word.partition("=")[::2] for word in self.reference)
         if len(against) < len(self.reference) or not all(against.values()):
             raise ParameterError("--reference must be COLUMN=LABEL, once for a column.")
-        names = [*self.on, *([] if self.weights is None or self.weights in self.on else [self.weights])]
-        evidence, public = read_public(mechanism, Sources(reports, trust_plan=trust_plan), names, memory=memory_limit())
+        evidence, public = read_public(mechanism, sources, self.names, memory=memory_limit())
         return regressed(
             mechanism,
             evidence,
@@ -118,14 +122,15 @@ def regression(
     """Return the regression of reports made under a plan on columns beside them."""
     if document.is_personalized:
         raise ParameterError("regress does not go with personalized plans, whose bots are no values.")
-    mechanism = document.mechanism()
+    mechanism, sources = document.mechanism(), Sources(reports, trust_plan=trust_plan)
     with file_notes() as notes:
-        fit = model.fit(mechanism, reports, trust_plan=trust_plan)
+        fit = model.fit(mechanism, sources)
     stated = {}
     if statement:
         from discreet.privacy.publication import published
 
-        stated = {"publication": published(mechanism, fit, shown="this regression")}
+        named = named_batches(mechanism, sources, model.names)
+        stated = {"publication": replace(published(mechanism, fit, shown="this regression"), named=named)}
     ending = Ending(mechanism.guarantee.brief, fit.simulated, trust_plan, stated)
     facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
     columns = {name: column.tolist() for name, column in fit.columns(level).items()}

@@ -206,11 +206,13 @@ def _ending(survey: Survey, tallies: Mapping[str, Tally], shown: Showing) -> End
     """Return the end of the estimates of all questions."""
     simulated, stated = any(tally.simulated for tally in tallies.values()), {}
     if shown.statement:
-        from discreet.privacy.publication import batches_of
+        from discreet.privacy.publication import published
         from discreet.surveys.guarantees import SurveyPublication
 
-        batches = {name: batches_of(tally) for name, tally in tallies.items()}
-        stated = {"publication": SurveyPublication(survey, batches, shown.not_trusted, simulated, "these estimates")}
+        about: dict[str, Any] = {"not_trusted": shown.not_trusted, "shown": "these estimates"}
+        answered = {name: tally for name, tally in tallies.items() if tally.n}
+        parts = {name: published(survey.question(name).mechanism, tally, **about) for name, tally in answered.items()}
+        stated = {"publication": SurveyPublication.of(survey, parts)}
     return Ending(protection_of(survey), simulated, statement=stated)
 
 
