@@ -193,7 +193,7 @@ def test_files_that_are_not_labels(said: dict[str, Any], told: str, tmp_path: Pa
         ({"mechanism": {"name": "olh"}}, "at mechanism.name"),
         ({"mechanism": {}}, "at mechanism"),
         ({"version": 3}, "at version"),
-        ({"version": 2}, "is a survey"),
+        ({"version": 2}, "at version"),
         ({"version": "1"}, "at version"),
         ({"epsilon": "1"}, "at epsilon"),
         ({"epsilon": True}, "at epsilon"),
