@@ -143,7 +143,7 @@ lock:
 		bench/peers/$$peer.in -o bench/peers/$$peer.txt || exit 1; done
 
 # Tests that read, draw, count, estimate and write, and need no other program.
-LOWEST := tests/core tests/kernels/test_plain.py tests/io/test_plan.py tests/io/test_round_trips.py
+LOWEST := tests/core tests/kernels/test_plain.py tests/formats/test_plan.py tests/formats/test_round_trips.py
 lowest:
 	rm -rf .venv-lowest && uv venv --quiet --python 3.11 .venv-lowest
 	uv pip compile --resolution lowest-direct --python-version 3.11 --no-header --no-annotate --quiet \

@@ -58,7 +58,7 @@ _COINS = ("tests/property/test_coins.py", "tests/property/test_batch_coins.py")
 _DRAWS = ("tests/statistical/test_draws_follow_the_paper.py",)
 _SOURCES = ("tests/property/test_foreign_sources.py", "tests/statistical/test_sources.py")
 _PROMISE = ("tests/contract/test_channel.py",)
-_MEMOS = ("tests/contract/test_memos.py",)
+_MEMOS = ("tests/mechanisms/test_memos.py",)
 _VERIFY = ("tests/privacy/test_lies.py", "tests/privacy/test_verify.py")
 _DEVICE = ("tests/device/test_events.py", "tests/device/test_device.py")
 _FRAMES = ("tests/device/test_frames.py", "tests/device/test_hostile_frames.py")
@@ -354,14 +354,14 @@ LOSS = [
         "rows that no device sends are counted",
         "discreet.mechanisms.row_checks:refuse_rows",
         always(None),
-        ("tests/io/test_records.py", "tests/device/test_hostile_frames.py"),
+        ("tests/formats/test_records.py", "tests/device/test_hostile_frames.py"),
     ),
     Fault("an id may stand in a frame twice", "discreet.device.protocol.frames:refuse_repeated", always(None), _FRAMES),
     Fault(
         "reports in the order of arrival pass as sealed",
         "discreet.formats.sealing:is_canonical",
         always(True),
-        ("tests/io/test_canonical.py", "tests/io/test_sealed_checks.py"),
+        ("tests/formats/test_canonical.py", "tests/formats/test_sealed_checks.py"),
     ),
     Fault(
         "reports that could not be written are acknowledged",

@@ -100,7 +100,7 @@ def test_the_sdist_passes_tests_of_its_own(unpacked: Path) -> None:
     """Those that read files of the repository find them."""
     pytest_ = (sys.executable, "-m", "pytest", "-n0", "-W", "ignore")
     source = {"PYTHONPATH": str(unpacked / "src")}
-    reading = ["test_documents.py", "io/test_plan.py", "package/test_project.py", "performance/test_page.py"]
+    reading = ["test_documents.py", "formats/test_plan.py", "package/test_project.py"]
     # Not those that compile kernels: the example runs from the wheel below, and the list of files vouches for `bench`.
     some = ("-k", "not numbers and not comparison and not personalized and not example_of_the_readme and not quick_run")
     done = run(*pytest_, *some, *(f"tests/{name}" for name in reading), folder=unpacked, **source)

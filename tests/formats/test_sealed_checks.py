@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from damage import flipped
 
 import discreet as dc
+from damage import flipped
 from discreet.core.reports import STAMP
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.files import stored

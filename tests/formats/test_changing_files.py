@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from damage import EACH, MECHANISM, written
 
+from damage import EACH, MECHANISM, written
 from discreet.engines.folds import TallyFold
 from discreet.engines.local import fold_parts
 from discreet.errors import DataError, DiscreetError
@@ -111,7 +111,7 @@ except DataError as error:
 def test_a_file_that_is_cut_short_while_it_is_read_does_not_kill(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
     written(path)
-    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-c", SHORTENED, str(path)], env=paths, capture_output=True, text=True, check=False
     )

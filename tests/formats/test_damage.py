@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from damage import BATCHES, CHECKED, EACH, MECHANISM, bare_bytes, flipped, verdicts, written
 
+from damage import BATCHES, CHECKED, EACH, MECHANISM, bare_bytes, flipped, verdicts, written
 from discreet.engines import tally
 from discreet.errors import DataError
 from discreet.files.stored import look, read_checksums

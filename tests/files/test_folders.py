@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from damage import MECHANISM, written
 
+from damage import MECHANISM, written
 from discreet.core.random import SeededRandom
 from discreet.engines import gather, observe, tally
 from discreet.errors import DataError, ParameterError

@@ -182,7 +182,7 @@ except Ended:
 
 @formats
 def test_an_exception_of_a_signal_leaves_nothing_behind(suffix: str, tmp_path: Path) -> None:
-    paths = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path(__file__).parent)])}
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", ENDED, str(tmp_path / f"a.{suffix}")]
     with subprocess.Popen(command, env=paths, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None

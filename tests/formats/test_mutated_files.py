@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from damage import CHECKED, MECHANISM, bare_bytes, written
 
+from damage import CHECKED, MECHANISM, bare_bytes, written
 from discreet.engines import tally
 from discreet.errors import DataError, ParameterError
 
