@@ -205,7 +205,6 @@ def test_rounds_of_a_survey_are_permanent_answers_that_cost_what_it_promises(
     ("rounds", "changes", "words"),
     [
         (dc.Rounds(4, how="rotate"), {}, "rounds must be memo or fresh"),
-        (dc.Rounds(4, redrawn=True), {}, "rounds must be memo or fresh"),
         (dc.Rounds(4), {"answers": "fresh"}, "4 rounds of permanent answers"),
         (dc.Rounds(4, first=1.0), {"memo": 2.0}, "and memo left out"),
         (dc.Rounds(4), {"epochs": Epochs(START, EPOCH, 5)}, "epochs at most 4"),

@@ -23,28 +23,10 @@ def test_shares_of_nine_attributes_lessen_the_error_of_equal_ones(epsilon, gain,
     errors = {option.name.split(",")[0]: option.error for option in plan.options}
     assert errors["with equal shares"] / plan.options[0].error == pytest.approx(gain, abs=1e-3)
     assert errors["all 9 questions to everybody"] / plan.options[0].error == pytest.approx(split, abs=0.1)
-    fakes = errors["RS+FD"] / plan.options[0].error
-    assert 5 < fakes < 40
-    assert f"RS+FD, of which whole records have this epsilon {fakes:.3g}" in plan.reason
     moments = [second_moment(question.mechanism) for question in plan.survey.questions]
     shares = np.array([question.share for question in plan.survey.questions]) / WORD_RANGE
     assert shares == pytest.approx(np.sqrt(moments) / np.sqrt(moments).sum(), abs=2e-6)
     assert sum(question.share for question in plan.survey.questions) == WORD_RANGE
-
-
-@pytest.mark.parametrize(("epsilon", "joint", "products"), [(1.0, 7.59e-2, 1.66), (3.0, 4.55e-3, 2.03e-2)])
-def test_pairs_by_one_question_and_by_products_are_listed_with_their_errors(epsilon, joint, products):
-    plan = dc.plan_survey(attributes({"m": 7, "h": 8, "s": 2, "r": 5, "i": 2}), epsilon, "pairs", users=50_000)
-    errors = {option.name.split(",")[0]: option.error / 10 / 50_000 for option in plan.options}
-    assert errors["one question about all 5 attributes together"] == pytest.approx(joint, rel=2e-3)
-    assert errors["products of 5 answers"] == pytest.approx(products, rel=5e-3)
-
-
-def test_other_ways_are_not_listed_where_their_errors_are_not_known():
-    known = {"a": dc.Domain(range(3), sensitive=[0]), "b": dc.Domain(range(2))}
-    assert not [option for option in dc.plan_survey(known, 1.0).options if "together" in option.name]
-    plan = dc.plan_survey(attributes({"a": 3, "b": 2}), 1.0, promise="attribute")
-    assert not [option for option in plan.options if "RS+FD" in option.name]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +91,6 @@ def test_numbers_have_the_share_and_the_error_of_their_mean_whatever_their_unit(
     assert plans[0].survey.questions[0].share / WORD_RANGE == pytest.approx(best_shares(moments, 1)[0], abs=1e-6)
     assert plans[0].options[0].error == pytest.approx((moments[0] ** 0.5 + moments[1] ** 0.5) ** 2, rel=1e-4)
     assert "in parts of their range" in plans[0].reason
-    assert not any("RS+FD" in option.name for option in plans[0].options)
 
 
 def test_no_share_is_above_one_and_none_could_be_better():

@@ -199,7 +199,6 @@ attributes = {{ a = {{ labels = [0, 1] }}, b = {{ labels = [0, 1, 2] }} }}
     "rounds",
     [
         'number = 12\nhow = "memo"\nfirst = 1.8',
-        'number = 12\nhow = "memo"\nfirst = 1\nredrawn = true',
         'number = 12\nhow = "rotate"\nanswers = 3',
         'number = 12\nhow = "fresh"',
     ],

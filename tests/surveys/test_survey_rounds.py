@@ -1,6 +1,7 @@
 """Surveys in rounds: both promises by enumerating every history of every record, and who answers what when."""
 
 from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import product
 
@@ -11,8 +12,8 @@ import discreet as dc
 import discreet.testing
 from discreet.core.random import WORD_RANGE, logarithm
 from discreet.errors import DataError, ParameterError
+from discreet.privacy.publication import Publication
 from discreet.surveys.guarantees import SurveyPublication, verify_survey
-from discreet.surveys.rounds import most_together
 from discreet.surveys.survey import question_domain
 from histories import listed, whole
 
@@ -67,7 +68,7 @@ def enumerated(survey: dc.Survey, number: int) -> tuple[Fraction, dict[str, Frac
     rounds = survey.rounds
     turns, names = min(number, rounds.turns), [question.name for question in survey.questions]
     draws = [places for places, _ in survey.draws]
-    histories = product(draws, repeat=turns) if rounds.redrawn else ((places,) * turns for places in draws)
+    histories = ((places,) * turns for places in draws)
     records = list(product(*map(range, SIZES.values())))
     record, alone = Fraction(1), dict.fromkeys(SIZES, Fraction(1))
     for counts in {tuple(sorted(Counter(sum(history, ())).items())) for history in histories}:
@@ -88,11 +89,10 @@ WAYS = {
     "memo": ({"a": 1.0, "b": 0.75}, dc.Rounds(3, first=1.0), {}),
     "permanent": ({"a": 1.0, "b": 2.0}, dc.Rounds(3), {}),
     "two answers": ({"a": 0.5, "b": 0.75}, dc.Rounds(3, first=1.25), {"answers": 2}),
-    "redrawn": ({"a": 0.5, "b": 0.5}, dc.Rounds(3, first=1.0, redrawn=True), {}),
-    "rare blocks, redrawn": ({"a": 0.5, "b": 0.5}, dc.Rounds(3, first=1.0, redrawn=True), {"kind": dc.UnaryEncoding}),
-    "attributes": ({"a": 0.5, "a,b": 0.5}, dc.Rounds(2, first=1.0, redrawn=True), {"promise": "attribute"}),
+    "rare blocks": ({"a": 0.5, "b": 0.5}, dc.Rounds(3, first=1.0), {"kind": dc.UnaryEncoding}),
+    "attributes": ({"a": 0.5, "a,b": 0.5}, dc.Rounds(2, first=1.0), {"promise": "attribute", "answers": 2}),
     "some in clear": ({"a": 1.0, "b": 1.0}, dc.Rounds(3, first=1.0), {"sensitive": ([0, 1], None)}),
-    "fresh": ({"a": 0.5, "b": 0.25}, dc.Rounds(3, how="fresh", redrawn=True), {}),
+    "fresh": ({"a": 0.5, "b": 0.25}, dc.Rounds(3, how="fresh"), {}),
     "rotate": ({"a": 1.0, "b": 0.75}, dc.Rounds(3, how="rotate", answers=2), {}),
 }
 
@@ -123,12 +123,6 @@ def test_rounds_of_a_survey_tell_what_enumeration_says(way: str) -> None:
 @pytest.mark.parametrize(
     ("epsilons", "rounds", "words"),
     [
-        # Each alone keeps 2; a person who is asked both in the end does not.
-        (
-            {"a": 1.0, "b": 1.0},
-            dc.Rounds(3, first=1.0, redrawn=True),
-            "at most epsilon=1 in a round, all drawn ones, got 2",
-        ),
         ({"a": 1.0, "b": 1.0}, dc.Rounds(3, how="fresh"), "at most epsilon=0.666667 in a round, got 1"),
         ({"a": 1.5, "b": 1.0}, dc.Rounds(4, how="rotate", answers=2), "at most epsilon=1 in a round, got 1.5"),
         ({"a": 1.5, "b": 1.0}, dc.Rounds(4, first=1.0), "at most epsilon=1 in a round, got 1.5"),
@@ -156,22 +150,11 @@ def test_rounds_that_would_break_the_promise_are_refused(epsilons, rounds, words
         ({"number": 3, "how": "fresh", "first": 1.0}, "first is for how = 'memo'"),
         ({"number": 3, "answers": 2}, "answers in rounds is for how = 'rotate'"),
         ({"number": 3, "how": "rotate", "answers": 4}, "answers must be an integer in 1..3, got answers=4"),
-        ({"number": 3, "redrawn": 1}, "redrawn must be True or False"),
     ],
 )
 def test_what_makes_no_rounds_is_refused(wrong, words) -> None:
     with pytest.raises(ParameterError, match=words):
         dc.Rounds(**wrong)
-
-
-def test_the_largest_sum_is_that_of_all_ways_to_share_out_reports() -> None:
-    random = np.random.default_rng(1)
-    for _ in range(5):
-        curves = [np.concatenate([[0], np.sort(random.random(3))]).tolist() for _ in range(3)]
-        for reports in (0, 1, 4, 9):
-            ways = (n for n in product(range(4), repeat=3) if sum(n) <= reports)
-            most = max(sum((Fraction(curve[k]) for curve, k in zip(curves, n, strict=True)), Fraction(0)) for n in ways)
-            assert most_together(curves, reports) == most
 
 
 def test_surveys_without_rounds_keep_their_fingerprints() -> None:
@@ -182,13 +165,6 @@ def test_surveys_without_rounds_keep_their_fingerprints() -> None:
         for rounds in (dc.Rounds(2), dc.Rounds(3), dc.Rounds(2, first=1.0), dc.Rounds(2, how="fresh"))
     ]
     assert len({once.fingerprint, *others}) == 5
-
-
-def test_many_rounds_of_questions_drawn_anew_are_bounded_by_all_reports_on_each() -> None:
-    survey = asked({"a": 0.5, "b": 0.5}, dc.Rounds(1000, first=1.0, redrawn=True))
-    near, far = survey.after(250)[0], survey.after(1000)[0]
-    assert survey.after(3)[0] < near <= far <= survey.epsilon
-    assert far == sum(survey.told(name, 1000) for name in SIZES)
 
 
 def rows(people: int, months: int) -> dict[str, np.ndarray]:
@@ -203,17 +179,12 @@ def answered(
     return list(survey.answers_in_rounds(codes, table["who"], table["month"], random=dc.SeededRandom(seed)))
 
 
-def test_a_person_answers_the_same_questions_in_all_rounds_or_new_ones() -> None:
+def test_a_person_answers_the_same_questions_in_all_rounds() -> None:
     table = rows(500, 3)
-    for redrawn in (False, True):
-        survey = asked({"a": 0.5, "b": 0.5}, dc.Rounds(3, first=1.0, redrawn=redrawn))
-        who = {(time, name): table["who"][some] for time, name, some, _ in answered(survey, table)}
-        assert sum(map(len, who.values())) == 1500
-        same = [np.array_equal(who[0, name], who[time, name]) for time in (1, 2) for name in SIZES]
-        assert same == [not redrawn] * 4
-        # Drawn anew independently: of both rounds a quarter.
-        if redrawn:
-            assert 90 < len(np.intersect1d(who[0, "a"], who[1, "a"])) < 160
+    survey = asked({"a": 0.5, "b": 0.5}, dc.Rounds(3, first=1.0))
+    who = {(time, name): table["who"][some] for time, name, some, _ in answered(survey, table)}
+    assert sum(map(len, who.values())) == 1500
+    assert all(np.array_equal(who[0, name], who[time, name]) for time in (1, 2) for name in SIZES)
 
 
 @pytest.mark.parametrize("turns", [1, 2, 5])
@@ -240,7 +211,7 @@ def test_what_cannot_be_asked_in_rounds_is_refused_and_quotes_nobody() -> None:
     survey, table = asked({"a": 0.5, "b": 0.5}, dc.Rounds(2)), rows(4, 2)
     columns = {"people": "who", "rounds": "month"}
     assert {time: reports.people for time, reports in survey.obfuscate_rounds(table, **columns).items()} == {0: 4, 1: 4}
-    with pytest.raises(ParameterError, match="asks in rounds, and what a person sends in one depends on the others"):
+    with pytest.raises(ParameterError, match="a person's reports of one round depend on the others"):
         survey.obfuscate(table)
     with pytest.raises(ParameterError, match="this survey asks once"):
         asked({"a": 0.5, "b": 0.5}, None).obfuscate_rounds(table, **columns)
@@ -254,10 +225,9 @@ def test_what_cannot_be_asked_in_rounds_is_refused_and_quotes_nobody() -> None:
 
 
 def test_both_sentences_say_what_rounds_tell_and_do_not_hide() -> None:
-    text = str(asked({"a": 0.5, "b": 0.5}, dc.Rounds(12, first=1.0, redrawn=True)).guarantee)
-    assert "one round of 12 tells epsilon 0.5 of whole records, all of them 1.99712865282," in text
-    assert "and any number 2. A permanent report hides what the answer is, and not that it changes or when" in text
-    assert "costs as much as asking everybody everything" in text
+    text = str(asked({"a": 1.0, "b": 1.0}, dc.Rounds(12, first=1.0)).guarantee)
+    assert "epsilon 1 in one round, 1.99999986683 in all 12 rounds, and 2 in any number." in text
+    assert "A permanent report hides what the answer is, and not that it changes or when" in text
     assert "in 3 of 12 rounds" in str(
         asked(
             {"a": 0.5},
@@ -267,10 +237,15 @@ def test_both_sentences_say_what_rounds_tell_and_do_not_hide() -> None:
     assert "Each of 4 rounds has new reports" in str(asked({"a": 0.5}, dc.Rounds(4, how="fresh")).guarantee)
 
 
+def stated(survey: dc.Survey, names: Iterable[str], batches: tuple[int, ...]) -> dict[str, Publication]:
+    """Return the publications of questions with the same batches."""
+    return {name: dc.published(survey.question(name).mechanism, batches) for name in names}
+
+
 def test_what_is_published_of_rounds_adds_up_as_people_answer() -> None:
     def published(rounds: dc.Rounds | None, batches: tuple[int, ...] = (4000, 5000), **more) -> SurveyPublication:
         survey = asked({"a": 0.25, "b": 0.25}, rounds, **more)
-        return SurveyPublication(survey, dict.fromkeys(SIZES, batches), apart=True)
+        return SurveyPublication(survey, stated(survey, SIZES, batches), apart=True)
 
     once = published(None)
     assert once.people == 18_000
@@ -289,11 +264,8 @@ def test_what_is_published_of_rounds_adds_up_as_people_answer() -> None:
     rotated = published(dc.Rounds(12, how="rotate"))
     assert rotated.people == 18_000
     assert rotated.reach == pytest.approx(once.reach)
-    # Drawn anew, a person may have answered both questions in both rounds.
-    redrawn = published(dc.Rounds(2, how="fresh", redrawn=True))
-    assert 1.2 * fresh.reach < redrawn.reach < 2 * fresh.reach
     # Where rounds may be in one batch, all of a person's reports may be.
     for survey in (memo.survey, fresh.survey):
-        assert SurveyPublication(survey, {"a": (9000,)}).reach == survey.told("a")
+        assert SurveyPublication(survey, stated(survey, "a", (9000,))).reach == survey.told("a")
     few = published(dc.Rounds(2, how="fresh"), (1, 1))
     assert few.reach == pytest.approx(0.5)

@@ -56,7 +56,7 @@ def test_the_file_of_a_question_may_be_missing_and_that_is_said(reports, tmp_pat
     some.mkdir()
     (some / "renamed.parquet").write_bytes((reports / "sex,diagnosis.parquet").read_bytes())
     text = done("survey", "estimate", SURVEY, some)
-    assert "sex,diagnosis: 12 largest of 12 values" in text
+    assert "Question sex,diagnosis\n12 largest of 12 values" in text
     assert "No reports on age; education; diagnosis." in " ".join(text.split())
 
 

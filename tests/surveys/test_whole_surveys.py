@@ -210,9 +210,7 @@ def test_what_fits_no_question_is_refused_and_nothing_is_written(place, tmp_path
     assert "perhaps 'age' was meant" in refusal(*one, "agee", "-o", tmp_path / "s.parquet")
     assert "are kept as .parquet" in refusal(*one, "age", "-o", tmp_path / "s")
     more = place / "first" / FILES["age"], "--question", "sex,diagnosis", "-o", tmp_path / "s.parquet"
-    assert "none of the files that were named holds reports on sex,diagnosis" in refusal(
-        "survey", "seal", SURVEY, *more
-    )
+    assert "none of the files holds reports on sex,diagnosis" in refusal("survey", "seal", SURVEY, *more)
     words = "name the question with --question"
     assert words in refusal("survey", "seal", SURVEY, place / "first", "-o", sealed, "--trust-plan")
     assert words in refusal("survey", "compare", SURVEY, place / "first", "--given", SURVEY)
@@ -243,10 +241,9 @@ def test_what_a_person_answers_adds_up_in_what_is_published(tmp_path):
     assert facts["people"] == 40
     # The losses of both answers are composed.
     assert max(each) < facts["epsilon"] < sum(each)
-    assert (
-        facts["epsilon"]
-        == SurveyPublication(dc.Questionnaire.load(tmp_path / "p.toml").survey(), dict.fromkeys("abc", (40,))).reach
-    )
+    survey = dc.Questionnaire.load(tmp_path / "p.toml").survey()
+    stated = {question.name: dc.published(question.mechanism, 40) for question in survey.questions}
+    assert facts["epsilon"] == SurveyPublication(survey, stated).reach
 
 
 def test_questions_are_simulated_by_those_who_are_drawn(place, tmp_path, monkeypatch):

@@ -27,7 +27,6 @@ class Answers(ResultTable, Mapping[str, Any]):
         people: number of people who were asked; None if it is not known.
         derived: a function that returns the estimate of a table that is part of a question, by its attributes; None
             where there are groups.
-        undetermined: one for tables that no question determines; None where these are refused.
 
     Example:
         >>> import discreet as dc
@@ -44,7 +43,6 @@ class Answers(ResultTable, Mapping[str, Any]):
     estimates: Mapping[str, Estimate | GroupedEstimate]
     people: int | None = None
     derived: Callable[[tuple[str, ...]], Estimate] | None = None
-    undetermined: Callable[[tuple[str, ...]], Estimate] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "estimates", MappingProxyType(dict(self.estimates)))
@@ -65,16 +63,14 @@ class Answers(ResultTable, Mapping[str, Any]):
         name = question_name(names)
         if name in self.estimates:
             return self.estimates[name]
-        answered = {each: {*self.survey.question(each).attributes} for each in self.estimates}
-        holder = next((each for each, asked in answered.items() if {*names} <= asked), None)
-        if holder is None and (self.undetermined is None or not {*names} <= set().union(*answered.values())):
+        holders = [each for each in self.estimates if {*names} <= {*self.survey.question(each).attributes}]
+        if not holders:
             raise KeyError(
                 f"the answers do not determine the table {name!r}; ask {' and '.join(names)} in one question."
             )
-        derive = self.undetermined if holder is None else self.derived
-        if derive is None:
-            raise KeyError(f"the table {name!r} is part of a question; take it as a marginal of answers[{holder!r}].")
-        return derive(names)
+        if self.derived is None:
+            raise KeyError(f"the table {name!r} is part of a question; take a marginal of answers[{holders[0]!r}].")
+        return self.derived(names)
 
     def __contains__(self, attributes: object) -> bool:
         return isinstance(attributes, str) and attributes in self.estimates

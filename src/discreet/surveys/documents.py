@@ -65,6 +65,7 @@ from discreet.surveys.survey import (
     checked_attributes,
     checked_patterns,
     question_domain,
+    question_name,
     wanted_tables,
 )
 
@@ -103,14 +104,12 @@ class RoundsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         how: "memo" for permanent reports, "rotate" for some rounds of each person, "fresh" for new reports in each.
         first: of memos with a second coin, the epsilon that one round tells at most, below that of all.
         answers: of rotate, the number of rounds in which each person answers.
-        redrawn: whether a person's questions are drawn anew in each round.
     """
 
     number: int
     how: How
     first: float | None = None
     answers: int = 1
-    redrawn: bool = False
 
 
 class QuestionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -202,8 +201,7 @@ class Questionnaire:
         """
         specs = {name: _spec(domain) for name, domain in survey.attributes.items()}
         combinations: Any = [dict(pattern) for pattern in survey.combinations] or None
-        tables = survey.want or tuple(question.attributes for question in survey.questions)
-        ask = AskSpec([[*table] for table in tables], survey.answers, combinations)
+        ask = AskSpec([[*question.attributes] for question in survey.questions], survey.answers, combinations)
         document = SurveyDocument(2, survey.epsilon, specs, survey.promise, title, ask)
         return cls(document).asking(survey)
 
@@ -319,16 +317,21 @@ class Questionnaire:
             )
             for spec, share in zip(document.question, shares, strict=True)
         ]
-        return Survey(
+        survey = Survey(
             self.attributes,
             tuple(questions),
             document.epsilon,
             promise=self.promise,
             answers=1 if ask.answers is None else ask.answers,
-            want=wanted_tables(self.attributes, ask.want),
             combinations=tuple(patterns),
             rounds=self.rounds,
         )
+        for table in wanted_tables(self.attributes, ask.want):
+            if not any({*table} <= {*question.attributes} for question in questions):
+                raise ParameterError(
+                    f"the wanted table {question_name(table)!r} must be part of a question; plan the survey again."
+                )
+        return survey
 
     @property
     def fingerprint(self) -> str:

@@ -2,20 +2,20 @@
 
 Question by question each table is from the reports of those who answered it. Marginals of several questions are
 combined, and tables are made consistent (`discreet.surveys.consistency`), linearly; method ``joint`` maximises one
-likelihood for all reports (`discreet.surveys.joint`). What is estimated is part of a question: nothing else is
-determined. Of all tables with the marginals that were estimated, the *least committal* one has the greatest entropy.
+likelihood for all reports (`discreet.surveys.joint`). Only tables that are part of a question are estimated: the
+reports determine no others.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
-from math import inf, prod
+from functools import partial
+from math import prod
 from typing import Any, Unpack
 
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.checks import checked_choice, checked_flag
+from discreet.core.checks import checked_choice
 from discreet.core.columns import numbers
 from discreet.core.grouping import Grouping
 from discreet.errors import DataError, ParameterError
@@ -28,16 +28,9 @@ from discreet.results.limits import CountLimits, SumLimits
 from discreet.surveys.answers import Answers
 from discreet.surveys.consistency import Combination, Names, SurveyFacts, joint_limits, spread_of
 from discreet.surveys.joint import Answered, JointTable, joint_maximum, marginal_of
-from discreet.surveys.marginals import Axes, maximum_entropy
+from discreet.surveys.marginals import Axes
 from discreet.surveys.survey import MOST_CELLS, Survey, SurveyReports, SurveyTally
-from discreet.theory.binomial import MeanWorths
 from discreet.theory.limits import all_agree, larger_of_few
-
-
-class SurveyOptions(Options, total=False):
-    """Options of `estimate_survey`: those of `discreet.estimate`, and of ``joint``."""
-
-    least_committal: bool
 
 
 def estimate_survey(
@@ -47,7 +40,7 @@ def estimate_survey(
     method: str = "linear",
     groups: Any = None,
     weights: Any = None,
-    **options: Unpack[SurveyOptions],
+    **options: Unpack[Options],
 ) -> Answers:
     """Estimate the distributions of the answers to a survey's questions.
 
@@ -58,8 +51,7 @@ def estimate_survey(
         method: one of `discreet.METHODS`, question by question, or a method for all questions together:
 
             - ``joint``: maximum likelihood from the reports of all questions together, certified. All tables agree, and
-              each is better than from its own question. Options as for ``mle``, and ``least_committal``: tables that
-              no question determines are answered too, without errors.
+              each is better than from its own question. Options as for ``mle``.
             - ``consistent``: linear estimates whose tables agree, with exact errors.
         groups: public columns of all people, as for `discreet.estimate`; reports must know who answered.
         weights: of all people, as for `discreet.estimate`.
@@ -152,7 +144,6 @@ def joint_answers(
     *,
     tolerance: float | None = None,
     progress: Callable[[float, float], None] | None = None,
-    least_committal: bool = False,
 ) -> Answers:
     """Return the maximum likelihood estimate from all reports together, certified; all tables agree.
 
@@ -161,14 +152,12 @@ def joint_answers(
         data: its reports, or their tally where that suffices for the likelihood of each question; or by names.
         tolerance: the largest gap to accept, in nats per report; None as for `maximum_likelihood`.
         progress: called with the passes done and the present gap.
-        least_committal: whether tables that the questions do not determine are answered too, without errors.
 
     Raises:
         DataError, MismatchError: as for `survey_answers`.
         ParameterError: if the table of all attributes has too many cells, or a likelihood needs reports.
     """
     check_progress(progress)
-    wide = checked_flag("least_committal", least_committal)
     starts = _starts(survey, data)
     asked = {name for question in starts for name in survey.question(question).attributes}
     attributes = tuple(name for name in survey.attributes if name in asked)
@@ -187,7 +176,7 @@ def joint_answers(
     linears = Combination(survey, {name: linear(start) for name, start in starts.items()}, _people(data))
     tables = _JointTables(attributes, table, linears)
     estimates = {name: tables.estimate(survey.question(name).attributes) for name in starts}
-    return Answers(survey, estimates, _people(data), tables.estimate, tables.least_committal if wide else None)
+    return Answers(survey, estimates, _people(data), tables.estimate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +195,7 @@ class _JointTables:
 
     def estimate(self, names: Names) -> Estimate:
         """Return the estimate of a table that is part of a question."""
-        axes, facts = self._axes(names), self._facts("joint")
+        axes, facts = tuple(map(self.attributes.index, names)), self._facts()
         frequencies = marginal_of(self.table.whole, axes)
         if not self.table.is_small:
             # Those of the linear estimate of one question, which knows less.
@@ -215,13 +204,10 @@ class _JointTables:
         errors, limits = partial(self._errors, axes), partial(self._limits, axes)
         return facts.estimate(names, frequencies, limits, lambda: self._normal(axes).base, errors)
 
-    def _axes(self, names: Names) -> Axes:
-        return tuple(map(self.attributes.index, names))
-
-    def _facts(self, method: str) -> SurveyFacts:
+    def _facts(self) -> SurveyFacts:
         simulated = any(question.start.tally.simulated for question in self.table.answered)
         solution = self.table.solution
-        return SurveyFacts(self.linears.survey, self.table.n, method, simulated, solution.gap, solution.passes)
+        return SurveyFacts(self.linears.survey, self.table.n, "joint", simulated, solution.gap, solution.passes)
 
     def _limits(self, axes: Axes) -> CountLimits:
         return CountLimits.of(self.table.worths(axes, self.linears.overlap))
@@ -240,20 +226,6 @@ class _JointTables:
         cut = censored_deviation(normal.centre, stepped, np.zeros(1), np.zeros(1))
         within = np.where(all_agree(within, self.table.n), cut, within)
         return larger_of_few(within, stepped, all_agree(within, self.table.n))
-
-    def least_committal(self, names: Names) -> Estimate:
-        """Return a table that no question determines: of the one with the greatest entropy, without errors."""
-        axes = self._axes(names)
-        unknown = np.full(prod(self.table.whole.shape[axis] for axis in axes), np.nan)
-        limits = CountLimits.of(MeanWorths(np.zeros(len(unknown)), 1, lasting=np.full(len(unknown), inf)))
-        frequencies = marginal_of(self._most_even, axes)
-        return self._facts("joint (least committal)").estimate(names, frequencies, limits, lambda: None, unknown)
-
-    @cached_property
-    def _most_even(self) -> FloatArray:
-        whole = self.table.whole
-        marginals = [(question.axes, marginal_of(whole, question.axes)) for question in self.table.answered]
-        return maximum_entropy(whole.shape, marginals)
 
 
 def _starts(survey: Survey, data: object) -> dict[str, LinearStart]:

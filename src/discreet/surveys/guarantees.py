@@ -4,12 +4,11 @@ Each question is verified and published as an ordinary plan. Which ones a person
 from the shares alone.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, chain, product
+from itertools import accumulate
 from math import floor, prod
 from typing import Any
 
@@ -25,8 +24,6 @@ from discreet.theory.memo import NOT_HIDDEN
 _WORDS = 1 << 64
 _ROUNDS = (1, 2, 3)
 """After which it is verified what a person's reports tell, beside all of them."""
-_MOST = 4096
-"""Histories of draws that are listed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,10 +34,9 @@ class SurveyVerification:
         questions: the verification of each question's mechanism, by name.
         record: e^epsilon of whole records, exactly.
         attributes: e^epsilon of each attribute, exactly.
-        shares: whether shares add up, and no question is asked twice of a person.
-        holds: whether all questions keep their promises, and the answers of a person that of the survey.
-        rounds: e^epsilon of whole records after some rounds, exactly; where questions are drawn anew, as far as all
-            histories can be listed.
+        holds: whether all questions keep their promises, the answers of a person keep the survey's, shares add up, and
+            no question is asked twice of a person.
+        rounds: e^epsilon of whole records after some rounds, exactly.
 
     Example:
         >>> import discreet as dc
@@ -52,7 +48,6 @@ class SurveyVerification:
     questions: Mapping[str, Verification]
     record: Fraction
     attributes: Mapping[str, Fraction]
-    shares: bool
     holds: bool
     rounds: Mapping[int, Fraction] = field(default_factory=dict)
 
@@ -60,13 +55,12 @@ class SurveyVerification:
 def verify_survey(survey: Survey) -> SurveyVerification:
     """Return the verification of a survey, from the integers of its samplers and shares."""
     rows = {question.name: verify(question.mechanism) for question in survey.questions}
-    rounds = survey.rounds
-    turns, after = (
-        (1, []) if rounds is None else (rounds.turns, sorted({min(t, rounds.number) for t in (*_ROUNDS, MOST_ROUNDS)}))
-    )
+    names, rounds = [*rows], survey.rounds
+    turns = 1 if rounds is None else rounds.turns
+    after = [] if rounds is None else sorted({min(t, rounds.number) for t in (*_ROUNDS, MOST_ROUNDS)})
     memos = {name: verify_memo(memo, after) for name, memo in survey.memos.items()}
     alone = [Fraction(1) if row.ratio is None else row.ratio for row in rows.values()]
-    ratios = [memos[name].ratio if name in memos else ratio**turns for name, ratio in zip(rows, alone, strict=True)]
+    ratios = [memos[name].ratio if name in memos else ratio**turns for name, ratio in zip(names, alone, strict=True)]
     ends = list(accumulate((Fraction(question.share, _WORDS) for question in survey.questions), initial=Fraction(0)))
     # Between two of these, the same questions are drawn.
     words = {end % 1 for end in ends}
@@ -75,40 +69,26 @@ def verify_survey(survey: Survey) -> SurveyVerification:
         for word in words
     ]
     fit = ends[-1] == survey.answers and all(len(set(places)) == survey.answers == len(places) for places in drawn)
-    everything = [[*range(len(ratios))]] if memos and rounds is not None and rounds.redrawn else drawn
-    record = max(prod((ratios[place] for place in places), start=Fraction(1)) for places in everything)
-    attributes = {
-        name: max(
-            prod((ratios[at] for at in places if name in survey.questions[at].attributes), start=Fraction(1))
-            for places in everything
-        )
+    record = _largest(ratios, drawn)
+    about = {
+        name: [[place for place in places if name in survey.questions[place].attributes] for places in drawn]
         for name in survey.attributes
     }
+    attributes = {name: _largest(ratios, each) for name, each in about.items()}
     most = record if survey.promise == "record" else max(attributes.values())
     promised = all(row.holds for row in rows.values()) and all(memo.holds for memo in memos.values())
-    promised = promised and at_most(most, survey.epsilon)
-    names = [*rows]
-
-    def told(history: Mapping[int, int]) -> Fraction:
-        """Return the ratio of a history: so many reports on each question."""
-        each = ((names[place], alone[place], n) for place, n in history.items())
-        return prod(
-            (memos[name].ratios[n] if name in memos else ratio**n for name, ratio, n in each), start=Fraction(1)
-        )
-
-    listed = {t: _histories(drawn, rounds, t) for t in after}
-    curve = {t: max(map(told, histories)) for t, histories in listed.items() if histories}
-    return SurveyVerification(rows, record, attributes, fit, fit and promised, curve)
+    curve = {}
+    for t in after:
+        each = zip(names, alone, strict=True)
+        each_ratio = [memos[name].ratios[t] if name in memos else ratio ** min(t, turns) for name, ratio in each]
+        curve[t] = _largest(each_ratio, drawn)
+    holds = fit and promised and at_most(most, survey.epsilon)
+    return SurveyVerification(rows, record, attributes, holds, curve)
 
 
-def _histories(drawn: Sequence[Sequence[int]], rounds: Any, number: int) -> list[Counter[int]]:
-    """Return the reports of a person in so many rounds, by question: of every draw; none where they are too many."""
-    turns = min(number, rounds.turns)
-    if not rounds.redrawn:
-        return [Counter(dict.fromkeys(places, turns)) for places in drawn]
-    if len(drawn) ** turns > _MOST:
-        return []
-    return [Counter(chain.from_iterable(places)) for places in product(drawn, repeat=turns)]
+def _largest(ratios: Sequence[Fraction], drawn: Sequence[Sequence[int]]) -> Fraction:
+    """Return the largest product of the ratios of questions that a person can be asked, by their places."""
+    return max(prod((ratios[place] for place in places), start=Fraction(1)) for places in drawn)
 
 
 def _within(ends: Sequence[Fraction], place: int, point: Fraction) -> bool:
@@ -124,66 +104,54 @@ class SurveyPublication:
 
     Attributes:
         survey: whose questions.
-        batches: number of reports of each batch, by question.
-        not_trusted: reports of each batch that hide nobody.
-        simulated: whether the reports are simulated or seeded.
-        shown: what the reader sees, in words.
-        stated: the publications of questions, where more is known of them than their batches.
+        stated: the publication of each question, by its name.
         apart: whether a batch has reports of one round alone; otherwise no more is promised than of all reports.
 
     Example:
         >>> import discreet as dc
         >>> survey = dc.plan_survey({"age": dc.Domain(range(5)), "sex": dc.Domain(["f", "m"])}, 2.0).survey
-        >>> publication = SurveyPublication(survey, {"age": (7000,), "sex": (3000,)})
-        >>> print(publication.person())
+        >>> sizes = {"age": 7000, "sex": 3000}
+        >>> parts = {name: dc.published(survey.question(name).mechanism, n) for name, n in sizes.items()}
+        >>> print(SurveyPublication(survey, parts).person())
         If these are 10,000 different people who answered once, whoever sees what is published, however much they know \
 of everybody else, can go from 50% to at most 58% sure which of two records is a person's; the chance that they get \
 further is at most 1 in 1,000,000.
     """
 
     survey: Survey
-    batches: Mapping[str, tuple[int, ...]]
-    not_trusted: int = 0
-    simulated: bool = False
-    shown: str = "what is published"
-    stated: Mapping[str, Publication] = field(default_factory=dict)
+    stated: Mapping[str, Publication]
     apart: bool = False
 
-    @classmethod
-    def of(cls, survey: Survey, stated: Mapping[str, Publication], *, apart: bool = False) -> "SurveyPublication":
-        """Return the publication of questions whose publications are stated alike; see ``apart``."""
-        batches = {name: part.batches for name, part in stated.items()}
-        trust = max(part.not_trusted for part in stated.values())
-        simulated = any(part.simulated for part in stated.values())
-        shown = next(iter(stated.values())).shown
-        return cls(survey, batches, trust, simulated, shown, stated, apart)
+    @property
+    def simulated(self) -> bool:
+        """True if any reports are simulated or seeded."""
+        return any(part.simulated for part in self.stated.values())
+
+    @property
+    def not_trusted(self) -> int:
+        """The number of reports of each batch that hide nobody."""
+        return max(part.not_trusted for part in self.stated.values())
 
     @property
     def people(self) -> int:
         """The number of people, if each of them answered as the survey asks."""
-        turns = 1 if self.survey.rounds is None else self.survey.rounds.turns
-        turns = min(turns, max(map(len, self.batches.values()), default=1)) if self.apart else turns
-        return -(-sum(map(sum, self.batches.values())) // (self.survey.answers * max(turns, 1)))
+        turns, batches = 1 if self.survey.rounds is None else self.survey.rounds.turns, self.stated.values()
+        turns = min(turns, max(len(part.batches) for part in batches)) if self.apart else turns
+        return -(-sum(sum(part.batches) for part in batches) // (self.survey.answers * turns))
 
     @property
     def chance(self) -> float:
         """The chance that a reader gets further, and the delta of all questions of a person together."""
-        return left_out(max(self.people, 1))
+        return left_out(self.people)
 
     @cached_property
     def parts(self) -> dict[str, Publication]:
-        """The publication of each question that somebody answered."""
+        """The publication of each question, with one chance for all of them."""
         more: dict[str, Any] = {"not_trusted": self.not_trusted, "simulated": self.simulated, "delta": self.chance}
         if (rounds := self.survey.rounds) is not None:
             more["answers"] = "permanent" if rounds.keeps else "once" if rounds.turns == 1 else "fresh"
             more |= {"most": rounds.turns} if more["answers"] == "fresh" else {}
-        return {
-            name: replace(self.stated[name], **more)
-            if name in self.stated
-            else Publication(self.survey.question(name).mechanism, sizes, **more)
-            for name, sizes in self.batches.items()
-            if sizes
-        }
+        return {name: replace(part, **more) for name, part in self.stated.items()}
 
     @cached_property
     def reach(self) -> float:
@@ -193,20 +161,14 @@ further is at most 1 in 1,000,000.
             name: (part if stated else None, self.survey.told(name, len(part.batches) if self.apart else None))
             for name, part in self.parts.items()
         }
-        if self._redrawn:
-            return min(together(parts, [[*parts]], self.chance), self.survey.after()[0])
         names = [question.name for question in self.survey.questions]
         return together(parts, ([names[place] for place in places] for places, _ in self.survey.draws), self.chance)
 
-    @property
-    def _redrawn(self) -> bool:
-        """True if a person's questions are drawn anew in each round, so that all of them are counted."""
-        return self.survey.rounds is not None and self.survey.rounds.redrawn
-
     def person(self) -> str:
         """Return the sentence for people: how sure whoever sees what is published gets of one person's record."""
+        shown = next(iter(self.stated.values())).shown
         if self.simulated:
-            return f"Of {self.shown} nothing is promised: the reports are simulated, and protect nobody."
+            return f"Nothing is promised of {shown}: the reports are simulated, and protect nobody."
         guarantee = self.survey.guarantee
         which = "that a certain protected record is a person's, and not a certain other one"
         which = which if guarantee.in_clear else "which of two records is a person's"
@@ -214,7 +176,7 @@ further is at most 1 in 1,000,000.
         clear = " Answers that are not protected can be sent unchanged." if guarantee.in_clear else ""
         people = number_of(self.people, "different person", "different people")
         return (
-            f"If these are {people} who answered {answered}, whoever sees {self.shown}, however "
+            f"If these are {people} who answered {answered}, whoever sees {shown}, however "
             f"much they know of everybody else, can go from 50% to at most "
             f"{percent_sure(self.reach)}% sure {which}; the chance that they get further is at most 1 "
             f"in {floor((1 + 1e-9) / self.chance):,}.{clear}"
@@ -222,9 +184,9 @@ further is at most 1 in 1,000,000.
 
     def conditions(self) -> Iterator[str]:
         """Yield the conditions of the statement, a sentence each."""
-        least = {name: part.n for name, part in self.parts.items()}
-        if self.simulated or not least:
+        if self.simulated:
             return
+        least = {name: part.n for name, part in self.parts.items()}
         few = min(least, key=lambda name: least[name])
         yield from dict.fromkeys(remark for part in self.parts.values() for remark in part.remarks)
         yield from dict.fromkeys(

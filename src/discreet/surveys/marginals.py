@@ -83,27 +83,3 @@ def mixed(sizes: Sequence[int], weight: Callable[[Axes], float], tables: FloatAr
     for axis, size in enumerate(sizes):
         whole = np.moveaxis(np.tensordot(contrasts(size), whole, (1, axis)), 0, axis)
     return np.asarray(whole.reshape(tables.shape), np.float64)
-
-
-def maximum_entropy(
-    sizes: tuple[int, ...], tables: Sequence[tuple[Axes, FloatArray]], rounds: int = 1000
-) -> FloatArray:
-    """Return the whole table with these marginals that has the greatest entropy, by proportional fitting.
-
-    Args:
-        sizes: number of labels of each attribute.
-        tables: attributes and marginals, flat; some table must have them all.
-        rounds: at most so many; one stops sooner when marginals are met to 1e-9.
-    """
-    whole = np.full(sizes, 1 / prod(sizes))
-    for _ in range(rounds):
-        off = 0.0
-        for axes, wanted in tables:
-            others = tuple(axis for axis in range(len(sizes)) if axis not in axes)
-            present = whole.sum(axis=others, keepdims=True)
-            target = wanted.reshape(present.shape)
-            off = max(off, float(np.abs(present - target).sum()))
-            whole *= np.divide(target, present, out=np.zeros_like(present), where=present > 0)
-        if off <= 1e-9:
-            break
-    return whole

@@ -5,25 +5,12 @@ for has the error g/(n q), and the sum over tables is least for shares in propor
 them above 1. Of numbers g is n Var of their mean, their range being 1: where both kinds are asked, the sum of squared
 errors of shares and of means in parts of their range is least. With t answers each of which has epsilon/t, noise grows
 and so do the shares; the least of all is taken.
-
-Other ways stand beside it, where every value is sensitive. *Joint*: one question over all W cells. A cell of a marginal
-has m of these, and the sum of their phi is K (phi_in - phi_out) + m phi_out, K the members of the block among them.
-With pi and rho of the block law, and tau the probability that two further values are in a block of which one is known,
-
-    noise:                  E K = m pi,             E K^2 = m pi (1 + (m-1) rho),
-    the cell of the truth:  E K = 1 + (m-1) rho,    E K^2 = 1 + 3 (m-1) rho + (m-1)(m-2) tau,
-    other cells:            E K = m rho,            E K^2 = m rho + m (m-1) tau.
-
-*Products*: each attribute is asked with a part of epsilon; g of a pair is the product of both. *Fakes*: RS+FD [Arcolezi
-et al., CIKM 2021] with randomized response: one of d attributes is reported with epsilon, and uniform values for the
-others. An output y has the probability sum_j k_j Q_j(y_j | x_j), up to a factor, so that epsilon is that of whole
-records; its authors state e^epsilon' = 1 + (e^epsilon - 1)/d, which is less.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import exp, expm1, prod, sqrt
+from math import sqrt
 from typing import Any, Unpack
 
 import numpy as np
@@ -44,7 +31,6 @@ from discreet.privacy.composition import split_epsilon
 from discreet.surveys.rounds import Rounds
 from discreet.surveys.shares import whole_shares
 from discreet.surveys.survey import (
-    MOST_CELLS,
     Promise,
     Question,
     Survey,
@@ -77,59 +63,6 @@ def second_moment(mechanism: BlockMechanism) -> float:
         return 1.0
     mass, sensitive = numbers.worst_mass, float(np.max(numbers.sensitive_loss))
     return mass * sensitive + ((1 - mass) * numbers.clear_loss if mass < 1 else 0.0)
-
-
-def joint_moment(cells: int, parts: int, truth: float, inclusion: float, conditional: float, triple: float) -> float:
-    """Return g of a marginal of one question over all cells.
-
-    Args:
-        cells: W.
-        parts: m, the cells of the question for each of the marginal.
-        truth: s, the probability of the truth.
-        inclusion: pi.
-        conditional: rho.
-        triple: tau.
-
-    Example:
-        Of subsets of 2 among 6 cells, with s = 0.2, the marginal of 3 cells:
-
-        >>> round(joint_moment(6, 2, 0.2, 1 / 3, 1 / 5, 0.0), 6)
-        42.0
-    """
-    per_member = 1 / (truth * (1 - conditional))
-    outside = -(conditional + (inclusion - conditional) * (1 - truth)) * per_member
-
-    def square(mean: float, second: float) -> float:
-        return per_member**2 * second + parts * outside * (2 * per_member * mean + parts * outside)
-
-    m, rho, tau = parts, conditional, triple
-    noise = square(m * inclusion, m * inclusion * (1 + (m - 1) * rho))
-    same = square(1 + (m - 1) * rho, 1 + 3 * (m - 1) * rho + (m - 1) * (m - 2) * tau)
-    other = square(m * rho, m * rho + m * (m - 1) * tau)
-    count = cells // parts
-    return (1 - truth) * count * noise + truth * (same + (count - 1) * other)
-
-
-def fake_moment(record: float, size: int, attributes: int) -> float:
-    """Return g of one attribute by RS+FD with randomized response.
-
-    Each report is worth (d 1{y = x} - q - (d-1)/k)/(p - q) to the value x.
-
-    Args:
-        record: epsilon', of whole records.
-        size: k, the number of its values.
-        attributes: d.
-
-    Example:
-        It is as many times that of sampling one attribute, which says which, as there are attributes:
-
-        >>> round(fake_moment(1.0, 10, 10) / (10 * fake_moment(1.0, 10, 1)), 1)
-        10.0
-    """
-    other = 1 / (exp(record) + size - 1)
-    constant = other + (attributes - 1) / size
-    squares = (attributes - constant) ** 2 + (size - 1) * constant**2
-    return squares / (expm1(record) * other) ** 2
 
 
 def best_shares(moments: Sequence[float] | FloatArray, answers: int) -> FloatArray:
@@ -275,21 +208,14 @@ def _standard_error(question: Question, n: int) -> float:
 class _Ways:
     """The ways to ask for some tables, with the errors of the best subset selection, and of means under windows."""
 
-    attributes: Mapping[str, Domain]
     tables: tuple[tuple[str, ...], ...]
     domains: tuple[Domain, ...]
     epsilon: float
     promise: Promise
-    keeps_all: bool = False
     known: dict[Any, float] = field(default_factory=dict)
-
-    def together(self, answers: int) -> int:
-        """Return the number of questions of which one person has reports: all, if memos are of questions drawn anew."""
-        return len(self.tables) if self.keeps_all else answers
 
     def each(self, answers: int) -> float:
         """Return the epsilon of one of t answers."""
-        answers = self.together(answers)
         if self.promise == "record":
             return split_epsilon(self.epsilon, answers)
         names = [name for table in self.tables for name in table]
@@ -315,8 +241,7 @@ class _Ways:
         return float(np.sum(moments / (best_shares(moments, answers) if shares is None else shares)))
 
     def option(self, name: str, answers: int, shares: FloatArray | None = None) -> SurveyOption:
-        record = self.together(answers) * self.each(answers)
-        return SurveyOption(name, self.error(answers, shares), record, answers)
+        return SurveyOption(name, self.error(answers, shares), answers * self.each(answers), answers)
 
     def best_answers(self) -> int:
         """Return the number of answers with the least error; the smallest of equals."""
@@ -338,32 +263,6 @@ class _Ways:
             each = f"epsilon {rounded_up(self.each(other))} each"
             words = f"all {count} questions to everybody, {each}" if other == count else f"1 question to each, {each}"
             yield self.option(words, other)
-        names = [name for name in self.attributes if any(name in table for table in self.tables)]
-        # The errors of other ways are known where everything is sensitive; they are of shares.
-        comparable = not any(domain.clear_count or isinstance(domain.space, Numbers) for domain in self.domains)
-        if self.promise == "record" and len(names) > 1 and comparable:
-            yield from self._unplanned({name: self.attributes[name].size for name in names})
-
-    def _unplanned(self, sizes: Mapping[str, int]) -> Iterator[SurveyOption]:
-        """Yield ways that are never planned: one question about everything, products, and fakes."""
-        whole, count = prod(sizes.values()), len(sizes)
-        if len(self.tables) > 1 and whole <= MOST_CELLS:
-            mechanism = SubsetSelection(Domain(range(whole)), self.epsilon)
-            numbers = mechanism.numbers
-            triple = float((mechanism.law.joint_inclusion(3) or 0) / mechanism.law.inclusion)
-            law = numbers.truth, numbers.inclusion, numbers.conditional_inclusion, triple
-            error = sum(joint_moment(whole, whole // domain.size, *law) for domain in self.domains)
-            yield SurveyOption(f"one question about all {count} attributes together", error, self.epsilon, 1)
-        if all(len(table) == 1 for table in self.tables):
-            fakes = sum(fake_moment(self.epsilon, size, count) for size in sizes.values())
-            yield SurveyOption("RS+FD, of which whole records have this epsilon", fakes, self.epsilon, 1)
-        else:
-            part = split_epsilon(self.epsilon, count)
-            each = {name: second_moment(SubsetSelection(Domain(range(size)), part)) for name, size in sizes.items()}
-            products = sum(prod(each[name] for name in table) for table in self.tables)
-            yield SurveyOption(
-                f"products of {count} answers, epsilon {rounded_up(part)} each", products, self.epsilon, count
-            )
 
 
 def _mechanisms(
@@ -421,28 +320,19 @@ def plan_survey(
     """
     named, promised = checked_attributes(attributes), checked_epsilon(epsilon)
     checked_choice("promise", promise, ("record", "attribute"))
-    people, in_round, keeps_all = None if users is None else checked_n(users), promised, False
+    people, in_round = None if users is None else checked_n(users), promised
     if rounds is not None:
         in_round = (rounds.first or promised) if rounds.keeps else split_epsilon(promised, rounds.turns)
         people = None if people is None else max(people * rounds.turns // rounds.number, 1)
-        keeps_all = rounds.keeps and rounds.redrawn
     tables = wanted_tables(named, want)
     domains = tuple(question_domain(named, table, combinations) for table in tables)
-    ways = _Ways(named, tables, domains, in_round, promise, keeps_all)
+    ways = _Ways(tables, domains, in_round, promise)
     t = ways.best_answers() if answers is None else checked_whole("answers", answers, most=len(tables))
     first = best_shares(ways.moments(t), t)
     crowds = [None if people is None else max(round(people * share), 1) for share in first.tolist()]
     mechanisms = list(_mechanisms(domains, ways.each(t), crowds, wishes))
     shares = _as_integers(best_shares([second_moment(mechanism) for mechanism in mechanisms], t), t)
     questions = tuple(map(Question, tables, mechanisms, shares))
-    survey = Survey(
-        named,
-        questions,
-        promised,
-        promise=promise,
-        answers=t,
-        want=tables,
-        combinations=tuple(combinations),
-        rounds=rounds,
-    )
+    asked: dict[str, Any] = {"promise": promise, "answers": t, "rounds": rounds}
+    survey = Survey(named, questions, promised, combinations=tuple(combinations), **asked)
     return SurveyPlan(survey, people, tuple(ways.options(t)))

@@ -1,11 +1,10 @@
 """The same question in several rounds: permanent reports, rotation or fresh reports, and the epsilon of one round."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from discreet.core.checks import checked_choice, checked_epsilon, checked_flag, checked_whole
+from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
 from discreet.errors import ParameterError
 
 How = Literal["memo", "rotate", "fresh"]
@@ -27,7 +26,6 @@ class Rounds:
         how: ``"memo"``, ``"rotate"`` or ``"fresh"``.
         first: of memos, the epsilon that one round tells at most, below that of all rounds; None without a second coin.
         answers: of rotate, the number of rounds in which each person answers, drawn beforehand.
-        redrawn: whether a person's questions are drawn anew in each round. Memos of all questions are then made.
 
     Raises:
         ParameterError: if a number is out of range, or does not go with the way to ask.
@@ -41,13 +39,11 @@ class Rounds:
     how: How = "memo"
     first: float | None = None
     answers: int = 1
-    redrawn: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "number", checked_whole("number", self.number, 2, MOST_ROUNDS))
         checked_choice("how", self.how, get_args(How))
         object.__setattr__(self, "answers", checked_whole("answers", self.answers, 1, self.number))
-        checked_flag("redrawn", self.redrawn)
         if self.first is not None:
             object.__setattr__(self, "first", checked_epsilon(self.first))
         if self.first is not None and not self.keeps:
@@ -81,23 +77,5 @@ class Rounds:
         return Fraction(epsilon if self.first is None else self.first)
 
     def facts(self) -> list[Any]:
-        """Return all of it, for a fingerprint."""
-        return [self.number, self.how, None if self.first is None else self.first.hex(), self.answers, self.redrawn]
-
-
-def most_together(curves: Sequence[Sequence[float]], reports: int) -> Fraction:
-    """Return the largest sum of epsilons of memos that have so many reports together.
-
-    Args:
-        curves: of each memo the epsilon of 0, 1, 2, ... reports, ascending.
-        reports: of all memos.
-
-    Example:
-        >>> most_together([[0, 1, 1.5], [0, 1, 1.75]], 3)
-        Fraction(11, 4)
-    """
-    best = [Fraction(0)] * (reports + 1)
-    for curve in curves:
-        exact = [Fraction(epsilon) for epsilon in curve[: reports + 1]]
-        best = [max(best[n - k] + part for k, part in enumerate(exact[: n + 1])) for n in range(reports + 1)]
-    return best[-1]
+        """Return all of it, for a fingerprint; the last fact says that questions are not drawn anew in each round."""
+        return [self.number, self.how, None if self.first is None else self.first.hex(), self.answers, False]

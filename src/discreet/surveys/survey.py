@@ -25,7 +25,7 @@ from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_choice, checked_epsilon, checked_whole, meant
 from discreet.core.columns import categories, numbered
 from discreet.core.domain import Domain, checked_domain, value_mask
-from discreet.core.guarantee import in_odds
+from discreet.core.guarantee import in_odds, rounded_up
 from discreet.core.labels import Grid, Numbers, Product, named_columns
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, fresh_words
 from discreet.core.reading import composed, composed_names
@@ -34,7 +34,7 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms.law import BlockMechanism, Memo
 from discreet.surveys.patterns import coded_patterns, with_ends
-from discreet.surveys.rounds import Rounds, most_together
+from discreet.surveys.rounds import Rounds
 from discreet.theory.memo import NOT_HIDDEN
 
 Promise = Literal["record", "attribute"]
@@ -48,9 +48,6 @@ MOST_CELLS = 2_000_000
 
 _JOIN, _PART = ",", "#"
 _FORMAT = 1
-# So few borders are compared one after the other sooner than they are searched.
-_FEW_BORDERS = 64
-_MOST_SHARED = 500
 
 Part = TypeVar("Part", Reports, Tally)
 
@@ -233,21 +230,14 @@ class Question:
         return self.mechanism.guarantee.realised if self.mechanism.domain.sensitive_count else 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class SurveyGuarantee:
-    """Both promises of a survey: to whole records, and to records that differ in one attribute.
+    """The realised epsilons of a survey: of whole records, and of records that differ in one attribute.
 
     Attributes:
-        promise: the one that epsilon was promised for.
-        promised: epsilon, in nats.
-        record: realised epsilon of whole records: that of all answers of a person together.
+        survey: whose questions; where it has rounds, epsilons are of all of them.
+        record: realised epsilon of all answers of a person together, in nats.
         attributes: realised epsilon of each attribute, of all answers that it is part of; 0 where nothing is sensitive.
-        answers: number of questions that a person answers.
-        questions: number of questions.
-        in_clear: whether some values may be reported in clear.
-        unasked: attributes that no question is about.
-        rounds: the rounds, where there are some; epsilons are of all of them.
-        curve: of memos, the realised epsilon of whole records after one round, and after all of them.
 
     Example:
         >>> import discreet as dc
@@ -256,61 +246,70 @@ class SurveyGuarantee:
         >>> guarantee = Survey(domains, halves, 1.0, promise="record").guarantee
         >>> round(guarantee.record, 6), {name: round(epsilon, 6) for name, epsilon in guarantee.attributes.items()}
         (1.0, {'age': 1.0, 'sex': 1.0})
+        >>> guarantee.brief
+        'All answers of one person together are protected with epsilon 1'
     """
 
-    promise: Promise
-    promised: float
+    survey: "Survey"
     record: float
     attributes: Mapping[str, float]
-    answers: int
-    questions: int
-    in_clear: bool
-    unasked: tuple[str, ...] = ()
-    rounds: Rounds | None = None
-    curve: tuple[float, ...] = ()
+
+    @property
+    def in_clear(self) -> bool:
+        """True if some values may be reported in clear."""
+        return any(question.mechanism.domain.clear_count for question in self.survey.questions)
+
+    @property
+    def brief(self) -> str:
+        """The protection of one person's answers, in a clause without a full stop."""
+        clear = ", except answers in clear" if self.in_clear else ""
+        return f"All answers of one person together are protected with epsilon {rounded_up(self.record)}{clear}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the promise and the realised epsilons as built-ins, ready for JSON; epsilons in nats."""
+        promised = {"promise": self.survey.promise, "promised": self.survey.epsilon}
+        return promised | {"record": self.record, "attributes": dict(self.attributes)}
 
     def __str__(self) -> str:
-        levels = sorted({*self.attributes.values()})
+        survey, asked = self.survey, {name for question in self.survey.questions for name in question.attributes}
+        promised = {unit: f", promised {survey.epsilon:g}" * (survey.promise == unit) for unit in get_args(Promise)}
         each = ", ".join(f"{name} {epsilon:.12g}" for name, epsilon in self.attributes.items())
-        alone = f"{levels[0]:.12g}" if len(levels) == 1 else each
-        marks = {name: f", promised {self.promised:g}" if self.promise == name else "" for name in get_args(Promise)}
+        alike = len({*self.attributes.values()}) == 1
+        bare = ", ".join(name for name, epsilon in self.attributes.items() if not epsilon and name in asked)
+        unasked = ", ".join(name for name in self.attributes if name not in asked)
         sentences = [
-            f"Each person answers {self.answers} of {self.questions} questions, drawn by shares that depend on no "
-            f"value. Of whole records none is more than e^epsilon times likelier than another to have caused all of a "
-            f"person's {'reports in blocks' if self.in_clear else 'reports'}: epsilon {self.record:.12g}"
-            f"{marks['record']}. For records that differ in one attribute: epsilon {alone}{marks['attribute']}."
+            f"Each person answers {survey.answers} of {len(survey.questions)} questions, drawn by public shares that "
+            "depend on no answer.",
+            f"All of a person's {'reports in blocks' if self.in_clear else 'reports'} together have epsilon "
+            f"{self.record:.12g}{promised['record']}: no record is more than e^epsilon times likelier than another to "
+            "have caused them.",
+            "For records that differ in one attribute: epsilon "
+            f"{f'{next(iter(self.attributes.values())):.12g}' if alike else each}{promised['attribute']}.",
+            "A report in clear is not protected. It reveals that its answer is not sensitive, and may hint at related "
+            "attributes."
+            if self.in_clear
+            else "",
+            f"Not protected at all: {bare}." if bare else "",
+            f"Never asked: {unasked}." if unasked else "",
+            in_odds(self.record),
+            self._of_rounds(),
         ]
-        if self.in_clear:
-            sentences.append(
-                "A report in clear says that no attribute of its question is sensitive; it is not protected, and may "
-                "hint at other attributes that go with these."
-            )
-        bare = [name for name, epsilon in self.attributes.items() if not epsilon and name not in self.unasked]
-        sentences += [f"Not protected at all: {', '.join(bare)}."] if bare else []
-        sentences += [f"Never asked: {', '.join(self.unasked)}."] if self.unasked else []
-        sentences += [odds] if (odds := in_odds(self.record)) else []
-        return " ".join([*sentences, *self._of_rounds()])
+        return " ".join(filter(None, sentences))
 
-    def _of_rounds(self) -> Iterator[str]:
-        """Yield the sentences on rounds."""
-        rounds = self.rounds
+    def _of_rounds(self) -> str:
+        """Return the sentences on rounds; empty where people are asked once."""
+        rounds = self.survey.rounds
         if rounds is None:
-            return
-        if rounds.how == "rotate":
-            yield f"Each person answers in {rounds.answers} of {rounds.number} rounds, drawn beforehand: all count."
-        elif not rounds.keeps:
-            yield f"Each of {rounds.number} rounds has new reports: all count."
-        else:
-            first, last = self.curve
-            yield (
-                f"Reports are permanent: one round of {rounds.number} tells epsilon {first:.12g} of whole records, all "
-                f"of them {last:.12g}, and any number {self.record:.12g}. {NOT_HIDDEN}"
+            return ""
+        if rounds.keeps:
+            first, last = (self.survey.after(number)[0] for number in (1, rounds.number))
+            return (
+                f"Reports are permanent: whole records have epsilon {first:.12g} in one round, {last:.12g} in all "
+                f"{rounds.number} rounds, and {self.record:.12g} in any number. {NOT_HIDDEN}"
             )
-            if rounds.redrawn:
-                yield (
-                    "Questions are drawn anew in each round, so that a person comes to have permanent reports on all: "
-                    "all count, which costs as much as asking everybody everything."
-                )
+        if rounds.how == "rotate":
+            return f"Each person answers in {rounds.answers} of {rounds.number} rounds, drawn beforehand: all count."
+        return f"Each of {rounds.number} rounds has new reports: all count."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -323,13 +322,11 @@ class Survey:
         epsilon: the privacy promise to each person, in nats.
         promise: for whole records (all that a person ever answers), or for records that differ in one attribute.
         answers: t, the number of different questions that each person answers.
-        want: tables that will be estimated, each as names of attributes; empty for those of the questions.
         combinations: patterns over attributes that are sensitive, instead of values of attributes.
         rounds: in which the same people answer, epsilon being for all of them; None where they are asked once.
 
     Raises:
-        ParameterError: if names, shares or mechanisms do not fit together, a wanted table has no question, or epsilon
-            is exceeded.
+        ParameterError: if names, shares or mechanisms do not fit together, or epsilon is exceeded.
 
     Example:
         >>> import discreet as dc
@@ -347,7 +344,6 @@ class Survey:
     epsilon: float
     promise: Promise = field(kw_only=True)
     answers: int = field(default=1, kw_only=True)
-    want: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
     combinations: tuple[Mapping[str, Any], ...] = field(default=(), kw_only=True)
     rounds: Rounds | None = field(default=None, kw_only=True)
 
@@ -366,7 +362,6 @@ class Survey:
             raise ParameterError(
                 "what is sensitive must be said once: by combinations or by values of attributes, not by both."
             )
-        object.__setattr__(self, "want", tuple(self.ordered(table, "want") for table in self.want))
         self._check_questions()
         self._check_promise()
         # Each of them is checked where it is made.
@@ -389,9 +384,6 @@ class Survey:
                 )
         if len(self._by_name) < len(self.questions):
             raise ParameterError("a survey must ask about the same attributes once.")
-        lacking = [table for table in self.want if not any({*table} <= {*asked.attributes} for asked in self.questions)]
-        if lacking:
-            raise ParameterError(f"the wanted table {question_name(lacking[0])!r} must be part of a question.")
 
     def _check_promise(self) -> None:
         if not isinstance(self.rounds, Rounds | None):
@@ -400,22 +392,17 @@ class Survey:
         most = units[0] if self.promise == "record" else max(units[1].values())
         if most > (limit := Fraction(self.epsilon) if self.rounds is None else self.rounds.each(self.epsilon)):
             together = "together" if self.promise == "record" else "about one attribute together"
-            again = "in all" if self.rounds is None else "in a round" + ", all drawn ones" * self._keeps_all
+            again = "in all" if self.rounds is None else "in a round"
             raise ParameterError(
                 f"questions that a person answers {together} must have at most epsilon={float(limit):g} {again}, got "
                 f"{float(most):g}; plan the survey anew for questions that fit."
             )
 
-    @property
-    def _keeps_all(self) -> bool:
-        """True if a person comes to have a memo on every question, as they are drawn anew."""
-        return self.rounds is not None and self.rounds.keeps and self.rounds.redrawn
-
     def largest(self, epsilons: Sequence[float]) -> tuple[Fraction, dict[str, Fraction]]:
         """Return the largest sums of questions' epsilons over those that a person can be asked: all, by attribute."""
         exact = [Fraction(epsilon) for epsilon in epsilons]
         record, attributes = Fraction(0), dict.fromkeys(self.attributes, Fraction(0))
-        for places in [tuple(range(len(exact)))] if self._keeps_all else [places for places, _ in self.draws]:
+        for places, _ in self.draws:
             record = max(record, sum((exact[place] for place in places), Fraction(0)))
             for name in attributes:
                 about = (exact[place] for place in places if name in self.questions[place].attributes)
@@ -458,16 +445,7 @@ class Survey:
             >>> [round(plan.survey.after(months)[0], 3) for months in (1, 2, 12, None)]
             [1.0, 1.934, 2.0, 2.0]
         """
-        names = [question.name for question in self.questions]
-        record, attributes = self.largest([self.told(name, rounds) for name in names])
-        # Of more the bound of so many reports on every question is as good.
-        if self._keeps_all and rounds is not None and rounds * len(names) <= _MOST_SHARED:
-            curves = {name: [0.0, *(self.told(name, n) for n in range(1, rounds + 1))] for name in names}
-            record = most_together([*curves.values()], rounds * self.answers)
-            for name in attributes:
-                about = {asked.name for asked in self.questions if name in asked.attributes}
-                each = max(sum(names[place] in about for place in places) for places, _ in self.draws)
-                attributes[name] = most_together([curves[asked] for asked in about], rounds * each)
+        record, attributes = self.largest([self.told(question.name, rounds) for question in self.questions])
         return _rounded_up(record), {name: _rounded_up(epsilon) for name, epsilon in attributes.items()}
 
     def __repr__(self) -> str:
@@ -523,13 +501,7 @@ class Survey:
     @cached_property
     def guarantee(self) -> SurveyGuarantee:
         """Both promises, realised, from the integers of the samplers and the draw."""
-        record, attributes = self.after()
-        in_clear = any(question.mechanism.domain.clear_count for question in self.questions)
-        asked = {name for question in self.questions for name in question.attributes}
-        unasked, rounds = tuple(name for name in self.attributes if name not in asked), self.rounds
-        curve = () if rounds is None or not rounds.keeps else tuple(self.after(n)[0] for n in (1, rounds.number))
-        facts = self.promise, self.epsilon, record, attributes, self.answers, len(self.questions)
-        return SurveyGuarantee(*facts, in_clear, unasked, rounds, curve)
+        return SurveyGuarantee(self, *self.after())
 
     # The draw
 
@@ -564,12 +536,7 @@ class Survey:
         """
         rows = np.empty((self.answers, len(words)), dtype=np.min_scalar_type(len(self.questions)))
         for point, (first, inside) in enumerate(self._borders):
-            if len(inside) > _FEW_BORDERS:
-                rows[point] = first + np.searchsorted(np.array(inside, np.uint64), words, side="right")
-                continue
-            rows[point] = first
-            for border in inside:
-                rows[point] += words >= np.uint64(border)
+            rows[point] = first + np.searchsorted(np.array(inside, np.uint64), words, side="right")
         return rows.T
 
     # The device
@@ -656,12 +623,15 @@ class Survey:
             starts = (fresh_words(source, len(persons)) % np.uint64(number)).astype(np.int64)
             turns = np.arange(self.rounds.turns) * number // self.rounds.turns
             rows = np.flatnonzero(np.isin((when - starts[whose]) % number, turns))
-        drawn = self.draw_questions(fresh_words(source, len(when) if self.rounds.redrawn else len(persons)))
-        drawn = drawn[rows] if self.rounds.redrawn else drawn[whose[rows]]
+        drawn = self.draw_questions(fresh_words(source, len(persons)))[whose[rows]]
         for place, question in enumerate(self.questions):
             some = rows[(drawn == place).any(axis=1)]
             cells, month = self.cells(question, codes, some), when[some]
-            answers = _in_rounds(question, self.memos.get(question.name), cells, whose[some], month, source)
+            if (memo := self.memos.get(question.name)) is not None:
+                answers = memo.obfuscate_rounds(cells, whose[some], month, random=source)
+            else:
+                mechanism, drawn_rounds = question.mechanism, map(int, np.unique(month))
+                answers = {t: mechanism.obfuscate_codes(cells[month == t], random=source) for t in drawn_rounds}
             for time, reports in answers.items():
                 yield times[time], question.name, some[month == time], reports
 
@@ -687,17 +657,15 @@ class Survey:
     def _obfuscated(self, codes: Mapping[str, IntArray], random: RandomSource | None) -> "SurveyReports":
         if self.rounds is not None:
             raise ParameterError(
-                "this survey asks in rounds, and what a person sends in one depends on the others: obfuscate all of "
-                "them together (obfuscate_rounds, or --user and --round)."
+                "this survey asks in rounds, and a person's reports of one round depend on the others: obfuscate all "
+                "rounds together, with obfuscate_rounds."
             )
         source = checked_source(random)
         people = len(next(iter(codes.values())))
         drawn = self.draw_questions(fresh_words(source, people))
         parts, who = {}, {}
         for place, question in enumerate(self.questions):
-            rows = who[question.name] = np.flatnonzero(
-                (drawn == place).any(axis=1) if self.answers > 1 else drawn[:, 0] == place
-            )
+            rows = who[question.name] = np.flatnonzero((drawn == place).any(axis=1))
             parts[question.name] = question.mechanism.obfuscate_codes(self.cells(question, codes, rows), random=source)
         return SurveyReports(self, people, parts, who)
 
@@ -725,23 +693,6 @@ class Survey:
             raise MismatchError(
                 f"reports of survey {parts.survey.fingerprint[:12]} do not go with survey {self.fingerprint[:12]}."
             )
-
-
-def _in_rounds(
-    question: Question,
-    memo: Memo | None,
-    cells: IntArray,
-    people: IntArray,
-    rounds: IntArray,
-    random: RandomSource,
-) -> dict[int, Reports]:
-    """Return the reports of a question by round, each from a person's memo where there are some."""
-    if memo is not None:
-        return memo.obfuscate_rounds(cells, people, rounds, random=random)
-    return {
-        int(time): question.mechanism.obfuscate_codes(cells[rounds == time], random=random)
-        for time in np.unique(rounds)
-    }
 
 
 def _rounded_up(number: Fraction) -> float:

@@ -297,7 +297,7 @@ def _check_rounds(rounds: Rounds | None, terms: Terms) -> None:
     """Refuse terms that are not those of a survey's rounds, and rounds that devices do not draw."""
     if rounds is None:
         return
-    if rounds.how == "rotate" or rounds.redrawn:
+    if rounds.how == "rotate":
         raise ParameterError(
             "a device draws its questions once and answers in every epoch; rounds must be memo or fresh."
         )

@@ -44,7 +44,7 @@ from discreet.files.writing import check_free, replacing
 from discreet.formats.plan import Plan
 from discreet.surveys.documents import Questionnaire
 from discreet.surveys.documents import load as load_document
-from discreet.surveys.verbs.together import UNPROTECTED, all_or_none, each_question, files_in_folder, together
+from discreet.surveys.verbs.together import UNPROTECTED, each_file, files_in_folder, together
 
 _ANSWERS = ("once", "fresh", "permanent")
 _DAY = 86400
@@ -383,13 +383,11 @@ def _attest_survey(document: Questionnaire, output: Path, users: int | None, dra
     survey = document.survey()
     names = [question.name for question in survey.questions if question.epsilon]
     places = files_in_folder(survey, output, OutputPlace("attestations", PAGES), names)
-    with all_or_none(places, force=force) as targets:
 
-        def attested(plan: Plan, place: Any) -> VerbResult:
-            target, beside = place
-            return _page(Attestation(plan, users=users, survey=survey), draws, beside, target)
+    def attested(plan: Plan, _: str, target: Path, beside: Path) -> VerbResult:
+        return _page(Attestation(plan, users=users, survey=survey), draws, beside, target)
 
-        results = each_question(document, targets, attested)
+    results = each_file(document, {name: name for name in names}, places, attested, force=force)
     together(document, results, lacking=UNPROTECTED).show()
 
 

@@ -30,7 +30,7 @@ from discreet.surveys.documents import question_files
 from discreet.surveys.obfuscation import obfuscate_survey, survey_codes, survey_columns
 from discreet.surveys.studies import survey_studies
 from discreet.surveys.survey import Survey
-from discreet.surveys.verbs.together import SURVEY, check_folder_name, load_survey, survey_facts
+from discreet.surveys.verbs.together import SURVEY, check_folder_name, load_survey
 from discreet.tables.values import ReadAs
 
 
@@ -156,7 +156,7 @@ def simulate(survey: Path, people: str | Path, *, output: Path, as_read: bool, s
             (results[name],), (headings, (row,)) = list(rows(study, findings.outcomes)), table(findings)
             cells.append([name, f"{results[name]['users']:,}", *row[1:]])
     show(
-        {"plan": asked.fingerprint, **survey_facts(asked), "questions": results, **read_as_record(read_as or {})},
+        {"plan": asked.fingerprint, **asked.guarantee.to_dict(), "questions": results, **read_as_record(read_as or {})},
         [
             *read_as_table(read_as or {}),
             Table(document.document.title or "Survey", ["question", "answered", *headings[1:]], cells),

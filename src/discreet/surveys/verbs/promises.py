@@ -38,20 +38,8 @@ from discreet.surveys.guarantees import verify_survey
 from discreet.surveys.risk import ClearInformation, clear_information, survey_bounds
 from discreet.surveys.sources import files_by_question
 from discreet.surveys.survey import Survey
-from discreet.surveys.verbs.together import (
-    QUESTION,
-    SURVEY,
-    UNPROTECTED,
-    each_question,
-    load_survey,
-    question_of,
-    refuse_of_one,
-    survey_facts,
-    together,
-)
+from discreet.surveys.verbs.together import SURVEY, UNPROTECTED, Asked, each_question, load_survey, together
 from discreet.theory.memo import NOT_HIDDEN
-
-_OF_ONE = ["memo", "statement", "delta", "rounds", "not_trusted", "plot", "force"]
 
 _CLEAR_FACTS = (
     Fact("attribute", "attribute", "attribute"),
@@ -63,32 +51,25 @@ _CLEAR_FACTS = (
 
 
 @click.command(cls=Verb, epilog="Example: discreet survey verify survey.toml")
-@SURVEY
-@QUESTION
+@Asked.options
 @Batches.options
 @MEMO
 @SEALED
 @allow_outside
-def verify(
-    survey: Path, batches: Batches, *, question: str | None, memo: float | None, sealed: str | Path | None
-) -> None:
+def verify(asked: Asked, batches: Batches, *, memo: float | None, sealed: str | Path | None) -> None:
     """Recompute the realised epsilon of every question of SURVEY, and of all answers of a person, from the integers.
 
     It exits with 1 if a promise is broken. --memo and --statement go with --question.
     """
-    document = load_survey(survey)
-    if question is not None and sealed is None:
-        result, picture = verification(document.plan(question), batches, memo)
-        result.write(None, picture, force=batches.force)
-        result.show(picture)
-    elif question is not None:
-        check_sealed_files(*question_of(document, question, [sealed])).show()
-    elif sealed is not None:
-        files = files_by_question(document.survey(), [sealed])
-        together(document, each_question(document, files, check_sealed_files)).show()
+    document, picture = asked.document(["memo", "statement"]), None
+    if sealed is not None:
+        result = asked.result(document, asked.files(document, [sealed]), check_sealed_files)
+    elif asked.question is not None:
+        result, picture = verification(document.plan(asked.question), batches, memo)
     else:
-        refuse_of_one(_OF_ONE)
-        _verification(document.survey()).show()
+        result = _verification(document.survey())
+    result.write(None, picture, force=batches.force)
+    result.show(picture)
 
 
 def _verification(survey: Survey) -> VerbResult:
@@ -127,25 +108,24 @@ def _verification(survey: Survey) -> VerbResult:
 
 
 @click.command(cls=Verb, epilog="Example: discreet survey audit survey.toml")
-@SURVEY
-@QUESTION
+@Asked.options
 @DRAWS
 @CONFIDENCE
 @options.seed
 @allow_outside
-def audit(survey: Path, *, question: str | None, draws: int, confidence: float, seed: int | None) -> None:
+def audit(asked: Asked, *, draws: int, confidence: float, seed: int | None) -> None:
     """Draw reports under every question of SURVEY, and bound epsilon of all answers of a person from below.
 
     All bounds hold at once with the confidence. It exits with 1 if a promise is broken.
     """
-    document = load_survey(survey)
+    document = asked.document()
 
     def of_one(plan: Plan, confidence: float) -> VerbResult:
         random = None if seed is None else SeededRandom(seed)
         return audited(plan, draws=draws, confidence=confidence, random=random)
 
-    if question is not None:
-        of_one(document.plan(question), confidence).show()
+    if asked.question is not None:
+        of_one(document.plan(asked.question), confidence).show()
         return
     protected = [each.name for each in document.survey().questions if each.epsilon]
     each = 1 - (1 - confidence) / max(len(protected), 1)
@@ -183,7 +163,7 @@ def risk(survey: Path, reports: tuple[str | Path, ...], *, users: int, limit: fl
 
     clear = list(clear_information(asked, table))
     bounds = {"users": users, "pie_at_most_bits": pie.value, "identification_at_most": named.value}
-    record = {"plan": asked.fingerprint, **survey_facts(asked), **bounds, "limit": limit}
+    record = {"plan": asked.fingerprint, **asked.guarantee.to_dict(), **bounds, "limit": limit}
     record |= {"in_clear": [record_of(each, _CLEAR_FACTS) for each in clear]}
     VerbResult(lambda: record, _risk_parts(asked, pie, named, users, clear, limit)).show()
     if fail_above is not None and named.value > fail_above:

@@ -10,27 +10,14 @@ from discreet.cli.options import Reading, allow_outside, force
 from discreet.cli.output import InputFile, OutputFile, OutputPlace, prints_json, say
 from discreet.cli.results import VerbResult
 from discreet.cli.verbs.seal import RETRACT, SEALED, TO_CHECK, SealedBatch, add_batches, seal_reports
-from discreet.files.paths import TALLIES, checked_output, spelled
+from discreet.files.paths import TALLIES, spelled
 from discreet.formats.plan import Plan
-from discreet.surveys.sources import files_by_question
-from discreet.surveys.verbs.together import (
-    QUESTION,
-    REPORTS_OF_SURVEY,
-    SURVEY,
-    all_or_none,
-    each_question,
-    files_in_folder,
-    load_survey,
-    question_of,
-    refuse_of_one,
-    together,
-)
+from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, Asked, each_file, each_question
 
 
 @click.command(cls=Verb, epilog="Example: discreet survey seal survey.toml reports -o sealed")
-@SURVEY
+@Asked.options
 @REPORTS_OF_SURVEY
-@QUESTION
 @click.option(
     "-o",
     "--output",
@@ -43,46 +30,29 @@ from discreet.surveys.verbs.together import (
 @force
 @allow_outside
 def seal(
-    survey: Path,
-    reports: tuple[Any, ...],
-    batch: SealedBatch,
-    read: Reading,
-    *,
-    question: str | None,
-    output: Path,
-    force: bool,
+    asked: Asked, reports: tuple[Any, ...], batch: SealedBatch, read: Reading, *, output: Path, force: bool
 ) -> None:
     """Write REPORTS on each question of SURVEY into one file, sorted by what they say: nothing of ids, order or times.
 
     All files are written, or none. Anybody can check them: discreet survey verify SURVEY --sealed FOLDER.
     """
-    document = load_survey(survey)
-    check = f"discreet survey verify {survey} --sealed {output}"
-    if question is not None:
-        checked_output(output, SEALED, "sealed reports")
-        seal_reports(*question_of(document, question, reports), batch, read, output, force=force).show()
-        check += f" --question {question}"
-    else:
-        refuse_of_one(["trust_plan"])
-        files = files_by_question(document.survey(), reports)
-        places = files_in_folder(document.survey(), output, OutputPlace("sealed reports", SEALED), files)
-        with all_or_none(places, force=force) as targets:
-            of = {name: (some, *targets[name]) for name, some in files.items()}
+    document = asked.document(["trust_plan"])
+    files = asked.files(document, reports)
+    places = asked.places(document, output, OutputPlace("sealed reports", SEALED), files)
 
-            def sealed(plan: Plan, place: Any) -> VerbResult:
-                some, target, beside = place
-                return seal_reports(plan, some, batch, read, target, beside=beside, force=True)
+    def sealed(plan: Plan, some: Any, target: Path, beside: Path) -> VerbResult:
+        return seal_reports(plan, some, batch, read, target, beside=beside, force=True)
 
-            results = each_question(document, of, sealed)
-        together(document, results).show()
+    results = each_file(document, files, places, sealed, force=force)
+    asked.combined(document, results).show()
     if not prints_json():
-        say([TO_CHECK.format(check)])
+        named = f" --question {asked.question}" if asked.question else ""
+        say([TO_CHECK.format(f"discreet survey verify {asked.survey} --sealed {output}{named}")])
 
 
 @click.command(cls=Verb, epilog="Example: discreet survey tally survey.toml sealed -o tallies")
-@SURVEY
+@Asked.options
 @click.argument("sealed", nargs=-1, required=True, type=InputFile(urls=True))
-@QUESTION
 @click.option(
     "-o",
     "--output",
@@ -95,29 +65,19 @@ def seal(
 @Reading.only("master")
 @allow_outside
 def tally(
-    survey: Path,
-    sealed: tuple[Any, ...],
-    *,
-    question: str | None,
-    output: Path,
-    retract: bool,
-    engine: str,
-    master: str | None,
+    asked: Asked, sealed: tuple[Any, ...], *, output: Path, retract: bool, engine: str, master: str | None
 ) -> None:
     """Add to the tally of each question of SURVEY the SEALED batches that it has not counted yet, each exactly once.
 
     SEALED are a collector's sealed files, tallies of such files, and folders of both, here or at URLs. Batches that a
     tally has counted are not read again: run it every night on all folders. discreet survey estimate reads the result.
     """
-    document = load_survey(survey)
+    document = asked.document()
     read = Reading(trust_plan=False, engine=engine, master=master, bad_rows=0.0)
-    if question is not None:
-        add_batches(*question_of(document, question, sealed), read, output, retract=retract).show()
-        return
-    files = files_by_question(document.survey(), sealed)
-    places = files_in_folder(document.survey(), output, OutputPlace("tallies", TALLIES), files)
+    files = asked.files(document, sealed)
+    places = asked.places(document, output, OutputPlace("tallies", TALLIES), files)
 
     def added(plan: Plan, name: str) -> VerbResult:
         return add_batches(plan, files[name], read, places[name], retract=retract)
 
-    together(document, each_question(document, {name: name for name in files}, added)).show()
+    asked.combined(document, each_question(document, {name: name for name in files}, added)).show()

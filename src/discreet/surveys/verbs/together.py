@@ -1,20 +1,21 @@
 """Functions that verbs of surveys share: they read a survey, go through its questions, and put results together.
 
 Every question is an ordinary plan with files of its own, which its reports name. So a verb of surveys calls the
-function of the core's verb for each question. Tables of results become one with a column for the question. Other
-outputs are a folder with a file for each question: all of them are written, or none.
+function of the core's verb for each question, or for the one that ``--question`` names. Tables of results become one
+with a column for the question. Other outputs are a folder with a file for each question: all of them are written, or
+none.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from discreet.cli.options import allows_outside, refuse_idle
+from discreet.cli.options import OptionGroup, allows_outside, option, refuse_idle
 from discreet.cli.output import (
     STANDARD,
     InputFile,
@@ -26,9 +27,8 @@ from discreet.cli.output import (
 )
 from discreet.cli.results import VerbResult
 from discreet.cli.statements import Ending
-from discreet.core.guarantee import rounded_up
 from discreet.errors import DiscreetError, ParameterError, SurveyDocumentError
-from discreet.files.paths import REPORTS
+from discreet.files.paths import REPORTS, checked_output
 from discreet.files.writing import check_own_folder, replacing_all
 from discreet.formats.plan import Plan
 from discreet.surveys.documents import Questionnaire, load, question_files
@@ -36,7 +36,6 @@ from discreet.surveys.survey import Survey
 
 SURVEY = click.argument("survey", type=InputFile())
 REPORTS_OF_SURVEY = click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
-QUESTION = click.option("--question", metavar="NAME", help="Only this question, as if it were a plan.")
 
 
 class Lacking(NamedTuple):
@@ -76,41 +75,77 @@ def load_survey(path: Path) -> Questionnaire:
     return document
 
 
-def refuse_of_one(names: Sequence[str]) -> None:
-    """Refuse options that are for one question, if they were given for the whole survey.
+@dataclass(frozen=True, slots=True)
+class Asked(OptionGroup):
+    """The survey and the question that a verb is about: all questions, or one as if it were a plan."""
 
-    Raises:
-        ParameterError: if one of them was given.
-    """
-    refuse_idle(names, "{} is for one question of a survey; name the question with --question.")
+    survey: Path = field(metadata={"option": partial(click.argument, type=InputFile())})
+    question: str | None = option("--question", metavar="NAME", help="Only this question, as if it were a plan.")
 
+    def document(self, of_one: Sequence[str] = ()) -> Questionnaire:
+        """Read the survey, and refuse options that are for one question if none is named.
 
-def question_of(
-    document: Questionnaire, name: str, sources: Sequence[Any], by: Sequence[str] = ()
-) -> tuple[Plan, list[Any]]:
-    """Return the plan of a question, and the files among the sources that hold reports on it.
+        Args:
+            of_one: names of these options.
 
-    Args:
-        document: the survey.
-        name: of the question.
-        sources: files and folders, of other questions too. They are taken as they are where the caller vouches for
-            them, and where one is the standard input.
-        by: names of the columns that make groups of the reports.
+        Raises:
+            ParameterError: if there is such an option, or as for `load_survey`.
+        """
+        if self.question is None:
+            refuse_idle(of_one, "{} is for one question of a survey; name the question with --question.")
+        return load_survey(self.survey)
 
-    Raises:
-        ParameterError: if there is no such question, or no reports on it; or if reports are of several rounds, and no
-            column keeps these apart.
-    """
-    from discreet.surveys.sources import files_by_question, refuse_pooled_rounds
+    def files(self, document: Questionnaire, sources: Sequence[Any], by: Sequence[str] = ()) -> dict[str, list[Any]]:
+        """Return the files among the sources that hold reports on a question, by its name.
 
-    plan, survey = document.plan(name), document.survey()
-    if STANDARD in sources or "trust_plan" in given_options():
-        refuse_pooled_rounds(survey, [source for source in sources if source != STANDARD], by)
-        return plan, list(sources)
-    files = files_by_question(survey, sources, by).get(name)
-    if files is None:
-        raise ParameterError(f"none of the files that were named holds reports on {name}.")
-    return plan, list(files)
+        Args:
+            document: the survey.
+            sources: files and folders. For one question they are taken as they are where the caller vouches for them,
+                and where one is the standard input.
+            by: names of the columns that make groups of the reports.
+
+        Raises:
+            ParameterError: if there are no reports on the one question; or if reports are of several rounds, and no
+                column distinguishes these.
+        """
+        from discreet.surveys.sources import files_by_question, refuse_pooled_rounds
+
+        survey, name = document.survey(), self.question
+        if name is None:
+            return files_by_question(survey, sources, by)
+        name = survey.question(name).name
+        if STANDARD in sources or "trust_plan" in given_options():
+            refuse_pooled_rounds(survey, [source for source in sources if source != STANDARD], by)
+            return {name: list(sources)}
+        files = files_by_question(survey, sources, by).get(name)
+        if files is None:
+            raise ParameterError(f"none of the files holds reports on {name}.")
+        return {name: files}
+
+    def places(self, document: Questionnaire, output: Path, kind: OutputPlace, files: Iterable[str]) -> dict[str, Path]:
+        """Return the file to write for each question: the output itself, or a file in it; see `files_in_folder`."""
+        if self.question is None:
+            return files_in_folder(document.survey(), output, kind, files)
+        checked_output(output, kind.endings, kind.what)
+        return dict.fromkeys(files, output)
+
+    def combined(self, document: Questionnaire, results: Mapping[str, VerbResult], **about: Any) -> VerbResult:
+        """Return the result of the one question, or those of all of them together.
+
+        Args:
+            document: the survey.
+            results: by question.
+            about: further arguments of `together`.
+        """
+        if self.question is not None and results:
+            return next(iter(results.values()))
+        return together(document, results, **about)
+
+    def result(
+        self, document: Questionnaire, of: Mapping[str, Any], result: Callable[[Plan, Any], VerbResult], **about: Any
+    ) -> VerbResult:
+        """Return the result of a function of each question's plan, and of what differs, such as files of reports."""
+        return self.combined(document, each_question(document, of, result), **about)
 
 
 @contextmanager
@@ -148,6 +183,7 @@ def together(
     *,
     lacking: Lacking = UNANSWERED,
     apart: bool = False,
+    table: Callable[[], Any] | None = None,
 ) -> VerbResult:
     """Return the results of all questions as one.
 
@@ -158,21 +194,24 @@ def together(
         sentences: the same, for people.
         lacking: words on the other questions.
         apart: for the statement, whether groups of each question are batches of their own.
+        table: a function that returns the table of all questions; None for the joined tables of the results.
 
     Raises:
         ParameterError: if there are no results.
     """
     survey = document.survey()
     if not results:
-        raise ParameterError(f"{lacking.none}; nothing can be said.")
+        raise ParameterError(f"there is no result: {lacking.none}.")
     others = [question.name for question in survey.questions if question.name not in results]
     ending = _ending(survey, results, apart=apart)
+    if table is None and any(result.table for result in results.values()):
+        table = partial(_joined, document, results)
 
     def facts() -> dict[str, Any]:
         each = {name: built_ins(part.record()) for name, part in results.items()}
         return {
             "plan": survey.fingerprint,
-            **survey_facts(survey),
+            **survey.guarantee.to_dict(),
             "questions": each,
             lacking.name: others,
             **(record or {}),
@@ -187,7 +226,6 @@ def together(
         yield from sentences
         yield from [str(survey.guarantee)] if ending is None else []
 
-    table = partial(_joined, document, results) if any(result.table for result in results.values()) else None
     code = max(result.code for result in results.values())
     return VerbResult(facts, parts(), table, ending=ending, code=code)
 
@@ -204,7 +242,7 @@ def check_folder_name(folder: Path, kind: OutputPlace) -> None:
         )
 
 
-def files_in_folder(survey: Survey, folder: Path, kind: OutputPlace, asked: Collection[str]) -> dict[str, Path]:
+def files_in_folder(survey: Survey, folder: Path, kind: OutputPlace, asked: Iterable[str]) -> dict[str, Path]:
     """Return the files of questions in a folder, which is made.
 
     Raises:
@@ -216,29 +254,33 @@ def files_in_folder(survey: Survey, folder: Path, kind: OutputPlace, asked: Coll
     return {name: folder / files[name] for name in asked}
 
 
-@contextmanager
-def all_or_none(files: Mapping[str, Path], *, force: bool) -> Iterator[dict[str, tuple[Path, Path]]]:
-    """Yield each question's file, and the file beside it to write to; all are in their places after the body, or none.
+def each_file(
+    document: Questionnaire,
+    of: Mapping[str, Any],
+    places: Mapping[str, Path],
+    result: Callable[[Plan, Any, Path, Path], VerbResult],
+    *,
+    force: bool,
+) -> dict[str, VerbResult]:
+    """Return the results of questions that each write a file; all are in their places afterwards, or none.
+
+    Args:
+        document: the survey.
+        of: what differs for each question, such as its files of reports, by the question's name.
+        places: the file of each question.
+        result: a function of the question's plan, what differs, its file, and the file beside it to write to.
+        force: whether files that exist are replaced.
 
     Raises:
         OutputExistsError: if a file exists and is not to be replaced.
     """
-    with replacing_all(list(files.values()), force=force) as besides:
-        yield {name: (file, beside) for (name, file), beside in zip(files.items(), besides, strict=True)}
+    with replacing_all(list(places.values()), force=force) as besides:
+        targets = dict(zip(places, besides, strict=True))
 
+        def written(plan: Plan, name: str) -> VerbResult:
+            return result(plan, of[name], places[name], targets[name])
 
-def survey_facts(survey: Survey) -> dict[str, Any]:
-    """Return the promise of a survey, and what it is realised by, for programs."""
-    guarantee = survey.guarantee
-    promised = {"promise": survey.promise, "promised": survey.epsilon}
-    return promised | {"record": guarantee.record, "attributes": dict(guarantee.attributes)}
-
-
-def protection_of(survey: Survey) -> str:
-    """Return the protection of one person's answers, in a clause without a full stop."""
-    guarantee = survey.guarantee
-    clear = ", except answers in clear" if guarantee.in_clear else ""
-    return f"All answers of one person together are protected with epsilon {rounded_up(guarantee.record)}{clear}"
+        return each_question(document, {name: name for name in of}, written)
 
 
 def _ending(survey: Survey, results: Mapping[str, VerbResult], *, apart: bool) -> Ending | None:
@@ -246,24 +288,17 @@ def _ending(survey: Survey, results: Mapping[str, VerbResult], *, apart: bool) -
     endings = {name: result.ending for name, result in results.items() if result.ending is not None}
     if not endings:
         return None
-    simulated = any(ending.simulated for ending in endings.values())
-    return Ending(protection_of(survey), simulated, statement=_statement(survey, endings, apart=apart))
-
-
-def _statement(survey: Survey, endings: Mapping[str, Ending], *, apart: bool) -> dict[str, Any]:
-    """Return the publications of all questions: by themselves, and with the columns beside reports."""
     stated = {name: ending.statement for name, ending in endings.items() if ending.statement}
-    if not stated:
-        return {}
-    from discreet.surveys.guarantees import SurveyPublication
+    statement = {}
+    if stated:
+        from discreet.surveys.guarantees import SurveyPublication
 
-    whiches = dict.fromkeys(which for statement in stated.values() for which in statement)
-    # A question without such columns has the same publication with and without them.
-    parts = {
-        which: {name: statement.get(which, statement["publication"]) for name, statement in stated.items()}
-        for which in whiches
-    }
-    return {which: SurveyPublication.of(survey, part, apart=apart) for which, part in parts.items()}
+        for which in dict.fromkeys(which for parts in stated.values() for which in parts):
+            # A question without columns beside its reports has the same publication with and without them.
+            parts = {name: part.get(which, part["publication"]) for name, part in stated.items()}
+            statement[which] = SurveyPublication(survey, parts, apart)
+    simulated = any(ending.simulated for ending in endings.values())
+    return Ending(survey.guarantee.brief, simulated, statement=statement)
 
 
 def _joined(document: Questionnaire, results: Mapping[str, VerbResult]) -> Any:
