@@ -79,10 +79,8 @@ class TableScan:
         if self.kept is not None:
             return iter(self.kept.select(names).to_batches())
         if self.table is not None:
-            batches = read_groups(
-                self.table, range(len(self.table.rows)), rows, [self.spelled.get(n, n) for n in names]
-            )
-            return (pa.record_batch(batch.columns, names) for batch in batches) if self.spelled else batches
+            groups, spelled = range(len(self.table.rows)), [self.spelled.get(name, name) for name in names]
+            return (_renamed(batch, names) for batch in read_groups(self.table, groups, rows, spelled))
         assert self.form is not None
         return replace(self.form, asked={name: self.asked[name] for name in names}).batches()
 
@@ -103,6 +101,12 @@ class TableScan:
         schema = pa.schema([(name, self.types[name]) for name in self.asked])
         # What is said of a table and of its fields is not of the columns.
         return pa.Table.from_batches([batch.cast(schema) for batch in self.batches(list(self.asked))], schema=schema)
+
+
+def _renamed(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
+    """Return a batch under other names; lengths in a damaged file that lead out of it would end the process."""
+    batch.validate(full=True)
+    return pa.record_batch(batch.columns, names)
 
 
 def table_files(sources: str | File | Iterable[str | File]) -> list[File]:
