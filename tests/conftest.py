@@ -49,7 +49,6 @@ if _BESIDE.is_dir():
 
 # Handed out before all others: the last tests to run should be short.
 _FIRST = (
-    "engines/test_spark",
     "test_as_operated",
     "test_postgres",
     "spark",
@@ -66,7 +65,6 @@ _FIRST = (
     "test_self_contained",
     "test_device_audit",
     "test_own_law",
-    "test_closed_forms",
     "test_compiling",
     # Late enough that kernels are compiled which it hands over.
     "test_distributions",

@@ -1,18 +1,13 @@
 """What is measured beside us may be missing, may fail, and computes the same thing as we do."""
 
-import shutil
-import subprocess
-import sys
 from itertools import count
-from pathlib import Path
 
 import numpy as np
 import pytest
 import reconstruction
 
-from bench import companions, numpy_pipeline
+from bench import numpy_pipeline
 from bench import numpy_reference as reference
-from bench.growth import Point, _open
 from bench.limits import Demand, Limits
 from bench.tasks import CountingRandom, client_demand
 from discreet import (
@@ -25,87 +20,6 @@ from discreet import (
     UnaryEncoding,
     estimate,
 )
-from programs import program
-
-ROOT = Path(__file__).parent.parent.parent
-SCRIPT = """
-from serving import nanoseconds, serve
-def broken(number):
-    raise ValueError(f"cannot do {number}, see https://example.org/help")
-serve({"work": nanoseconds(lambda: {"one way": (lambda: print("noise"), 10)}), "broken": broken})
-"""
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the home of one package that answers and of one that does not start."""
-    scripts = tmp_path / "scripts"
-    scripts.mkdir()
-    shutil.copy(ROOT / "bench" / "peers" / "serving.py", scripts)
-    (scripts / "good_one_tasks.py").write_text(SCRIPT)
-    (scripts / "bad_tasks.py").write_text("import nothing_of_this_name")
-    for name in ("good-one", "bad"):
-        (tmp_path / name / "bin").mkdir(parents=True)
-        (tmp_path / name / "bin" / "python").symlink_to(sys.executable)
-        (tmp_path / f"{name}.ready").touch()
-    (tmp_path / "absent.log").write_text("WARNING: old\nERROR: no match for x==1 (from /home/me/r.txt)\nERROR: more")
-    monkeypatch.setattr(companions, "HOME", tmp_path)
-    monkeypatch.setattr(companions, "SCRIPTS", scripts)
-    return tmp_path
-
-
-def test_who_is_missing_is_skipped_with_a_reason_and_who_fails_is_not_asked_again(home: Path) -> None:
-    with companions.peers("good-one", "bad", "absent", "unheard-of") as found:
-        assert list(found.there) == ["good-one"]
-        assert found.skipped == {
-            "bad": "does not start: ModuleNotFoundError: No module named 'nothing_of_this_name'",
-            "absent": "did not install: no match for x==1 (from (path))",
-            "unheard-of": "not installed; `make bench` does that",
-        }
-        assert 0 < found.ways("work")["one way"] < 1e9
-        assert found.ask("broken", number=7) == {}
-        assert found.ask("broken", number=7) == {}
-        assert found.ask("unknown") == {}
-        assert found.ask("work", among=()) == {}
-        assert found.notes == ["good-one failed at broken: ValueError: cannot do 7, see (address)."]
-
-
-def test_a_package_that_ends_meanwhile_is_left_without_an_error(home: Path) -> None:
-    with companions.peers("good-one") as found:
-        process = found.there["good-one"].process
-        process.terminate()
-        process.wait()
-        assert found.ask("broken", number=7) == {}
-        assert found.notes == ["good-one failed at broken: its process ended."]
-
-
-def test_a_message_is_shortened_and_names_no_place() -> None:
-    told = companions.shortened("Could not\n  fetch file:///opt/x/y from 'C:\\tmp\\z' and /usr/lib; 1/2 is fine.")
-    assert told == "Could not fetch (address) from '(path)' and (path); 1/2 is fine"
-    assert len(companions.shortened("word " * 100)) < 170
-
-
-def test_an_environment_that_fails_leaves_a_note_and_no_error(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "Makefile", tmp_path)
-    (tmp_path / "bench" / "peers").mkdir(parents=True)
-    (tmp_path / ".venv").mkdir()
-    for file in ("bench/peers/broken.in", "bench/peers/broken.txt", ".venv/python"):
-        (tmp_path / file).touch()
-    command = [program("make"), ".venv-peers/broken.ready", "PYTHON=false"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert "broken did not install; it is skipped" in done.stdout
-    assert (tmp_path / ".venv-peers" / "broken.log").exists()
-    assert not (tmp_path / ".venv-peers" / "broken.ready").exists()
-
-
-def test_every_package_has_its_versions_locked_with_hashes_and_without_addresses() -> None:
-    for name in companions.NAMES:
-        locked = (ROOT / "bench" / "peers" / f"{name}.txt").read_text(encoding="utf-8")
-        assert f"\n{name}==" in f"\n{locked}"
-        assert locked.count("==") <= locked.count("--hash=sha256:")
-        assert "://" not in locked
-        assert (ROOT / "bench" / "peers" / f"{name.replace('-', '_')}_tasks.py").exists()
 
 
 def test_the_limit_is_the_slowest_of_what_must_be_done() -> None:
@@ -124,16 +38,6 @@ def test_words_and_bytes_of_a_report_are_counted() -> None:
     # A coin and a value from 32 bits; a code of 8 bytes is read, a symbol of 2 is written.
     assert demand.keystream == pytest.approx(4, abs=0.1)
     assert demand.moved == 10
-
-
-def test_a_curve_goes_on_while_the_next_point_is_short_enough() -> None:
-    def points(**ns: float) -> list[Point]:
-        return [Point("law", stage, 1_000_000, 10, spent) for stage, spent in ns.items()]
-
-    assert _open(points(client=100, server=100, mle=350), 4.0) == {"client", "server"}
-    # Nothing can be counted that was not made.
-    assert _open(points(client=500, server=1), 4.0) == set()
-    assert _open(points(server=1), 4.0) == set()
 
 
 SIZE, N = 100, 20_000

@@ -51,21 +51,6 @@ def test_exact_is_named_with_its_labels(tmp_path: Path, verb: list[object]) -> N
     assert (facts["exact"], facts["alike"]) == (True, ALIKE)
 
 
-def test_nothing_is_said_where_nothing_reads_alike(tmp_path: Path) -> None:
-    path = plan(tmp_path, 'labels = ["ja", "nein"]')
-    assert "alike" not in done("verify", path)
-    assert not {"exact", "alike"} & told("verify", path).keys()
-    path = plan(tmp_path, 'labels = ["ja", "nein"]\nexact = true')
-    assert "exact: no two labels read alike, so it has no effect." in done("verify", path)
-
-
-def test_an_attestation_names_them(tmp_path: Path) -> None:
-    facts = told("attest", plan(tmp_path, GENES), "-o", tmp_path / "a.html", "--draws", 0)
-    data = next(part for part in facts["parts"] if part["heading"] == "The data")
-    assert data["sentences"] == SENTENCES
-    assert "and each counts as a value of its own" in (tmp_path / "a.html").read_text(encoding="utf-8")
-
-
 def test_signing_names_them_and_refuses_what_is_not_exact(tmp_path: Path) -> None:
     new_key(tmp_path / "key.pem")
     signed = [*SIGNED, "--name", "genes", "--key", tmp_path / "key.pem", "-o", tmp_path / "c.json"]

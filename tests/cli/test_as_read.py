@@ -16,7 +16,6 @@ from discreet.core.domain import Domain
 from discreet.engines.obfuscation import codes_of
 from discreet.tables.values import ReadAs, ValueColumns
 from running import done, refusal, told
-from signed import PLAIN, envelope
 
 COMPOSED, APART = "Gr\u00f6\u00dfe", "Gro\u0308\u00dfe"
 DOMAIN = f'labels = ["gesund", "krank", "{COMPOSED}"]'
@@ -69,19 +68,6 @@ def test_values_are_taken_as_they_read_and_counted(tmp_path: Path, name: str) ->
         assert pq.read_table(reports)["clear"].to_pylist() == CODES
 
 
-def test_the_labels_are_shown_with_their_numbers(tmp_path: Path) -> None:
-    table = tmp_path / "v.csv"
-    table.write_text("x\n" + "\n".join(VALUES), encoding="utf-8")
-    text = done("obfuscate", plan(tmp_path, DOMAIN), table, "-o", tmp_path / "r.parquet", "--as-read")
-    assert "Values that are taken for the label that they read like: 3." in text
-    assert "'krank'" in text
-    plain = tmp_path / "plain.csv"
-    plain.write_text("x\nkrank\n", encoding="utf-8")
-    facts = told("obfuscate", plan(tmp_path, DOMAIN), plain, "-o", tmp_path / "q.parquet", "--as-read")
-    assert "read_as" not in facts
-    assert "left_out" not in facts
-
-
 def test_two_alike_labels_stay_refused_and_others_can_be_left_out(tmp_path: Path) -> None:
     table, reports = tmp_path / "v.csv", tmp_path / "r.parquet"
     table.write_text("x\nkrank \nKRANK\nKrank\ngesund\nkranc\n", encoding="utf-8")
@@ -96,21 +82,6 @@ def test_two_alike_labels_stay_refused_and_others_can_be_left_out(tmp_path: Path
     assert pq.read_table(reports)["clear"].to_pylist() == [1, 2, 0]
     assert facts["left_out"]["have a value that is not in the plan"] == 2
     assert facts["read_as"] == [{"attribute": "", "label": "krank", "values": 1}]
-
-
-def test_values_of_products_and_missing_ones(tmp_path: Path) -> None:
-    table, reports = tmp_path / "v.csv", tmp_path / "r.parquet"
-    table.write_text(f"{APART},age\nKLEIN,30\ngro\u00df,40\nGROSS ,\nklein,30\n", encoding="utf-8")
-    domain = f'product = {{ "{COMPOSED}" = ["klein", "gro\u00df"], age = [30, 40] }}\nmissing = {{ age = 40 }}'
-    path = plan(tmp_path, domain)
-    message = refusal("obfuscate", path, table, "-o", reports)
-    assert f"{COMPOSED!r}: 2 of 4" in message
-    facts = told("obfuscate", path, table, "-o", reports, "--as-read")
-    assert facts["read_as"] == [
-        {"attribute": COMPOSED, "label": "gro\u00df", "values": 1},
-        {"attribute": COMPOSED, "label": "klein", "values": 1},
-    ]
-    assert pq.read_table(reports)["clear"].to_pylist() == [0, 3, 3, 0]
 
 
 def test_columns_named_by_folders_and_attributes_of_surveys(tmp_path: Path) -> None:
@@ -153,16 +124,6 @@ def test_surveys_take_values_as_they_read(tmp_path: Path) -> None:
     studied = ["survey", "simulate", path, table, "-o", tmp_path / "s", "--seed", 1]
     assert "200 of 200" in refusal(*studied)
     assert told(*studied, "--as-read")["read_as"] == read
-
-
-def test_simulated_devices_take_values_as_they_read(tmp_path: Path) -> None:
-    signed, table = tmp_path / "c.json", tmp_path / "v.csv"
-    signed.write_bytes(envelope(PLAIN, simulated=True))
-    table.write_text("x\nNEVER\ndaily \nOften\n", encoding="utf-8")
-    asked = ["device", "simulate", signed, table, "--epoch", 1]
-    assert "3 of them read like a label" in refusal(*asked, "-o", tmp_path / "a")
-    facts = told(*asked, "-o", tmp_path / "b", "--as-read")
-    assert sum(row["values"] for row in facts["read_as"]) == facts["devices"] == 3
 
 
 def test_secret_values_are_taken_as_they_read(tmp_path: Path) -> None:

@@ -1,19 +1,16 @@
 """The verb ``attest``: a page on a plan or on a collection, and a page that denies."""
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import discreet as dc
 from discreet.cli.options import spelled_key
 from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.signing import plan_of
 from discreet.device.protocol.collection import open_envelope
 from discreet.formats.plan import Plan
-from discreet.privacy import audit as audits
 from running import Files, done, refusal, run, told
 from signed import PUBLIC, TRUST, envelope
 
@@ -42,15 +39,6 @@ def test_a_plan_is_attested(files: Files) -> None:
     assert told("attest", files.plan, "-o", page, "--draws", 0, "--force") == json.loads(json.dumps(attested.to_dict()))
     told("attest", files.plan, "-o", page, "--draws", 0, "--force", "--users", 70)
     assert "one of 70 users" in page.read_text()
-
-
-def test_reports_are_drawn_to_test_the_plan(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audits, "audit", partial(audits.audit, random=dc.SeededRandom(1)))
-    page = files.plan.with_name("page.html")
-    facts = told("attest", files.plan, "-o", page, "--draws", 1500)
-    (drawn,) = next(part["sentences"] for part in facts["parts"] if part["heading"] == "The promise")
-    assert drawn.startswith("With confidence 0.999999, epsilon is at least ")
-    assert drawn.endswith("(1500 reports drawn); promised is 1.5: nothing speaks against the promise.")
 
 
 def test_a_broken_plan_is_denied(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,7 @@
 """The verbs ``collection``: what they write and print, and that each option is used or refused."""
 
 import base64
-import json
 import shutil
-import stat
 from importlib import resources
 from pathlib import Path
 
@@ -149,16 +147,6 @@ def test_what_is_signed_is_what_was_said() -> None:
     assert "often; daily" in shown
 
 
-def test_next_versions() -> None:
-    second = told(*RENEW, "-o", "second.json", "--contact", "new@example.org", "--epochs", "60")
-    assert second["version"] == 2
-    before, after = document("habits.json"), document("second.json")
-    changed = {"version": 2, "contact": "new@example.org", "epochs": {**before["epochs"], "count": 60}}
-    assert after == {**before, **changed}
-    gone = told("collection", "withdraw", "second.json", "--key", "key.pem", "-o", "gone.json")
-    assert (gone["version"], gone["state"]) == (3, "withdrawn")
-
-
 def test_texts_in_other_languages() -> None:
     said = told(*SIGN, "-o", "in-german.json", "--texts", "texts.toml")
     first = document("in-german.json")
@@ -185,15 +173,6 @@ def test_texts_in_other_languages() -> None:
         assert words in refusal(*SIGN, "-o", "x.json", "--texts", "none.toml")
 
 
-def test_keys() -> None:
-    assert stat.S_IMODE(Path("key.pem").stat().st_mode) == 0o600
-    assert "never replaced" in refusal("collection", "key", "new", "key.pem")
-    assert len(public()) == 44
-    assert public() != public("second")
-    refusal("collection", "key", "show", "plan.toml")
-    refusal("collection", "key", "show", "none.pem")
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -217,16 +196,6 @@ def test_refusals(arguments: str, words: str) -> None:
     assert not Path("x.json").exists()
 
 
-@pytest.mark.parametrize(
-    "words", ["--epoch 1y", "--start tomorrow", f"--start {'9' * 5000}", "--trust abc", "--epochs 1.5"]
-)
-def test_what_cannot_be_read(words: str) -> None:
-    verb = ["collection", "show", "habits.json"] if "trust" in words else [*SIGN, "-o", "x.json"]
-    result = run(*verb, *words.split())
-    assert result.exit_code == 2
-    assert words.split(maxsplit=1)[0] in result.stderr
-
-
 def test_a_document_does_not_steer_the_terminal() -> None:
     title = "\x1b[2J\x1b]0;quiet\x07 \u202e"
     shown = [refusal(*SIGN, "-o", "x.json", "--title", title, "--force")]
@@ -236,13 +205,6 @@ def test_a_document_does_not_steer_the_terminal() -> None:
     for text in shown:
         assert not any(ord(one) < 32 and one != "\n" for one in text)
         assert "\u202e" not in text
-
-
-def test_invisible_characters_are_refused_where_people_read() -> None:
-    for option, text in (("--title", "Hab\u202eits"), ("--purpose", "Why\u200b"), ("--contact", "\u2066a@example.org")):
-        said = refusal(*SIGN, "-o", "x.json", option, text, "--force")
-        assert f"U+{next(ord(one) for one in text if ord(one) > 127):04X}" in said
-        assert "invisible" in said
 
 
 def test_an_old_collection_with_invisible_characters_can_be_renewed_and_withdrawn() -> None:
@@ -268,29 +230,6 @@ def test_what_is_listed() -> None:
     done("collection", "withdraw", "a.json", "--key", "key.pem", "-o", "d.json")
     marks = [document(name).get("listed") for name in ("b.json", "c.json", "d.json")]
     assert marks == [True, None, True]
-
-
-def test_a_page_sends_while_it_is_open() -> None:
-    said = refusal(*SIGN, "-o", "x.json", "--page", "--spread", "10m", "--force")
-    assert "no spread, got 600 s: a browser sends only while its page is open" in said
-    done(*SIGN, "-o", "x.json", "--page", "--force")
-    assert "page" not in document("x.json")
-    done(*SIGN, "-o", "x.json", "--spread", "10m", "--force")
-    assert "no spread" in refusal("collection", "renew", "x.json", "--key", "key.pem", "-o", "y.json", "--page")
-
-
-def test_a_damaged_file_is_refused() -> None:
-    said = json.loads(Path("habits.json").read_text())
-    said["signatures"][0]["signature"] = said["signatures"][0]["key"]
-    Path("bad.json").write_text(json.dumps(said))
-    assert "bad.json" in refusal("collection", "show", "bad.json")
-
-
-def test_help_says_what_holds_where_nothing_is_said() -> None:
-    first, next_one = (" ".join(done("collection", verb, "--help").split()) for verb in ("sign", "renew"))
-    assert "Number of epochs. [30]" in first
-    assert "Number of epochs. [the same]" in next_one
-    assert next_one.count("[the same]") == len(TERM_OPTIONS) + 1
 
 
 def test_a_survey_is_signed_as_a_collection_for_each_question(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import pytest
 
 from discreet.cli import main
 from discreet.cli.options import Count
-from running import Files, told
 
 
 @pytest.mark.parametrize(
@@ -59,20 +58,8 @@ def test_what_is_no_count(text: str) -> None:
     assert "1e5" in refused.value.message
 
 
-def test_counts_have_a_least() -> None:
-    assert Count(1).convert("1", None, None) == 1
-    with pytest.raises(click.BadParameter, match="at least 1"):
-        Count(1).convert("0", None, None)
-
-
 def test_all_numbers_of_things_are_counts() -> None:
     """Only a seed is a number that counts nothing."""
     for verb, command in main.commands.items():
         for one in command.params:
             assert not isinstance(one.type, click.types.IntParamType) or one.name == "seed", (verb, one.name)
-
-
-def test_verbs_take_them(tmp_path) -> None:
-    files = Files(tmp_path)
-    assert told("plan", files.plan, "--epsilon", 1, "--users", "1e5")["users"] == 100_000
-    assert told("audit", files.plan, "--draws", "2e3", "--seed", 1)["draws"] == 2000

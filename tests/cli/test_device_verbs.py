@@ -3,8 +3,6 @@
 import json
 import shutil
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -240,28 +238,12 @@ def test_devices_of_simulations(double: Double) -> None:
     )
 
 
-def test_somebody_must_agree() -> None:
-    assert "--agree" in refusal_after_notice("device", "join", "habits.json", "--trust", public(), "--store", "mine")
-
-
-def refusal_after_notice(*arguments: str) -> str:
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert "What is protected" in result.stdout
-    return result.stderr
-
-
 @pytest.mark.parametrize("settings", ["", "[]", "{}", '{"trust": ["x"], "limits": {}}', '{"trust": [], "limits": 3}'])
 def test_damaged_settings(settings: str) -> None:
     Path("store/settings.json").write_text(settings)
     assert "join again" in refusal("device", "status", "--store", "store")
     done("device", "join", "habits.json", "--trust", public(), "--agree", "--store", "store")
     done("device", "status", "--store", "store")
-
-
-def test_no_device() -> None:
-    assert "device join" in refusal("device", "status")
-    assert not (Path.home() / ".local").exists()
 
 
 def test_simulated_devices_send_frames(double: Double) -> None:
@@ -276,40 +258,6 @@ def test_simulated_devices_send_frames(double: Double) -> None:
     assert [path.read_bytes() for path in sorted(Path("frames").iterdir())] == double.frames
     double.says = [(422, {}, b"")]
     assert "422" in refusal("device", "simulate", "asked.json", "plain.csv", "--epoch", "2")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("device simulate habits.json plain.csv -o x", "--simulated"),
-        ("device simulate simulated.json plain.csv -o x --epoch 48", "0..47"),
-        ("device simulate tags.json plain.csv -o x", "--user"),
-        ("device join simulated.json --trust KEY --agree --store mine", "simulated"),
-        ("device join habits.json --trust KEY --agree --store mine --report 0.5", "0.5"),
-        ("device join http://example.org/x --trust KEY --agree --store mine", "https"),
-        ("device join none.json --trust KEY --agree --store mine", "none.json"),
-        ("device answer unknown x --store store", "accept"),
-    ],
-)
-def test_refusals(arguments: str, words: str) -> None:
-    assert words in refusal(*arguments.replace("KEY", public()).split())
-    assert not Path("x").exists()
-
-
-@pytest.mark.parametrize(
-    ("domain", "sensitive", "places", "value"),
-    [
-        ("grid = { lat = [0, 1], lon = [-1, 0], rows = 3, cols = 3 }", "[[0.1, -0.9]]", "0.5,-0.5", ["0.5", "-0.5"]),
-        ('product = { sex = ["f, x", "m"], age = [1, 2] }', "[{ age = 1 }]", 'sex="f, x" age=2', ["sex=f, x", "age=2"]),
-    ],
-)
-def test_places_of_several_parts(double: Double, domain: str, sensitive: str, places: str, value: list[str]) -> None:
-    domain = f"{domain}\nsensitive = {sensitive}"
-    plan = f'epsilon = 1.0\ntitle = "T"\ntags = ["home"]\n[mechanism]\nname = "rr"\n[domain]\n{domain}\n'
-    signed_for(double, plan)
-    device("join", "asked.json", "--trust", public(), "--agree")
-    assert device("tag", "habits", f"home={places}")["places"] == 1
-    assert device("answer", "habits", *value)["outcome"] == "recorded"
 
 
 @pytest.mark.parametrize(
@@ -332,24 +280,3 @@ def test_lines_that_are_no_value(double: Double, domain: str, text: str | bytes,
     assert words in result.output
     planted.clean(result.output)
     assert device("status")["spent"] == 0
-
-
-def test_without_standard_input(double: Double, monkeypatch: pytest.MonkeyPatch) -> None:
-    signed_for(double)
-    device("join", "asked.json", "--trust", public(), "--agree")
-    script = "import sys; sys.stdin = None; from discreet.cli import main; main()"
-    for verb, words in (
-        ("answer habits -", "standard input"),
-        (f"join asked.json --trust {public()}", "--agree"),
-    ):
-        command = [sys.executable, "-c", script, "device", *verb.split(), "--store", "mine"]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        assert (ended.returncode, words in ended.stderr) == (2, True), ended.stderr
-
-
-def test_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(_: Path) -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
-    monkeypatch.setattr(Path, "expanduser", none)
-    assert "--store" in refusal("device", "status")

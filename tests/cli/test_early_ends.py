@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from discreet.cli import main
 from discreet.cli.commands import ended_by_signals
-from packing import each
 from running import VERBS, Files, done, run, told
 
 SECRET = "alice-has-asthma"
@@ -67,11 +65,6 @@ def test_debug_keeps_the_whole_traceback_for_its_owner(files: Files, defect: Non
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
-def test_debug_leaves_nothing_if_all_is_well(files: Files) -> None:
-    done("verify", files.plan, "--debug", files.folder / "trace.txt")
-    assert not (files.folder / "trace.txt").exists()
-
-
 @pytest.mark.parametrize("place", ["there.txt", "no folder/trace.txt", "", "x" * 300])
 def test_debug_is_refused_before_any_work(files: Files, defect: None, place: str) -> None:
     (files.folder / "there.txt").write_text("old")
@@ -79,16 +72,6 @@ def test_debug_is_refused_before_any_work(files: Files, defect: None, place: str
     assert result.exit_code == 2
     assert "--debug" in result.stderr
     assert (files.folder / "there.txt").read_text() == "old"
-
-
-@each("verb", VERBS)
-def test_every_verb_has_debug(verb: str) -> None:
-    waiting = [main.commands[verb]]
-    while waiting:
-        command = waiting.pop()
-        waiting += getattr(command, "commands", {}).values()
-        options = [name for parameter in command.params for name in parameter.opts]
-        assert "--debug" in options or hasattr(command, "commands"), command.name
 
 
 # Signals
@@ -153,17 +136,6 @@ def test_a_reader_that_goes_is_no_error(tmp_path: Path, options: list[str], prom
 # Beside the endings: the module, and names of verbs
 
 
-def test_the_module_is_the_command(tmp_path: Path) -> None:
-    files = Files(tmp_path)
-    process = started(tmp_path, "verify", "plan.toml", "--json", stdout=subprocess.PIPE)
-    text, errors = process.communicate(timeout=100)
-    assert (process.returncode, errors) == (0, "")
-    assert json.loads(text) == told("verify", files.plan)
-    process = started(tmp_path, "--help", stdout=subprocess.PIPE)
-    text, _ = process.communicate(timeout=100)
-    assert text.startswith("Usage: discreet ")
-
-
 @pytest.mark.parametrize(("name", "meant"), [("estimat", "estimate"), ("obfscate", "obfuscate"), ("zzz", None)])
 def test_an_unknown_verb_names_the_known_ones(name: str, meant: str | None) -> None:
     result = run(name)
@@ -187,14 +159,6 @@ def test_an_infinite_epsilon_is_a_text_in_json(files: Files) -> None:
     done("obfuscate", files.plan, files.values, "-o", files.reports)
     facts = told("estimate", files.plan, files.reports, "--level", 0.9, "-o", files.folder / "e.json")
     assert json.loads((files.folder / "e.json").read_text(), parse_constant=pytest.fail) == facts
-
-
-@pytest.mark.parametrize("ending", ["", " --json"])
-def test_without_standard_output_nothing_is_shown_and_all_is_done(files: Files, ending: str) -> None:
-    script = "import sys; sys.stdout = None; from discreet.cli import main; main()"
-    command = [sys.executable, "-c", script, *f"verify {files.plan}{ending}".split()]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
 def test_letters_that_an_encoding_has_not_are_escaped(files: Files) -> None:

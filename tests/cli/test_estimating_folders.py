@@ -1,6 +1,5 @@
 """``estimate`` on folders of reports, with bad rows among them, and with reports kept on disk."""
 
-import errno
 import shutil
 from pathlib import Path
 
@@ -63,11 +62,6 @@ def test_reports_on_disk_give_the_same(files: Files, method: str, monkeypatch: p
     assert linear == columns(told("estimate", files.plan, files.reports))["frequency"]
 
 
-def test_memory_is_for_methods_that_need_reports(files: Files) -> None:
-    files.obfuscated()
-    assert "--memory does nothing here" in refusal("estimate", files.plan, files.reports, "--memory", 1)
-
-
 def test_bad_rows_are_said(files: Files) -> None:
     table = report_tables.to_arrow(files.mechanism, files.obfuscated())
     row = pa.Table.from_pylist([{"clear": 2, "bits": None}], schema=table.schema)
@@ -82,69 +76,3 @@ def test_bad_rows_are_said(files: Files) -> None:
         facts = told("estimate", *options, "--bad-rows", 0.01)
         assert (facts["n"], facts["left_out"]) == (600, {reason: 2})
         assert f"Rows left out that {reason}: 2." in done("estimate", *options, "--bad-rows", 0.01)
-
-
-def test_what_the_system_refuses_is_one_sentence(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    files.obfuscated()
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device", "estimate.csv")
-
-    monkeypatch.setattr("pyarrow.csv.write_csv", full)
-    output = files.folder / "estimate.csv"
-    message = refusal("estimate", files.plan, files.reports, "-o", output)
-    assert "No space left on device (estimate.csv)" in message
-    assert not output.exists()
-
-
-def test_files_that_other_tools_rewrote(files: Files) -> None:
-    files.obfuscated()
-    expected = told("estimate", files.plan, files.reports)
-    rewritten = files.folder / "rewritten.PARQUET"
-    table = pq.read_table(files.reports).replace_schema_metadata(None)
-    pq.write_table(table.append_column("region", pa.array(["x"] * table.num_rows)), rewritten)
-    for method in ("linear", "mle"):
-        options = (files.plan, rewritten, "--method", method)
-        assert "--trust-plan" in refusal("estimate", *options)
-        facts = told("estimate", *options, "--trust-plan")
-        assert (facts["n"], facts["trust_plan"], len(facts["notes"])) == (600, True, 3)
-        if method == "linear":
-            assert columns(facts) == columns(expected)
-        shown = done("estimate", *options, "--trust-plan")
-        assert "Note: 1 of 1 files do not say which plan" in shown
-        assert "is the caller's word (trust_plan)." in shown
-        assert "are not read: 'region'." in shown
-        assert "simulated with a known seed" not in shown
-    assert "notes" not in expected
-    assert "notes" not in told("estimate", files.plan, files.reports, "--trust-plan")
-    other = files.folder / "other.toml"
-    other.write_text(files.plan.read_text().replace("1.5", "1.6"))
-    assert "must belong to one plan" in refusal("estimate", other, files.reports, "--trust-plan")
-
-
-def test_a_folder_with_a_manifest_is_refused_by_name(files: Files) -> None:
-    files.obfuscated()
-    folder = files.folder / "reports"
-    folder.mkdir()
-    shutil.copy(files.reports, folder / "a.parquet")
-    expected = told("estimate", files.plan, folder)
-    (folder / "_manifest.json").write_text("{}")
-    for method in ("linear", "mle"):
-        assert "a list of its files, _manifest.json" in refusal("estimate", files.plan, folder, "--method", method)
-    (folder / "_manifest.json").unlink()
-    assert told("estimate", files.plan, folder) == expected
-
-
-def test_a_copy_beside_its_file_is_refused(files: Files) -> None:
-    files.obfuscated()
-    copy = files.folder / "copy.parquet"
-    shutil.copy(files.reports, copy)
-    shown = refusal("estimate", files.plan, files.reports, copy).replace("\n", " ")
-    assert "hold 1,200 reports of batch" in shown
-    assert str(copy) in shown
-    sealed = files.folder / "sealed.parquet"
-    done("seal", files.plan, files.reports, "-o", sealed)
-    assert "hold 1,200 reports" in refusal("estimate", files.plan, files.reports, sealed).replace("\n", " ")
-    done("seal", files.plan, files.reports, "-o", sealed, "--name", "monday", "--force")
-    assert told("estimate", files.plan, sealed)["n"] == 600
-    assert "name must be" in refusal("seal", files.plan, files.reports, "-o", copy, "--name", "n\n", "--force")

@@ -7,9 +7,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines import tally
-from discreet.formats.plan import Plan
-from discreet.formats.sources import Sources
 from packing import each
 from running import run
 
@@ -51,20 +48,6 @@ def test_nobody_with_a_sensitive_float32_goes_in_clear(
     assert in_clear(table, "--float32")[0] == 0
     if table != "narrow.parquet":
         assert NOTE not in in_clear(table, "--float32")[1]
-
-
-def test_decimals_and_cuts_are_read_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    tables()
-    decimals = pa.array(["0.7"] * 40).cast(pa.decimal128(5, 2))
-    pq.write_table(pa.table({"score": decimals}), "decimal.parquet")
-    assert in_clear("decimal.parquet")[0] == 0
-    cut = plan("cut.toml", 'labels = ["low", "high"]\ncuts = [0.7]\nsensitive = ["high"]\n')
-    for table in ("narrow.parquet", "wide.parquet"):
-        options = ["--float32"] if table == "wide.parquet" else []
-        assert run("obfuscate", cut, table, "-o", "cut.parquet", "--force", *options).exit_code == 0
-        assert pq.read_table("cut.parquet")["clear"].null_count == 40
-        assert tally(Plan.load(cut).mechanism(), Sources("cut.parquet")).tally.n == 40
 
 
 def test_the_option_is_refused_where_it_does_nothing_or_would_lose_something(

@@ -94,17 +94,6 @@ def test_weights_and_shares_are_those_of_python(folder: Path) -> None:
     assert columns(alone["overall"])["frequency"] == pytest.approx(weighted.frequencies.tolist(), rel=1e-12)
 
 
-def test_groups_are_written_as_tables_and_pictures(folder: Path, tmp_path: Path) -> None:
-    line = "estimate plan.toml all.parquet --by sex"
-    table, picture = tmp_path / "groups.csv", tmp_path / "groups.svg"
-    assert run(*placed(folder, line), "-o", table, "--plot", picture).exit_code == 0
-    frame = pd.read_csv(table)
-    assert list(frame.columns[:3]) == ["sex", "n", "value"]
-    assert len(frame) == 6
-    assert picture.read_text().startswith("<svg")
-    assert "exists already" in refusal(*placed(folder, line), "-o", table)
-
-
 def test_two_collections_two_groups_and_known_shares_are_compared(folder: Path, tmp_path: Path) -> None:
     mechanism, reports = reports_of(folder)
     sides = [dc.estimate(mechanism, reports.take(np.flatnonzero(name == REGION))) for name in ("north", "south")]
@@ -265,18 +254,3 @@ def test_columns_of_the_table_are_kept_for_groups_and_weights(folder: Path, tmp_
     line = "obfuscate plan.toml people.csv --column value --keep region --keep w"
     assert "columns are kept beside reports in" in refusal(*placed(tmp_path, f"{line} -o kept.jsonl"))
     assert "columns are kept beside reports in" in refusal(*placed(tmp_path, line), "-o", "-")
-
-
-def test_many_groups_are_all_written_and_the_largest_printed(folder: Path) -> None:
-    mechanism, reports = reports_of(folder)
-    # The last 5 of 45 groups are the smaller ones.
-    cell = np.repeat(np.arange(45), [45] * 40 + [40] * 5)
-    table = to_arrow(mechanism, reports).append_column("cell", pa.array(cell))
-    pq.write_table(table, folder / "cells.parquet")
-    output = folder / "cells.csv"
-    printed = run(*placed(folder, "estimate plan.toml cells.parquet --by cell"), "-o", str(output)).stdout
-    assert "45 groups, 3 of 3 values; method linear" in printed
-    assert "5 smaller groups are not shown; -o and --json give all." in " ".join(printed.split())
-    assert len(output.read_text().splitlines()) == 1 + 45 * 3
-    groups = dc.estimate(mechanism, reports, groups=cell)
-    assert pd.read_csv(output)["lower"].to_list() == pytest.approx(groups.columns()["lower"].tolist(), rel=0, abs=1e-12)

@@ -77,31 +77,6 @@ def test_the_plan_alone_is_printed_without_an_output(tmp_path: Path, monkeypatch
     assert Plan.load(tmp_path / "plan.toml").fingerprint[:12] in result.stderr
 
 
-def test_the_plan_obfuscates_the_table(tmp_path: Path) -> None:
-    people = table(tmp_path, age=["007" if row % 2 else "01" for row in range(60)])
-    done("init", people, "--column", "age", "--all-sensitive", "--epsilon", 1, "-o", tmp_path / "plan.toml")
-    assert Plan.load(tmp_path / "plan.toml").document.domain.labels == ["007", "01"]
-    reports = tmp_path / "r.parquet"
-    assert told("obfuscate", tmp_path / "plan.toml", people, "-o", reports, "--seed", 1)["reports"] == 60
-
-
-def test_a_large_epsilon_is_said_in_odds(tmp_path: Path) -> None:
-    asked = ("init", table(tmp_path), "--column", "age", "--all-sensitive", "--epsilon")
-    said = run(*asked, 100).stderr
-    assert "In odds: those of a protected value may grow by a factor of more than 1e+15" in said
-    assert "In odds" not in run(*asked, 1).stderr
-
-
-def test_several_columns_make_a_product(tmp_path: Path) -> None:
-    people = table(tmp_path)
-    asked = ("init", people, "--column", "status", "--column", "age", "--epsilon", 1)
-    both = ("--sensitive", "status=widowed", "--sensitive", "age=20,21")
-    facts = told(*asked, *both)
-    assert (facts["values"], facts["sensitive"]) == (3 * 8, 8 + 2 * 2)
-    assert "must say which column" in refusal(*asked, "--sensitive", "widowed")
-    assert told(*asked, "--all-sensitive")["sensitive"] == 24
-
-
 def test_listed_labels_take_nothing_from_the_table(tmp_path: Path) -> None:
     people = table(tmp_path)
     listed = ("--labels", 'never,"yes, once",married', "--sensitive", "status=never", "--epsilon", 1)
@@ -155,13 +130,6 @@ def test_refusals(tmp_path: Path, options: str, said: str) -> None:
     assert not (tmp_path / "plan.toml").exists()
 
 
-@pytest.mark.parametrize("cell", [1.5, True, b"x"], ids=repr)
-def test_columns_that_hold_no_labels(tmp_path: Path, cell: Any) -> None:
-    people = table(tmp_path, "parquet", x=[cell] * 50)
-    message = refused(DataError, lambda: labels_of(people, {"x": None}))
-    assert "text or integers" in message
-
-
 def test_tables_with_too_few_rows_and_labels_in_other_letters(tmp_path: Path) -> None:
     few = table(tmp_path, place=["x", "y"])
     asked = ("--column", "place", "--all-sensitive", "--epsilon", 1)
@@ -204,25 +172,6 @@ def test_listed_labels_decide_what_the_cells_of_a_text_file_are(tmp_path: Path) 
     assert labels_of(people, {"x": ["2", "3"]})["x"].other_rows == 30
     mixed = labels_of(table(tmp_path, x=["1", "many"] * 30), {"x": ["1", "2"]})["x"]
     assert (mixed.labels, mixed.other_rows) == ((1, 2), 30)
-
-
-def test_numbers_that_are_mostly_alike_are_cut_over_all_of_them(tmp_path: Path) -> None:
-    people = table(tmp_path, pay=[0.0] * 970 + [round(row * 0.37, 2) for row in range(1, 31)])
-    facts = told("init", people, "--column", "pay", "--all-sensitive", "--epsilon", 1)
-    assert facts["document"]["domain"]["cuts"] == [2.0]
-    assert facts["columns"][0]["found"]
-
-
-def test_odd_columns_are_listed(tmp_path: Path) -> None:
-    odd: dict[str, list[Any]] = {"list": [[1], [2]] * 20, "none": [None] * 40, "flag": [True, False] * 20}
-    lines = " ".join(run("init", table(tmp_path, "parquet", **odd)).stderr.split())
-    assert "list list<element: int64> 0 0 nothing: neither" in lines
-    assert "none null 40 0 nothing: it is empty" in lines
-    assert "flag bool 0 2 nothing: neither" in lines
-    wild = table(tmp_path, far=["1e400", "2"] * 20, wide=["-1.5e308", "1.5e308"] * 20, day=["2025-02-31"] * 40)
-    listed = run("init", wild)
-    assert listed.exit_code == 2
-    assert "far text 0 2 2 labels" in " ".join(listed.stderr.split())
 
 
 def test_too_many_labels(tmp_path: Path) -> None:
@@ -325,17 +274,6 @@ def test_what_is_not_said_is_asked_at_a_terminal(tmp_path: Path, monkeypatch: py
         assert said in result.stderr
     everything = CliRunner().invoke(main, ["init", str(people)], input="weight\n\nall\n1\n")
     assert len(tomllib.loads(everything.stdout)["domain"]["cuts"]) == 7
-
-
-def test_epsilon_is_asked_at_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    people = table(tmp_path)
-    asked = ["init", str(people), "--column", "status", "--all-sensitive"]
-    assert run(*asked).exit_code == 2
-    monkeypatch.setattr("discreet.cli.proposing.at_a_terminal", lambda: True)
-    result = CliRunner().invoke(main, [*asked, "-o", str(tmp_path / "plan.toml")], input="0.7\n")
-    assert result.exit_code == 0
-    assert Plan.load(tmp_path / "plan.toml").document.epsilon == 0.7
-    assert run(*asked, "--json").exit_code == 2
 
 
 def test_numbers_are_put_into_bins_between_round_ends_that_many_rows_reach(tmp_path: Path) -> None:

@@ -1,16 +1,13 @@
 """Plans from tables in which people write one answer in several ways: protection spreads to all of them."""
 
 import shlex
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 
-from discreet.cli import main
 from discreet.formats.plan import Plan
 from discreet.surveys.documents import Questionnaire
 from discreet.tables.spellings import joined_counts
@@ -192,35 +189,3 @@ def test_several_columns_and_surveys(tmp_path: Path) -> None:
     assert {name: domain.clear_count for name, domain in survey.attributes.items()} == {"x": 3, "y": 2}
     text = done(*asked, "--sensitive", "y=ja", "-o", tmp_path / "t.toml")
     assert "--as-read -o reports" in " ".join(text.split())
-
-
-def test_answers_that_are_missing_are_not_two_labels(tmp_path: Path) -> None:
-    source = table(tmp_path, {"ja": 60, "no answer ": 40, "No answer": 30, "": 30}, y=["a", "b"] * 80)
-    asked = ["survey", "init", source, "--question", "x", "--question", "y", "--epsilon", 2, "--all-sensitive"]
-    told(*asked, "-o", tmp_path / "s.toml")
-    domain = Questionnaire.load(tmp_path / "s.toml").attributes["x"]
-    assert domain.names() == ["No answer", "ja", "no answer"]
-    told(*asked, "-o", tmp_path / "m.toml", "--merge")
-    assert Questionnaire.load(tmp_path / "m.toml").attributes["x"].names() == ["ja", "no answer"]
-
-
-def test_labels_that_are_asked_for_spread_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.cli.proposing.at_a_terminal", lambda: True)
-    source = table(tmp_path, STATES)
-    result = CliRunner().invoke(main, ["init", str(source), "--column", "x"], input="KRANK\nkrank\n1\n")
-    assert result.exit_code == 0, result.output
-    assert tomllib.loads(result.stdout[result.stdout.index("epsilon =") :])["domain"]["sensitive"] == ["Krank", "krank"]
-    assert "Also sensitive in x" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--merge", "--exact", "--sensitive", "krank"], "say one of the two"),
-        (["--merge", "--bins", "10", "--all-sensitive"], "--merge"),
-        (["--exact", "--bins", "10", "--all-sensitive"], "--exact"),
-        (["--sensitive", "kranc"], "perhaps 'krank' was meant"),
-    ],
-)
-def test_refusals(tmp_path: Path, options: list[str], words: str) -> None:
-    assert words in refusal("init", table(tmp_path, STATES), "--column", "x", "--epsilon", 1, *options)

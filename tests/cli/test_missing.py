@@ -60,11 +60,6 @@ def test_missing_values_stand_for_a_label(tmp_path: Path) -> None:
     assert (codes, facts["left_out"]) == ([4, 1], {"have no value": 1})
 
 
-def test_what_missing_values_stand_for_alters_no_fingerprint(tmp_path: Path) -> None:
-    without = Plan.load(plan(tmp_path, LABELS)).fingerprint
-    assert Plan.load(plan(tmp_path, f"{LABELS}\nmissing = 'a'")).fingerprint == without
-
-
 @pytest.mark.parametrize(
     "domain",
     [

@@ -1,7 +1,6 @@
 """The verbs that move reports, ``obfuscate`` and ``estimate``: in numbers and words, and what they refuse."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,13 @@ import pytest
 import discreet
 from discreet.cli import main
 from discreet.core.reports import Reports
-from discreet.estimators import METHODS, estimate
+from discreet.estimators import estimate
 from discreet.formats.reports import read_reports
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.tables.columns import read_table
 from json_rows import columns
 from packing import each
-from running import LABELS, VALUES, VERBS, Files, done, refusal, run, told
+from running import LABELS, VALUES, VERBS, Files, done, refusal, told
 
 
 @pytest.fixture
@@ -46,15 +45,6 @@ def test_help(verb: str | None, flag: str) -> None:
 def test_verbs_are_these() -> None:
     assert sorted(main.commands) == sorted(VERBS)
     assert discreet.__version__ in done("--version")
-
-
-@pytest.mark.parametrize(
-    "arguments", [["nothing"], ["obfuscate"], ["verify", "a", "b"], ["estimate", "p", "r", "--nope"]]
-)
-def test_wrong_use_exits_with_2(arguments: list[str]) -> None:
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert "Error: " in result.stderr
 
 
 # obfuscate
@@ -133,30 +123,6 @@ def test_estimate_is_the_estimator(tmp_path: Path, name: str, method: str) -> No
     assert (facts["gap"] is None) == (method not in ("mle", "em"))
 
 
-@pytest.mark.parametrize("method", ["threshold", "norm-sub"])
-def test_biased_methods_have_the_intervals_of_the_tally_and_say_where_they_leave_them(
-    files: Files, method: str
-) -> None:
-    wanted = estimate(files.mechanism, files.obfuscated(), method=method)
-    run = ("estimate", files.plan, files.reports, "--method", method, "--level", 0.5)
-    facts, linear = told(*run), told("estimate", files.plan, files.reports, "--level", 0.5)
-    for name in ("lower", "upper"):
-        assert columns(facts)[name] == columns(linear)[name]
-    assert facts["contradicted"] == [LABELS[code] for code in np.flatnonzero(wanted.contradicted(0.5))]
-    assert linear["contradicted"] == []
-    text = done(*run)
-    assert "50% from" in text
-    said = f"Method {wanted.method} contradicts the reports here" in " ".join(text.split())
-    assert said == bool(facts["contradicted"])
-
-
-def test_pictures_have_the_intervals_that_were_asked_for(files: Files) -> None:
-    files.obfuscated()
-    picture = files.folder / "e.svg"
-    done("estimate", files.plan, files.reports, "--plot", picture, "--level", 0.9, "--simultaneous")
-    assert "90% simultaneous interval" in picture.read_text()
-
-
 def test_estimate_shows_labels_as_they_are(files: Files) -> None:
     """Brackets and colons are part of a label, whatever a terminal library makes of them."""
     found = estimate(files.mechanism, files.obfuscated())
@@ -168,13 +134,6 @@ def test_estimate_shows_labels_as_they_are(files: Files) -> None:
     assert "600 reports, method linear" in text
     assert text.endswith("These reports are simulated with a known seed: they protect nobody.\n")
     assert "protect nobody" in text
-
-
-def test_estimate_shows_the_largest(files: Files) -> None:
-    order = estimate(files.mechanism, files.obfuscated()).largest(2)
-    text = done("estimate", files.plan, files.reports, "--largest", 2)
-    shown = [label for label in LABELS if f" {label} " in text]
-    assert set(shown) == {LABELS[code] for code in order}
 
 
 def test_estimate_takes_several_files_of_reports_and_tallies(files: Files) -> None:
@@ -208,26 +167,6 @@ def test_estimate_writes_tables(files: Files, suffix: str) -> None:
     assert read_table(output).to_pydict() == columns(facts)
 
 
-def test_estimate_draws(files: Files) -> None:
-    files.obfuscated()
-    starts = {"png": b"\x89PNG\r\n\x1a\n", "svg": b"<svg", "html": b"<!DOCTYPE html>"}
-    for suffix, start in starts.items():
-        output = files.folder / f"picture.{suffix}"
-        done("estimate", files.plan, files.reports, "--plot", output)
-        assert output.read_bytes().lstrip().startswith(start)
-    assert not re.findall(r"""src\s*=\s*["']https?:""", (files.folder / "picture.html").read_text())
-
-
-def test_estimate_passes_options_on(files: Files) -> None:
-    reports = files.obfuscated()
-    given = ("--method", "threshold", "--significance", 0.5, "--remainder", "zero")
-    wanted = estimate(files.mechanism, reports, method="threshold", significance=0.5, remainder="zero")
-    found = told("estimate", files.plan, files.reports, *given)
-    assert columns(found)["frequency"] == wanted.frequencies.tolist()
-    tight = told("estimate", files.plan, files.reports, "--method", "mle", "--tolerance", 1e-9)
-    assert tight["gap"] <= 1e-9
-
-
 @pytest.mark.parametrize(
     ("options", "told_"),
     [
@@ -243,47 +182,6 @@ def test_estimate_refuses(files: Files, options: list[str], told_: str) -> None:
     files.obfuscated()
     assert told_ in refusal("estimate", files.plan, files.reports, *options)
     assert sorted(path.name for path in files.folder.iterdir()) == ["plan.toml", "reports.parquet", "values.csv"]
-
-
-def test_unknown_methods_name_the_known_ones(files: Files) -> None:
-    result = run("estimate", files.plan, files.reports, "--method", "magic")
-    assert result.exit_code == 2
-    assert all(f"'{name}'" in result.stderr for name in METHODS)
-
-
-def test_pictures_of_an_unknown_kind(files: Files) -> None:
-    files.obfuscated()
-    refusal("estimate", files.plan, files.reports, "--plot", files.folder / "picture.xyz")
-
-
-@pytest.mark.parametrize("name", ["kept.parquet", "kept.csv"])
-def test_a_tally_that_is_kept_can_be_read(files: Files, name: str) -> None:
-    files.obfuscated()
-    kept = files.folder / name
-    if run("estimate", files.plan, files.reports, "--tally", kept).exit_code == 0:
-        done("estimate", files.plan, kept)
-
-
-def test_nothing_is_written_if_anything_would_be_overwritten(files: Files) -> None:
-    files.obfuscated()
-    (files.folder / "old.csv").write_text("old")
-    refusal(
-        "estimate",
-        files.plan,
-        files.reports,
-        "--tally",
-        files.folder / "t.tally.parquet",
-        "-o",
-        files.folder / "old.csv",
-    )
-    assert not (files.folder / "t.tally.parquet").exists()
-
-
-def test_tallies_do_not_do_for_every_method(files: Files) -> None:
-    write_tally(files.folder / "one.tally.parquet", files.mechanism.tally(files.obfuscated()))
-    text = refusal("estimate", files.plan, files.folder / "one.tally.parquet", "--method", "mle")
-    assert "needs the reports" in text
-    refusal("estimate", files.plan, files.reports, files.folder / "one.tally.parquet", "--method", "mle")
 
 
 def test_reports_of_another_plan(files: Files) -> None:
@@ -311,23 +209,3 @@ def test_broken_and_missing_files(files: Files) -> None:
 
 
 # What exists
-
-
-def test_nothing_is_overwritten_without_force(files: Files) -> None:
-    files.obfuscated()
-    attempts = {
-        "r.jsonl": ("obfuscate", files.plan, files.values, "-o"),
-        "e.csv": ("estimate", files.plan, files.reports, "-o"),
-        "e.json": ("estimate", files.plan, files.reports, "-o"),
-        "e.parquet": ("estimate", files.plan, files.reports, "-o"),
-        "p.svg": ("estimate", files.plan, files.reports, "--plot"),
-        "t.tally.parquet": ("estimate", files.plan, files.reports, "--tally"),
-    }
-    for name, attempt in attempts.items():
-        output = files.folder / name
-        output.write_bytes(b"old")
-        assert "exists already" in refusal(*attempt, output)
-        assert output.read_bytes() == b"old"
-        done(*attempt, output, "--force")
-        assert output.read_bytes() != b"old"
-    assert not [path for path in files.folder.iterdir() if path.name.startswith(".")]

@@ -14,10 +14,6 @@ from discreet.files import writing as io_replacing
 from discreet.results.estimate import Estimate
 from running import Files, done, refusal, run
 
-STUDY = (
-    'epsilon = 2.0\nmethods = ["linear"]\n[data]\npath = "people.csv"\nlabel = "what"\ncount = "people"\n'
-    '[[run]]\nprotect = "all"\nmechanism = { name = "rr" }\n'
-)
 # Each writes to what comes last. What they read is not there, or says nothing: work would be refused otherwise.
 VERBS: dict[str, Callable[[Files], list[object]]] = {
     "obfuscate -o": lambda files: ["obfuscate", files.plan, "none.csv", "-o"],
@@ -127,11 +123,6 @@ def test_a_folder_that_is_not_there_or_in_the_way(files: Files, attempt: str) ->
     assert everything(files.folder) == before | {FILES[attempt]: None}
 
 
-@pytest.mark.parametrize("attempt", FILES)
-def test_an_ending_that_is_not_kept(files: Files, attempt: str) -> None:
-    assert "are kept as" in refusal(*VERBS[attempt](files), files.folder / "some.xyz")
-
-
 @pytest.mark.parametrize("attempt", ["obfuscate -o", "estimate -o", "seal -o"])
 def test_only_tallies_are_named_as_tallies(files: Files, attempt: str) -> None:
     assert "leave out .tally" in refusal(*VERBS[attempt](files), files.folder / "some.tally.parquet")
@@ -148,13 +139,6 @@ def test_pictures_without_what_draws_them(
     assert f"this needs {package}" in text
     assert "pip install 'discreet[plot]'" in text
     assert everything(files.folder) == before
-
-
-def test_folders_that_are_not_named_are_looked_at_too(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(files.folder)
-    (files.folder / "study.toml").write_text("nothing")
-    Path("out").write_text("in the way")
-    assert "is no folder" in refusal("simulate", "study.toml")
 
 
 # Twice the same
@@ -233,31 +217,3 @@ def test_if_one_output_fails_none_is_there(files: Files, monkeypatch: pytest.Mon
     monkeypatch.setattr(Estimate, "plot", real)
     done(*arguments, *(["--force"] if existing else []))
     assert all(output.stat().st_size > 3 for output in outputs)
-
-
-def test_if_one_file_of_a_study_fails_none_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "people.csv").write_text(
-        "what,people,sensitive\n" + "".join(f"v{code},{code + 50},{str(code > 1).lower()}\n" for code in range(9))
-    )
-    (tmp_path / "study.toml").write_text(STUDY)
-    from discreet.simulation.study import Findings
-
-    def full(_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    out = tmp_path / "out"
-    with monkeypatch.context() as broken:
-        broken.setattr(Findings, "chart", full)
-        assert "No space left" in refusal("simulate", tmp_path / "study.toml", "-o", out)
-    assert list(out.glob("*")) == []
-    done("simulate", tmp_path / "study.toml", "-o", out)
-    assert sorted(path.name for path in out.iterdir()) == ["chart.png", "page.html", "results.json"]
-
-
-def test_endings_in_capitals(files: Files) -> None:
-    files.obfuscated()
-    for name, option in (("E.CSV", "-o"), ("P.PNG", "--plot"), ("T.TALLY.PARQUET", "--tally")):
-        done("estimate", files.plan, files.reports, option, files.folder / name)
-        assert (files.folder / name).stat().st_size > 10
-    assert (files.folder / "P.PNG").read_bytes().startswith(b"\x89PNG")
-    done("estimate", files.plan, files.folder / "T.TALLY.PARQUET")

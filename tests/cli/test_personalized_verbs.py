@@ -97,14 +97,6 @@ def test_estimate_is_the_estimator(folder: Folder) -> None:
     assert told(*command) == told(*command, "--background", "in-clear")
 
 
-def test_estimate_in_words(folder: Folder) -> None:
-    folder.obfuscated()
-    text = done("estimate", folder.plan, folder.reports)
-    assert "3 largest of 3 bots" in text
-    assert "work=play" in text
-    assert "misplaces" in text
-
-
 def test_cells_need_no_tags(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     grid = "grid = { lat = [0, 4], lon = [0, 4], rows = 4, cols = 4 }\nsensitive = [[0.5, 0.5]]"
@@ -165,26 +157,3 @@ def test_a_secret_that_is_sensitive_for_everybody_is_noted(folder: Folder) -> No
     result = run("estimate", folder.plan, folder.reports, "--background", f"home={known}", "--json")
     assert result.stderr.startswith("Note: 0.5 of the background of 'home'")
     assert json.loads(result.stdout)["n"] == 800
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["hobby=x.csv"], "TAG=FILE"),
-        (["home"], "TAG=FILE"),
-        (["home=nowhere.csv"], "nowhere.csv"),
-        (["home=drop", "home=in-clear"], "once"),
-        (["drop", "in-clear"], "TAG=FILE"),
-    ],
-)
-def test_bad_background(folder: Folder, given: list[str], said: str) -> None:
-    folder.obfuscated()
-    options = [part for one in given for part in ("--background", one)]
-    assert said in refusal("estimate", folder.plan, folder.reports, *options)
-
-
-def test_verify_and_plan_know_the_bots(folder: Folder) -> None:
-    facts = told("verify", folder.plan)
-    assert facts["holds"]
-    assert facts["plan"] == Plan.load(folder.plan).fingerprint
-    assert "8 values, 4 sensitive" in done("plan", folder.plan, "--epsilon", 2, "--users", 1000)

@@ -1,6 +1,5 @@
 """Verbs print what protects an answer and, on request, what publishing their result reveals of a person."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -17,7 +16,6 @@ import pytest
 import discreet as dc
 from chances import AMONG, TOWARDS, beyond_among, beyond_towards
 from chances import told as said_of
-from discreet.formats.public_columns import cells_beside
 from discreet.formats.reports import write_reports
 from discreet.privacy.publication import Publication
 from running import VALUES, Files, done, refusal, run, told
@@ -94,11 +92,6 @@ def test_an_estimate_by_default_makes_no_publication(files: Files) -> None:
     assert not {name for name in loaded[0] if re.match(r"discreet\.(privacy|collector)", name)}
     assert "numpy.ma.core" not in loaded[0]
     assert {"discreet.privacy.publication", "discreet.privacy.shuffling"} <= loaded[1]
-
-
-def test_a_statement_is_asked_for_before_those_not_trusted(files: Files) -> None:
-    refused = refusal("estimate", files.plan, drawn(files), "--not-trusted", 3)
-    assert "--not-trusted goes with --statement" in refused
 
 
 def test_two_lines_say_what_holds_of_a_person_and_when(files: Files) -> None:
@@ -206,16 +199,6 @@ def test_kept_columns_are_stated_beside_the_estimate_alone(files: Files) -> None
     assert (by["publication_with_columns"]["n"], by["publication_with_columns"]["batches"]) == (least, 90)
 
 
-def test_a_column_of_many_values_is_a_name(files: Files) -> None:
-    drawn(files, region=REGIONS, weight=np.arange(600) / 7)
-    beside = cells_beside(files.mechanism, files.reports, most=1000)
-    assert (beside.names, sum(beside.cells), max(beside.cells)) == (("region", "weight"), 600, 1)
-    assert cells_beside(files.mechanism, [files.reports], most=100) == (("region", "weight"), ())
-    shown = statement("estimate", files.plan, files.reports)
-    assert "at most 1 in 1,000,000" in shown
-    assert "the smallest has 1: a report alone" in shown
-
-
 def test_weights_that_differ_have_no_statement_and_those_of_cells_do(files: Files) -> None:
     drawn(files, region=REGIONS, weight=np.arange(1, 601), even=[3.0] * 300 + [1.0] * 300)
     weighted = stated("estimate", files.plan, files.reports, "--weights", "weight")["publication"]
@@ -224,13 +207,6 @@ def test_weights_that_differ_have_no_statement_and_those_of_cells_do(files: File
     assert stated("estimate", files.plan, files.reports, "--weights", "even")["publication"]["n"] == 300
     both = stated("estimate", files.plan, files.reports, "--weights", "even", "--by", "region")["publication"]
     assert (both["n"], both["batches"]) == (100, 3)
-
-
-def test_comparisons_state_both_sides(files: Files) -> None:
-    drawn(files, region=REGIONS)
-    facts = stated("compare", files.plan, files.reports, "--by", "region", "--groups", "north", "south")
-    assert (facts["publication"]["n"], facts["publication"]["batches"]) == (200, 2)
-    assert "If these are 500 different people" in facts["publication"]["sentences"]["person"][0]
 
 
 def test_weighted_comparisons_state_the_cells_of_both_sides(files: Files) -> None:
@@ -253,13 +229,6 @@ def test_a_regression_has_the_local_guarantee_alone(files: Files) -> None:
     assert "Of this regression nothing is promised beyond the promise of each report" in shown
     assert "Conditions:" not in shown
     assert "has the local guarantee, epsilon = 1.5 for each" in shown
-
-
-def test_estimates_in_files_say_it_too(files: Files) -> None:
-    """Whoever gets the file and not the terminal reads the same."""
-    written = files.folder / "estimate.json"
-    said = stated("estimate", files.plan, drawn(files), "-o", written)["publication"]
-    assert json.loads(written.read_text())["publication"] == said
 
 
 def test_sealed_files_say_what_a_reader_learns(files: Files) -> None:

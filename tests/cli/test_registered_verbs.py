@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import click
 import pytest
 
-from running import done, refusal
+from running import done
 
 SUMMARY = "Figures made again. And more."
 
@@ -36,13 +36,6 @@ def _register(monkeypatch: pytest.MonkeyPatch, *entries: object) -> None:
         return entries
 
     monkeypatch.setattr(metadata, "entry_points", entry_points)
-
-
-def test_where_nobody_registers_it_the_verb_is_not_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    _register(monkeypatch)
-    for arguments in ([], ["--list"], ["uldp/fig5", "--quick"], ["--help"]):
-        assert "pip install ./papers" in refusal("reproduce", *arguments)
-    assert "reproduce" not in done("--help")
 
 
 def test_the_registered_command_gets_all_that_was_given(monkeypatch: pytest.MonkeyPatch) -> None:

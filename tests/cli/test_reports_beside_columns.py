@@ -4,12 +4,10 @@ from importlib.resources import files
 from math import exp
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from planted import VALUE, clean
-from running import done, refusal, run, told
+from running import done, run, told
 
 EXAMPLE = Path(str(files("discreet") / "examples" / "people.csv"))
 PLAN = 'epsilon = 1.0\n[domain]\nlabels = ["yes", "no"]\n[mechanism]\nname = "rr"\n'
@@ -47,28 +45,6 @@ def test_the_gate(plan: Path) -> None:
     above = run(*asked, "--fail-above", worst * 0.999)
     assert above.exit_code == 1
     assert above.stderr.startswith(f"The identification risk in the smallest class is at most {worst:.4g}, above ")
-
-
-def test_folders_are_one_table_whatever_the_types(plan: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "people"
-    folder.mkdir()
-    (folder / "a.csv").write_text("age,zip\n30,02139\n41,\n")
-    pq.write_table(pa.table({"zip": ["02139", None], "age": [30, 41]}), folder / "b.parquet")
-    facts = told("risk", "reports", plan, folder, "--by", "age,zip")
-    assert (facts["people"], facts["classes"], facts["smallest"], facts["missing"]) == (4, 2, 2, 2)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["--by", ","], "there is no column ''"),
-        (["--by", "age,postcode"], "there is no column 'postcode'; the table has age, zip, sex, education"),
-        (["--by", "age,age"], "each once"),
-        (["--by", "age", "--fail-above", "2"], "--fail-above must be a probability"),
-    ],
-)
-def test_requests_that_say_nothing_are_refused(plan: Path, options: list[object], words: str) -> None:
-    assert words in refusal("risk", "reports", plan, EXAMPLE, *options)
 
 
 def test_no_cell_is_quoted(plan: Path, tmp_path: Path) -> None:

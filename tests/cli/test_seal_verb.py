@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from discreet.formats.plan import Plan
-from discreet.formats.reports import read_reports, write_beside
+from discreet.formats.reports import write_beside
 from running import Files, done, refusal, run
 
 
@@ -54,20 +53,6 @@ def test_a_file_that_is_not_sealed_is_named_with_exit_code_1(files: Files) -> No
     assert "must belong to one plan" in text
 
 
-def test_folders_of_sealed_files_are_checked_file_by_file(files: Files) -> None:
-    files.obfuscated()
-    place = files.folder / "sealed"
-    place.mkdir()
-    for name in ("a", "b"):
-        done("obfuscate", files.plan, files.values, "-o", files.folder / f"{name}.parquet")
-        done("seal", files.plan, files.folder / f"{name}.parquet", "-o", place / f"{name}.parquet", "--least", 600)
-    assert words(done("verify", files.plan, "--sealed", place)).count("600 reports of plan") == 2
-    files.reports.rename(place / "c.parquet")
-    result = run("verify", files.plan, "--sealed", place)
-    assert result.exit_code == 1
-    assert "c.parquet" in result.stdout
-
-
 def test_what_is_dropped_and_refused_is_said(files: Files) -> None:
     owners = pa.table({"owner": [f"alice-{row}" for row in range(600)]})
     mechanism = Plan.load(files.plan).mechanism()
@@ -83,25 +68,3 @@ def test_what_is_dropped_and_refused_is_said(files: Files) -> None:
     )
     result = json.loads(done("seal", files.plan, files.folder / "kept.parquet", "-o", sealed, "--force", "--json"))
     assert (result["reports"], result["dropped"], result["simulated"]) == (600, ["owner"], True)
-
-
-def test_temporary_files_go_where_they_are_asked_to(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    files.obfuscated()
-    places = []
-    from discreet.formats import sealing
-
-    own, whole = sealing.tempfile.TemporaryFile, sealing.RowSort
-    monkeypatch.setattr(sealing, "_LEAST_ROWS", 7)
-    monkeypatch.setattr("discreet.formats.sealing.RowSort", lambda *given, **at: whole(*given, **at | {"memory": 1}))
-    monkeypatch.setattr(sealing.tempfile, "TemporaryFile", lambda **at: places.append(at["dir"]) or own(**at))
-    sealed = files.folder / "sealed.parquet"
-    done("seal", files.plan, files.reports, "-o", sealed)
-    assert set(places) == {None}
-    assert read_reports(sealed, files.mechanism).n == 600
-    assert sorted(path.name for path in files.folder.iterdir()) == [
-        "plan.toml",
-        "reports.parquet",
-        "sealed.parquet",
-        "values.csv",
-    ]
-    assert pq.ParquetFile(sealed).metadata.num_rows == 600

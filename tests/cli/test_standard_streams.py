@@ -63,15 +63,6 @@ def test_an_estimate_goes_to_standard_output(files: Files) -> None:
     assert [float(row["frequency"]) for row in rows] == wanted.tolist()
 
 
-def test_a_pipe_from_end_to_end(files: Files) -> None:
-    values = files.values.read_text()
-    reports = piped(values, "obfuscate", files.plan, "-", "-o", "-")
-    assert reports.exit_code == 0, reports.output
-    found = piped(reports.stdout, "estimate", files.plan, "-", "-o", "-")
-    assert found.exit_code == 0, found.output
-    assert len(found.stdout.splitlines()) == 6
-
-
 def test_a_name_without_an_ending_is_no_file_of_a_plan(files: Files, tmp_path: Path) -> None:
     """Of a survey it is a folder's."""
     files.obfuscated()

@@ -4,15 +4,13 @@ import json
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 import discreet as dc
-from discreet.cli import main
 from discreet.core.domain import Domain
 from discreet.formats.plan import Plan
-from discreet.planning.candidates import Target
 from discreet.planning.compare import compare_mechanisms
 from discreet.privacy.verify import verify
 from running import Files, done, refusal, run, told
@@ -96,26 +94,6 @@ run = [{ protect = "all", mechanism = { name = "rr" } }, { mechanism = { name = 
 """
 
 
-def test_simulate_gives_the_records(tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text("label,count,sensitive\n[a],500,true\n[/b],300,false\nc,200,true\n")
-    study, folder = tmp_path / "study.toml", tmp_path / "some" / "where"
-    study.write_text(STUDY)
-    facts = told("simulate", study, "-o", folder, "--seed", 3)
-    written = json.loads((folder / "results.json").read_text())
-    assert facts == written
-    assert [(row["notion"], row["users"], row["simulated"]) for row in facts] == [
-        ("LDP", 1000, True),
-        ("ULDP", 1000, True),
-    ]
-    assert "page.html exists already" in refusal("simulate", study, "-o", folder)
-    text = done("simulate", study, "-o", folder, "--force")
-    again = json.loads((folder / "results.json").read_text())
-    assert not again[0]["simulated"]
-    assert again[0]["mse"] != facts[0]["mse"]
-    assert f"{again[0]['mse'] / again[0]['expected_mse']:.2f}" in text
-    assert str(folder / "page.html") in text
-
-
 def test_simulate_refuses(tmp_path: Path) -> None:
     study = tmp_path / "study.toml"
     study.write_text(STUDY)
@@ -191,10 +169,6 @@ def test_plan_refuses(files: Files, options: list[str]) -> None:
     refusal("plan", files.plan, *options)
 
 
-def test_more_users_than_a_float_can_count(files: Files) -> None:
-    refusal("plan", files.plan, "--epsilon", 1, "--users", "1" + "0" * 400)
-
-
 def test_plan_says_what_is_wrong_with_a_plan(files: Files) -> None:
     files.plan.write_text(files.plan.read_text().replace('"unary"', '"unry"'))
     assert "unry" in refusal("plan", files.plan, "--epsilon", 1, "--users", 10)
@@ -224,21 +198,6 @@ def test_plan_for_a_distribution(files: Files) -> None:
     message = refusal("plan", files.plan, *ONE, "--distribution", known)
     assert "known.csv" in message
     assert "sometimes" not in message
-
-
-def test_plan_with_all_wishes(files: Files) -> None:
-    options = ("--largest-report", 9, "--reports-per-user", 2, "--standard-error", 0.02, "--sensitive-mass", 0.3)
-    facts = told("plan", files.plan, *ONE, *options)
-    assert (facts["epsilon_per_report"], facts["reports"], facts["reports_per_user"]) == (0.5, 6000, 2)
-    assert (facts["largest_report"], facts["standard_error"]) == (9, 0.02)
-    assert not all(one["report_fits"] for one in facts["mechanisms"])
-    assert all(one["users_needed"] > 0 for one in facts["mechanisms"])
-    text = done("plan", files.plan, *ONE, *options, "--all")
-    assert "hashing !" in text
-    assert "3,000 users, 2 reports each" in text
-    assert "the 6,000 values reported are taken to be independent" in text
-    assert "Each report has epsilon = 0.5 and fresh noise" in text
-    assert f"{facts['mechanisms'][0]['users_needed']:,}" in text
 
 
 def test_a_large_epsilon_is_told_in_odds(files: Files) -> None:
@@ -274,16 +233,6 @@ def test_plan_weighs_reports(files: Files) -> None:
     assert "within" in refusal(*run, "--within", -1)
 
 
-def test_plan_names_an_alternative(files: Files) -> None:
-    path = files.folder / "some.toml"
-    listed = [str(value) for value in range(76)]
-    path.write_text(f"[domain]\nlabels = {[str(value) for value in range(400)]}\nsensitive = {listed}\n")
-    facts = told("plan", path, "--epsilon", 4, "--users", 3000)
-    assert facts["alternative"] == "hashing"
-    assert "less where all values are equally frequent" in facts["recommendation"]
-    assert told("plan", path, "--epsilon", 1, "--users", 3000)["alternative"] is None
-
-
 def test_a_plan_fits_a_screen(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     """24 lines of 80 columns, with all wishes; the recommended mechanism is in the table, and so is what it takes."""
     monkeypatch.setenv("COLUMNS", "80")
@@ -300,60 +249,12 @@ def test_a_plan_fits_a_screen(files: Files, monkeypatch: pytest.MonkeyPatch) -> 
         assert " ".join(text.split()).count(facts["recommendation"]) == 1
 
 
-def test_tables_fit_a_terminal(files: Files) -> None:
-    for options in ((), ("--sensitive-mass", 0.2)):
-        wishes = ("--largest-report", 9, "--standard-error", 1e-5, *options)
-        text = done("plan", files.plan, "--epsilon", 0.1, "--users", 10**9, *wishes, "--all")
-        drawn = [line for line in text.splitlines() if line[:1] in set("│┏┡└┃")]
-        assert len(drawn) > 20
-        assert max(map(len, drawn)) <= 120
-
-
 @pytest.fixture
 def few(tmp_path: Path) -> Path:
     """A domain of two values, of which a picture has few curves."""
     path = tmp_path / "few.toml"
     path.write_text('[domain]\nlabels = ["never", "daily"]\nsensitive = ["daily"]\n')
     return path
-
-
-@pytest.mark.parametrize(
-    ("options", "ending"),
-    [
-        ((), ".png"),
-        (("--reports-per-user", 3, "--sensitive-mass", 0.1), ".svg"),
-    ],
-)
-def test_plan_draws(few: Path, ending: str, options: tuple[object, ...]) -> None:
-    picture = few.with_name(f"errors{ending}")
-    done("plan", few, *ONE, *options, "--plot", picture)
-    content = picture.read_bytes()
-    if ending == ".png":
-        assert content.startswith(b"\x89PNG")
-    else:
-        for words in (b"lower bound", b"root mean squared error (share of people)", b"epsilon (nats)", b"unary, best"):
-            assert words in content
-
-
-def test_plan_draws_over_a_picture_only_if_told(files: Files) -> None:
-    """With --force: test_options.py."""
-    picture = files.folder / "errors.svg"
-    picture.write_text("mine")
-    assert "exists already" in refusal("plan", files.plan, *ONE, "--plot", picture)
-    assert picture.read_text() == "mine"
-
-
-def test_no_bound_is_drawn_where_none_is_known(few: Path) -> None:
-    known, picture = few.with_name("known.csv"), few.with_name("errors.svg")
-    known.write_text("label,probability\nnever,0.5\ndaily,0.5\n")
-    done("plan", few, *ONE, "--distribution", known, "--plot", picture)
-    assert "lower bound" not in picture.read_text()
-    assert "no bound is known there" in picture.read_text()
-
-
-def test_targets_offered_are_the_targets(files: Files) -> None:
-    (option,) = (one for one in main.commands["plan"].params if one.name == "target")
-    assert tuple(option.type.choices) == get_args(Target)
 
 
 def test_a_warning_of_a_verb_is_a_note(tmp_path: Path) -> None:

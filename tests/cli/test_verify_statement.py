@@ -1,6 +1,5 @@
 """``verify --statement``: both central epsilons in words, as JSON and as a picture, and what is refused."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -37,31 +36,6 @@ def test_the_facts_are_those_of_the_guarantee(files: Files) -> None:
         "This assumes that 100 reports of each batch hide nobody"
     )
     assert "publication" not in told("verify", files.plan)
-
-
-def test_the_picture_is_written(files: Files, tmp_path: Path) -> None:
-    done("verify", files.plan, "--statement", 5000, "--plot", tmp_path / "curve.svg")
-    assert "what a batch of 5,000 shuffled reports" in (tmp_path / "curve.svg").read_text().lower()
-
-
-@pytest.mark.parametrize(("n", "rounds"), [(5000, 1), (1_000_000_000, 30)])
-def test_the_picture_is_no_wider_than_a_phone(n: int, rounds: int, files: Files, tmp_path: Path) -> None:
-    """Beside the picture, a page has a menu of 38 and margins of 16 pixels."""
-    picture = tmp_path / "curve.svg"
-    done("verify", files.plan, "--statement", n, "--rounds", rounds, "--plot", picture)
-    text = picture.read_text()
-    wide = re.search(r'<svg[^>]* width="([0-9.]+)"', text)
-    assert wide is not None
-    # A file of shapes has 54 more pixels of room at its sides, for letters of another font.
-    assert float(wide[1]) - 54 <= 390 - 38 - 8
-    for line in (f"{n:,} shuffled reports", "of one person", "names or order", "dashed: delta"):
-        assert line in text
-
-
-def test_many_reports_warn_of_a_large_delta(files: Files) -> None:
-    asked = ("verify", files.plan, "--statement", 10**7)
-    assert "Choose a smaller delta" in " ".join(done(*asked, "--delta", "1e-6").split())
-    assert "Choose a smaller delta" not in done(*asked)
 
 
 def test_exact_is_said_of_figures_whose_ends_agree(files: Files) -> None:

@@ -101,9 +101,7 @@ async def _killed(folder: Path, kills: int, load: Load, port: int, seconds: floa
     return done
 
 
-def killed(
-    folder: Path, kills: int, *, clients: int = 32, again: float = 0.05, seconds: float = 1e9, spoil: bool = False
-) -> Left:
+def killed(folder: Path, kills: int, *, clients: int = 32, again: float = 0.05, seconds: float = 1e9) -> Left:
     """Kill a collector so many times while clients send, some frames again; then count.
 
     Args:
@@ -112,7 +110,6 @@ def killed(
         clients: connections at once.
         again: share of requests that send an acknowledged frame again.
         seconds: after which no more kills follow.
-        spoil: whether frames are deleted before the count, which then must find it.
     """
     entry = added(folder, epochs=current(seconds=100 * EPOCH, start=int(time.time()) - 100), least=1)
     port = free_port()
@@ -120,9 +117,6 @@ def killed(
     load = Load(port, templates, clients=clients, again=again, keep=True)
     done = in_a_thread(_killed(folder, kills, load, port, seconds))
     sent = {one[44 + at : 60 + at] for one in load.seen.acknowledged for at in range(0, len(one) - 44, 18)}
-    if spoil:
-        path = folder / "inbox" / f"{entry.key}-0.log"
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     there = {row[:16] for _, _, row in kept(folder)}
     with keeping(folder) as keeper:
         row = seal_batch(keeper, entry, (0,), "test")

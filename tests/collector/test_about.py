@@ -6,10 +6,9 @@ import html
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 from collectors import added, added_envelope, current, serving
-from test_front import LONG, PEOPLE
+from test_front import PEOPLE
 
 from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.signing import plan_of, withdraw
@@ -61,18 +60,3 @@ def test_the_version_that_is_asked_for_and_a_withdrawn_one(tmp_path: Path) -> No
     added_envelope(tmp_path, withdraw(second, [key()], trust=TRUST))
     with serving(tmp_path) as served:
         assert "This survey was withdrawn" in served.client.get(ABOUT, Accept=PEOPLE).body.decode()
-
-
-def test_it_is_read_at_360_pixels_without_scripts(tmp_path: Path, browser: Any) -> None:
-    added(tmp_path, title=LONG)
-    with serving(tmp_path) as served:
-        page, said = browser.new_page(viewport={"width": 360, "height": 700}, java_script_enabled=False), []
-        try:
-            page.on("console", lambda message: said.append(message.text))
-            page.goto(f"http://127.0.0.1:{served.client.port}{ABOUT}")
-            assert page.evaluate("document.documentElement.scrollWidth") == 360
-            assert page.evaluate("getComputedStyle(document.querySelector('.answer')).borderLeftWidth") == "4px"
-            assert page.get_by_text("The signed collection").get_attribute("href") == "/v1/collections/habits"
-        finally:
-            page.close()
-    assert said == []

@@ -201,15 +201,6 @@ def test_ranges_regions_and_combinations_are_listed_whole(seed: int) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "lifetime", "remark"), [(1.0, 4.0, False), (4.5, 4.5, True), (1.0, 4.5, True), (4.0, 4.0, False)]
-)
-def test_a_large_epsilon_gets_a_remark(epsilon: float, lifetime: float, remark: bool) -> None:
-    attested = of_collection({**PLAIN, "epsilon": epsilon}, lifetime=lifetime)
-    assert any(sentence.startswith("Remark: ") for sentence in attested.answer) == remark
-    assert ("In odds: those of a protected value" in attested.page()) == remark
-
-
 def test_nothing_is_attested_of_who_protects_nobody_and_nothing_signed_of_a_simulation() -> None:
     clear = plan_from({**PLAIN, "domain": {"range": [0, 3], "sensitive": [], "allow_unprotected": True}})
     with pytest.raises(ParameterError, match="needs a plan that protects some values"):

@@ -1,18 +1,13 @@
 """The verbs ``serve`` and ``collector``: every option, what they print, and what they refuse."""
 
 import json
-import os
 import signal
-import socket
 import subprocess
-import sys
 import time
 import urllib.request
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 from collectors import added, added_envelope, current, frame, ids, kept, put, records, serving, stored
@@ -22,10 +17,7 @@ from discreet.cli import main
 from discreet.cli.options import spelled_key
 from discreet.collector.documents.signing import withdraw
 from discreet.collector.inboxes import packed
-from discreet.collector.serving import bound
-from discreet.collector.settings import Settings, Tls
-from discreet.collector.verbs.collector import collector, serve
-from discreet.errors import ParameterError
+from discreet.collector.settings import Tls
 from signed import PUBLIC, TRUST, envelope, key
 
 TRUSTED = ["--trust", spelled_key(PUBLIC)]
@@ -49,18 +41,6 @@ def signed(tmp_path: Path) -> Path:
     return path
 
 
-def test_every_option_is_tried_here() -> None:
-    """Each is written in this file as it is typed."""
-    source = Path(__file__).read_text()
-    verbs: list[click.Command] = [serve]
-    groups: list[click.Group] = [collector]
-    while groups:
-        for verb in groups.pop().commands.values():
-            (groups if isinstance(verb, click.Group) else verbs).append(verb)
-    options = {max(one.opts, key=len) for verb in verbs for one in verb.params if one.opts[0].startswith("-")}
-    assert {option for option in options - {"--debug"} if f'"{option}"' not in source} == set()
-
-
 def test_adding_listing_and_withdrawing(tmp_path: Path, signed: Path) -> None:
     data = ["--data", tmp_path / "data"]
     first = told("collector", "add", signed, *TRUSTED, *data)
@@ -81,17 +61,6 @@ def test_adding_listing_and_withdrawing(tmp_path: Path, signed: Path) -> None:
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 
-def test_keys_are_pinned(tmp_path: Path, signed: Path) -> None:
-    data = ["--data", tmp_path / "data"]
-    assert "public keys" in run("collector", "add", signed, *data).stderr
-    strange = ["--trust", spelled_key(bytes(32))]
-    assert run("collector", "add", signed, *strange, *data).exit_code == 2
-    settings = tmp_path / "collector.toml"
-    settings.write_text(f'trust = ["{spelled_key(PUBLIC)}"]\ndata = "{tmp_path / "there"}"\n')
-    assert told("collector", "add", signed, "--config", settings)["new"]
-    assert len(told("collector", "list", "--config", settings)["collections"]) == 1
-
-
 def test_a_file_without_end_is_read_as_far_as_a_collection_goes(tmp_path: Path) -> None:
     """A file of zeros larger than the memory, of which the disk holds nothing."""
     endless = tmp_path / "endless.json"
@@ -99,14 +68,6 @@ def test_a_file_without_end_is_read_as_far_as_a_collection_goes(tmp_path: Path) 
         file.truncate(1 << 40)
     result = run("collector", "add", endless, *TRUSTED, "--data", tmp_path / "data")
     assert (result.exit_code, "envelope" in result.stderr) == (2, True), result.output
-
-
-def test_every_bent_byte_of_an_envelope_is_refused(tmp_path: Path, signed: Path) -> None:
-    data, good = ["--data", tmp_path / "data"], signed.read_bytes()
-    for place in range(0, len(good), 97):
-        signed.write_bytes(good[:place] + bytes([good[place] ^ 4]) + good[place + 1 :])
-        assert run("collector", "add", signed, *TRUSTED, *data).exit_code == 2
-    assert told("collector", "list", *data)["collections"] == []
 
 
 def test_status_and_sealing(tmp_path: Path) -> None:
@@ -207,13 +168,6 @@ def test_a_collection_that_passes_no_more_is_left_alone_and_can_be_purged(tmp_pa
     assert run("collector", "purge", "habits", "--yes", "--data", tmp_path).exit_code == 0
     assert [path.name for path in (tmp_path / "inbox").iterdir()] == [f"{other.key}-1.log"]
     assert told("collector", "check", "--data", tmp_path)["holds"]
-
-
-def test_a_backup_is_not_a_part_of_what_it_copies(tmp_path: Path) -> None:
-    _sealed(tmp_path)
-    result = run("collector", "backup", tmp_path / "sealed" / "copy", "--data", tmp_path)
-    assert (result.exit_code, "another place" in result.stderr) == (2, True)
-    assert not (tmp_path / "sealed" / "copy").exists()
 
 
 def _bend(path: Path, at: int | None = None) -> None:
@@ -325,13 +279,6 @@ def test_files_that_cannot_be_purged_are_named(tmp_path: Path, monkeypatch: pyte
     assert not (tmp_path / "sealed" / "habits").exists()
 
 
-def test_a_folder_is_served_once(tmp_path: Path) -> None:
-    added(tmp_path)
-    with serving(tmp_path):
-        result = run("serve", "--data", tmp_path, "--listen", f"127.0.0.1:{free_port()}")
-    assert (result.exit_code, "another collector serves" in result.stderr) == (2, True)
-
-
 def test_a_port_that_is_taken(tmp_path: Path) -> None:
     """One sentence and exit code 2, before anything is promised or made."""
     added(tmp_path)
@@ -343,19 +290,6 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
             assert f"got {address}" in result.stderr
             assert len(result.stderr.strip().splitlines()) == 1
     assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize("there", [True, False])
-def test_an_address_of_a_kind_that_the_machine_lacks_is_passed_over(
-    there: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A name may have addresses of two kinds where a container has one."""
-    lacking = (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("192.0.2.1", 0))
-    had = (socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", 0))
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: [lacking, *([had] if there else [])])
-    refused = nullcontext() if there else pytest.raises(ParameterError, match="of this machine")
-    with refused, bound(Settings(data="unused", listen="localhost:0")) as sockets:
-        assert [one.getsockname()[0] for one in sockets] == ["127.0.0.1"]
 
 
 @pytest.mark.parametrize(
@@ -381,25 +315,6 @@ def test_what_serve_refuses(options: list[str], said: str, tmp_path: Path, monke
     result = run("serve", *options)
     assert (result.exit_code, said in result.stderr) == (2, True), result.output
     assert len(result.stderr.strip().splitlines()) == 1
-
-
-def test_without_the_extra_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "uvicorn", None)
-    result = run("serve")
-    assert (result.exit_code, "pip install 'discreet[serve]'" in result.stderr) == (2, True)
-
-
-def test_operating_needs_no_extra(tmp_path: Path) -> None:
-    script = (
-        "import sys\n"
-        "for name in ('starlette', 'uvicorn', 'httptools', 'prometheus_client', 'jinja2'): sys.modules[name] = None\n"
-        "from discreet.cli import main\n"
-        "for verb in ('list', 'status', 'check', 'token list', 'seal habits'):\n"
-        "    main(['collector', *verb.split(), '--data', sys.argv[1]], standalone_mode=False)\n"
-    )
-    added(tmp_path)
-    done = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_sigterm_ends_it_with_all_on_disk(tmp_path: Path) -> None:
@@ -428,25 +343,6 @@ def test_sigterm_ends_it_with_all_on_disk(tmp_path: Path) -> None:
     assert time.monotonic() - began < 10
     assert [json.loads(line)["event"] for line in log.splitlines()] == ["started", "stopped"]
     assert len(kept(tmp_path)) == 1
-
-
-def test_a_demonstration(tmp_path: Path) -> None:
-    """It prints where it is; its collection is simulated; whoever comes sees everything; it ends when it is told."""
-    port = free_port()
-    command = [sys.executable, "-m", "discreet", "serve", "--demo", "--devices", "3", "--listen", f"127.0.0.1:{port}"]
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-    try:
-        wait_for(port, running)
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/collections/demo/facts") as answer:
-            assert json.load(answer)["simulated"]
-        running.send_signal(signal.SIGINT)
-        printed, _ = running.communicate(timeout=15)
-    finally:
-        running.kill()
-    assert f"http://127.0.0.1:{port}/take/demo" in printed
-    assert running.returncode == 0
-    assert not list(tmp_path.iterdir())
 
 
 def test_tls(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

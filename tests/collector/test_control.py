@@ -3,8 +3,6 @@
 import base64
 import json
 import socket
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -233,16 +231,3 @@ def test_a_withdrawal_waits_for_no_sealing(tmp_path: Path) -> None:
             asked = pool.submit(ask, DataFolder(tmp_path), "add", envelope=notice, trust=[spelled_key(PUBLIC)])
             assert asked.result(20)["state"] == "withdrawn"
         assert served.client.post(frame(entry)).json["error"] == "withdrawn"
-
-
-def test_a_verb_says_nothing_of_events(tmp_path: Path) -> None:
-    """What a start finds and mends goes into the audit; a bare word on the error stream would help nobody."""
-    entry = added(tmp_path)
-    put(tmp_path, entry, [(ids(3), records(entry, 3))])
-    log = tmp_path / "inbox" / f"{entry.key}-1.log"
-    log.write_bytes(log.read_bytes() + b"torn")
-    command = [sys.executable, "-m", "discreet", "collector", "status", "--json", "--data", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert (done.stderr, json.loads(done.stdout)["epochs"][0]["waiting"]) == ("", 3)
-    with keeping(tmp_path) as keeper:
-        assert keeper.store.audit()[-1].detail == f"inbox/{log.name}: 4 torn bytes"

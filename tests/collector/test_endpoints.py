@@ -2,7 +2,6 @@
 
 import json
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,10 @@ from discreet.cli.options import spelled_key
 from discreet.collector import app
 from discreet.collector.documents.signing import withdraw
 from discreet.collector.inboxes import DataFolder
-from discreet.collector.keeper import Entry, new_token
+from discreet.collector.keeper import new_token
 from discreet.collector.store import FailedStoreError
-from discreet.device.protocol.envelope import FieldError, PlanError
 from discreet.errors import ParameterError
-from signed import PLAIN, PUBLIC, TRUST, altered, document, envelope, key
+from signed import PUBLIC, TRUST, envelope, key
 
 
 @pytest.fixture
@@ -59,26 +57,6 @@ def test_only_what_its_author_marks_as_public_is_listed(tmp_path: Path) -> None:
         assert served.client.get("/take/for-some").status == 200
 
 
-def test_a_collection_of_before_with_invisible_characters_is_still_collected(tmp_path: Path) -> None:
-    """Devices refuse it, and no collector takes another one; one that has it goes on to seal and estimate."""
-    entry = added(tmp_path)
-    old = altered(entry.row.envelope, title="Hab\u202eits")
-    with pytest.raises(FieldError, match="U\\+202E"):
-        added_envelope(tmp_path, altered(old, name="more"))
-    assert Entry.of(replace(entry.row, envelope=old)).collection.title == "Hab\u202eits"
-
-
-def test_a_collection_of_before_with_alike_labels_is_still_collected(tmp_path: Path) -> None:
-    """Devices refuse it, and no collector takes another one; its reports are sealed and estimated."""
-    labels = {"labels": ["never", "Often", "often", "daily"], "sensitive": ["often", "daily"]}
-    entry = added(tmp_path, plan={**PLAIN, "domain": {**labels, "exact": True}})
-    said = document(entry.row.envelope)["plan"]
-    old = altered(entry.row.envelope, plan={**said, "domain": {name: said["domain"][name] for name in labels}})
-    with pytest.raises(PlanError, match="'Often' and 'often'"):
-        added_envelope(tmp_path, altered(old, name="more"))
-    assert Entry.of(replace(entry.row, envelope=old)).mechanism.fingerprint == entry.mechanism.fingerprint
-
-
 def test_the_newest_version_is_served_and_a_withdrawal_too(tmp_path: Path) -> None:
     first = envelope(epochs=current())
     added_envelope(tmp_path, first)
@@ -87,16 +65,6 @@ def test_the_newest_version_is_served_and_a_withdrawal_too(tmp_path: Path) -> No
         added_envelope(tmp_path, notice)
         assert served.client.get("/v1/collections/habits").body == notice
         assert served.client.get("/v1/collections").json == {"collections": []}
-
-
-@pytest.mark.parametrize(
-    "path", ["/v1", "/v1/", "/v1/collections/", "/v1/collections/a/b", "/v1/reports/", "/%2e%2e/x", "/static/../x"]
-)
-def test_there_is_nothing_elsewhere(tmp_path: Path, path: str) -> None:
-    with serving(tmp_path) as served:
-        answer = served.client.get(path)
-        assert answer.status in {307, 404}
-        assert served.client.request("POST", "/v1/collections", b"x").status == 405
 
 
 # Tokens

@@ -2,16 +2,14 @@
 
 import html
 from pathlib import Path
-from typing import Any
 
 import pytest
-from collectors import added, added_envelope, current, serving
+from collectors import added_envelope, current, serving
 
 from discreet.collector.documents.signing import withdraw
 from signed import TRUST, envelope, key
 
 PEOPLE = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-LONG = "How do you get to where you work, and Donaudampfschifffahrtsgesellschaftskapitänswitwenrentenauszahlungsstelle?"
 
 
 def signed(name: str, title: str, *, listed: bool = True) -> bytes:
@@ -41,15 +39,6 @@ def test_the_front_page_says_what_this_is_and_lists_what_is_listed(tmp_path: Pat
     assert (page.headers["x-content-type-options"], page.headers["referrer-policy"]) == ("nosniff", "no-referrer")
 
 
-def test_where_nothing_is_listed_the_front_page_says_so(tmp_path: Path) -> None:
-    added(tmp_path, listed=False)
-    with serving(tmp_path) as served:
-        text = served.client.get("/", Accept=PEOPLE).body.decode()
-        assert served.client.get("/").json["collections"] == []
-    assert "None is listed here." in text
-    assert "habits" not in text
-
-
 @pytest.mark.parametrize(
     ("path", "heading"),
     [("/take/nothing", "There is no such survey here"), ("/nothing", "There is no such page here")],
@@ -66,26 +55,3 @@ def test_who_looks_for_what_is_not_there_is_told_so(tmp_path: Path, path: str, h
         assert served.client.get(path, Accept="application/json, text/html;q=0").json == refused.json
         # What only programs know is said to browsers in the same way.
         assert served.client.get("/v1/collections/nothing", Accept=PEOPLE).json["error"] == "collection"
-
-
-def test_both_pages_are_read_at_360_pixels_and_by_keyboard(tmp_path: Path, browser: Any) -> None:
-    added_envelope(tmp_path, signed("habits", LONG))
-    with serving(tmp_path) as served:
-        page, said = browser.new_page(viewport={"width": 360, "height": 700}), []
-        try:
-            page.on("console", lambda message: said.append(message.text))
-            for path in ("/", "/take/nothing"):
-                page.goto(f"http://127.0.0.1:{served.client.port}{path}")
-                assert page.evaluate("document.documentElement.scrollWidth") == 360
-                assert page.evaluate("getComputedStyle(document.body).marginTop") == "0px"
-                page.keyboard.press("Tab")
-                focused = page.evaluate("document.activeElement.getAttribute('href')")
-                assert focused == ("/take/habits" if path == "/" else "/")
-            page.keyboard.press("Enter")
-            page.wait_for_url("**/")
-            assert page.locator("h1").count() == 1
-            page.get_by_text(LONG).click()
-            page.wait_for_url("**/take/habits")
-        finally:
-            page.close()
-    assert [one for one in said if "404" not in one] == []

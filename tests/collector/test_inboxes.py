@@ -3,8 +3,6 @@
 import errno
 import os
 import random
-import struct
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,11 +32,6 @@ def written(folder: Path, sizes: Sequence[int] = (1, 5, 300, 2)) -> tuple[Path, 
         assert inboxes.append({AT: [one]}) == set()
     inboxes.close()
     return folder / "inbox" / "1-0.log", sent
-
-
-def test_a_record_is_its_length_a_checksum_and_its_rows() -> None:
-    size = struct.pack("<I", 36)
-    assert packed(bytes(36)) == size + struct.pack("<I", zlib.crc32(size + bytes(36))) + bytes(36)
 
 
 def test_what_is_acknowledged_is_there_again(tmp_path: Path) -> None:
@@ -187,15 +180,3 @@ def test_strange_files_are_named_and_left_alone(tmp_path: Path) -> None:
     assert len(list(again.check())) == 2
     again.forget_strangers(frozenset({9}))
     assert sorted(path.name for path in (tmp_path / "inbox").iterdir()) == ["1-0.log", "notes.txt"]
-
-
-def test_whether_the_disk_is_there_is_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inboxes = opened(tmp_path)
-    assert inboxes.probe()
-
-    def failing(_: int) -> None:
-        raise OSError(errno.EIO, "Input/output error")
-
-    monkeypatch.setattr(os, "fsync", failing)
-    assert not inboxes.probe()
-    assert list((tmp_path / "inbox").iterdir()) == []

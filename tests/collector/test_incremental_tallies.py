@@ -136,17 +136,6 @@ def test_two_nights_at_once(sealed: Sealed, tmp_path: Path) -> None:
     assert counted(sealed, year) == sealed.tally
 
 
-def test_what_the_tally_tells(sealed: Sealed, tmp_path: Path) -> None:
-    year, plan = tmp_path / "year.tally.parquet", str(sealed.place / "_plan.json")
-    result = CliRunner().invoke(main, ["tally", plan, str(sealed.place), "-o", str(year)])
-    assert result.exit_code == 0, result.output
-    assert "Batches added: 3, with 6,000 reports." in result.stdout
-    assert "whoever sees" not in result.stdout
-    assert "is in" in run(sealed, sealed.place / "year.tally.parquet", sealed.place, code=2)
-    assert "tallies" in run(sealed, tmp_path / "year.parquet", sealed.place, code=2)
-    assert "cannot be opened" in run(sealed, tmp_path / "none" / "year.tally.parquet", sealed.place, code=2)
-
-
 def test_only_what_was_counted_is_taken_out(sealed: Sealed) -> None:
     batches = [LocalEngine().tally(sealed.mechanism, one).tally for one in files(sealed)]
     first, *others = batches

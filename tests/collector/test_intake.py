@@ -27,14 +27,13 @@ from collectors import (
     kept,
     records,
     serving,
-    submission,
     total,
     wait_until,
 )
 
 from discreet.collector.documents.signing import withdraw
 from discreet.collector.inboxes import DataFolder, packed
-from discreet.collector.intake import Intake, Writer
+from discreet.collector.intake import Writer
 from discreet.collector.keeper import Keeper
 from discreet.collector.logs import Measures
 from discreet.collector.sealing import seal_batch
@@ -69,13 +68,6 @@ def test_an_answer_is_empty_and_may_be_read_by_any_page(served: Served) -> None:
     assert answer.headers["access-control-allow-origin"] == "*"
     assert "set-cookie" not in answer.headers
     assert "access-control-allow-credentials" not in answer.headers
-
-
-def test_a_preflight_is_kept_for_a_day(served: Served) -> None:
-    answer = served.client.request("OPTIONS", "/v1/reports", Origin="https://survey.example")
-    said = {name.removeprefix("access-control-"): given for name, given in answer.headers.items() if "control" in name}
-    assert answer.status == 204
-    assert said == {"allow-origin": "*", "allow-methods": "POST", "allow-headers": "content-type", "max-age": "86400"}
 
 
 def test_a_frame_sent_again_counts_once(tmp_path: Path) -> None:
@@ -192,25 +184,6 @@ def test_bad_frames_of_a_group_name_themselves_and_cost_the_others_nothing(tmp_p
         assert reason is None or found[place].json["reason"] == reason
     assert len(kept(tmp_path)) == 40
     assert groups <= 6
-
-
-def test_a_group_is_checked_once_and_once_more_per_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.collector import intake
-
-    entry = added(tmp_path)
-    calls: list[int] = []
-    real = intake.check_records
-
-    def counted(entry: Any, rows: Any) -> None:
-        calls.append(len(rows))
-        real(entry, rows)
-
-    monkeypatch.setattr(intake, "check_records", counted)
-    bad = [sent for reason, sent in flawed_frames(entry).items() if "id of another" not in reason]
-    sent = [intake.Submission(entry, 1, 3, data, 44) for data in [frame(entry, 3), *bad, *bad, frame(entry, 3)]]
-    outcomes = intake.judged(entry, sent)
-    assert [outcome is None for outcome in outcomes] == [True, *[False] * 8, True]
-    assert len(calls) == 1 + len(bad)
 
 
 def test_the_clock_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -511,12 +484,6 @@ def test_one_address_may_not_send_too_often(tmp_path: Path) -> None:
     assert answers[-1].headers["retry-after"] == "5"
 
 
-def test_behind_a_proxy_addresses_are_not_counted(tmp_path: Path) -> None:
-    entry = added(tmp_path)
-    with serving(tmp_path, limits=ServiceLimits(rate=0.01, burst=1), behind_proxy=True) as served:
-        assert [served.client.post(frame(entry)).status for _ in range(4)] == [202] * 4
-
-
 def _writer(tmp_path: Path, **limits: int) -> tuple[Writer, Any, list[Any]]:
     entry = added(tmp_path)
     told: list[Any] = []
@@ -527,15 +494,6 @@ def _submission(entry: Any, n: int = 1) -> Any:
     from discreet.collector.intake import Submission
 
     return Submission(entry, 1, n, frame(entry, n), 44)
-
-
-def test_more_frames_than_can_wait_are_refused(tmp_path: Path) -> None:
-    writer, entry, told = _writer(tmp_path, frames=3)
-    assert [writer.submit(_submission(entry)) for _ in range(5)] == [True, True, True, False, False]
-    writer.start()
-    writer.stop()
-    assert [outcome for _, outcome in told] == [None] * 3
-    assert not writer.submit(_submission(entry))
 
 
 def test_more_bytes_than_can_wait_are_refused(tmp_path: Path) -> None:
@@ -565,17 +523,6 @@ def test_frames_that_wait_are_written_before_the_end(tmp_path: Path) -> None:
     thread.join()
     assert found == [202, 202]
     assert len(kept(tmp_path)) == 2
-
-
-def test_a_frame_that_comes_alone_does_not_wait_for_others(tmp_path: Path) -> None:
-    entry, answered = added(tmp_path), threading.Event()
-    writer = Writer(Keeper(DataFolder(tmp_path)), Measures(), answer=lambda _: answered.set(), gather=3600.0)
-    writer.start()
-    alone = submission(entry, frame(entry))
-    assert alone is not None
-    assert writer.submit(alone)
-    assert answered.wait(30)
-    writer.stop()
 
 
 def test_a_store_that_fails_is_answered_with_503_and_tried_again(
@@ -665,13 +612,3 @@ def test_what_waits_holds_neither_times_nor_addresses(served: Served, tmp_path: 
     served.client.post(sent := frame(entry, 2))
     assert [path.name for path in (tmp_path / "inbox").iterdir()] == [f"{entry.key}-1.log"]
     assert (tmp_path / "inbox" / f"{entry.key}-1.log").read_bytes() == packed(sent[44:])
-
-
-def test_the_application_has_no_request_object_on_the_path_of_reports() -> None:
-    """Starlette's would cost a fifth of the requests."""
-    import inspect
-
-    from discreet.collector import intake
-
-    assert "starlette" not in inspect.getsource(intake)
-    assert Intake.__call__.__code__.co_argcount == 4

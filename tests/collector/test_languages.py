@@ -7,7 +7,7 @@ import pytest
 from discreet.device.protocol.collection import open_envelope
 from discreet.device.protocol.envelope import CollectionError, FieldError, PlanError
 from refusals import refused
-from signed import PLAIN, TRUST, altered, collection, document, envelope
+from signed import PLAIN, TRUST, altered, collection, envelope
 
 LABELS = {"never": "nie", "rarely": "selten", "often": "oft", "daily": "täglich"}
 GERMAN: dict[str, Any] = {"title": "Gewohnheiten", "purpose": "Um zu wissen, wie viele", "labels": LABELS}
@@ -38,16 +38,6 @@ def test_texts_are_those_of_the_language_or_of_the_document() -> None:
     assert (english.language, english.title, english.question, english.labels) == ("en", "Habits", "Habits", {})
     assert found.fingerprint == collection().fingerprint
     assert found.id != collection().id
-
-
-def test_a_question_of_its_own() -> None:
-    said = {**GERMAN, "question": "Wie oft?"}
-    found = open_envelope(altered(envelope(), question="How often?", languages={"de": said}, language="en"), TRUST)
-    assert (found.texts("de").question, found.texts().question) == ("Wie oft?", "How often?")
-
-
-def test_a_document_without_languages_is_what_it_was() -> None:
-    assert not {"language", "question", "languages"} & set(document(envelope()))
 
 
 @pytest.mark.parametrize(

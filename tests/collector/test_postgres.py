@@ -62,7 +62,6 @@ SAME: list[tuple[Callable[..., None], dict[str, Any]]] = [
     (test_store.test_a_deletion_that_was_killed_goes_on_with_the_next_start, {"step": "end_purge"}),
     (test_sealing.test_the_first_report_of_an_id_wins, {}),
     (test_sealing.test_nothing_is_sealed_twice_and_nothing_comes_afterwards, {}),
-    (test_sealing.test_an_epoch_without_reports_is_not_sealed, {}),
     (test_sealing.test_a_failure_leaves_the_inbox_and_opens_the_epoch_again, {}),
     (test_sealing.test_few_reports_are_sealed_with_those_of_the_next_epoch, {}),
     (test_sealing.test_few_reports_of_an_open_epoch_are_not_closed, {}),

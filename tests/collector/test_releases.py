@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +22,8 @@ from discreet.collector import releases
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import Refused
 from discreet.collector.keeper import Entry
-from discreet.collector.releases import MOST_WAITING, EstimateQuery, covering, estimate_files
-from discreet.collector.sealing import seal_batch, sealed_folder, write_batch
+from discreet.collector.releases import MOST_WAITING, covering
+from discreet.collector.sealing import seal_batch, sealed_folder
 from discreet.collector.store import SealRow
 from discreet.collector.working import JobError, Workers
 from discreet.core.random import SeededRandom
@@ -85,11 +84,6 @@ def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, query: str) -> None
     with serving(tmp_path, demo=True) as served:
         answer = served.client.get(f"/v1/collections/habits/estimates?{query}")
     assert (answer.status, answer.json["error"]) == (400, "request")
-
-
-def test_epochs_are_numbers_and_ranges() -> None:
-    assert EstimateQuery.of([("epochs", "0-3,7,5-5")]).epochs == (0, 1, 2, 3, 5, 7)
-    assert EstimateQuery.of([]).epochs is None
 
 
 def test_too_few_reports_are_not_estimated(tmp_path: Path) -> None:
@@ -172,14 +166,6 @@ def test_nothing_is_estimated_of_an_epoch_that_is_not_sealed(tmp_path: Path) -> 
     with stored(tmp_path) as store:
         seen = [line.detail for line in store.audit() if line.action == "saw estimate"]
     assert seen == ["habits version 1 epochs 0 linear n=60"]
-
-
-def test_where_nothing_is_sealed_there_is_nothing_to_estimate(tmp_path: Path) -> None:
-    added(tmp_path)
-    with serving(tmp_path, demo=True) as served:
-        answer = served.client.get(PATH)
-    assert (answer.status, answer.json["error"]) == (409, "open")
-    assert "none is sealed yet" in answer.json["message"]
 
 
 def test_epochs_that_were_sealed_together_are_estimated_together(tmp_path: Path) -> None:
@@ -282,17 +268,6 @@ def test_what_several_ask_for_at_once_is_worked_out_once(tmp_path: Path, monkeyp
     assert len(calls) == 1
 
 
-def test_an_estimate_that_failed_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sealed(tmp_path, 60)
-    with serving(tmp_path, demo=True) as served:
-        with held_jobs(served, monkeypatch):
-            first = threading.Thread(target=served.client.get, args=(f"{PATH}?method=em",))
-            first.start()
-        first.join()
-        monkeypatch.undo()
-        assert served.client.get(f"{PATH}?method=em").status == 200
-
-
 @pytest.mark.parametrize("plan", ["rr", "unary", "hashing"])
 def test_an_estimate_comes_whole_out_of_a_pickle_without_its_reports(tmp_path: Path, plan: str) -> None:
     """Limits and errors to the last digit; what is kept does not grow with the reports."""
@@ -305,15 +280,3 @@ def test_an_estimate_comes_whole_out_of_a_pickle_without_its_reports(tmp_path: P
     assert found.standard_errors.tolist() == made.standard_errors.tolist()
     assert found.remark == made.remark
     assert "ratios" not in vars(found.intervals) if plan != "rr" else len(written) < 6000
-
-
-def test_what_a_job_prints_is_no_part_of_its_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A library may print; and what a job says of itself when it fails is its own sentence."""
-    (tmp_path / "printing.py").write_text("def job(n):\n    print('hello', flush=True)\n    return n, {1: 2}\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert Workers().run(import_module("printing").job, 3) == (3, {1: 2})
-    with pytest.raises(JobError, match="the job broke down"):
-        Workers().run(write_batch, "nothing")
-    with pytest.raises(JobError, match="does not exist"):
-        Workers().run(estimate_files, tmp_path / "no.json", [], "mle")

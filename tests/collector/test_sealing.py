@@ -1,8 +1,6 @@
 """Sealing: each report once, in canonical order, and nothing of ids, order or times in what is left."""
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -32,11 +30,10 @@ from discreet.collector.keeper import Entry, Keeper
 from discreet.collector.operations import add, check
 from discreet.collector.sealing import due_batches, forget_reports, seal_batch, sealed_folder
 from discreet.collector.store import FailedStoreError, SealRow, Store
-from discreet.engines import gather, tally
+from discreet.engines import tally
 from discreet.errors import DataError, ParameterError
 from discreet.files import paths
 from discreet.files.paths import RemoteFile, files_below
-from discreet.formats.plan import Plan
 from discreet.formats.reports import read_reports
 from discreet.formats.sealing import is_canonical
 from discreet.formats.tallies import read_tally
@@ -76,26 +73,6 @@ def test_what_was_stored_is_sealed(tmp_path: Path, plan: str) -> None:
     for path in (tmp_path / "sealed", *(tmp_path / "sealed").rglob("*")):
         assert path.stat().st_mode & 0o777 == (0o750 if path.is_dir() else 0o640)
     assert (tmp_path / "collector.db").stat().st_mode & 0o777 == 0o600
-
-
-def test_the_folder_is_read_as_it_is(tmp_path: Path) -> None:
-    """By `discreet estimate`, by DuckDB's and Spark's rule of names, and as one folder of all epochs."""
-    entry = added(tmp_path)
-    for epoch in (0, 1):
-        put(tmp_path, entry, [(ids(60), records(entry, 60, seed=1))], epoch)
-        seal(tmp_path, entry, epoch)
-    place = sealed_folder(DataFolder(tmp_path), entry)
-    mechanism = Plan.load(place / "_plan.json").mechanism()
-    assert mechanism.fingerprint == entry.mechanism.fingerprint
-    # The same reports in both epochs: the files differ all the same, and none is taken for a copy.
-    assert tally(mechanism, place).tally.n == 120
-    reports, _ = gather(mechanism, place)
-    assert reports.n == 120
-    assert pq.read_table([place / "epoch-000000.parquet", place / "epoch-000001.parquet"]).num_rows == 120
-    script = "import sys; from discreet.cli import main; main(sys.argv[1:])"
-    command = [sys.executable, "-c", script, "estimate", str(place / "_plan.json"), str(place), "--json"]
-    printed = subprocess.run(command, capture_output=True, check=True, text=True)
-    assert json.loads(printed.stdout)["n"] == 120
 
 
 def test_the_first_report_of_an_id_wins(tmp_path: Path) -> None:
@@ -202,15 +179,6 @@ def test_the_file_says_nothing_of_ids_order_or_times(tmp_path: Path) -> None:
     assert not any(second in data for second in written)
 
 
-def test_simulated_collections_are_marked(tmp_path: Path) -> None:
-    entry = added(tmp_path, simulated=True)
-    put(tmp_path, entry, [(ids(60), records(entry, 60))])
-    seal(tmp_path, entry)
-    place = sealed_folder(DataFolder(tmp_path), entry)
-    assert read_reports(place / "epoch-000001.parquet", entry.mechanism).simulated
-    assert read_tally(place / "_tallies/epoch-000001.tally.parquet", entry.mechanism).simulated
-
-
 def test_nothing_is_sealed_twice_and_nothing_comes_afterwards(tmp_path: Path) -> None:
     entry = added(tmp_path)
     put(tmp_path, entry, [(ids(60), records(entry, 60))])
@@ -224,12 +192,6 @@ def test_nothing_is_sealed_twice_and_nothing_comes_afterwards(tmp_path: Path) ->
     with serving(tmp_path) as served:
         answer = served.client.post(frame(entry))
     assert (answer.status, answer.json["error"]) == (409, "late")
-
-
-def test_an_epoch_without_reports_is_not_sealed(tmp_path: Path) -> None:
-    entry = added(tmp_path)
-    with keeping(tmp_path) as keeper:
-        assert due_batches(keeper, entry, [0, 1]) == []
 
 
 def test_a_failure_leaves_the_inbox_and_opens_the_epoch_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

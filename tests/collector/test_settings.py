@@ -7,7 +7,7 @@ import pytest
 
 from discreet.cli.options import spelled_key
 from discreet.collector.keeper import Rates
-from discreet.collector.settings import ServiceLimits, Settings, load_settings
+from discreet.collector.settings import Settings, load_settings
 from discreet.errors import ParameterError
 from packing import each
 
@@ -65,19 +65,6 @@ def test_settings_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> N
         load_settings(path, environment={})
 
 
-@pytest.mark.parametrize("variable", ["DISCREET_COLLECTOR_LISTN", "DISCREET_COLLECTOR_LIMITS__X"])
-def test_unknown_variables_are_refused(variable: str) -> None:
-    with pytest.raises(ParameterError):
-        load_settings(environment={variable: "1"})
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_a_whole_and_its_part_in_the_environment_are_refused(order: int) -> None:
-    both = {"DISCREET_COLLECTOR_LIMITS": "1", "DISCREET_COLLECTOR_LIMITS__RATE": "5"}
-    with pytest.raises(ParameterError, match="the whole or its parts"):
-        load_settings(environment=dict(list(both.items())[::order]))
-
-
 @pytest.mark.parametrize(
     "given", [{"tls": {"certificate": "a", "key": "b"}}, {"behind_proxy": True}, {"insecure": True}]
 )
@@ -106,9 +93,3 @@ def test_addresses_are_kept_under_a_key_of_the_hour() -> None:
     assert rates.mark("10.1.2.3") != first
     assert not rates._buckets
     assert Rates(1.0, 1.0).mark("10.1.2.3") != first
-
-
-def test_limits_have_sensible_values() -> None:
-    assert ServiceLimits().frames == 4096
-    assert ServiceLimits().bytes == 64 << 20
-    assert ServiceLimits().seconds == 10

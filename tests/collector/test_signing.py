@@ -13,7 +13,6 @@ from discreet.device.protocol.collection import Epochs, open_envelope, rebuild
 from discreet.device.protocol.envelope import RebuiltError, SignatureError, UntrustedError, public_key
 from discreet.device.protocol.notice import notice
 from discreet.errors import DiscreetError, OutputExistsError, ParameterError
-from discreet.formats.plan import Plan
 from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.mechanisms.law import Memo
 from packing import each
@@ -32,27 +31,6 @@ def test_every_mechanism_can_be_asked_under(name: str) -> None:
     found = collection(plan)
     assert rebuild(found).name == name
     assert plan_of(found).mechanism() == rebuild(found)
-
-
-def test_labels_of_a_file_are_spelled_out(tmp_path: Path) -> None:
-    (tmp_path / "labels.csv").write_text("label,secret\nnever,false\nrarely,false\noften,true\ndaily,true\n")
-    file = {"path": "labels.csv", "sensitive": "secret"}
-    plan = plan_from({**PLAIN, "domain": {"file": file}}, tmp_path)
-    found = open_envelope(sign(plan, terms(), [key()]), TRUST)
-    assert found.plan["domain"]["labels"] == PLAIN["domain"]["labels"]
-    assert "file" not in found.plan["domain"]
-    assert found.fingerprint == collection().fingerprint
-    every = plan_from({**PLAIN, "domain": {"file": {"path": "labels.csv"}}}, tmp_path)
-    assert "sensitive" not in document(sign(every, terms(), [key()]))["plan"]["domain"]
-
-
-def test_terms_that_are_not_said() -> None:
-    once = collection(lifetime=None)
-    assert (once.lifetime, once.late, once.least, once.retention, once.spread) == (1.0, EPOCH, 100, 30, 0)
-    assert (once.simulated, once.linkable, once.version, once.state) == (False, False, 1, "open")
-    fresh = collection(lifetime=None, answers="fresh", epochs=Epochs(START, 60, 8))
-    assert fresh.lifetime == 8.0
-    assert terms_of(fresh) == terms(lifetime=8.0, answers="fresh", epochs=Epochs(START, 60, 8), late=60)
 
 
 @each(
@@ -125,11 +103,6 @@ def test_a_second_coin_is_signed() -> None:
     assert "reports on the same answer are alike" in read
 
 
-@pytest.mark.parametrize("count", [0, 17])
-def test_signers(count: int) -> None:
-    refused(ParameterError, lambda: sign(plan_from(PLAIN), terms(), [key(str(one)) for one in range(count)]))
-
-
 def test_next_versions() -> None:
     first = envelope(answers="permanent", people=40)
     second = renew(first, [key()], contact="new@example.org")
@@ -180,13 +153,3 @@ def test_keys_are_for_their_owner_and_never_replaced(tmp_path: Path) -> None:
         other.chmod(0o600)
         refused(ParameterError, partial(read_key, other))
     assert {one.name for one in tmp_path.iterdir()} == {"key.pem", "other.pem"}
-
-
-def test_plans_of_files_are_signed_as_they_are(tmp_path: Path) -> None:
-    (tmp_path / "plan.toml").write_text(
-        'epsilon = 1.0\ntitle = "Habits"\n[domain]\nrange = [0, 10]\nmissing = 9\n[mechanism]\nname = "hadamard"\n'
-    )
-    plan = Plan.load(tmp_path / "plan.toml")
-    found = open_envelope(sign(plan, terms(), [key()]), TRUST)
-    assert plan_of(found).document == plan.document
-    assert found.fingerprint == plan.fingerprint

@@ -14,17 +14,8 @@ from postgres_server import server_of
 from discreet.collector.inboxes import DataFolder, FileInboxes, HeldError
 from discreet.collector.keeper import Keeper
 from discreet.collector.postgres import PostgresInboxes
-from discreet.collector.store import VERSION, DamagedStoreError, FailedStoreError, SqliteStore, Store
+from discreet.collector.store import DamagedStoreError, FailedStoreError, SqliteStore, Store
 from discreet.errors import ParameterError
-
-
-def test_settings_of_the_file(tmp_path: Path) -> None:
-    with stored(tmp_path) as store:
-        wanted = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "locking_mode": "exclusive"}
-        assert {name: store._rows(f"PRAGMA {name}")[0][0] for name in wanted} == wanted
-        assert store._rows("PRAGMA user_version") == [(VERSION,)]
-    assert (tmp_path / "collector.db").stat().st_mode & 0o777 == 0o600
-    assert not list(tmp_path.glob("collector.db-*"))
 
 
 def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from alike_pairs import ALIKE, DIFFERENT
 from discreet.core.alike import alike_sentences
 from discreet.core.domain import Domain
-from discreet.core.reading import composed, tidied, visible
+from discreet.core.reading import composed, visible
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.personalized import Personalized, SecretTags, SimulatedTags
 from refusals import refused
@@ -174,38 +174,6 @@ def test_exact_labels_are_described_and_many_are_counted() -> None:
     assert sentences[-1] == "20 more groups of labels read alike."
 
 
-def test_exact_is_handed_on_and_is_no_part_of_a_domain() -> None:
-    exact = Domain(["AA", "aa"], sensitive=["aa"], exact=True)
-    assert exact.about("gene").exact
-    assert exact.with_bots(["home"]).exact
-    assert exact.with_bots(["home"]).alike == exact.alike
-    other = Domain(["ja", "nein"], sensitive=["ja"])
-    assert other == Domain(["ja", "nein"], sensitive=["ja"], exact=True)
-    assert not other.exact
-    with pytest.raises(ParameterError, match="exact"):
-        Domain(["a", "b"], exact="yes")  # type: ignore[arg-type]
-
-
-def test_integers_grids_and_numbers_have_no_readings() -> None:
-    for domain in (
-        Domain(range(5), sensitive=[1]),
-        Domain([3, 1], sensitive=[1]),
-        Domain.number(0, 1, bins=4, sensitive=[[0, 0.5]]),
-        Domain.grid(lat=(0, 1), lon=(0, 1), rows=2, cols=2, sensitive=[(0.1, 0.1)]),
-    ):
-        assert domain.alike == ()
-    assert Domain(range(5)).codes_of([4, 0], as_read=True).tolist() == [4, 0]
-
-
-def test_many_labels_are_read_once() -> None:
-    labels = [f"Place {place}" for place in range(100_000)]
-    assert Domain(labels, sensitive=labels[:5]).alike == ()
-    message = refused(ParameterError, lambda: Domain([*labels, "PLACE 3"], sensitive=labels[:5]))
-    assert "'Place 3' and 'PLACE 3'" in message
-    every_other = [f"{'pP'[place % 2]}lace {place // 2}" for place in range(100_000)]
-    assert "; 49,999 more groups" in refused(ParameterError, lambda: Domain(every_other, sensitive=every_other[::2]))
-
-
 @pytest.mark.parametrize(
     ("domain", "fingerprint"),
     [
@@ -220,16 +188,6 @@ def test_many_labels_are_read_once() -> None:
 )
 def test_fingerprints_are_as_they_were(domain: Callable[[], Domain], fingerprint: str) -> None:
     assert domain().fingerprint.startswith(fingerprint)
-
-
-def test_tidied_texts() -> None:
-    assert [tidied(text) for text in ("\ufeffkrank ", "a\u00a0 b", "e\u0301", "Krank", " \t")] == [
-        "krank",
-        "a b",
-        "é",
-        "Krank",
-        "",
-    ]
 
 
 def test_users_own_secrets_need_labels_that_do_not_read_alike() -> None:

@@ -7,7 +7,7 @@ from unicodedata import category, normalize
 
 import pytest
 
-from alike_pairs import ALIKE, DIFFERENT, TABLE
+from alike_pairs import ALIKE, DIFFERENT
 from discreet.core.reading import composed, reading, readings
 
 CHARACTERS = [chr(code) for code in range(0x30000) if not 0xD800 <= code < 0xE000]
@@ -39,11 +39,6 @@ def spelled_out(text: str) -> str:
 def assigned() -> list[str]:
     """Return the characters that this Python knows, without private ones."""
     return [character for character in CHARACTERS if category(character) not in ("Cn", "Co")]
-
-
-@pytest.mark.parametrize(("text", "read"), TABLE)
-def test_the_examples_of_the_rule(text: str, read: str) -> None:
-    assert reading(text) == read
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)

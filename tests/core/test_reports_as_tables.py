@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -56,19 +55,6 @@ def test_blocks_beside_values_in_clear_follow_the_mask() -> None:
     assert rows_of(reports[mask], CLEAR_BITS) == rows_of(reports, CLEAR_BITS)[::3]
 
 
-def test_masks_of_any_holder() -> None:
-    mask = np.arange(200) % 2 == 0
-    expected = MECHANISM.tally(REPORTS[mask])
-    for one in (
-        mask.tolist(),
-        pd.Series(mask),
-        pl.Series(mask),
-        pa.array(mask),
-        pa.chunked_array([mask[:7], mask[7:]]),
-    ):
-        assert MECHANISM.tally(REPORTS[one]) == expected
-
-
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
@@ -84,16 +70,6 @@ def test_masks_of_any_holder() -> None:
 )
 def test_masks_that_are_none(rows: Any, said: str) -> None:
     assert said in refused(DataError, lambda: REPORTS[rows])
-
-
-@pytest.mark.parametrize("some", [slice(None, None, -1), slice(0, 5, 0), slice("a", "b"), slice(0.5, 2)], ids=repr)
-def test_slices_that_do_not_go_forwards(some: slice) -> None:
-    refused(ParameterError, lambda: REPORTS[some])
-
-
-def test_reports_are_no_sequence_of_single_reports() -> None:
-    with pytest.raises(TypeError):
-        iter(REPORTS)
 
 
 def test_other_plans_and_other_things_are_not_added() -> None:

@@ -66,13 +66,6 @@ def test_each_halving_asks_once_in_the_middle(border: float, halvings: int) -> N
     assert exact[1] - exact[0] == Fraction(1, 1 << halvings)
 
 
-@pytest.mark.parametrize(("always", "wanted"), [(True, 1.0), (False, 0.0)])
-def test_bisection_where_nothing_changes(always: bool, wanted: float) -> None:
-    ends = bisected(lambda _: always, 0.0, 1.0, 2000)
-    assert wanted in ends
-    assert bisected(lambda _: always, 2.0, 2.0, 50) == (2.0, 2.0)
-
-
 @given(borders=st.lists(UNIT, min_size=1, max_size=20), halvings=st.integers(0, 50))
 def test_each_entry_is_bisected_like_one(borders: list[float], halvings: int) -> None:
     border = np.array(borders)
@@ -90,16 +83,6 @@ def test_the_last_integer_up_to_which_it_holds(low: int, size: int, place: int, 
     assert len(holds.places) <= size.bit_length()
 
 
-def test_which_of_two_middles() -> None:
-    for upper, wanted in ((False, [1, 2]), (True, [2, 1])):
-        holds = Asked(lambda n, upper=upper: n < 2)
-        last_whole(holds, 0, 3, upper=upper)
-        assert holds.places == wanted[: len(holds.places)]
-        assert holds.places[0] == wanted[0]
-    assert last_whole(lambda _: pytest.fail("there is nothing between"), 4, 5) == 4
-    assert last_whole(lambda _: pytest.fail("there is nothing between"), 4, 3) == 4
-
-
 @given(root=UNIT)
 def test_where_a_falling_function_crosses_zero(root: float) -> None:
     slope = Asked(lambda x: root - x)
@@ -109,21 +92,8 @@ def test_where_a_falling_function_crosses_zero(root: float) -> None:
     assert 1.0 not in slope.places
 
 
-def test_crossings_at_the_ends() -> None:
-    assert last_positive(lambda _: -1.0) == 0.0
-    assert last_positive(lambda x: inf if x == 0 else -1.0) == 2.0**-200
-    # It is infinite where it is not to be asked.
-    assert last_positive(lambda x: 1 / (1 - x)) == nextafter(1, 0)
-
-
 @given(top=st.floats(-5, 5), width=st.floats(0.1, 10), steps=st.integers(0, 60))
 def test_golden_section_keeps_the_maximum_between(top: float, width: float, steps: int) -> None:
     low, high = golden_section(lambda x: -abs(x - top) / width, -5.0, 5.0, steps)
     assert low - 1e-12 <= top <= high + 1e-12
     assert high - low == pytest.approx(10 * ((sqrt(5) - 1) / 2) ** steps, rel=1e-3, abs=1e-11)
-
-
-def test_golden_section_on_a_plain_and_at_an_end() -> None:
-    assert golden_section(lambda _: 0.0, 0.0, 1.0, 60)[0] == 0.0
-    assert golden_section(lambda x: x, 0.0, 1.0, 90)[1] == pytest.approx(1.0, abs=1e-15)
-    assert golden_section(lambda x: -x, 0.0, 1.0, 90)[0] == 0.0

@@ -46,17 +46,6 @@ def test_the_same_labels_are_taken_where_the_plan_is_exact(device: Device) -> No
     assert device.accept(with_domain(**LABELS, exact=True)).domain.size == 4
 
 
-@pytest.mark.parametrize("exact", [0, 1, None, "true", [], {}])
-def test_exact_is_true_or_false(device: Device, exact: Any) -> None:
-    refused(PlanError, lambda: device.accept(with_domain(**PLAIN["domain"], exact=exact)))
-    refused(PlanError, lambda: device.accept(altered(with_domain(**PLAIN["domain"], exact=exact), state="withdrawn")))
-
-
-@pytest.mark.parametrize("field", ["Exact", "exact ", "file", "more"])
-def test_no_domain_has_other_fields(device: Device, field: str) -> None:
-    refused(PlanError, lambda: device.accept(with_domain(**PLAIN["domain"], **{field: None})))
-
-
 @pytest.mark.parametrize(
     "domain",
     [
@@ -138,22 +127,6 @@ def test_products_are_refused_as_if_each_pair_of_values_were_compared() -> None:
     assert len(outcomes) / 10 < sum(outcomes) < len(outcomes) / 2
 
 
-def test_values_of_a_product_are_never_listed() -> None:
-    """A thousand million of them, with ranges in every block of the second attribute."""
-    lists = [[f"a{n}" for n in range(1000)], ["x", "X", *(f"b{n}" for n in range(998))], [f"c{n}" for n in range(1000)]]
-    alike = [(block * 1_000_000 + place, block * 1_000_000 + place + 1) for block in range(1000) for place in (5, 1005)]
-    check_alike(lists, alike, can_differ=False)
-    with pytest.raises(PlanError, match="'x' and 'X'"):
-        check_alike(lists, alike[:-1], can_differ=False)
-
-
-def test_labels_that_read_alike_are_found_among_many() -> None:
-    labels = [text for number in range(30_000) for text in (f"label {number}", f"Label  {number}")]
-    check_alike([labels], [(place, place + 2) for place in range(0, 60_000, 4)], can_differ=False)
-    with pytest.raises(PlanError, match="'label 29999' and 'Label  29999'"):
-        check_alike([labels], [(0, 59_999)], can_differ=False)
-
-
 def test_a_value_is_looked_up_as_it_is_and_composed_once_more(device: Device) -> None:
     plan = {**PLAIN, "domain": {"labels": ["never", "\u00e9t\u00e9"], "sensitive": ["\u00e9t\u00e9"]}}
     found = device.accept(envelope(plan, epochs=Epochs(0, EPOCH, (1 << 32) - 1)))
@@ -177,11 +150,3 @@ def test_a_collection_of_before_is_still_estimated_and_can_be_withdrawn() -> Non
     notice = withdraw(old, [key()])
     assert open_envelope(notice, TRUST).state == "withdrawn"
     assert open_envelope(renew(old, [key()], plan=plan_of(plan)), TRUST).version == 2
-
-
-def test_exact_is_in_no_fingerprint() -> None:
-    plain, exact = (
-        document(envelope({**PLAIN, "domain": {**PLAIN["domain"], **more}})) for more in ({}, {"exact": True})
-    )
-    assert (plain["fingerprint"], plain["sampler"]) == (exact["fingerprint"], exact["sampler"])
-    assert (plain["plan"]["domain"].get("exact"), exact["plan"]["domain"]["exact"]) == (None, True)

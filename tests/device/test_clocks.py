@@ -9,8 +9,6 @@ from discreet.device import Device, Limits, Outcome, Sent
 from discreet.device.protocol.collection import Epochs
 from discreet.device.protocol.frames import head
 from discreet.device.sending import Answer
-from discreet.errors import ParameterError
-from refusals import refused
 from signed import EPOCH, START, TRUST, envelope
 
 DAY = 86_400
@@ -74,15 +72,6 @@ def test_a_clock_that_goes_back(tmp_path: Path, back: int) -> None:
     assert one.at(answered) is ALREADY
     one.device.send()
     assert len(one.epochs) == len(set(one.epochs)) == 1 + (outcome is RECORDED)
-
-
-@pytest.mark.parametrize("second", [0.0, 0.25, 0.5, 0.999])
-def test_a_leap_second(tmp_path: Path, second: float) -> None:
-    """The last second of an epoch comes twice: one answer for it, one for the next."""
-    one = Clocked(tmp_path / "d")
-    border = START + 3 * EPOCH
-    moments = [border - 1 + second, border + second, border - 1 + second, border + second]
-    assert [one.at(moment) for moment in moments] == [RECORDED, RECORDED, ALREADY, ALREADY]
 
 
 @pytest.mark.parametrize("power", [31, 32])
@@ -194,18 +183,3 @@ def test_a_collector_with_another_clock(tmp_path: Path) -> None:
     assert one.at(START + EPOCH + 10) is RECORDED
     one.now += EPOCH - 11
     assert one.device.send() == Sent(1, 0, 0)
-
-
-@pytest.mark.parametrize("now", [float("nan"), float("inf"), -float("inf"), 1e300, 1 << 70, None, "12", b"1", [1]])
-def test_clocks_that_are_none(tmp_path: Path, now: Any) -> None:
-    one = Clocked(tmp_path / "d")
-    assert one.at(START + 10) is RECORDED
-    one.now = now
-    for attempt in (
-        lambda: one.device.answer(one.found, "daily"),
-        one.device.send,
-        lambda: one.device.accept(one.found.envelope),
-    ):
-        refused(ParameterError, attempt)
-    assert one.at(START + 20) is ALREADY
-    assert one.at(-5.0) is CLOSED

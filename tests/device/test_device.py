@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import planted
@@ -71,26 +70,6 @@ def table(folder: Path, query: str) -> list[tuple[Any, ...]]:
 
 
 # What it is made with
-
-
-@pytest.mark.parametrize(
-    "named",
-    [
-        {"limits": (1, 2, 3)},
-        {"random": SeededRandom(1)},
-        {"simulated": 1},
-        {"person_secret": b"short"},
-        {"person_secret": "x" * 16},
-    ],
-    ids=lambda named: next(iter(named)) + type(next(iter(named.values()))).__name__,
-)
-def test_arguments(tmp_path: Path, named: dict[str, Any]) -> None:
-    refused(ParameterError, lambda: Fixture(tmp_path / "device", **named), "short")
-
-
-@pytest.mark.parametrize("limits", [(0, 1, 1), (1, -1, 1), (1, 1, float("inf")), (1, 1, "1"), (True, 1, 1)])
-def test_limits(limits: tuple[Any, ...]) -> None:
-    refused(ParameterError, lambda: Limits(*limits))
 
 
 def test_seeded_words_are_for_simulations_alone(tmp_path: Path) -> None:
@@ -182,21 +161,6 @@ def test_a_full_disk_charges_nothing(fixture: Fixture) -> None:
 def _fill(fixture: Fixture) -> None:
     for number in range(50):
         fixture.device.accept(envelope(name=f"n{number}"))
-
-
-def test_the_store_is_small(tmp_path: Path) -> None:
-    one = Fixture(tmp_path / "device", limits=Limits(2, 1e9, 1e9))
-    found = one.join(envelope(answers="fresh", lifetime=1e6, epochs=Epochs(START, 60, 5000)))
-    sizes = []
-    for epoch in range(200):
-        one.now = START + 60 * epoch
-        one.device.answer(found, "daily")
-        if epoch in (49, 199):
-            one.device.send()
-            sizes.append((one.folder / "device.db").stat().st_size)
-    assert sizes[1] - sizes[0] <= 200 * 150
-    # A page of 1 kB for each table, and the envelope.
-    assert sizes[0] <= 13_000 + 200 * 50
 
 
 # What is never kept
@@ -410,16 +374,6 @@ def test_the_same_key_again_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RandomnessError):
         keys.key()
     assert keys.key() == b"d" * 32
-
-
-def test_shares_and_pauses_are_uniform() -> None:
-    keys = Keys()
-    shares = np.array([keys.share() for _ in range(4000)])
-    assert shares.min() >= 0
-    assert shares.max() < 1
-    # Four standard errors, and five more for one in a million.
-    assert abs(shares.mean() - 0.5) < 9 * (1 / 12 / 4000) ** 0.5
-    assert len({keys.report_id() for _ in range(1000)}) == 1000
 
 
 # Many at once

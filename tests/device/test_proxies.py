@@ -19,7 +19,7 @@ from collector_double import Double, collector
 from discreet.cli import main
 from discreet.device import Device, Limits, Sent, sending
 from discreet.device.protocol.collection import Epochs
-from discreet.device.sending import Answer, FetchError, Proxy, ProxyError, fetch, post, proxy_for
+from discreet.device.sending import Answer, Proxy, ProxyError, post, proxy_for
 from discreet.errors import ParameterError
 from refusals import refused
 from signed import PUBLIC, TRUST, envelope
@@ -54,14 +54,6 @@ def test_a_proxy_sees_no_report(safe: Double, relay: Relay, monkeypatch: pytest.
     assert len(relay.passed) > 500
     assert b"a report" not in relay.passed
     assert b"/v1/reports" not in relay.passed
-
-
-def test_a_name_and_a_password(safe: Double, relay: Relay) -> None:
-    address = relay.address.replace("//", "//na%20me:s%40cret@")
-    assert post(ORIGIN, b"x", address) == Answer(202)
-    said = b64encode(b"na me:s@cret")
-    assert relay.heads[0].endswith(b"\r\nProxy-Authorization: Basic " + said + b"\r\n\r\n")
-    assert all("Proxy-Authorization" not in headers for _, _, headers, _ in safe.requests)
 
 
 def test_a_proxy_that_reads_along_is_not_trusted(tmp_path: Path, safe: Double) -> None:
@@ -139,13 +131,6 @@ def test_slow_words_on_the_way_end(safe: Double, relay: Relay, monkeypatch: pyte
     started = time.monotonic()
     assert post(ORIGIN, b"x", relay.address) == Answer(0)
     assert time.monotonic() - started < 30
-
-
-def test_fetching_through_a_proxy(safe: Double, relay: Relay) -> None:
-    safe.says = [(200, {}, b"envelope")]
-    assert fetch(f"{ORIGIN}/v1/collections/habits", relay.address) == b"envelope"
-    relay.says = b"HTTP/1.1 407 X\r\n\r\n"
-    assert "407" in refused(FetchError, lambda: fetch(f"{ORIGIN}/x", relay.address), planted.ADDRESS)
 
 
 # Which one

@@ -14,8 +14,6 @@ from sender import Sender
 
 from collector_double import Double, collector
 from discreet.device import Device, Limits, Sent, sending
-from discreet.device.outbox import pause
-from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES
 from discreet.device.sending import Answer, FetchError, fetch, post, seconds_of
 from discreet.errors import ParameterError
 from refusals import refused
@@ -110,14 +108,6 @@ def test_seconds_of_retry_after(text: str | None, seconds: float) -> None:
         assert seconds_of(text) == 0
 
 
-def test_pauses() -> None:
-    for tries in range(1, 40):
-        longest = min(2.0**tries, 3600)
-        assert pause(tries, 0, 0) == 1
-        assert pause(tries, 0, 1) == longest
-        assert pause(tries, 5000, 0.5) == 5000
-
-
 def _has_ipv6() -> bool:
     with suppress(OSError), socket.create_server(("::1", 0), family=socket.AF_INET6):
         return True
@@ -153,12 +143,6 @@ def test_where_an_origin_is(origin: str, place: tuple[str, int], monkeypatch: py
     monkeypatch.setattr(socket, "create_connection", dial)
     assert post(origin, b"x") == Answer(0)
     assert asked == [place]
-
-
-@pytest.mark.parametrize("host", ["a..b", "x" * 64 + ".example", ".", "..."])
-def test_hosts_that_are_no_names(host: str) -> None:
-    """A signed document may hold them; a report waits, as for any other collector that is not there."""
-    assert post(f"https://{host}", b"x") == Answer(0)
 
 
 def test_nobody_there(tmp_path: Path) -> None:
@@ -276,31 +260,6 @@ def test_two_processes_do_not_send_one_report_at_once(tmp_path: Path, double: Do
         assert one.device.send() == Sent(1, 0, 0)
         assert other.send() == Sent(0, 0, 0)
     assert len(double.frames) == 1
-
-
-def test_fetching(double: Double) -> None:
-    double.says = [(200, {}, b"envelope")]
-    assert fetch(f"{double.origin}/v1/collections/habits") == b"envelope"
-    double.says = [(302, {"Location": f"{double.origin}/other"}, b"")]
-    assert "302" in refused(FetchError, lambda: fetch(f"{double.origin}/x"))
-    double.says = [(200, {}, b" " * (MOST_ENVELOPE_BYTES + 10))]
-    assert "larger" in refused(FetchError, lambda: fetch(f"{double.origin}/x"))
-    assert len(double.requests) == 3
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "http://example.org/x",
-        "ftp://127.0.0.1/x",
-        "https://me@example.org/x",
-        "https://a.example/x?y",
-        "x",
-        "https://a/ b",
-    ],
-)
-def test_addresses(address: str) -> None:
-    refused(ParameterError, lambda: fetch(address))
 
 
 def test_sending_while_declining(tmp_path: Path) -> None:

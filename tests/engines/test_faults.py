@@ -8,18 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from discreet.core.reports import Reports
 from discreet.engines import TallyFold, observe, tally
-from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.errors import MismatchError
 from discreet.formats.plan import Plan
 from discreet.formats.reports import write_reports
 from discreet.formats.sources import Sources
-from discreet.formats.tallies import write_tally
-from discreet.mechanisms import BlockMechanism, report_tables
-from running import refusal
+from discreet.mechanisms import BlockMechanism
 
 PLAN = """
 epsilon = {epsilon}
@@ -107,84 +104,9 @@ def test_nothing_is_counted_of_mixed_plans(
     assert counted
 
 
-@pytest.mark.parametrize("read", [tally, observe])
-def test_missing_columns_are_named(read: Any, tmp_path: Path) -> None:
-    mechanism = planned(tmp_path, "hashing")
-    table = report_tables.to_arrow(mechanism, made_up(mechanism, 50)).drop_columns(["beta"])
-    with pa.OSFile(str(tmp_path / "a.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as sink:
-        sink.write_table(table)
-    with pytest.raises(
-        DataError, match=r"a\.arrow: reports of this plan have the columns alpha \(integer\), .*; these have"
-    ):
-        read(mechanism, Sources(tmp_path / "a.arrow", bad_share=1.0))
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_truncated_files_are_refused(suffix: str, tmp_path: Path) -> None:
-    mechanism = planned(tmp_path)
-    path = tmp_path / f"a.{suffix}"
-    write_reports(path, mechanism, made_up(mechanism, 2000))
-    path.write_bytes(path.read_bytes()[:-100])
-    for method in ("linear", "mle"):
-        sentence = refusal("estimate", tmp_path / "plan.toml", path, "--method", method)
-        assert sentence.startswith(f"Error: {path}")
-        assert "truncated" in sentence
-    if suffix == "jsonl":
-        found = tally(mechanism, Sources(path, bad_share=0.01))
-        assert found.left_out == {"are no reports of this form": 1}
-        assert 1990 < found.tally.n < 2000
-
-
-def test_a_damaged_arrow_file_is_refused_whatever_is_left_out(tmp_path: Path) -> None:
-    """Lengths and counts in the file that lead out of it end the process unless they are looked at first."""
-    mechanism = planned(tmp_path, "subset", options="k = 3")
-    path, refusals = tmp_path / "a.arrow", 0
-    write_reports(path, mechanism, made_up_subsets(mechanism, 40))
-    raw = path.read_bytes()
-    for place in range(0, len(raw) - 8, 5):
-        for number in (1 << 31, 1 << 62, -1, 41):
-            path.write_bytes(raw[:place] + number.to_bytes(8, "little", signed=True) + raw[place + 8 :])
-            try:
-                found = tally(mechanism, Sources(path, bad_share=1.0))
-            except DataError:
-                refusals += 1
-            else:
-                assert found.tally.n <= 40
-    assert refusals > len(raw) / 10
-
-
 def made_up_subsets(mechanism: BlockMechanism, n: int) -> Reports:
     members = np.arange(n, dtype=np.uint8)[:, None] + np.arange(3, dtype=np.uint8)
     return Reports(mechanism.fingerprint, n, None, np.empty(0, np.uint8), {"members": members}, simulated=True)
-
-
-@pytest.mark.parametrize("read", [tally, observe])
-def test_no_file_counts_twice(read: Any, tmp_path: Path) -> None:
-    mechanism, folder = planned(tmp_path), tmp_path / "reports"
-    (folder / "more").mkdir(parents=True)
-    first, second = folder / "a.parquet", folder / "more" / "b.arrow"
-    for path, n in ((first, 20), (second, 21)):
-        write_reports(path, mechanism, made_up(mechanism, n))
-    (tmp_path / "link.parquet").symlink_to(first)
-    twice = [
-        [first, first],
-        [folder, first],
-        [second, folder],
-        [folder, folder / "more"],
-        [first, folder / "more" / ".." / "a.parquet"],
-        [first, tmp_path / "link.parquet"],
-    ]
-    for named in twice:
-        with pytest.raises(ParameterError, match=r"is named twice, by itself or with its folder; name it once[.]"):
-            read(mechanism, named)
-    read(mechanism, [first, second])
-
-
-def test_no_tally_counts_twice(tmp_path: Path) -> None:
-    mechanism, path = planned(tmp_path), tmp_path / "a.tally.parquet"
-    write_tally(path, mechanism.tally(made_up(mechanism, 20)))
-    with pytest.raises(ParameterError, match="named twice"):
-        tally(mechanism, [path, path])
 
 
 # A disk that is full

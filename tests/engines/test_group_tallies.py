@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally
 from discreet.engines import LocalEngine, groups
-from discreet.errors import DataError, MismatchError, ParameterError, SourceWarning
+from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.formats.reports import write_reports
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import BlockMechanism, LawMechanism
@@ -138,29 +138,12 @@ def test_combinations_are_numbered_in_order(table: int, monkeypatch: pytest.Monk
     assert len(labels) == 4
 
 
-def test_labels_may_be_in_a_dictionary_with_more_of_them(tmp_path: Path) -> None:
-    mechanism = MECHANISMS["rr"]
-    places = {"east": 3, "north": 1, "süd": 0}
-    codes = pa.array([places[region] for region in REGION.tolist()], pa.int8())
-    column = pa.DictionaryArray.from_arrays(codes, pa.array(["süd", "north", "nobody", "east"]))
-    write(tmp_path / "all.parquet", mechanism, where=column)
-    found = LocalEngine().tally_by(mechanism, tmp_path / "all.parquet", "where")
-    assert list(found) == ["east", "north", "süd"]
-    assert found["north"] == expected(mechanism, ("region",))["north"]
-
-
 def test_an_estimate_takes_the_tallies(tmp_path: Path) -> None:
     mechanism = MECHANISMS["rr"]
     write(tmp_path / "all.parquet", mechanism)
     streamed = dc.estimate(mechanism, LocalEngine().tally_by(mechanism, tmp_path, "region"))
     alike = dc.estimate(mechanism, reports_of(mechanism), groups={"region": REGION})
     assert streamed.to_pandas().equals(alike.to_pandas())
-
-
-def test_columns_that_are_not_read_are_named(tmp_path: Path) -> None:
-    write(tmp_path / "all.parquet", MECHANISMS["rr"])
-    with pytest.warns(SourceWarning, match="are not read: 'age'"):
-        LocalEngine().tally_by(MECHANISMS["rr"], tmp_path, "region")
 
 
 def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:

@@ -82,22 +82,6 @@ def test_rows_stay_beside_their_reports(suffix: str, into: str, tmp_path: Path) 
         assert groups[region] == MECHANISM.tally(reports.take(rows))
 
 
-def test_several_tables_and_rows_left_out(tmp_path: Path) -> None:
-    values = pa.array([None if row % 10 == 0 else int(value) for row, value in enumerate(VALUES)])
-    holed = TABLE.set_column(1, "x", values)
-    # Nothing is missed of a row that is left out.
-    region = pa.array([None if row == 20 else "north" for row in range(N)])
-    holed = holed.set_column(2, "region", region).set_column(0, "w", pa.array([1] * 150 + [2] * 150, pa.int8()))
-    (tmp_path / "v").mkdir()
-    write(tmp_path / "v" / "a.csv", holed.slice(0, 111))
-    write(tmp_path / "v" / "b.parquet", holed.slice(111).set_column(0, "w", pa.array([0.5] * 189)))
-    found = obfuscated(tmp_path / "v", tmp_path / "r.parquet", drop=True)
-    assert (found.reports, dict(found.left_out)) == (270, {"have no value": 30})
-    _, public = read_public(MECHANISM, tmp_path / "r.parquet", ["row", "w"])
-    assert public["row"].to_pylist() == [row for row in range(N) if row % 10]
-    assert public["w"].to_pylist() == [1.0] * 99 + [0.5] * 171
-
-
 def test_types_are_kept_and_dictionaries_are_spelled_out(tmp_path: Path) -> None:
     kinds = {"a": pa.int8(), "b": pa.float32(), "c": pa.large_string(), "d": pa.uint64()}
     table = pa.table({"x": VALUES, **{name: pa.array([1] * N).cast(kind) for name, kind in kinds.items()}})
@@ -199,12 +183,6 @@ def test_columns_that_another_tool_added_are_named(tmp_path: Path) -> None:
     pq.write_table(pq.read_table(target).append_column("more", TABLE["row"]), target)
     with pytest.warns(SourceWarning, match="are not read: 'more'"):
         assert dc.read_reports(target, MECHANISM).n == N
-
-
-def test_no_rows(tmp_path: Path) -> None:
-    obfuscated(write(tmp_path / "v.parquet", TABLE.slice(0, 0)), tmp_path / "r.parquet")
-    assert pq.read_schema(tmp_path / "r.parquet").names == ["clear", "bits", *KEEP]
-    assert dc.read_reports(tmp_path / "r.parquet", MECHANISM).n == 0
 
 
 @pytest.mark.parametrize(("kept_bytes", "space"), [(1 << 26, ""), (10, ""), (1 << 26, " ")])

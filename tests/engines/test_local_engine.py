@@ -1,7 +1,6 @@
 """Files and folders of reports, tallied in parts: the tally of all reports, or one sentence of what is wrong."""
 
 import json
-import os
 import time
 from collections import Counter
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import discreet.formats.sources as reading
@@ -18,7 +16,7 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.engines import TallyFold, tally
 from discreet.engines.local import _Work
-from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.errors import DataError, MismatchError
 from discreet.formats.reports import write_reports
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
@@ -118,12 +116,6 @@ def test_tallies_join_the_reports_of_a_folder(tmp_path: Path) -> None:
     assert tally(UNARY, [tmp_path]).tally == UNARY.tally(reports) + others
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_no_reports_are_the_zero(suffix: str, tmp_path: Path) -> None:
-    write_reports(tmp_path / f"a.{suffix}", UNARY, [])
-    assert tally(UNARY, tmp_path).tally == UNARY.empty_tally()
-
-
 # What is wrong with a file
 
 
@@ -143,39 +135,6 @@ def test_a_file_of_another_plan_is_refused(suffix: str, tmp_path: Path) -> None:
     for share in (0.0, 1.0):
         with pytest.raises(MismatchError, match=f"b.{suffix}: "):
             tally(UNARY, Sources(tmp_path, bad_share=share))
-
-
-@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-def test_truncated_files_are_refused(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a.{suffix}"
-    write_reports(path, UNARY, batches(reports_of(UNARY, 4000), 500))
-    whole = path.read_bytes()
-    for kept in (0, 5, len(whole) // 2, len(whole) - 1):
-        path.write_bytes(whole[:kept])
-        with pytest.raises(DataError, match=rf"a\.{suffix}: the file has no footer; it may be truncated"):
-            tally(UNARY, Sources(tmp_path, bad_share=1.0))
-    with pytest.raises(DataError, match="does not exist"):
-        tally(UNARY, tmp_path / "nothing.parquet")
-
-
-def test_damaged_pages_are_refused_wherever_they_are(tmp_path: Path) -> None:
-    for place, name in enumerate("abcd"):
-        write_reports(tmp_path / f"{name}.parquet", UNARY, reports_of(UNARY, 4000 + place))
-    for name in "bd":
-        path = tmp_path / f"{name}.parquet"
-        whole = bytearray(path.read_bytes())
-        whole[4 : len(whole) // 2] = os.urandom(len(whole) // 2 - 4)
-        path.write_bytes(whole)
-    for threads in (1, 2, 4):
-        with pytest.raises(DataError, match=r"b\.parquet"):
-            tally(UNARY, tmp_path, threads=threads)
-
-
-def test_missing_columns_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    pq.write_table(report_tables.to_arrow(UNARY, reports_of(UNARY)).drop_columns(["clear"]), path)
-    with pytest.raises(DataError, match=r"a\.parquet: reports of this plan have the columns clear \(integer\), bits"):
-        tally(UNARY, Sources(path, bad_share=1.0))
 
 
 # Bad rows
@@ -239,12 +198,6 @@ def test_bad_lines_are_counted_by_reason(tmp_path: Path) -> None:
     assert found.tally.n == 198
     with pytest.raises(DataError, match=r"a\.jsonl: report 90 is not JSON"):
         tally(SUBSETS, path)
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.5, float("nan"), True, "0.1"])
-def test_a_share_is_a_share(share: Any, tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"must be a number in 0\.\.1"):
-        tally(UNARY, Sources(tmp_path, bad_share=share))
 
 
 # Threads

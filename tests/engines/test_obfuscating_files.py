@@ -10,8 +10,8 @@ import pytest
 from pyarrow import csv
 
 import discreet as dc
-from discreet.engines import LocalEngine, obfuscate, obfuscation
-from discreet.errors import DataError, OutputExistsError, ParameterError
+from discreet.engines import obfuscate, obfuscation
+from discreet.errors import DataError, ParameterError
 from discreet.formats.reports import read_reports
 from discreet.tables import scan, values
 from discreet.tables.values import ValueColumns
@@ -79,16 +79,6 @@ def test_large_reports_are_drawn_in_small_batches_and_are_those_of_the_column(
     assert all(np.array_equal(found.blocks[name], expected.blocks[name]) for name in expected.blocks)
 
 
-def test_several_tables_follow_each_other(tmp_path: Path) -> None:
-    for place, name in enumerate("ab"):
-        write(tmp_path / f"{name}.parquet", pa.table({"x": codes()[place * 200 : place * 200 + 200] + 10}))
-    told: list[tuple[int, int | None]] = []
-    obfuscate(NUMBERS, tmp_path, tmp_path.parent / "r.arrow", seed=3, progress=lambda *now: told.append(now))
-    whole = NUMBERS.obfuscate_batches(codes(400), size=64, random=dc.SeededRandom(3))
-    assert NUMBERS.tally(read_reports(tmp_path.parent / "r.arrow", NUMBERS)) == sum(map(NUMBERS.tally, whole))
-    assert told[-1] == (400, 400)
-
-
 @pytest.mark.parametrize("suffix", ["parquet", "csv"])
 def test_refusals_count_the_whole_table(suffix: str, tmp_path: Path) -> None:
     values: list[int | None] = [10] * 300
@@ -133,13 +123,3 @@ def test_users_are_there_for_secrets(tmp_path: Path) -> None:
     assert NUMBERS.tally(read_reports(tmp_path / "r.parquet", NUMBERS)) == sum(map(NUMBERS.tally, drawn))
     with pytest.raises(ParameterError, match="must name the column of users"):
         ValueColumns(NUMBERS.domain, bots=moved)
-
-
-def test_no_rows_and_files_that_exist(tmp_path: Path) -> None:
-    source = write(tmp_path / "v.parquet", pa.table({"x": pa.array([], pa.int64())}))
-    engine = LocalEngine(threads=1)
-    assert engine.obfuscate(NUMBERS, source, tmp_path / "r.parquet").reports == 0
-    with pytest.raises(OutputExistsError):
-        engine.obfuscate(NUMBERS, source, tmp_path / "r.parquet")
-    assert engine.tally(NUMBERS, tmp_path / "r.parquet").tally == NUMBERS.empty_tally()
-    assert engine.evidence(NUMBERS, tmp_path / "r.parquet")[0].n == 0

@@ -167,23 +167,6 @@ def test_products_let_go_of_what_they_read(mechanism: Any, temporary: Path, tmp_
         assert resident(temporary) < 100_000
 
 
-def test_rows_on_disk_are_arrays_without_memory(temporary: Path) -> None:
-    new_rows = stored.rows_on_disk(temporary)
-    for rows, kind in ((0, np.float32), (5, np.float32), (1_500_000, np.float64)):
-        vector = new_rows(rows, kind)
-        assert (vector.shape, vector.dtype) == ((rows,), kind)
-        assert type(vector) is np.ndarray
-        vector[:] = np.arange(rows)
-        forget(vector[: rows // 2])
-        forget(vector)
-        np.testing.assert_array_equal(vector, np.arange(rows))
-    assert mapped_from(temporary) > 0 or sys.platform != "linux"
-    assert list(temporary.iterdir()) == []
-    del vector
-    gc.collect()
-    assert mapped_from(temporary) == 0
-
-
 # Reading
 
 
@@ -206,16 +189,6 @@ def test_what_is_read_ahead_keeps_its_order(threads: str, monkeypatch: pytest.Mo
         next(found)
     assert list(prefetched(iter([]))) == []
     assert list(prefetched(iter([0, None, 1]))) == [0, None, 1]
-
-
-def test_memory_decides(spread: Any, temporary: Path) -> None:
-    reports = reports_of(3000)
-    folder = spread(MECHANISM, reports)
-    assert isinstance(gather(MECHANISM, folder, memory=0, folder=temporary)[0], StoredBlocks)
-    within, _ = gather(MECHANISM, folder, memory=1 << 20)
-    assert isinstance(within, Reports)
-    assert isinstance(gather(MECHANISM, folder)[0], Reports)
-    np.testing.assert_array_equal(within.blocks["bits"], reports.blocks["bits"])
 
 
 def test_tallies_have_no_blocks(tmp_path: Path) -> None:
@@ -272,15 +245,6 @@ class _FullDisk:
         self._file.close()
 
 
-def test_a_disk_may_be_full_of_vectors(spread: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data, _ = observe(MECHANISM, spread(MECHANISM, reports_of(2000)), folder=temporary)
-    make = stored.tempfile.TemporaryFile
-    monkeypatch.setattr(stored.tempfile, "TemporaryFile", lambda **options: _FullDisk(make(**options), 900))
-    with pytest.raises(DataError, match=r"^there is no room left in .* for temporary files; free some"):
-        estimate(MECHANISM, data, method="mle")
-    estimate(MECHANISM, data, method="em")
-
-
 @pytest.mark.parametrize("room", [0, 100, 6000])
 def test_a_full_disk_is_one_sentence(room: int, spread: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = spread(MECHANISM, reports_of(4000))
@@ -303,11 +267,6 @@ def test_a_real_full_device_is_one_sentence() -> None:
         array._file = file
         with pytest.raises(DataError, match="no room left"):
             array.append(np.ones((4, 4)))
-
-
-def test_a_folder_that_is_not_there(spread: Any, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="temporary files cannot be written to"):
-        observe(MECHANISM, spread(MECHANISM, reports_of(100)), folder=tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])

@@ -12,15 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet.engines import LocalEngine, seal
-from discreet.errors import DataError, MismatchError, OutputExistsError, ParameterError
+from discreet.engines import seal
+from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.formats.reports import read_reports, write_beside, write_reports
 from discreet.formats.sealed_files import check_sealed, put_sealed, write_sealed
 from discreet.formats.sealing import is_canonical
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
 from laws import MEDIUM, Case, cases, sampled
-from object_store import object_store
 from packing import each
 from refusals import refused
 
@@ -119,27 +118,6 @@ def test_batches_that_are_not_sealed(mechanism: Any, tmp_path: Path) -> None:
     assert names(tmp_path) == ["in"]
 
 
-def test_places_that_are_not_written_to(tmp_path: Path) -> None:
-    source = tmp_path / "in"
-    source.mkdir()
-    write_reports(source / "a.parquet", COUNTED, reports_of(COUNTED))
-    for name, kind, said in (
-        ("in/b.parquet", ParameterError, "all of which is read"),
-        ("b.jsonl", ParameterError, "are kept as .parquet"),
-        ("b.tally.parquet", ParameterError, "leave out .tally"),
-        ("none/b.parquet", ParameterError, "make it first"),
-        ("old.parquet", OutputExistsError, "exists already"),
-    ):
-        (tmp_path / "old.parquet").write_text("old")
-        assert said in refused(kind, lambda name=name: seal(COUNTED, source, tmp_path / name))
-    message = refused(ParameterError, lambda: seal(COUNTED, source / "a.parquet", source / "a.parquet", force=True))
-    assert "is read and would be replaced" in message
-    refused(ParameterError, lambda: seal(COUNTED, source, "s3://bucket/sealed.parquet"))
-    assert (tmp_path / "old.parquet").read_text() == "old"
-    assert seal(COUNTED, source, tmp_path / "old.parquet", force=True).n == 300
-    assert names(tmp_path) == ["in", "old.parquet"]
-
-
 def test_an_interrupted_sealing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_reports(tmp_path / "in.parquet", SORTED, reports_of(SORTED))
 
@@ -169,16 +147,3 @@ def test_bad_rows_are_left_out_and_counted(tmp_path: Path) -> None:
         found = seal(mechanism, Sources(source, bad_share=0.01), target)
         assert (found.n, sum(found.left_out.values())) == (99, 1)
         assert check_sealed(target, mechanism).n == 99
-
-
-def test_engines_take_urls_and_temporary_folders(tmp_path: Path) -> None:
-    write_reports(tmp_path / "in.parquet", SORTED, reports_of(SORTED))
-    wanted = seal(SORTED, tmp_path / "in.parquet", tmp_path / "wanted.parquet")
-    assert (
-        LocalEngine(folder=tmp_path, threads=1).seal(SORTED, tmp_path / "in.parquet", tmp_path / "s.parquet").n == 300
-    )
-    with object_store() as store:
-        url = store.put(tmp_path / "in.parquet", "reports/in.parquet")
-        found = seal(SORTED, url, tmp_path / "found.parquet")
-    assert found.n == wanted.n
-    assert (tmp_path / "found.parquet").read_bytes() == (tmp_path / "wanted.parquet").read_bytes()

@@ -4,8 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from scipy.stats import binom, chi2_contingency
 
@@ -17,7 +15,6 @@ from discreet.simulation.tallies import draw_tally
 
 DOMAIN = dc.Domain(["flu", "hiv", "none", "cold", "other"], sensitive=["hiv", "flu"])
 MECHANISM = dc.SubsetSelection(DOMAIN, 1.0)
-RANDOM = np.random.default_rng(8)
 
 
 def estimated(p: list[float], n: int, seed: int, **options: Any) -> dc.Estimate:
@@ -211,47 +208,3 @@ def test_the_same_people_on_both_sides_are_refused() -> None:
     assert dc.homogeneity(weighted) is not None
     # Other people who answer alike are other people: (ONE, one) have equal reports.
     assert dc.compare(ONE, one).overall is not None
-
-
-def test_a_comparison_is_a_table(tmp_path: Any) -> None:
-    found = dc.compare(ONE, OTHER, titles=("2025", "2026"))
-    frame = found.to_pandas()
-    assert list(frame.columns) == [
-        *("value", "sensitive", "first", "second", "difference", "lower", "upper", "p_value")
-    ]
-    assert pl.DataFrame(found).equals(found.to_polars())
-    assert frame.equals(pd.DataFrame(found.to_polars().to_dict(as_series=False)))
-    found.to_csv(tmp_path / "differences.csv")
-    assert len((tmp_path / "differences.csv").read_text().splitlines()) == 6
-    assert "2025, n=900; 2026, n=500" in repr(found)
-    assert (found["hiv"].sensitive, len(found)) == (True, 5)
-    with pytest.raises(KeyError, match="not in the domain"):
-        found["gout"]
-
-
-def test_the_forest_plot_has_a_row_for_each_value() -> None:
-    chart = dc.compare(ONE, OTHER).plot().to_dict()
-    rows = chart["layer"][1]["data"]["values"]
-    assert {row["value"] for row in rows} == set(DOMAIN.names())
-    assert {row["class"] for row in rows if row["value"] in ("flu", "hiv")} == {"sensitive"}
-
-
-def test_what_cannot_be_compared_is_refused() -> None:
-    strangers = dc.Domain(["flu", "hiv", "none", "cold", "other"])
-    mechanism = dc.RandomizedResponse(strangers, 1.0)
-    other = dc.estimate(mechanism, mechanism.obfuscate(["flu"] * 50, random=dc.SeededRandom(1)))
-    with pytest.raises(MismatchError, match="differ in which values are sensitive"):
-        dc.compare(ONE, other)
-    with pytest.raises(ParameterError, match="level must be a number between 0 and 1"):
-        dc.compare(ONE, OTHER, level=1.0)
-    for nothing in (5, [], [ONE], ONE, {"one": ONE, "other": "two"}):
-        with pytest.raises(ParameterError, match="needs the estimates of two groups or more"):
-            dc.homogeneity(nothing)
-    with pytest.raises(ParameterError, match="must be an Estimate, got dict"):
-        dc.compare({}, ONE)
-    with pytest.raises(ParameterError, match="5 probabilities that sum to 1"):
-        dc.compare(ONE, [0.5] * 5)
-    with pytest.raises(ParameterError, match=r"rate must be a number between 0 and 0\.5"):
-        dc.compare(ONE, OTHER).significant(0)
-    with pytest.raises(ParameterError, match="control must be one of"):
-        dc.compare(ONE, OTHER).significant(control="holm")

@@ -153,26 +153,6 @@ def test_groups_are_one_long_table_everywhere(tmp_path: Any) -> None:
     assert "<td" in found._repr_html_()
 
 
-@pytest.mark.parametrize("groups", [REGION, list(REGION), pd.Series(REGION), pl.Series(REGION), pa.array(REGION)])
-def test_any_column_of_groups_will_do(groups: Any) -> None:
-    mechanism = MECHANISMS["rr"]
-    found = dc.estimate(mechanism, reports_of(mechanism), groups=groups)
-    assert {label: one.n for label, one in found.items()} == {r: int((r == REGION).sum()) for r in sorted(set(REGION))}
-
-
-def test_text_of_groups_is_escaped_in_html() -> None:
-    mechanism = MECHANISMS["rr"]
-    found = dc.estimate(mechanism, reports_of(mechanism), groups=np.where(SEX == "f", "<b>", "m"))
-    assert "&lt;b&gt;" in found._repr_html_()
-    assert "<b>" not in found._repr_html_()
-
-
-def test_a_picture_has_a_panel_for_each_group() -> None:
-    mechanism = MECHANISMS["rr"]
-    chart = dc.estimate(mechanism, reports_of(mechanism), groups=REGION).plot().to_dict()
-    assert [panel["title"]["text"][0] for panel in chart["concat"]] == ["east", "north", "south"]
-
-
 # Bad input
 
 
@@ -238,15 +218,6 @@ def test_small_groups_are_counted_and_never_named() -> None:
 def test_bad_input_is_refused_in_a_sentence(named: dict[str, Any], words: str) -> None:
     with pytest.raises((DataError, ParameterError), match=words):
         dc.estimate(MECHANISMS["rr"], reports_of(MECHANISMS["rr"]), **named)
-
-
-def test_a_plain_tally_has_no_groups() -> None:
-    mechanism = MECHANISMS["rr"]
-    tally = mechanism.tally(reports_of(mechanism))
-    with pytest.raises(ParameterError, match="groups and weights need reports"):
-        dc.estimate(mechanism, tally, groups=REGION)
-    with pytest.raises(ParameterError, match="weights need the reports"):
-        dc.estimate(mechanism, tally, weights=WEIGHTS)
 
 
 TABLES = {

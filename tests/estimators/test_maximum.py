@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import DataError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, expectation_maximization
 from discreet.estimators.maximum import Start, maximize
 
@@ -108,31 +107,12 @@ def test_information_is_the_curvature_of_independent_bits():
     np.testing.assert_allclose(solution.information, curvature, rtol=0.25)
 
 
-def test_without_blocks_everything_is_the_rest():
-    likelihood = RowLikelihood(DenseMembership(np.zeros((0, 3))), 2.0, 10)
-    solution = maximize(likelihood, Start(np.zeros(4)))
-    assert solution.rest == 1
-    assert not solution.frequencies.any()
-
-
 def test_it_gives_up_honestly():
     membership, contrast, start = _bits(seed=5)
     solution = maximize(RowLikelihood(membership, contrast), Start(start), most_passes=2, tolerance=1e-9)
     assert not solution.converged
     gap = channel_gap(membership, contrast, None, solution.frequencies)
     assert solution.gap == pytest.approx(gap, rel=1e-6)
-
-
-def test_refusals():
-    membership = DenseMembership(np.ones((2, 2)))
-    with pytest.raises(ParameterError):
-        RowLikelihood(membership, 0.0)
-    with pytest.raises(DataError):
-        RowLikelihood(DenseMembership(np.zeros((0, 2))), 1.0, 0)
-    with pytest.raises(DataError):
-        maximize(RowLikelihood(membership, 1.0), Start(np.zeros(3)))
-    with pytest.raises(ParameterError):
-        maximize(RowLikelihood(membership, 1.0), Start(np.zeros(2)), tolerance=0)
 
 
 def test_em_is_multiplicative_and_keeps_the_clear_counts():

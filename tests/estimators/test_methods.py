@@ -11,7 +11,7 @@ from scipy.stats import norm
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
-from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.errors import DataError, MismatchError
 from discreet.estimators import METHODS, estimate
 from discreet.estimators.linear import LinearStart, thresholded
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
@@ -216,57 +216,10 @@ def test_projected_beats_a_general_optimiser(case: Case) -> None:
 RR = RandomizedResponse(Domain(range(5), sensitive=[1, 2]), 1.0)
 UNARY = UnaryEncoding(Domain(range(5), sensitive=[1, 2]), 1.0)
 CHANNEL = Channel([[0.6, 0.4], [0.2, 0.8]])
-OPTIONS: dict[str, Any] = {"significance": 0.1, "remainder": "zero", "tolerance": 1e-3, "alpha": 1, "progress": print}
-TAKES = {
-    "linear": [],
-    "threshold": ["significance", "remainder"],
-    "norm-sub": [],
-    "projected": [],
-    "mle": ["tolerance", "progress"],
-    "em": ["significance", "progress"],
-    "smooth": ["tolerance", "progress"],
-}
 
 
 def reports_of(mechanism: Any, n: int = 60) -> Any:
     return mechanism.obfuscate_codes(np.arange(n) % mechanism.domain.size, random=SeededRandom(1))
-
-
-@each("mechanism", [RR, UNARY, CHANNEL])
-@each("method", METHODS)
-@each("option", OPTIONS)
-def test_options_that_do_nothing(mechanism: Any, method: str, option: str) -> None:
-    given = {option: OPTIONS[option]}
-    if option in TAKES[method]:
-        found = estimate(mechanism, reports_of(mechanism), method=method, **given)
-        assert np.isfinite(found.frequencies).all()
-        return
-    message = refused(ParameterError, lambda: estimate(mechanism, reports_of(mechanism), method=method, **given))
-    assert f"{option} does nothing for method '{method}'" in message
-    assert all(name in message for name in TAKES[method])
-
-
-@pytest.mark.parametrize("method", ["emp", "MLE", "", None, 3, "linear "])
-def test_unknown_methods(method: Any) -> None:
-    message = refused(ParameterError, lambda: estimate(RR, reports_of(RR), method=method))
-    assert all(name in message for name in METHODS)
-
-
-@pytest.mark.parametrize("significance", [0, 1, -0.1, 1.5, float("nan"), float("inf")])
-@pytest.mark.parametrize("method", ["threshold", "em"])
-def test_significance(significance: float, method: str) -> None:
-    reports = reports_of(RR)
-    refused(ParameterError, lambda: estimate(RR, reports, method=method, significance=significance))
-
-
-@pytest.mark.parametrize("remainder", ["none", "", None, 0, "Zero"])
-def test_remainders(remainder: Any) -> None:
-    refused(ParameterError, lambda: estimate(RR, reports_of(RR), method="threshold", remainder=remainder))
-
-
-@pytest.mark.parametrize("tolerance", [0, -1.0, 1e-13, float("nan"), float("inf")])
-def test_tolerances(tolerance: float) -> None:
-    refused(ParameterError, lambda: estimate(UNARY, reports_of(UNARY), method="mle", tolerance=tolerance))
 
 
 @each("mechanism", [RR, UNARY, CHANNEL])
@@ -290,18 +243,6 @@ def test_one_report_is_enough(method: str) -> None:
         assert np.isfinite(found.frequencies).all()
         assert np.isfinite(found.standard_errors).all()
         assert found.standard_errors.min() >= 0
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_estimates_say_what_they_are_of(method: str) -> None:
-    real = RR.obfuscate_codes(np.arange(60) % 5)
-    for reports, simulated in ((real, False), (reports_of(RR), True)):
-        for data in (reports, RR.tally(reports)):
-            found = estimate(RR, data, method=method)
-            assert (found.n, found.fingerprint, found.domain) == (60, RR.fingerprint, RR.domain)
-            assert found.simulated == simulated
-            assert found.method.startswith(method)
-            assert (found.gap is not None) == (method in ("mle", "em", "smooth"))
 
 
 @pytest.mark.parametrize("rounding", [-1e-17, 1e-17])

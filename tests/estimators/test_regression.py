@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import discreet as dc
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 
 DOMAIN = dc.Domain(["poor", "fair", "rich"], sensitive=["poor"])
 MECHANISMS = {
@@ -209,19 +209,6 @@ def test_log_odds_that_noise_hides_are_penalised_and_named() -> None:
     assert named
 
 
-def test_a_regression_is_a_table(tmp_path: Any) -> None:
-    found = dc.regress(MECHANISMS["rr"], reports_of(MECHANISMS["rr"]), pd.DataFrame(COVARIATES))
-    frame = found.to_pandas()
-    assert list(frame.columns) == [
-        *("value", "covariate", "coefficient", "standard_error", "lower", "upper", "p_value"),
-    ]
-    assert pl.DataFrame(found).equals(found.to_polars())
-    found.to_csv(tmp_path / "r.csv")
-    assert len((tmp_path / "r.csv").read_text().splitlines()) == 10
-    assert "sex=m" in repr(found)
-    assert "<td" in found._repr_html_()
-
-
 @pytest.mark.parametrize(
     ("covariates", "words"),
     [
@@ -239,19 +226,6 @@ def test_a_regression_is_a_table(tmp_path: Any) -> None:
 def test_covariates_that_say_nothing_of_their_own_are_named(covariates: Any, words: str) -> None:
     with pytest.raises(DataError, match=words):
         dc.regress(MECHANISMS["rr"], reports_of(MECHANISMS["rr"]), covariates)
-
-
-def test_what_cannot_be_regressed_is_refused() -> None:
-    mechanism = MECHANISMS["rr"]
-    reports = reports_of(mechanism)
-    with pytest.raises(ParameterError, match="method must be one of linear, logistic"):
-        dc.regress(mechanism, reports, COVARIATES, method="probit")  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match="table or a mapping"):
-        dc.regress(mechanism, reports, AGE)
-    with pytest.raises(ParameterError, match="values does nothing for method 'logistic'"):
-        dc.regress(mechanism, reports, COVARIATES, method="logistic", values=["poor"])
-    with pytest.raises(DataError, match="3 coefficients need more than so many reports, got 3"):
-        dc.regress(mechanism, reports.part(0, 3), {"age": AGE[:3], "other": [1.0, 5.0, 2.0]})
 
 
 def test_errors_that_rest_on_few_reports_are_students_and_said() -> None:

@@ -1,18 +1,15 @@
 """Penalised likelihood of values in order: its maximum, certificate, covariance, limits, and what it refuses."""
 
 import warnings
-from typing import Any
 
 import numpy as np
 import pytest
 
 import discreet as dc
 from discreet.core.tally import Tally
-from discreet.errors import ParameterError
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.smooth import _Influence, _Problem
 from discreet.mechanisms import Mechanism
-from refusals import refused
 
 CLEAR = dc.Windows(dc.Domain.number(0, 10, bins=24, sensitive=[[0, 2.5], [5, 10]]), 1.0)
 WHOLE = dc.Windows(dc.Domain.number(0, 10, bins=24), 2.0)
@@ -165,20 +162,3 @@ def test_any_mechanism_of_values_in_order_will_do() -> None:
     response = dc.RandomizedResponse(dc.Domain(["low", "middle", "high"], sensitive=["low", "high"]), 1.0)
     some = dc.estimate(response, response.obfuscate(["low"] * 50 + ["middle"] * 50), method="smooth")
     assert some.frequencies.sum() == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("domain", "options", "word"),
-    [
-        (dc.Domain.product({"a": [1, 2], "b": [1, 2]}), {}, "order"),
-        (dc.Domain(range(1025)), {}, "1024"),
-        (dc.Domain(range(4)), {"smoothing": 0}, "smoothing"),
-        (dc.Domain(range(4)), {"smoothing": float("nan")}, "smoothing"),
-        (dc.Domain(range(4)), {"tolerance": 0}, "tolerance"),
-        (dc.Domain(range(4)), {"significance": 0.1}, "significance"),
-    ],
-)
-def test_what_it_does_not_take_is_refused(domain: dc.Domain, options: Any, word: str) -> None:
-    mechanism = dc.RandomizedResponse(domain, 1.0)
-    reports = mechanism.obfuscate_codes(np.zeros(50, int), random=dc.SeededRandom(1))
-    assert word in refused(ParameterError, lambda: dc.estimate(mechanism, reports, method="smooth", **options))

@@ -11,7 +11,7 @@ import discreet
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
-from discreet.errors import MismatchError, ParameterError
+from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.tags import ErrorTerms, TagEstimate, estimate_personalized
 from discreet.mechanisms.personalized import Personalized
@@ -274,21 +274,6 @@ def test_background_that_is_none(background: Any, said: str) -> None:
     assert said in refused(
         ParameterError, lambda: estimate_personalized(plan, expected(plan, R), background=background)
     )
-
-
-def test_background_on_what_never_becomes_a_bot() -> None:
-    plan = personalized()
-    with pytest.warns(UserWarning, match="0.25 of the background of 'home'"):
-        estimate_personalized(plan, expected(plan, R), background={"home": [0.25, 0.75, 0, 0, 0]})
-
-
-def test_the_wrong_kind_of_mechanism() -> None:
-    plan = personalized()
-    assert "estimate_personalized" in refused(ParameterError, lambda: estimate(plan, expected(plan, R)))  # type: ignore[arg-type]
-    refused(ParameterError, lambda: estimate_personalized(plan.common, expected(plan, R)))  # type: ignore[arg-type]
-    refused(MismatchError, lambda: estimate_personalized(personalized("rr", 2.0), expected(plan, R)))
-    refused(ParameterError, lambda: estimate_personalized(plan, expected(plan, R), method="magic"))
-    refused(ParameterError, lambda: estimate_personalized(plan, expected(plan, R), tolerance=1.0))
 
 
 # Cell bots [docs/explanation/personalized.md]: a map on which people live where people are, but not everywhere alike

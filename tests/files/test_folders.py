@@ -11,7 +11,6 @@ from discreet.core.random import SeededRandom
 from discreet.engines import gather, observe, tally
 from discreet.errors import DataError, ParameterError
 from discreet.formats.reports import write_reports
-from discreet.tables.scan import table_files
 from refusals import refused
 
 SUFFIXES = ["parquet", "arrow", "jsonl", "jsonl.gz"]
@@ -126,17 +125,3 @@ def test_one_file_named_twice(folder: Path) -> None:
         assert "named twice" in refused(ParameterError, lambda named=named: tally(MECHANISM, named))  # type: ignore[misc]
     os.link(one, hard)
     assert f"{hard} is named twice, also as {one}" in refused(ParameterError, lambda: tally(MECHANISM, folder))
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_files_without_reports_may_be_alike(suffix: str, tmp_path: Path) -> None:
-    for name in "ab":
-        write_reports(tmp_path / f"{name}.{suffix}", MECHANISM, [])
-    assert tally(MECHANISM, tmp_path).tally == MECHANISM.empty_tally()
-
-
-def test_a_pipe_is_refused_unopened(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    os.mkfifo(path)
-    for read in (lambda: tally(MECHANISM, path), lambda: table_files([path])):
-        assert "is a pipe" in refused(ParameterError, read)

@@ -142,12 +142,6 @@ def test_a_file_that_others_own_is_not_called_damaged() -> None:
     assert refused(DataError, look) == "r/b.parquet must not be read by this user; see who may read it."
 
 
-def test_a_missing_cell_in_a_name_is_missing(tmp_path: Path) -> None:
-    keep(tmp_path / "r" / "date=__HIVE_DEFAULT_PARTITION__" / "a.parquet")
-    message = refused(DataError, lambda: LocalEngine().tally_by(MECHANISM, tmp_path / "r", "date"))
-    assert "10 of 10 labels of 'date' in a batch are missing" in message
-
-
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
 def test_folders_named_as_columns_are_columns_of_tables(suffix: str, tmp_path: Path) -> None:
     for day, people in {"2026-01-02/hour=9": ["x", "y"], "2026-01-01/hour=10": ["y", "x"]}.items():
@@ -195,28 +189,3 @@ def test_refusals_name_the_line_as_editors_count_them(text: str, place: str, tmp
     path.write_text(text, newline="")
     found = ValueColumns(MECHANISM.domain, "y").of(path)
     assert f"(first at {place})" in refused(DataError, lambda: list(found.batches()))
-
-
-def test_lines_of_other_refusals(tmp_path: Path) -> None:
-    path = tmp_path / "v.csv"
-    path.write_text('x,y\n"1\n",a\n2\n3,b\n')
-    assert "(first at row 1, line 4)" in refused(DataError, lambda: read_values(path, MECHANISM.domain, "y"))
-    path.write_text('x,y\n"1\n",1\n2,n\n')
-    assert "(first at row 1, line 4)" in refused(DataError, lambda: read_values(path, dc.Domain(range(3)), "y"))
-    path.write_text('who,what\n"u\n1",a\nu2,\n')
-    assert "(first at row 1, line 4)" in refused(DataError, lambda: read_traces(path, user="who", event="what"))
-    lines = tmp_path / "v.jsonl"
-    lines.write_text('{"y": "a"}\n\n{"y": "z"}\n')
-    columns = ValueColumns(MECHANISM.domain, "y")
-    assert "(first at row 1, line 3)" in refused(DataError, lambda: list(columns.of(lines).batches()))
-    typed = tmp_path / "v.parquet"
-    pq.write_table(pa.table({"y": ["a", "z"]}), typed)
-    assert "(first at row 1);" in refused(DataError, lambda: list(columns.of(typed).batches()))
-
-
-def test_rows_that_are_left_out_count_as_rows(tmp_path: Path) -> None:
-    path = tmp_path / "v.csv"
-    path.write_text("y\na\n\nb\n\nz\n")
-    columns = ValueColumns(MECHANISM.domain, "y", drop=True)
-    assert "1 of 3 values" in (message := refused(DataError, lambda: list(columns.of(path).batches())))
-    assert "(first at row 4, line 6)" in message

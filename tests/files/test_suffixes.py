@@ -4,7 +4,6 @@ import gzip
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -43,13 +42,6 @@ def written(path: Path, columns: dict[str, list[object]]) -> Path:
         with pa.ipc.new_file(str(path), table.schema) as sink:
             sink.write_table(table)
     return path
-
-
-def test_every_list_has_all_formats_of_columns() -> None:
-    assert paths.COLUMNS == (".parquet", ".arrow", ".feather", ".ipc")
-    for endings in (paths.REPORTS, paths.TABLES, paths.ESTIMATES):
-        assert set(paths.COLUMNS) < set(endings)
-    assert paths.TALLIES == (".tally.parquet", ".tally.arrow", ".tally.feather", ".tally.ipc")
 
 
 @pytest.mark.parametrize("ending", paths.TABLES)
@@ -97,47 +89,6 @@ def test_tallies_of_every_ending(tmp_path: Path, ending: str) -> None:
     # Reports under the name of a tally are refused as such.
     path.write_bytes((tmp_path / f"r{Path(ending).suffix}").read_bytes())
     assert "does not hold tally" in refused(DataError, lambda: read_tally(path, MECHANISM))
-
-
-@pytest.mark.parametrize("ending", paths.COLUMNS[1:])
-def test_a_damaged_arrow_tally_is_refused_or_the_same(tmp_path: Path, ending: str) -> None:
-    path, whole = tmp_path / f"t.tally{ending}", MECHANISM.tally(REPORTS)
-    write_tally(path, whole)
-    raw = bytearray(path.read_bytes())
-    draw = np.random.default_rng(4)
-    outcomes = set()
-    for _ in range(300):
-        damaged = bytearray(raw)
-        damaged[draw.integers(len(raw))] ^= 1 << int(draw.integers(8))
-        path.write_bytes(damaged)
-        try:
-            outcomes.add("same" if read_tally(path, MECHANISM) == whole else "other counts")
-        except DataError as error:
-            outcomes.add("refused" if str(path) in str(error) else "refused without its name")
-    # Counts carry no checksum: those that could be a tally's are taken.
-    assert "refused" in outcomes <= {"refused", "same", "other counts"}
-
-
-@pytest.mark.parametrize(
-    ("attempt", "endings"),
-    [
-        (lambda path: write_reports(path, MECHANISM, REPORTS), paths.REPORTS),
-        (lambda path: read_reports(path, MECHANISM), paths.REPORTS),
-        (lambda path: tally(MECHANISM, path), paths.REPORTS),
-        (lambda path: write_tally(path, MECHANISM.tally(REPORTS)), paths.COLUMNS),
-        (lambda path: read_tally(path, MECHANISM), paths.COLUMNS),
-        (read_table, paths.TABLES),
-        (lambda path: read_values(path, DOMAIN), paths.TABLES),
-        (lambda path: read_distribution(path, DOMAIN), paths.TABLES),
-        (lambda path: read_traces(path, user="user", event="event"), paths.TABLES),
-    ],
-)
-def test_a_refused_ending_names_all_that_there_are(tmp_path: Path, attempt, endings: tuple[str, ...]) -> None:
-    path = tmp_path / "some.xlsx"
-    path.write_bytes(b"PK")
-    message = refused(ParameterError, lambda: attempt(path))
-    assert all(ending in message for ending in endings)
-    assert "'some.xlsx'" in message
 
 
 @pytest.mark.parametrize("ending", paths.TALLIES)

@@ -1,9 +1,7 @@
 """Files at URLs are read like files of this machine; a URL that cannot be opened gives one sentence without secrets."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -132,20 +130,6 @@ def test_a_url_that_cannot_be_opened_gives_one_sentence(put: Put, tmp_path: Path
     assert "is named twice" in twice
 
 
-def test_tables_of_risk_may_be_at_a_url(put: Put, tmp_path: Path) -> None:
-    rows = [(user, (user * step) % 7, step) for user in range(20) for step in range(6)]
-    cells = "user,event,time\n" + "".join(f"{user},{event},{time}\n" for user, event, time in rows)
-    (tmp_path / "t.csv").write_text(cells)
-    url = put(tmp_path / "t.csv", "tables/t.csv")
-    asked = ("--time", "time", "--attack", "markov", "--seed", 1)
-    assert told("risk", "traces", url, *asked) == told("risk", "traces", tmp_path / "t.csv", *asked)
-    pairs = [(row, column, (3 * row + column) % 5 + 4 * (row == column)) for row in range(5) for column in range(5)]
-    (tmp_path / "s.csv").write_text("row,col,face\n" + "".join(f"{row},{col},{score}\n" for row, col, score in pairs))
-    asked = ("--score", "face", "--seed", 1)
-    there = told("risk", "scores", put(tmp_path / "s.csv", "tables/s.csv"), *asked)
-    assert there == told("risk", "scores", tmp_path / "s.csv", *asked)
-
-
 @pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl", "jsonl.gz", "tally.parquet"])
 def test_a_small_file_is_fetched_once(suffix: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A question for its size, one more of Arrow's, and the content; of a folder's file the first is not asked."""
@@ -219,21 +203,3 @@ def test_no_message_holds_credentials(host: str, monkeypatch: pytest.MonkeyPatch
     assert SECRET not in message
     assert "somebody" not in message
     assert SECRET not in f"{paths.RemoteFile(url)} {paths.RemoteFile(url)!r}"
-
-
-def test_a_scheme_that_nobody_knows() -> None:
-    error: Any = pytest.raises((DataError, dc.errors.MissingExtraError), match=r"fsspec|cannot be opened")
-    with error:
-        read_reports("gopher://host/a.parquet", MECHANISM)
-
-
-def test_file_urls_are_paths(tmp_path: Path) -> None:
-    path = reports(tmp_path, "a.parquet", 1)
-    assert read_reports(path.as_uri(), MECHANISM).n == 300
-
-
-def test_fsspec_opens_other_schemes(tmp_path: Path) -> None:
-    system = pytest.importorskip("fsspec").filesystem("memory")
-    system.pipe("/store/a.parquet", reports(tmp_path, "a.parquet", 1).read_bytes())
-    assert LocalEngine().tally(MECHANISM, "memory://store/a.parquet").tally.n == 300
-    assert os.environ.get("AWS_PROFILE") is None

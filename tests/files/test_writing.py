@@ -14,10 +14,9 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
-from discreet.errors import DiscreetError, MismatchError, OutputExistsError, ParameterError
-from discreet.files.writing import replacing
+from discreet.errors import MismatchError, OutputExistsError, ParameterError
 from discreet.formats.reports import read_reports, write_reports
-from discreet.formats.tallies import read_tally, write_tally
+from discreet.formats.tallies import write_tally
 from discreet.mechanisms import UnaryEncoding
 from packing import each
 from refusals import refused
@@ -55,15 +54,6 @@ def test_an_existing_file_needs_force(suffix: str, tmp_path: Path) -> None:
     assert write_reports(path, MECHANISM, REPORTS, force=True) == 90
     assert read_reports(path, MECHANISM).n == 90
     assert len(holds(tmp_path)) == 1
-
-
-def test_an_existing_tally_needs_force(tmp_path: Path) -> None:
-    path, tally = tmp_path / "some.tally.parquet", MECHANISM.tally(REPORTS)
-    path.write_bytes(b"old")
-    refused(OutputExistsError, lambda: write_tally(path, tally))
-    assert holds(tmp_path) == {path.name: b"old"}
-    write_tally(path, tally, force=True)
-    assert read_tally(path, MECHANISM) == tally
 
 
 def test_nothing_is_read_before_an_existing_file_is_refused(tmp_path: Path) -> None:
@@ -222,23 +212,3 @@ def test_a_missing_folder(suffix: str, tmp_path: Path) -> None:
     message = refused(ParameterError, lambda: write_reports(path, MECHANISM, REPORTS))
     assert message == f"the folder of {path} does not exist; make it first."
     assert not list(tmp_path.iterdir())
-
-
-def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    refused(ParameterError, lambda: write_tally(tmp_path / "file" / "t.parquet", MECHANISM.tally(REPORTS)))
-
-
-@pytest.mark.parametrize("name", ["r" * 300 + ".parquet", "folder.parquet"])
-def test_names_that_no_file_can_have(name: str, tmp_path: Path) -> None:
-    (tmp_path / "folder.parquet").mkdir()
-    with pytest.raises(DiscreetError):
-        write_reports(tmp_path / name, MECHANISM, REPORTS, force=True)
-
-
-def test_replacing_gives_the_suffix_that_was_asked_for(tmp_path: Path) -> None:
-    with replacing(tmp_path / "chart.svg") as beside:
-        assert beside.suffix == ".svg"
-        assert beside.parent == tmp_path
-        beside.write_text("<svg/>")
-    assert holds(tmp_path) == {"chart.svg": b"<svg/>"}

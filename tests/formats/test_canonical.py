@@ -58,19 +58,6 @@ def test_the_order_is_that_of_sql(tmp_path: Path) -> None:
         assert keys == sorted(keys)
 
 
-def test_batches_depend_on_the_number_of_reports_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.formats import sealing
-
-    monkeypatch.setattr(sealing, "_BATCH", 64)
-    monkeypatch.setattr(sealing, "_LEAST_ROWS", 5)
-    domain = dc.Domain(range(9), sensitive=range(7))
-    for kind in (dc.RandomizedResponse, dc.UnaryEncoding):
-        mechanism = kind(domain, epsilon=1.0)
-        reports = mechanism.obfuscate_codes(np.arange(300) % 9, random=dc.SeededRandom(3))
-        found = [[batch.n for batch in canonical(mechanism, _shuffled(reports, seed), memory=1)] for seed in (1, 2)]
-        assert found == [[64, 64, 64, 64, 44]] * 2
-
-
 def test_strangers_and_simulated_reports_are_not_mixed() -> None:
     mechanism, other = (dc.RandomizedResponse(dc.Domain(range(9)), epsilon=one) for one in (1.0, 2.0))
     real, simulated = mechanism.obfuscate([1]), mechanism.obfuscate([1], random=dc.SeededRandom(1))

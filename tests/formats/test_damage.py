@@ -2,7 +2,6 @@
 
 import struct
 import zlib
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -10,39 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from damage import BATCHES, CHECKED, EACH, MECHANISM, bare_bytes, flipped, verdicts, written
+from damage import CHECKED, MECHANISM, bare_bytes, flipped, verdicts, written
 from discreet.engines import tally
 from discreet.errors import DataError
 from discreet.files.stored import look, read_checksums
 from discreet.formats.reports import read_reports
-from discreet.formats.tallies import read_tally, write_tally
-from discreet.mechanisms import report_tables
 from refusals import refused
 
-FLIPS = 160
 checked = pytest.mark.parametrize("suffix", CHECKED)
-
-
-@checked
-def test_any_flipped_bit_is_noticed(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a.{suffix}"
-    whole, right = written(path)
-    bits = np.random.default_rng(6).choice(8 * len(whole), FLIPS, replace=False).tolist()
-    found = Counter(verdicts(path, (flipped(whole, bit) for bit in bits), right))
-    # Only the letters by which checksums are known may change and leave the counts as they are.
-    assert found["other"] == 0
-    assert found["refused"] >= 0.98 * FLIPS
-
-
-@checked
-def test_lost_checksums_leave_the_file_readable(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a.{suffix}"
-    whole, right = written(path)
-    place = whole.rindex(b"DSCRSEAL")
-    assert verdicts(path, (flipped(whole, 8 * place + bit) for bit in range(64)), right) == ["same"] * 64
-    path.write_bytes(whole)
-    path.write_bytes(bare_bytes(path))
-    assert read_reports(path, MECHANISM).n == EACH * BATCHES
 
 
 def test_pages_of_files_without_checksums_keep_their_own_checksums(tmp_path: Path) -> None:
@@ -88,34 +62,6 @@ def test_the_footer_promises_what_its_row_groups_hold(tmp_path: Path) -> None:
     message = refused(DataError, lambda: tally(MECHANISM, path))
     assert "promises 2101 rows, and its row groups 2100" in message
     assert right.n == 2100
-
-
-def test_files_without_any_checksums_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    _, right = written(path)
-    table = pq.read_table(path)
-    pq.write_table(table, path, row_group_size=500)
-    assert tally(MECHANISM, path).tally == right
-    with pa.OSFile(str(tmp_path / "b.arrow"), "wb") as file, pa.ipc.new_file(file, table.schema) as sink:
-        sink.write_table(table, max_chunksize=400)
-    assert tally(MECHANISM, tmp_path / "b.arrow").tally == right
-    assert table.schema.equals(report_tables.schema_of(MECHANISM))
-
-
-def test_any_flipped_bit_of_a_tally_is_noticed(tmp_path: Path) -> None:
-    path = tmp_path / "a.tally.parquet"
-    _, right = written(tmp_path / "a.parquet")
-    write_tally(path, right)
-    whole = path.read_bytes()
-    found: Counter[str] = Counter()
-    for bit in range(0, 8 * len(whole), 37):
-        path.write_bytes(flipped(whole, bit))
-        try:
-            found["same" if read_tally(path, MECHANISM) == right else "other"] += 1
-        except DataError:
-            found["refused"] += 1
-    assert found["other"] == 0
-    assert found["refused"] > 50 * found["same"]
 
 
 @checked

@@ -5,16 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
 from discreet.errors import DataError, MismatchError
-from discreet.formats.reports import read_reports, write_reports
+from discreet.formats.reports import read_reports
 from discreet.mechanisms import (
     BlockMechanism,
     HadamardResponse,
@@ -24,7 +21,6 @@ from discreet.mechanisms import (
     UnaryEncoding,
     report_tables,
 )
-from laws import BUILDERS
 from packing import each
 from refusals import refused
 
@@ -237,105 +233,3 @@ def test_sliced_and_chunked_tables_are_read_where_they_start() -> None:
 
 
 # Files that are broken
-
-BROKEN = ["rr", "unary", "unary-clear-bits", "subset-k2", "hashing", "hadamard"]
-
-
-def written(builder: str, suffix: str, folder: Path) -> tuple[BlockMechanism, Reports, Path, bytes]:
-    mechanism = BUILDERS[builder](Domain(range(9), sensitive=[0, 3, 4, 7]), 1.0)
-    reports = mechanism.obfuscate_codes(np.arange(40) % 9, random=SeededRandom(1))
-    path = folder / f"r.{suffix}"
-    write_reports(path, mechanism, [reports.part(0, 25), reports.part(25, 40)])
-    return mechanism, reports, path, path.read_bytes()
-
-
-@formats
-@pytest.mark.parametrize("builder", BROKEN)
-def test_truncated_files(builder: str, suffix: str, tmp_path: Path) -> None:
-    """A table cut anywhere is refused; a file of lines may end early, but only after a whole report.
-
-    Each mechanism's table is cut at other places, so that together there is one of every remainder.
-    """
-    mechanism, reports, path, raw = written(builder, suffix, tmp_path)
-    whole, ends = 0, list(range(BROKEN.index(builder), len(raw), len(BROKEN)))
-    if suffix == "jsonl":
-        # In the first two lines and the last two: every line is read alike.
-        lines = [place for place, byte in enumerate(raw) if byte == ord("\n")]
-        ends = [end for end in range(len(raw)) if end < lines[1] + 2 or end > lines[-3]]
-    for end in ends:
-        path.write_bytes(raw[:end])
-        try:
-            found = read_reports(path, mechanism)
-        except DataError:
-            continue
-        assert suffix == "jsonl"
-        assert mechanism.tally(found) == mechanism.tally(reports.part(0, found.n)) or found.n == 0
-        whole += 1
-    # With each of the four lines' ends and without it, the full file aside; nothing; the line before the last two.
-    assert whole == (2 * 4 - 1 + 1 + 1 if suffix == "jsonl" else 0)
-
-
-@formats
-@pytest.mark.parametrize("builder", BROKEN)
-def test_flipped_bits(builder: str, suffix: str, tmp_path: Path) -> None:
-    """Whatever is read from a damaged file could have been sent."""
-    mechanism, _, path, raw = written(builder, suffix, tmp_path)
-    random, refusals = np.random.default_rng(5), 0
-    places = range(BROKEN.index(builder), len(raw), 2 * len(BROKEN))
-    for place in places:
-        damaged = bytearray(raw)
-        damaged[place] ^= 1 << int(random.integers(8))
-        path.write_bytes(damaged)
-        refusals += not readable(path, mechanism)
-    assert refusals > len(places) / 4
-
-
-@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-@pytest.mark.parametrize("builder", ["unary", "subset-k2"])
-def test_overwritten_lengths(builder: str, suffix: str, tmp_path: Path) -> None:
-    """Lengths, counts and offsets that point anywhere must not lead out of the file; all of eight bytes are hit."""
-    mechanism, _, path, raw = written(builder, suffix, tmp_path)
-    for place in range(0, len(raw) - 8, 13):
-        for number in (1 << 31, 1 << 62, -1, 41):
-            damaged = bytearray(raw)
-            damaged[place : place + 8] = number.to_bytes(8, "little", signed=True)
-            path.write_bytes(damaged)
-            readable(path, mechanism)
-
-
-def readable(path: Path, mechanism: BlockMechanism) -> bool:
-    """Whether a file is read; if it is, its reports are possible ones."""
-    try:
-        found = read_reports(path, mechanism)
-    except DataError:
-        return False
-    tally = mechanism.tally(found)
-    assert 0 <= found.n <= 40
-    assert tally.n == found.n
-    blocks = found.n if mechanism.clear_blocks else found.n - tally.clear_total
-    assert tally.clear_total <= found.n
-    assert 0 <= tally.support.min() <= tally.support.max() <= blocks
-    assert not mechanism.domain.sensitive[found.clear.astype(np.int64)].any()
-    assert not mechanism.flaws(found.blocks).any()
-    return True
-
-
-@formats
-@pytest.mark.parametrize("content", [b"", b"\0" * 100, b"PAR1PAR1", b"ARROW1\0\0ARROW1", b"\xff\xfe{}", b"a,b\n1,2\n"])
-def test_files_of_something_else(content: bytes, suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"r.{suffix}"
-    path.write_bytes(content)
-    mechanism = MECHANISMS["rr"]
-    if suffix == "jsonl" and not content:
-        assert read_reports(path, mechanism).n == 0
-        return
-    assert str(path) in refused(DataError, lambda: read_reports(path, mechanism))
-
-
-@formats
-def test_files_that_are_not_there(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"r.{suffix}"
-    message = refused(DataError, lambda: read_reports(path, MECHANISMS["rr"]))
-    assert message == f"{path} does not exist."
-    path.mkdir()
-    refused(DataError, lambda: read_reports(path, MECHANISMS["rr"]))

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import discreet
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.engines import gather, observe, tally
@@ -24,7 +23,6 @@ from discreet.formats.reports import read_reports, write_reports
 from discreet.formats.sources import Sources
 from discreet.mechanisms import (
     BlockMechanism,
-    Channel,
     HadamardResponse,
     LocalHashing,
     RandomizedResponse,
@@ -186,16 +184,6 @@ def reports_of(mechanism: Any) -> Any:
     return mechanism.obfuscate_codes(CODES % mechanism.domain.size, random=SeededRandom(1))
 
 
-def test_nothing_changes_for_files_as_discreet_writes_them(tmp_path: Path) -> None:
-    for suffix in ("parquet", "arrow", "jsonl", "jsonl.gz"):
-        path = tmp_path / f"r.{suffix}"
-        write_reports(path, UNARY, reports_of(UNARY))
-        with notes() as said:
-            assert tally(UNARY, Sources(path, trust_plan=True)).tally == tally(UNARY, path).tally
-            assert tally(UNARY, Sources(path, trust_plan=True)).tally.simulated
-        assert not said
-
-
 # What rows and stamps say
 
 
@@ -313,14 +301,6 @@ def test_values_in_clear_are_of_another_plan(tmp_path: Path) -> None:
         refused(DataError, lambda: tally(LDP, Sources(path.with_suffix(".jsonl"), trust_plan=True)))
 
 
-def test_channels_too(tmp_path: Path) -> None:
-    channel = Channel([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
-    table = cast(bare(channel), pa.float64())
-    found = trusted(channel, saved(table, tmp_path / "r.parquet"))
-    assert found.tally.n == 300
-    np.testing.assert_array_equal(found.tally.support, np.bincount(table["output"].to_numpy().astype(int)))
-
-
 # What no device can have sent
 
 BAD: list[tuple[BlockMechanism, dict[str, Any], dict[str, pa.DataType], str]] = [
@@ -377,43 +357,6 @@ def test_bad_rows_are_refused_or_counted(
     assert told in next(iter(found.left_out))
 
 
-@pytest.mark.parametrize("symbol", [1.5, float("nan"), float("inf"), -1e300])
-def test_floats_must_be_whole(symbol: float, tmp_path: Path) -> None:
-    path = saved(pa.table({"clear": pa.nulls(2), "symbol": pa.array([1.0, symbol])}), tmp_path / "r.arrow")
-    for share in (0.0, 0.9):
-        with notes():
-            said = refused(DataError, lambda share=share: tally(RR, Sources(path, trust_plan=True, bad_share=share)))
-        assert said.endswith("the column 'symbol' must hold whole numbers, and holds others; write it as integers.")
-    for kind in (pa.float32(), pa.float16(), pa.bool_(), pa.string()):
-        table = pa.table({"clear": pa.nulls(2), "symbol": pa.array([1.0, 2.0]).cast(pa.float32()).cast(kind)})
-        saved(table, path)
-        with notes():
-            assert "of another kind" in refused(DataError, lambda: tally(RR, Sources(path, trust_plan=True)))
-
-
-@pytest.mark.parametrize(("first", "mechanism"), list(enumerate([RR, UNARY, SUBSET])), ids=["rr", "unary", "subset"])
-@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-def test_whatever_is_read_of_a_damaged_file_could_have_been_sent(
-    first: int, mechanism: Any, suffix: str, tmp_path: Path
-) -> None:
-    """Each mechanism's file is damaged at other places, so that together there is one of every fifth."""
-    path = saved(cast(bare(mechanism, range(40)), pa.int64()), tmp_path / f"r.{suffix}")
-    raw, random, refusals = path.read_bytes(), np.random.default_rng(5), 0
-    places = range(5 * first, len(raw), 15)
-    for place in places:
-        damaged = bytearray(raw)
-        damaged[place] ^= 1 << int(random.integers(8))
-        path.write_bytes(damaged)
-        try:
-            found = trusted(mechanism, path, bad_share=0.5).tally
-        except DataError:
-            refusals += 1
-            continue
-        assert 0 <= found.clear_total <= found.n
-        assert found.n == 0 or found.support.max() <= found.n - found.clear_total
-    assert refusals > len(places) / 10
-
-
 # Lines
 
 
@@ -454,14 +397,3 @@ def test_lines_are_checked_all_the_same(symbol: Any, tmp_path: Path) -> None:
         refused(DataError, lambda: tally(RR, Sources(path, trust_plan=True)))
         found = tally(RR, Sources(path, trust_plan=True, bad_share=0.5))
     assert (found.tally.n, found.bad) == (1, 1)
-
-
-def test_estimates_are_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "r.parquet"
-    by_pandas(bare(UNARY), path)
-    with notes():
-        data = gather(UNARY, Sources(path, trust_plan=True))[0]
-        on_disk = gather(UNARY, Sources(path, trust_plan=True), memory=0)[0]
-    expected = discreet.estimate(UNARY, reports_of(UNARY), method="mle").frequencies
-    for some in (data, on_disk):
-        np.testing.assert_array_equal(discreet.estimate(UNARY, some, method="mle").frequencies, expected)

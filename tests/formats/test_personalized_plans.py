@@ -1,7 +1,6 @@
 """Personalized plans, files of users' secrets, and files of background knowledge."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.errors import ParameterError
 from discreet.formats.plan import Plan
 from discreet.mechanisms import UnaryEncoding
 from discreet.mechanisms.personalized import Personalized
@@ -86,11 +85,6 @@ def test_what_is_no_personalized_plan(tmp_path: Path, said: str, rest: str) -> N
     refused(ParameterError, plan.mechanism)
 
 
-@pytest.mark.parametrize("said", ["tags = [3]", 'tags = "home"', "cells = { rows = 2 }", "others = 1", "bots = 3"])
-def test_strictness(tmp_path: Path, said: str) -> None:
-    refused(ParameterError, lambda: load(tmp_path, said))
-
-
 # Files of secrets
 
 
@@ -116,15 +110,6 @@ def test_owned_places(tmp_path: Path) -> None:
     assert users.to_pylist() == ["x", "y"]
 
 
-@pytest.mark.parametrize(
-    ("user", "column", "tag"), [("whom", None, "tag"), ("who", None, "label"), ("who", "nope", "tag")]
-)
-def test_owned_columns_that_are_not_there(tmp_path: Path, user: str, column: Any, tag: str) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("who,tag,where\n7,home,b\n")
-    refused(DataError, lambda: read_owned(path, DOMAIN, user, column, tag), "home")
-
-
 # Background knowledge
 
 
@@ -136,23 +121,3 @@ def test_distributions(tmp_path: Path) -> None:
     assert np.flatnonzero(read_distribution(path, MAP)).tolist() == [2, 23]
     path.write_text("label,probability\nd,1\n")
     assert read_distribution(path, DOMAIN).tolist() == [0, 0, 0, 1]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "label,probability\nd,0.25\nb,0.7\n",
-        "label,probability\nd,0.25\nd,0.75\n",
-        "label,probability\nd,1.25\nb,-0.25\n",
-        "label,probability\nd,0.25\nz,0.75\n",
-        "label,probability\nd,x\nb,y\n",
-        "label,probability\nd,0.25\nb,\n",
-        "label,share\nd,1\n",
-        "value,probability\nd,1\n",
-        "label,probability\n",
-    ],
-)
-def test_files_that_are_no_distribution(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "b.csv"
-    path.write_text(text)
-    assert str(path) in refused(DiscreetError, lambda: read_distribution(path, DOMAIN))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.errors import ParameterError
 from discreet.formats.plan import DomainDocument, Plan, json_schema, read_document
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
@@ -123,16 +123,6 @@ def test_fingerprints_tell_plans_apart(tmp_path: Path) -> None:
 # Domains in files
 
 
-def test_labels_in_a_file(tmp_path: Path) -> None:
-    (tmp_path / "labels.csv").write_text("what,secret,note\nx,true,1\ny,false,2\nz,true,3\n")
-    said = {"file": {"path": "labels.csv", "label": "what", "sensitive": "secret"}}
-    assert load(tmp_path, domain=said).domain == Domain(["x", "y", "z"], sensitive=["x", "z"])
-    said = {"file": {"path": "labels.csv", "label": "what"}, "sensitive": ["y"]}
-    assert load(tmp_path, domain=said).domain == Domain(["x", "y", "z"], sensitive=["y"])
-    said = {"file": {"path": "labels.csv", "label": "note"}}
-    assert load(tmp_path, domain=said).domain == Domain([1, 2, 3])
-
-
 @pytest.mark.parametrize(
     ("cells", "labels"),
     [
@@ -152,27 +142,6 @@ def test_labels_in_a_text_file_are_what_is_written(cells: str, labels: list[Any]
     found = load(tmp_path, domain={"file": {"path": "labels.csv"}}).domain
     assert found == Domain(labels)
     assert found.table()["value"].tolist() == labels
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        ({"file": {"path": "labels.csv", "label": "what", "sensitive": "secret"}, "sensitive": ["x"]}, "said once"),
-        ({"file": {"path": "labels.csv"}}, "no column 'label'"),
-        ({"file": {"path": "labels.csv", "label": "what", "sensitive": "none"}}, "no column 'none'"),
-        ({"file": {"path": "labels.csv", "label": "what", "sensitive": "note"}}, "true or false"),
-        ({"file": {"path": "labels.csv", "label": "what", "sensitive": "holes"}}, "true or false"),
-        ({"file": {"path": "nowhere.csv"}}, "does not exist"),
-        ({"file": {"path": "labels.txt"}}, "kept as"),
-        ({"file": {"path": "labels.csv", "label": "same"}}, "repeated"),
-        ({"file": {"path": "labels.csv", "label": "holes"}}, "missing values, got 1"),
-    ],
-)
-def test_files_that_are_not_labels(said: dict[str, Any], told: str, tmp_path: Path) -> None:
-    rows = ["what,secret,note,holes,same,half", "x,true,1,true,s,0.5", "y,false,2,,s,1.5"]
-    (tmp_path / "labels.csv").write_text("\n".join(rows) + "\n")
-    plan = load(tmp_path, domain=said)
-    assert told in refused(DiscreetError, plan.mechanism)
 
 
 # What a plan may not say
@@ -303,13 +272,6 @@ def test_files_that_are_no_plans(name: str, content: bytes, tmp_path: Path) -> N
     assert name in refused(ParameterError, lambda: Plan.load(tmp_path / name))
 
 
-def test_plans_that_are_not_there(tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    assert refused(ParameterError, lambda: Plan.load(path)) == f"{path} does not exist."
-    path.mkdir()
-    refused(ParameterError, lambda: Plan.load(path))
-
-
 def test_infinite_and_missing_numbers_in_toml(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     for number in ("nan", "inf", "-inf"):
@@ -354,37 +316,6 @@ def test_every_example_loads(path: Path) -> None:
         assert mechanism.guarantee.realised <= mechanism.epsilon
     else:
         assert read_document(path, DomainDocument).domain.domain(path.parent).size > 1
-
-
-def test_the_census_example_is_the_one_that_is_described() -> None:
-    study = Study.load(ROOT / "examples" / "census.toml")
-    assert (study.domain.size, study.domain.sensitive_count, int(study.counts.sum())) == (277, 35, 1_732_343)
-    assert study.truth[study.domain.sensitive].sum() == pytest.approx(0.0457, abs=5e-5)
-
-
-def test_a_broken_file_of_labels_is_the_data_that_is_wrong(tmp_path: Path) -> None:
-    (tmp_path / "labels.parquet").write_bytes(b"PAR1")
-    plan = load(tmp_path, domain={"file": {"path": "labels.parquet"}})
-    assert "labels.parquet" in refused(DataError, plan.mechanism)
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "said"),
-    [
-        ({"name": "unary", "digits": "many"}, "at mechanism.digits, invalid enum value 'many'; known is 'few' alone."),
-        (
-            {"name": "unary", "digits": 3},
-            "at mechanism.digits, expected `str | null`, got `int`; known is 'few' alone.",
-        ),
-        ({"name": "unary", "theta": "best"}, "invalid enum value 'best'; known is 'optimal' alone."),
-        ({"name": "rr", "digits": 3}, "at mechanism, object contains unknown field `digits`; there are none here."),
-        ({"name": "unary", "theta": []}, "got `array`; known is 'optimal' alone."),
-    ],
-)
-def test_words_that_an_option_has_not_list_those_it_has(tmp_path: Any, mechanism: Any, said: str) -> None:
-    path = tmp_path / "plan.json"
-    path.write_text(json.dumps({"epsilon": 1.0, "domain": {"labels": ["a", "b"]}, "mechanism": mechanism}))
-    assert refused(ParameterError, lambda: Plan.load(path)).endswith(said)
 
 
 @pytest.mark.parametrize(

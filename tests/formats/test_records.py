@@ -1,14 +1,11 @@
 """Records: every report becomes W bytes and comes back, and what no device can send is refused by place."""
 
-import time
-
 import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
-from discreet.errors import DataError
 from discreet.formats.records import RecordCodec
 from discreet.mechanisms import (
     HadamardResponse,
@@ -167,28 +164,3 @@ def test_flawed_records_are_refused_by_place(mechanism: RandomizedResponse, reco
     assert caught.value.rows is not None
     assert caught.value.rows.tolist() == [2]
     assert caught.value.what in RecordCodec.reasons(mechanism)
-
-
-def test_rows_of_other_widths_are_refused() -> None:
-    codec = RecordCodec.of(RR)
-    for rows in (
-        np.zeros((2, 4), np.uint8),
-        np.zeros((2, 3), np.int8),
-        np.zeros(6, np.uint8),
-        np.zeros((1, 2, 3), np.uint8),
-    ):
-        with pytest.raises(DataError, match="rows of 3 bytes"):
-            codec.decode(rows)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mechanism", [RR, UnaryEncoding(WIDE, 1.0), HASHING], ids=lambda one: one.name)
-def test_a_million_reports_take_a_moment(mechanism: RandomizedResponse) -> None:
-    reports = mechanism.obfuscate_codes(np.arange(10**6) % 1000, random=SeededRandom(1))
-    codec, spent = RecordCodec.of(mechanism), []
-    for _ in range(3):
-        start = time.process_time()
-        again = codec.reports(mechanism, codec.encode(reports), simulated=True)
-        spent.append(time.process_time() - start)
-    assert again.n == 10**6
-    assert min(spent) < 1.0, f"{min(spent):.2f} s"

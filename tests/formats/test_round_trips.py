@@ -15,7 +15,7 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 from discreet.formats import json_reports
 from discreet.formats.reports import iterate_reports, read_reports, write_reports
 from discreet.formats.tallies import read_tally, write_tally
@@ -31,10 +31,8 @@ from discreet.mechanisms import (
 )
 from laws import BUILDERS, Case, cases, over
 from packing import each
-from refusals import refused
 
 FORMATS = ("parquet", "arrow", "feather", "ipc", "jsonl")
-SPELLED = ("jsonl.gz", "PARQUET", "Arrow", "JSONL", "JsonL.GZ")
 SHAPES = {"1of7": (7, [3]), "3of7": (7, [0, 4, 6]), "5of5": (5, None)}
 formats = each("suffix", FORMATS[:2] + FORMATS[-1:])
 laws = over(cases(SHAPES, (1.0,)))
@@ -99,30 +97,11 @@ def test_batches_of_one_kind(case: Case, suffix: str, in_clear: bool, tmp_path: 
         assert_same(found, reports)
 
 
-@pytest.mark.parametrize("suffix", FORMATS + SPELLED)
-def test_every_suffix(suffix: str, tmp_path: Path) -> None:
-    mechanism, path = LocalHashing(Domain(range(9), sensitive=[1, 8]), 2.0), tmp_path / f"reports.{suffix}"
-    reports = made(mechanism, 60)
-    write_reports(path, mechanism, reports)
-    assert_same(read_reports(path, mechanism), reports)
-
-
 def test_the_same_reports_are_the_same_compressed_file(tmp_path: Path) -> None:
     mechanism = RandomizedResponse(Domain(range(9)), 1.0)
     for name in ("a.jsonl.gz", "b.jsonl.gz"):
         write_reports(tmp_path / name, mechanism, made(mechanism, 50))
     assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
-
-
-def test_other_suffixes_are_refused(tmp_path: Path) -> None:
-    mechanism = RandomizedResponse(Domain(range(3)), 1.0)
-    for name in ("reports.csv", "reports", "reports.parquet.gz"):
-        refused(ParameterError, lambda name=name: write_reports(tmp_path / name, mechanism, made(mechanism, 3)))
-        assert "does not exist" in refused(DataError, lambda name=name: read_reports(tmp_path / name, mechanism))
-        (tmp_path / name).write_text("x")
-        refused(ParameterError, lambda name=name: read_reports(tmp_path / name, mechanism))
-        (tmp_path / name).unlink()
-    assert not list(tmp_path.iterdir())
 
 
 @formats
@@ -177,13 +156,6 @@ def test_reading_batch_by_batch(builder: str, suffix: str, tmp_path: Path) -> No
     assert max(batch.n for batch in batches) == 7
     assert_same(Reports.concatenate(batches), reports)
     assert sum(map(mechanism.tally, batches)) == mechanism.tally(reports)
-
-
-@pytest.mark.parametrize("suffix", FORMATS + SPELLED)
-def test_empty_files_give_one_empty_batch(suffix: str, tmp_path: Path) -> None:
-    mechanism, path = SubsetSelection(Domain(range(6), sensitive=[1, 2, 3]), 1.0), tmp_path / f"reports.{suffix}"
-    assert write_reports(path, mechanism, iter(())) == 0
-    assert [batch.n for batch in iterate_reports(path, mechanism)] == [0]
 
 
 # Tallies

@@ -52,8 +52,3 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
         assert sum(len(batch) for batch in order.batches()) == 100_000
     assert tracemalloc.get_traced_memory()[1] < 4 << 19
     tracemalloc.stop()
-
-
-def test_nothing_is_nothing() -> None:
-    with RowSort(3) as order:
-        assert list(order.batches()) == []

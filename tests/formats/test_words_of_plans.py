@@ -81,34 +81,6 @@ def test_a_plan_with_alike_labels_is_refused_unless_it_is_exact(tmp_path: Path, 
     assert "exact" not in (tmp_path / f"plain.{suffix}").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("entry", ['"true"', "1", "[true]", "{ a = true }"])
-def test_exact_is_true_or_false(tmp_path: Path, entry: str) -> None:
-    message = refused(
-        ParameterError, lambda: Plan.load(written(tmp_path, f"{HEAD}[domain]\n{STATES}exact = {entry}\n"))
-    )
-    assert "domain.exact" in message
-
-
-@pytest.mark.parametrize(
-    "domain",
-    ["number = { low = 0, high = 1, bins = 4 }", "grid = { lat = [0, 1], lon = [0, 1], rows = 2, cols = 2 }"],
-)
-def test_exact_is_for_labels(tmp_path: Path, domain: str) -> None:
-    plan = Plan.load(written(tmp_path, f"{HEAD}[domain]\n{domain}\nexact = true\n"))
-    assert "exact is for labels" in refused(ParameterError, lambda: plan.domain)
-
-
-def test_labels_of_a_file_are_read_like_any(tmp_path: Path) -> None:
-    written(tmp_path, f"label,sensitive\n{APART},true\nkrank,true\nKrank,false\nx,false\n", "labels.csv")
-    domain = 'file = { path = "labels.csv", sensitive = "sensitive" }\n'
-    plan = Plan.load(written(tmp_path, f"{HEAD}[domain]\n{domain}"))
-    assert "'krank' and 'Krank' read alike" in refused(ParameterError, lambda: plan.domain)
-    exact = Plan.load(written(tmp_path, f"{HEAD}[domain]\n{domain}exact = true\n"))
-    assert exact.domain.names() == [COMPOSED, "krank", "Krank", "x"]
-    content = spelled_out(exact)["domain"]
-    assert (content["labels"][0], content["sensitive"], content["exact"]) == (COMPOSED, [COMPOSED, "krank"], True)
-
-
 def test_a_collection_says_exact_where_the_plan_does() -> None:
     exact = plan_of({**PLAIN, "domain": {**GENES, "exact": True}})
     collection = open_envelope(sign(exact, terms(), [key()]), TRUST)

@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import OutputExistsError, ParameterError
-from discreet.formats.plan import Plan, toml_text, write_plan
+from discreet.formats.plan import Plan, write_plan
 from discreet.mechanisms import BlockDesign, PooledHashing
 from discreet.mechanisms.law import LawMechanism
 from packing import each
@@ -99,22 +97,6 @@ def test_nothing_is_written_of_a_mechanism_over_another_domain_or_over_a_file(tm
     assert Plan.load(target).fingerprint == mechanism.fingerprint
 
 
-NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
-PLAIN = st.one_of(
-    st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False), NAMES
-)
-TABLES = st.dictionaries(
-    NAMES,
-    st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3)),
-    max_size=4,
-)
-
-
-@given(TABLES)
-def test_any_document_comes_back(document: dict[str, Any]) -> None:
-    assert tomllib.loads(toml_text(document)) == document
-
-
 # Plans of mechanisms
 
 
@@ -152,15 +134,6 @@ def test_the_plan_of_a_mechanism_is_read_back(tmp_path: Path, kind: str, name: s
     again = Plan.load(tmp_path / f"plan.{ending}").save(tmp_path / f"again.{ending}")
     assert (tmp_path / f"again.{ending}").read_text() == (tmp_path / f"plan.{ending}").read_text()
     assert again.document == plan.document
-
-
-def test_tags_are_saved(tmp_path: Path) -> None:
-    domain = BUILT["texts"]
-    for others in (True, False):
-        personal = dc.Personalized(domain, 1.0, ["home"], mechanism="unary", others=others)
-        saved = Plan.of(personal).save(tmp_path / f"personal-{others}.toml")
-        assert saved.personalized().tags == personal.tags
-        assert saved.personalized().fingerprint == personal.fingerprint
 
 
 def test_a_saved_plan_replaces_nothing_and_finds_its_files(tmp_path: Path) -> None:

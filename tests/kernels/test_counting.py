@@ -61,21 +61,6 @@ def test_any_shape_and_stride(size: int) -> None:
         assert count_symbols(view, size).tolist() == _loop(view, size)
 
 
-@pytest.mark.parametrize("size", [3, 20_000])
-def test_repeated_symbols_are_all_counted(size: int) -> None:
-    assert count_symbols(np.full(100_003, 2, np.uint16), size)[2] == 100_003
-
-
-def test_fractions_are_refused() -> None:
-    with pytest.raises(ValueError, match="symbols must be integers, got float64"):
-        count_symbols(np.array([1.0]), 3)
-
-
-def test_symbols_are_counted_piece_by_piece(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "_SYMBOLS", 7)
-    assert count_symbols(np.arange(20, dtype=np.uint8) % 3, 3).tolist() == [7, 7, 6]
-
-
 def test_kernels_are_started_once_numpy_has_cost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(startup, "_COMPILER", "discreet.kernels.no_such_module")
     monkeypatch.setattr(startup, "_lost", [0.0])

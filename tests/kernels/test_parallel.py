@@ -60,19 +60,6 @@ def test_the_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPa
     assert map_blocks(lambda start, stop: threading.get_ident(), 2, block=1) == [caller] * 2
 
 
-@pytest.mark.parametrize("setting", ["0", "-2", "two", "1.5"])
-def test_a_senseless_environment_is_refused(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DISCREET_THREADS", setting)
-    with pytest.raises(ValueError, match="DISCREET_THREADS must be a whole number >= 1"):
-        map_blocks(_bounds, 2, block=1)
-
-
-@pytest.mark.parametrize(("rows", "block", "threads"), [(-1, 1, 1), (5, 0, 1), (5, 1, 0)])
-def test_senseless_numbers_are_refused(rows: int, block: int, threads: int) -> None:
-    with pytest.raises(ValueError, match="must be >="):
-        map_blocks(_bounds, rows, block=block, threads=threads)
-
-
 def test_errors_reach_the_caller() -> None:
     def fail(start: int, stop: int) -> None:
         raise ArithmeticError

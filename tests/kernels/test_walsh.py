@@ -27,14 +27,3 @@ def test_floats_equal_the_matrix_product(exponent: int) -> None:
     transformed = walsh_hadamard(values)
     assert transformed.dtype == np.float64
     np.testing.assert_allclose(transformed, _matrix(2**exponent) @ values, atol=1e-12)
-
-
-def test_twice_is_the_size_times_the_identity() -> None:
-    values = np.random.default_rng(1).integers(-100, 100, 2**12)
-    np.testing.assert_array_equal(walsh_hadamard(walsh_hadamard(values)), 2**12 * values)
-
-
-@pytest.mark.parametrize("shape", [(0,), (3,), (12,), (2, 2)])
-def test_other_lengths_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="power of two"):
-        walsh_hadamard(np.zeros(shape))

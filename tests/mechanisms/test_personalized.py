@@ -67,11 +67,6 @@ def test_any_block_mechanism_will_do(mechanism: Any) -> None:
     assert Personalized(DOMAIN, 1.5, TAGS, mechanism=mechanism, others=False).fingerprint != wanted
 
 
-def test_options_reach_the_common_mechanism() -> None:
-    assert Personalized(DOMAIN, 1.0, TAGS, theta=0.5).fingerprint != Personalized(DOMAIN, 1.0, TAGS).fingerprint
-    assert Personalized(DOMAIN, 1.0, [], mechanism="subset", k=1).tags == ("others",)
-
-
 def test_tags_are_part_of_the_fingerprint() -> None:
     plans = [Personalized(DOMAIN, 1.0, tags) for tags in (["a"], ["b"], ["a", "b"], ["b", "a"])]
     plans += [Personalized.cells(MAP, 1.0, rows=2, cols=3), Personalized.cells(MAP, 1.0, rows=3, cols=2)]
@@ -220,25 +215,6 @@ def test_many_users_are_as_many_devices(rows: Any, values: Any, spell: Any) -> N
     assert tags.replaced(personalized, codes, users).tolist() == wanted
     reports = personalized.obfuscate_users(codes, users, tags, random=SeededRandom(3))
     assert same(reports, personalized.common.obfuscate_codes(np.array(wanted, dtype=np.int64), random=SeededRandom(3)))
-
-
-@pytest.mark.parametrize(
-    ("users", "codes", "tags", "said"),
-    [
-        ([1, 2], [1, 2], ["home", "hobby"], "1 of 2 rows have a tag that is not in the plan (first at row 1)"),
-        ([1, 2], [1, 2], ["home", None], "not in the plan"),
-        ([1, 2], [1, 2], ["home"], "one length"),
-        ([1, 2, 3], [1, 2], ["home", "home"], "one length"),
-        ([1, 1], [2, 2], ["home", "work"], "1 carry another one"),
-        ([1, 2], [1, 7], ["home", "home"], "0..4"),
-        ([1.5, 2], [1, 2], ["home", "home"], "users"),
-        (["a", None], [1, 2], ["home", "home"], "users"),
-    ],
-)
-def test_tables_of_secrets_that_are_refused(users: Any, codes: Any, tags: Any, said: str) -> None:
-    personalized = Personalized(DOMAIN, 1.0, TAGS)
-    message = refused((DataError, ParameterError), lambda: SimulatedTags(personalized, users, codes, tags), "hobby")
-    assert said in message
 
 
 def test_a_user_who_is_missing_is_not_one_without_secrets() -> None:

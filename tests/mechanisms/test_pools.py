@@ -14,7 +14,6 @@ from scipy.stats import binom, chi2, multinomial, norm
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
-from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import HadamardResponse, LocalHashing, PooledHashing
@@ -59,11 +58,6 @@ def test_pairs_over_all_functions_by_enumeration(prime: int, buckets: int) -> No
             assert share(together[:, one, other] & together[:, one, third]) == rho**2 + covariance
         for third, fourth in combinations(rest, 2):
             assert share(together[:, one, other] & together[:, third, fourth]) == rho**2
-
-
-def test_more_functions_spread_less() -> None:
-    one, many = PooledHashBlocks(100, 7, 1).conditional_variation, PooledHashBlocks(100, 7, 1000).conditional_variation
-    assert [1000 * each for each in many] == list(one)
 
 
 @dataclass(frozen=True)
@@ -326,29 +320,6 @@ def test_default_numbers_of_functions_keep_to_their_limits(size: int, g: int) ->
     assert 64 <= law.functions <= 65_536
     assert law.functions == 64 or (law.functions * size <= 1 << 30 and law.functions * g <= 1 << 22)
     assert law.functions == 65_536 or 2 * law.functions * max(size / (1 << 30), g / (1 << 22)) > 1
-
-
-def test_what_is_no_parameter_is_refused() -> None:
-    domain = Domain(range(10))
-    for options in (
-        {"g": 1},
-        {"g": 2.5},
-        {"g": True},
-        {"functions": 0},
-        {"functions": 1.5},
-        {"functions": True},
-        {"g": 2, "functions": (1 << 25) + 1},
-        {"g": 1 << 27},
-        {"seed": -1},
-        {"seed": "x"},
-        {"seed": 1 << 63},
-    ):
-        with pytest.raises(ParameterError, match="must be an integer"):
-            PooledHashing(domain, 1.0, **options)
-    with pytest.raises(ParameterError, match="prime must be a prime"):
-        PooledHashBlocks(5, 2, 1, prime=9)
-    with pytest.raises(ParameterError, match="size must be"):
-        PooledHashBlocks(8, 2, 1, prime=7)
 
 
 def test_everything_of_the_pool_is_in_the_fingerprint() -> None:

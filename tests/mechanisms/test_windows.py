@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.mechanisms import Windows
@@ -95,12 +94,3 @@ def test_values_without_order_and_widths_that_are_none_are_refused() -> None:
         refused(ParameterError, lambda width=width: Windows(Domain(range(5)), 1.0, width=width))
     for starts in ((), (1,), (0, 5), (0, 2, 2), [0, 2]):
         refused(ParameterError, lambda starts=starts: WindowBlocks(5, 2, starts))
-
-
-def test_ordered_categories_are_values_in_order() -> None:
-    mechanism = Windows(Domain(["never", "seldom", "often", "always"]), 1.0)
-    reports = mechanism.obfuscate(["often"] * 900 + ["never"] * 100, random=SeededRandom(3))
-    found = estimate(mechanism, reports, method="mle")
-    assert mechanism.law.width == 2
-    assert found["often"].frequency > 0.5
-    assert found.median(["never", "seldom", "often", "always"]).estimate == "often"

@@ -1,6 +1,5 @@
 """What is given away is whole: the sdist passes its tests, the wheel runs the README without the repository."""
 
-import importlib.util
 import json
 import os
 import re
@@ -159,13 +158,6 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     assert "Author: The discreet developers" in metadata
 
 
-def test_wheels_made_in_two_folders_are_the_same_to_the_last_byte(wheel: Path, tmp_path: Path) -> None:
-    """One is made of the sdist, and one of this tree; `make release` compares every archive."""
-    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, folder=ROOT)
-    (other,) = tmp_path.iterdir()
-    assert (other.name, other.read_bytes()) == (wheel.name, wheel.read_bytes())
-
-
 def test_the_papers_are_beside_the_package(installed: Path, unpacked: Path, tmp_path: Path) -> None:
     """Without them the verb says where they are; installed from the sdist they add it, and nothing else."""
     discreet = (sys.executable, "-P", installed / "bin" / "discreet", "reproduce", "--list")
@@ -199,37 +191,6 @@ def test_the_papers_are_beside_the_package(installed: Path, unpacked: Path, tmp_
     listed = run(*discreet, folder=tmp_path, PYTHONPATH=f"{added}{os.pathsep}{installed}")
     assert "uldp/fig5" in listed
     assert "pie/fig12" in listed
-
-
-def test_the_page_of_an_index_has_no_link_that_leads_nowhere(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as file:
-        (metadata,) = (file.read(name).decode() for name in file.namelist() if name.endswith("METADATA"))
-    shown = metadata.partition("\n\n")[2]
-    assert shown.startswith("# discreet")
-    assert "](docs/" in (ROOT / "README.md").read_text(encoding="utf-8")
-    links = re.findall(r"\]\(([^)]*)\)", shown)
-    assert [link for link in links if not link.startswith(("https://", "#"))] == []
-
-
-def test_links_become_absolute_or_plain() -> None:
-    path = ROOT / "hatch_build.py"
-    spec = importlib.util.spec_from_file_location("hatch_build", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    text = (
-        "See [risk](docs/risk.md#pie), [here](#here), [docs/scale.md](docs/scale.md) and [out](https://example.org/a)."
-        "![A page](docs/a.png)"
-    )
-    assert module.for_an_index(text, "https://example.org/tree/") == (
-        "See [risk](https://example.org/tree/docs/risk.md#pie), [here](#here), "
-        "[docs/scale.md](https://example.org/tree/docs/scale.md) and [out](https://example.org/a)."
-        "![A page](https://example.org/tree/docs/a.png)"
-    )
-    assert module.for_an_index(text, "") == (
-        "See risk (docs/risk.md#pie), [here](#here), docs/scale.md and [out](https://example.org/a).A page (docs/a.png)"
-    )
 
 
 def shorten(examples: Path) -> None:

@@ -1,52 +1,14 @@
 """What the project says of itself to installers: which Pythons, which locked requirements."""
 
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from programs import program
-
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCKED = sorted((ROOT / "requirements").glob("*.txt")) + sorted((ROOT / "bench" / "peers").glob("*.txt"))
-
-
-def test_no_python_is_too_new() -> None:
-    assert PROJECT["requires-python"] == ">=3.11"
-    versions = [name.rpartition(" ")[2] for name in PROJECT["classifiers"] if "Python :: 3." in name]
-    assert versions == ["3.11", "3.12", "3.13", "3.14", "3.15"]
-
-
-def test_make_takes_the_first_python_that_fits(tmp_path: Path) -> None:
-    """A name that is too old is passed over for a newer one; where none is left, what is needed is said."""
-    for name, line in {"python3": "exit 1", "python3.15": f'exec "{sys.executable}" "$@"'}.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{line}\n")
-        (tmp_path / name).chmod(0o755)
-    shown = _make("--eval=shown: ; @echo $(PYTHON)", "shown", PATH=f"{tmp_path}:/usr/bin:/bin")
-    assert shown.stdout == "python3.15\n", shown
-    missing = _make("--dry-run", "test", "PYTHON=", f"VENV={tmp_path / 'none'}")
-    assert "discreet needs Python 3.11 or newer" in missing.stdout
-
-
-def test_the_demo_says_what_it_installs_and_shows_how_far_it_is(tmp_path: Path) -> None:
-    for target, said in {"demo": r"\d+ MB to download, \d+ MB on disk, a minute", "test": "takes some minutes"}.items():
-        steps = _make("--dry-run", target, f"PYTHON={sys.executable}", f"VENV={tmp_path / 'none'}").stdout.splitlines()
-        (installing,) = (place for place, step in enumerate(steps) if "--require-hashes" in step)
-        assert re.search(said, steps[installing - 1])
-        assert "--quiet" not in steps[installing]
-
-
-def _make(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "PYTHON"))}
-    command = [program("make"), "--no-print-directory", *arguments]
-    return subprocess.run(
-        command, cwd=ROOT, env=clean | variables, capture_output=True, text=True, check=False, timeout=60
-    )
 
 
 @pytest.mark.parametrize("file", LOCKED, ids=lambda file: file.name)

@@ -56,14 +56,6 @@ def test_the_origin_names_every_archive_by_its_digest(tmp_path: Path) -> None:
     }
 
 
-def test_what_is_left_says_where_the_version_is_not_dated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(release, "run", lambda *_, **__: "")
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    dated = re.search(rf"(?m)^## {re.escape(PROJECT_VERSION)} \(\d", text) is not None
-    assert any("the date of" in line for line in release.left()) != dated
-    assert any(f"v{PROJECT_VERSION}" in line for line in release.left())
-
-
 def test_other_recipes_need_what_the_project_needs() -> None:
     recipe = yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
     wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["fast"]]

@@ -16,12 +16,6 @@ def wings(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("wings")
 
 
-def test_a_file_belongs_to_the_wing_of_its_folder(wings: Any) -> None:
-    files = {"risk/det.py": 1, "risk/verbs/risk.py": 2, "core/risk.py": 4, "errors.py": 8}
-    lines = wings.lines_by_wing({wings.PACKAGE / file: size for file, size in files.items()})
-    assert lines == dict.fromkeys(wings.CEILINGS, 0) | {"risk": 3, "core": 12}
-
-
 def test_imports_against_the_order_and_too_many_lines_are_named(wings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = grimp.ImportGraph()
     for importer, imported in (

@@ -1,6 +1,5 @@
 """Cells: what is measured, that it can be measured again, and that nothing finished is measured twice."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,19 +15,13 @@ from discreet.estimators import estimate
 from papers import runner
 from papers.cells import ESTIMATE, TIMED, Cell
 from papers.data import sources
-from papers.results import Measurement, Row
+from papers.results import Measurement
 from papers.tasks import TASKS
 from papers.tasks import measure as measured
 from papers.uldp.losses import (
-    ENDS,
-    ESTIMATORS,
     LINEAR,
-    STOPPED,
-    LinearLoss,
-    Loss,
     LowerBound,
     answers,
-    errors,
     half_of,
     least_error,
     losses,
@@ -58,14 +51,6 @@ def without_times(rows: list[Any]) -> list[Any]:
     ]
 
 
-def test_a_cell_has_a_row_per_run_and_estimator(folder: Path) -> None:
-    rows = measured(cell(folder, runs=2, first=3), folder)
-    assert [(one.run, one.row.estimator) for one in rows] == [(run, name) for run in (3, 4) for name in ESTIMATORS]
-    assert [type(one.row) for one in rows] == [LinearLoss, Loss, Loss] * 2
-    assert {(one.row.n, one.row.values, one.row.sensitive, one.epsilon) for one in rows} == {(300, 400, 76, 1.0)}
-    assert all(one.row.tv > 0 and one.row.mse > 0 for one in rows)
-
-
 def test_every_mechanism_protects_whom_it_should(folder: Path) -> None:
     found = {name: measure(cell(folder, name), folder)[0].sensitive for name in PAPER}
     assert found == {"RR": 400, "RAPPOR": 400, "uRR": 76, "uRAP": 76}
@@ -82,14 +67,6 @@ def test_urap_is_the_papers_to_the_letter() -> None:
     assert not make_mechanism("uRAP", Domain(range(3)), 1.0).clear_blocks
     assert not make_mechanism("RAPPOR", some, 1.0).clear_blocks
     assert not any(make_mechanism(name, some, 1.0, 0.3).clear_blocks for name in NAMES if name != "uRAP")
-
-
-def test_each_task_measures_its_estimators(folder: Path) -> None:
-    for task, names in (("estimate", ESTIMATORS), ("stopping", ENDS), (TIMED, [*ESTIMATORS, STOPPED])):
-        rows = measure(cell(folder, task=task), folder)
-        assert [row.estimator for row in rows] == list(names)
-        assert {row.n for row in rows} == {300}
-    assert {"tags", "cells", "maps", "worst case"} < set(TASKS)
 
 
 def test_squared_errors_are_what_they_are_expected_to_be(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,41 +126,10 @@ def test_tallies_and_reports_are_alike() -> None:
         assert ours == pytest.approx([0.4, 0.3, 0.2, 0.1], abs=0.1)
 
 
-def test_losses() -> None:
-    found = errors(np.array([0.5, 0.6, -0.1]), np.array([0.5, 0.3, 0.2]))
-    assert found == pytest.approx({"tv": 0.3, "mse": 0.18})
-
-
-def test_users_are_as_many_as_asked_for(folder: Path) -> None:
-    assert {row.n for row in measure(cell(folder, users=240), folder)} == {240}
-    assert {row.n for row in measure(cell(folder, users=10_000), folder)} == {600}
-
-
 def test_changed_data_are_noticed(folder: Path) -> None:
     stale = replace(cell(folder), data="0" * 16)
     with pytest.raises(ParameterError, match="has changed while it was in use"):
         measure(stale, folder)
-
-
-def test_a_row_is_read_as_it_was_kept() -> None:
-    """Coordinates and measures, whatever they are: also those that JSON has no number for."""
-    row = LinearLoss(
-        mechanism="RR",
-        values=4,
-        sensitive=2,
-        n=9,
-        estimator="emp",
-        tv=float("inf"),
-        mse=0.1,
-        seconds=0.0,
-        expected_mse=1.0,
-    )
-    assert LinearLoss.measures() == ("tv", "mse", "seconds", "expected_mse")
-    assert LinearLoss.own_coordinates() == ("estimator",)
-    assert Row.measures() == Row.own_coordinates() == ()
-    kept = Measurement("people", None, 3, 5, row)
-    read = Measurement.of_json(json.loads(json.dumps(kept.as_json())))
-    assert (read, type(read.row)) == (kept, LinearLoss)
 
 
 # Resuming
@@ -209,30 +155,6 @@ def test_what_is_finished_is_not_measured_again(folder: Path, tmp_path: Path, mo
     assert asked == ["RR", "RAPPOR", "uRR", "uRR", "uRAP"]
     assert told == [(3, 4), (4, 4)]
     assert without_times(rows) == without_times([row for one in cells for row in measured(one, folder)])
-
-
-def test_broken_cells_are_measured_again(folder: Path, tmp_path: Path) -> None:
-    one, store = cell(folder, "uRR"), tmp_path / "cells"
-    first = runner.run_cells([one, one], store, folder=folder)
-    assert len(first) == 6
-    assert without_times(first[:3]) == without_times(measured(one, folder))
-    path = store / f"{one.key}.json"
-    for broken in ("", "{", "[]", "{}", '"rows"', '{"rows": [{}]}', '{"rows": [{"kind": "Nothing"}]}', '{"rows": [1]}'):
-        path.write_text(broken)
-        assert without_times(runner.run_cells([one], store, folder=folder)) == without_times(first[:3])
-    assert json.loads(path.read_text())["mechanism"] == "uRR"
-
-
-def test_keys_tell_everything_apart(folder: Path) -> None:
-    one = cell(folder)
-    others = [
-        replace(one, **{name: value})
-        for name, value in {
-            "population": "x", "data": "x", "mechanism": "uRR", "epsilon": 2.0, "drawn": 1, "first": 1, "runs": 2,
-            "seed": 1, "task": "x", "users": 9,
-        }.items()
-    ]  # fmt: skip
-    assert len({each.key for each in [one, *others]}) == 11
 
 
 def test_two_processes_find_what_one_finds(folder: Path, tmp_path: Path) -> None:

@@ -7,15 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from discreet.risk.traces import by_half
 from papers.cells import REPORTS, UTILITY, Cell
-from papers.data import made_up, sources
-from papers.data.made_up import EXPONENT, SHIFT, TOWN, WORLD, MadeUp
-from papers.figure import Settings
-from papers.pie import fig12
+from papers.data import made_up
+from papers.data.made_up import EXPONENT, SHIFT, MadeUp
 from papers.pie.attacks import HALF, MAXIMUM, Attack
 from papers.pie.bounds import BY_PSE, ErrorBound
-from papers.pie.settings import GLH, RR, reported, reporting
+from papers.pie.settings import GLH, RR
 from papers.pie.utility import EMP, THRESHOLD, UtilityLoss, largest_protecting_epsilon
 from papers.tasks import TASKS
 
@@ -58,22 +55,6 @@ def test_new_places_come_by_their_popularity() -> None:
     assert chisquare(counts, np.full(200, 500.0)).pvalue < 1e-9
 
 
-def test_users_report_the_first_place_of_the_second_half() -> None:
-    traces = VILLAGE.traces
-    assert (reported(traces) == by_half(traces).target.first(1).events).all()
-
-
-def test_the_world_is_left_out_of_what_is_quick_unless_it_is_asked_for() -> None:
-    quick, epsilons = Settings(quick=True), (1.0, 12.0)
-    both = {TOWN.name: TOWN, WORLD.name: WORLD, "sizes": sources.load("sizes")}
-    assert [name for name, *_ in reporting(both, quick, epsilons)] == [TOWN.name]
-    assert [(name, runs) for name, _, runs, _ in reporting(both, Settings(), epsilons)] == [
-        (TOWN.name, 5),
-        (WORLD.name, 1),
-    ]
-    assert [chosen for *_, chosen in reporting({WORLD.name: WORLD}, quick, epsilons)] == [[12.0]]
-
-
 @pytest.mark.parametrize(("mechanism", "drawn"), [(RR, None), (GLH, 50), (GLH, 5000)])
 def test_losses_are_those_of_the_papers_formulas(mechanism: str, drawn: int | None) -> None:
     """(22) and (23), by 40 runs: means within four standard errors, and not of an epsilon that is a tenth larger."""
@@ -106,9 +87,3 @@ def test_no_epsilon_protects_few_users_by_the_corollary() -> None:
     assert exact is not None
     assert paper is not None
     assert paper + 1 < exact < 10
-
-
-def test_the_same_theta_is_another_epsilon_for_each_number_of_symbols() -> None:
-    for symbols in (10, 1000):
-        grown = np.exp(fig12.epsilon_of(0.5, symbols)) - 1
-        assert grown / (symbols + grown) == pytest.approx(0.5)

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.errors import DataError
 from papers import making
 from papers.data import biometrics, sources, traces
 from papers.figure import Figure, Settings
@@ -116,21 +115,6 @@ def test_published_formats_are_read(folder: Path) -> None:
     assert (matchers.users, len(matchers.scores)) == (25, 4)
     assert "25 users" in matchers.facts
     assert sources.load("sizes", folder).facts == "1,370,637 users, 10,500,393 values"
-
-
-def test_broken_files_are_refused(tmp_path: Path) -> None:
-    (tmp_path / traces.RATINGS_CSV).write_text("userId,movieId,stars\n1,2,5\n")
-    with pytest.raises(DataError, match="no column 'rating'"):
-        traces.load_ratings(tmp_path / traces.RATINGS_CSV)
-    (tmp_path / traces.WWW_FILE).write_text("1\tx\tt\t0\n" * 5)
-    with pytest.raises(DataError, match="fewer than 2 users"):
-        traces.load_www(tmp_path / traces.WWW_FILE)
-    table = pa.table({"row": [0, 0, 1], "col": [0, 1, 0], "face_C": [1.0, 1, 1]})
-    pq.write_table(table, tmp_path / biometrics.BSSR1_FILE)
-    with pytest.raises(DataError, match="3 scores are not all of 2 x 2 pairs"):
-        biometrics.load_bssr1(tmp_path / biometrics.BSSR1_FILE)
-    with pytest.raises(DataError, match=r"lbsn-kl needs lbsn_kuala_lumpur\.parquet"):
-        sources.load("lbsn-kl", tmp_path)
 
 
 def test_what_the_attacker_knows(folder: Path) -> None:

@@ -1,27 +1,13 @@
 """The verb ``reproduce``."""
 
-import sys
-from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
-from rich.cells import cell_len
 
 from census_file import write_census
 from discreet.cli import main
 from running import done, refusal, run, told
-
-LIST_OPTIONS = {"--list", "--data", "--json", "--debug"}
-GIVEN = {
-    "--all": ["--all"],
-    "--runs": ["--runs", 1],
-    "--quick": ["--quick"],
-    "--seed": ["--seed", 1],
-    "--jobs": ["--jobs", 2],
-    "--only": ["--only", "sizes"],
-    "--output": ["-o", "elsewhere"],
-}
 
 
 @pytest.fixture(autouse=True)
@@ -76,62 +62,7 @@ def test_a_chosen_data_set_that_is_not_at_hand_is_named(tmp_path: Path, more: li
     assert not (tmp_path / "out").exists()
 
 
-def test_a_chosen_data_set_that_nothing_uses_is_named(tmp_path: Path) -> None:
-    write_census(tmp_path)
-    given = ("--only", "us-census-1990", "--only", "sizes", "-o", tmp_path / "out")
-    assert "names sizes, which none of these figures uses" in refusal("reproduce", "uldp/fig5", "--quick", *given)
-
-
 def verb() -> click.Command:
     found = main.get_command(click.Context(main), "reproduce")
     assert found is not None
     return found
-
-
-def test_the_verb_is_the_one_of_the_papers() -> None:
-    assert verb() is import_module("papers.command").reproduce
-
-
-def test_every_option_is_entered() -> None:
-    options = {max(one.opts, key=len) for one in verb().params if one.opts[0].startswith("-")}
-    assert options == LIST_OPTIONS | set(GIVEN)
-
-
-@pytest.mark.parametrize("option", GIVEN)
-def test_an_option_that_a_list_has_no_use_for_is_named(option: str) -> None:
-    assert option in refusal("reproduce", "--list", *GIVEN[option])
-
-
-def test_the_list_looks_for_data_where_it_is_told(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "foursquare_nyc.parquet").write_text("not read")
-    facts = {one["name"]: one["data"] for one in told("reproduce", "--list", "--data", tmp_path / "data")}
-    assert facts["uldp/fig8"] == {"foursquare-tist2015": False, "foursquare-nyc": True}
-
-
-def test_a_list_fits_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a table where there is room for one, and otherwise a line for each."""
-    monkeypatch.setenv("COLUMNS", "120")
-    table = [line for line in done("reproduce", "--list").splitlines() if set(line) & set("│┃─━")]
-    assert len(table) > 30
-    assert max(map(cell_len, table)) <= 120
-    monkeypatch.setenv("COLUMNS", "60")
-    assert not set(done("reproduce", "--list")) & set("│┃─━")
-
-
-@pytest.mark.parametrize("package", ["altair", "vl_convert"])
-def test_figures_without_what_draws_them(tmp_path: Path, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    text = refusal("reproduce", "none", "-o", tmp_path / "out")
-    assert f"this needs {package}" in text
-    assert "pip install 'discreet[plot]'" in text
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("named", [[], ["-o", "out"]])
-def test_a_folder_that_cannot_be_is_refused_before_the_work(
-    tmp_path: Path, named: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("out").write_text("in the way")
-    assert "is no folder" in refusal("reproduce", "none", *named)

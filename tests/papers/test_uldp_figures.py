@@ -2,21 +2,15 @@
 
 import csv
 import json
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from census_file import write_census
-from discreet.errors import DataError, ParameterError
 from papers import making
-from papers.data import sources
 from papers.figure import Settings
 from papers.making import Environment, Made, make
-from papers.registry import FIGURES, figure
-from papers.uldp.fig6 import sizes
-from papers.uldp.fig7 import growth_users
+from papers.registry import figure
 from papers.uldp.losses import Loss
 from papers.uldp.mechanisms import PAPER
 
@@ -119,40 +113,3 @@ def test_figures_beyond_the_paper(folder: Path) -> None:
         svg = next(file for file in found.files if file.suffix == ".svg").read_text()
         assert svg.count(">lower bound<") == 1
     assert len(made("beyond/stopping", folder, *names, drawn=False).findings) == 10
-
-
-def test_sizes_go_from_one_to_all() -> None:
-    assert sizes(400, quick=False)[:4] == [1, 2, 3, 4]
-    assert (sizes(400, quick=False)[-1], sizes(400, quick=True)) == (400, [1, 4, 20, 89, 400])
-
-
-def test_attributes_are_added_for_the_papers_users_where_there_are_enough() -> None:
-    assert growth_users(sources.load("acs-and")) == 240_000
-    small = replace(sources.load("acs-and"), counts=np.full(277, 1_700))
-    assert growth_users(small) is None
-
-
-def test_runs_are_as_many_as_asked_for() -> None:
-    assert [Settings(*given).chosen(100, 3) for given in ((None, False), (None, True), (7, True))] == [100, 3, 7]
-
-
-def test_what_cannot_be_made_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match=r"^figures are uldp/fig5, .*, got 'uldp/fig99'\.$"):
-        figure("uldp/fig99")
-    with pytest.raises(DataError, match=r"us-census-1990 lacks USCensus1990\.data\.txt"):
-        make(figure("uldp/fig5"), QUICK, Environment(tmp_path, data=tmp_path, names=("us-census-1990",)))
-    with pytest.raises(DataError, match="none of them was chosen"):
-        make(figure("uldp/fig7"), QUICK, Environment(tmp_path, data=tmp_path, names=("acs-or",)))
-    with pytest.raises(ParameterError, match=r"^data sets are acs-and, .* got 'atlantis'\.$"):
-        make(figure("uldp/fig5"), QUICK, Environment(tmp_path, data=tmp_path, names=("atlantis",)))
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ParameterError, match="cannot be made"):
-        make(figure("uldp/fig5"), QUICK, Environment(tmp_path / "file", names=("acs-and",)))
-
-
-def test_every_figure_says_what_it_is() -> None:
-    for name, one in FIGURES.items():
-        assert one.name == name
-        assert one.paper
-        assert one.instead or one.name == "pie/fig4"
-        assert one.slug.startswith(("uldp-", "beyond-", "pie-"))

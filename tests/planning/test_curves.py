@@ -59,18 +59,3 @@ def test_numbers_are_those_of_the_mechanism() -> None:
     for users, error in first.points:
         mechanism = RandomizedResponse(DOMAIN, 1.0)
         assert error == pytest.approx(sqrt(mechanism.decoder.mse(int(users), GIVEN)), rel=1e-9)
-
-
-def test_lines_end_where_reports_become_too_large() -> None:
-    domain = Domain(range(40), sensitive=range(30))
-    asked = compare_mechanisms(domain, 1.0, 100, largest_report=4).requirements
-    points = {curve.name: curve.points for curve in against_epsilon(asked)}
-    assert len(points["rr"]) > len(points["subset"]) > 0
-    assert points["subset"][0][0] > 0.1
-    assert "hashing" not in points
-
-
-def test_no_fewer_than_one_user() -> None:
-    users = [users for users, _ in against_users(compare_mechanisms(DOMAIN, 1.0, 1).requirements)[0].points]
-    assert (users[0], users[-1]) == (1, 10)
-    assert all(count == round(count) for count in users)

@@ -82,19 +82,6 @@ def test_deviation_of_many_trials_equals_the_sum(n: int) -> None:
         assert float(mean_absolute_deviation(n, chance)) == pytest.approx(summed, rel=1e-9)
 
 
-def test_deviation_of_very_many_trials_tends_to_the_normal_one() -> None:
-    """Next order: a relative 1/(n m (1-m)) with a bounded factor."""
-    for n in (10**8, 10**12, 10**15):
-        for m in (0.01, 0.3, 0.5, 0.99):
-            spread = sqrt(n * m * (1 - m))
-            assert float(mean_absolute_deviation(n, m)) == pytest.approx(PER_REPORT * spread, rel=1e-12 + 1 / spread**2)
-
-
-@pytest.mark.parametrize(("n", "m"), [(0, 0.5), (3, 1.5), (3, float("nan")), (3, -0.1), (1 << 53, 0.5), (2.5, 0.5)])
-def test_what_is_no_count_is_refused(n: Any, m: float) -> None:
-    refused(ParameterError, lambda: mean_absolute_deviation(n, m))
-
-
 # Exact l1
 
 
@@ -171,14 +158,6 @@ def test_exact_l1_by_simulation(epsilon: float) -> None:
     assert abs(losses.mean() - normal_l1(mechanism, n, p)) > 10 * error
 
 
-@over([case for case in SMALL if two_worths(case)])
-def test_exact_l1_tends_to_the_normal_one(case: Case) -> None:
-    p = np.random.default_rng(1).dirichlet(np.ones(case.domain.size))
-    few, many = (exact_l1(case.mechanism, n, p) / normal_l1(case.mechanism, n, p) for n in (20, 10**10))
-    assert many == pytest.approx(1, abs=1e-7)
-    assert abs(few - 1) > 1e-5
-
-
 @over([case for case in SMALL if not two_worths(case) and case.builder not in POOLS][::5])
 def test_normal_l1_of_three_worths_by_simulation(case: Case) -> None:
     p = np.random.default_rng(2).dirichlet(np.ones(case.domain.size))
@@ -220,22 +199,6 @@ def test_printed_worst_l1_is_the_largest(v: int, w: int, epsilon: float, kind: s
     assert found.value == pytest.approx(printed.value, rel=1e-11)
     assert found.sensitive_mass == pytest.approx(printed.sensitive_mass, abs=1e-5)
     assert normal_l1(mechanism, 50, even(v, w, printed.sensitive_mass)) == pytest.approx(printed.value, rel=1e-11)
-
-
-def climbed(mechanism: BlockMechanism, p: Any) -> Any:
-    """Move mass between two values at a time, ever less of it, as long as that makes the loss larger."""
-    best, step = normal_l1(mechanism, 50, p), 0.1
-    chosen = mechanism.domain.sensitive_codes
-    while step > 1e-4:
-        before = best
-        for one in chosen:
-            for other in chosen:
-                moved = min(step, p[other])
-                trial = p + moved * (np.eye(len(p))[one] - np.eye(len(p))[other])
-                found = normal_l1(mechanism, 50, trial)
-                p, best = (trial, found) if found > best else (p, best)
-        step = step if best > before else step / 2
-    return p
 
 
 @every_with_rho
@@ -302,14 +265,6 @@ def test_printed_table() -> None:
         assert found == pytest.approx((1 + v / (w - 1)) ** 2 * (1 - 1 / w), rel=1e-9)
         assert found == pytest.approx(1, rel=5e-3)
         assert paper_rappor(v, w, large).decoder.worst_case_mse(1) == pytest.approx(1 + (v + 1) / root, rel=0.01)
-
-
-@pytest.mark.parametrize("w", [2, 40, 1000])
-def test_printed_table_without_privacy(w: int) -> None:
-    """Its last row: what sampling alone costs, at the uniform distribution."""
-    nobody = RandomizedResponse(Domain(range(w), sensitive=[], allow_unprotected=True), 1.0)
-    assert worst_normal_l1(nobody, 1).value / PER_REPORT == pytest.approx(sqrt(w - 1), rel=1e-12)
-    assert nobody.decoder.worst_case_mse(1) == pytest.approx(1 - 1 / w, rel=1e-12)
 
 
 # How many reports
@@ -411,18 +366,3 @@ def test_excess_of_the_best_is_one() -> None:
     assert excess(RandomizedResponse(domain, 7.0)) == pytest.approx(1, rel=1e-9)
     assert excess(RandomizedResponse(domain, 1.0)) > 2
     assert excess(UnaryEncoding(domain, 6.0)) > 1.5
-
-
-@pytest.mark.parametrize("wanted", [0, -1.0, float("nan"), float("inf"), "few", 1e-300])
-def test_what_is_no_error_is_refused(wanted: Any) -> None:
-    mechanism = RandomizedResponse(Domain(range(5), sensitive=[1]), 1.0)
-    refused(ParameterError, lambda: reports_for_mse(mechanism, wanted))
-    refused(ParameterError, lambda: reports_for_standard_error(mechanism, wanted))
-
-
-def test_nothing_sensitive_has_no_excess() -> None:
-    refused(
-        ParameterError, lambda: excess(RandomizedResponse(Domain(range(5), sensitive=[], allow_unprotected=True), 1.0))
-    )
-    refused(ParameterError, lambda: paper_worst_l1_rr(0, 5, 1.0, 10))
-    refused(ParameterError, lambda: paper_worst_l1_rappor(2, 5, 1.0, 0))

@@ -1,15 +1,11 @@
 """Pools of hash functions in the planner: an error that more users do not lessen, stated beside the others."""
 
-import json
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from discreet.cli import main
 from discreet.core.domain import Domain
 from discreet.mechanisms import PooledHashing
 from discreet.mechanisms.hashing import PooledHashBlocks
@@ -75,29 +71,9 @@ def test_curves_bend_where_an_error_lasts() -> None:
     assert curves["hashing-pool"][few] / curves["hashing-pool"][many] < 1.1
 
 
-def test_no_number_of_users_may_be_enough() -> None:
-    found = compare_mechanisms(DOMAIN, 1.0, 10_000, standard_error=1e-4)
-    assert pooled(found).users_needed is None
-    assert all(one.users_needed for one in found.candidates if one.name != "hashing-pool")
-    enough = pooled(compare_mechanisms(DOMAIN, 1.0, 10_000, standard_error=0.05)).users_needed
-    assert enough is not None
-
-
 def test_the_best_for_any_number_of_reports_is_none_whose_error_lasts() -> None:
     """In a single report nothing is shared."""
     domain = Domain(range(10_000))
     chosen = best(domain, 1.0, largest_report=4)
     assert not isinstance(chosen, PooledHashing)
     assert pooled(compare_mechanisms(domain, 1.0, 1, largest_report=4)).worst_mse < chosen.decoder.worst_case_mse(1)
-
-
-def test_the_command_says_what_the_pool_adds(tmp_path: Path) -> None:
-    path = tmp_path / "domain.toml"
-    path.write_text("[domain]\nrange = [0, 300]\n")
-    words = ["plan", str(path), "--epsilon", "1", "--users", "10000"]
-    shown = " ".join(CliRunner().invoke(main, [*words, "--all", "--standard-error", "1e-4"]).stdout.split())
-    assert "hashing-pool: all reports share its 65,536 hash functions" in shown
-    assert "never" in shown
-    facts = {one["name"]: one for one in json.loads(CliRunner().invoke(main, [*words, "--json"]).stdout)["mechanisms"]}
-    assert facts["hashing-pool"]["worst"]["pool_bias"] > 0
-    assert facts["hashing"]["worst"]["pool_bias"] == 0

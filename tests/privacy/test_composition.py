@@ -71,15 +71,6 @@ def test_types_may_differ_between_the_second_channels() -> None:
     assert np.flatnonzero(found.protected).tolist() == [2]
 
 
-def test_three_reports_at_a_third_each() -> None:
-    each = split_epsilon(1.2, 3)
-    part = urr(4, 2, each)
-    both = sequential(part, part)
-    found = sequential(both.channel, part)
-    assert float(recomputed(found)) == pytest.approx(exp(1.2), rel=1e-9)
-    assert found.epsilon == pytest.approx(repeated_epsilon(part, 3), rel=1e-9)
-
-
 @each("reports", [1, 2, 3, 7, 10, 49, 1000])
 @each("epsilon", [0.1, 0.3, 1.0, 2.7])
 def test_shares_never_add_up_to_more(epsilon: float, reports: int) -> None:
@@ -115,14 +106,3 @@ def test_what_does_not_compose_is_refused() -> None:
     assert "LDP" in refused(ParameterError, lambda: integrated(good, good))
     large = Channel(np.full((2, 1100), 1 / 1100))
     refused(ParameterError, lambda: sequential(large, large))
-
-
-def test_what_cannot_be_repeated_is_refused() -> None:
-    part = urr(4, 2, 1.0)
-    for reports in (0, -1, 1.5, True, "3"):
-        refused(ParameterError, lambda reports=reports: repeated_epsilon(part, reports))  # type: ignore[misc]
-        refused(ParameterError, lambda reports=reports: split_epsilon(1.0, reports))  # type: ignore[misc]
-    refused(ParameterError, lambda: split_epsilon(-1.0, 2))
-    refused(ParameterError, lambda: repeated_epsilon(Channel(np.eye(3)), 2))
-    nobody = RandomizedResponse(Domain(range(3), sensitive=[], allow_unprotected=True), 1.0)
-    refused(ParameterError, lambda: repeated_epsilon(nobody, 2))

@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from time import process_time
 from types import SimpleNamespace
 from typing import Any
 
@@ -208,22 +207,6 @@ def test_a_liar_does_not_join(lie: Any, monkeypatch: pytest.MonkeyPatch) -> None
     message = refused(ParameterError, lambda: registry["lying"])
     assert "entry point 'lying'" in message
     assert "that is what it states" in message
-
-
-def test_an_honest_law_joins_in_a_fifth_of_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    registry = entry(monkeypatch, OWN.Exclusion)
-    start = process_time()
-    assert registry["exclusion"] is OWN.Exclusion
-    assert process_time() - start < 0.2
-
-
-def test_options_that_are_no_fields_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Undecorated(OWN.Exclusion):  # type: ignore[misc]
-        name = "undecorated"
-        depth: int = 3
-
-    registry = entry(monkeypatch, Undecorated)
-    assert "depth must be an option" in refused(ParameterError, lambda: registry["undecorated"])
 
 
 # On the terminal

@@ -1,7 +1,5 @@
 """Post-processing: what preserves data types keeps ULDP, what does not is refused with its reason."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -79,20 +77,3 @@ def test_outputs_that_never_occur_do_not_count() -> None:
     stage = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.5, 0.5, 0]])
     assert post_process(channel, stage).epsilon == pytest.approx(1.0)
     assert not preserves_data_types(stage, [True, False, False, False]).preserved
-
-
-@pytest.mark.parametrize(
-    ("protected", "invertible"),
-    [([True], None), ([1, 0, 0, 0], None), ([True] * 4, [True] * 4), ([True] * 4, [False]), ([True] * 4, [0, 0, 0, 0])],
-)
-def test_masks_that_do_not_fit_are_refused(protected: Any, invertible: Any) -> None:
-    refused(ParameterError, lambda: preserves_data_types(np.eye(4), protected, invertible=invertible))
-
-
-def test_maps_that_do_not_fit_are_refused() -> None:
-    channel = urr(4, 2, 1.0)
-    refused(ParameterError, lambda: post_process(channel, np.eye(3)))
-    refused(ParameterError, lambda: post_process(channel, [[0.5, 0.6]] * 4))
-    refused(ParameterError, lambda: post_process(channel, np.eye(4), notion="LDP"))
-    refused(ParameterError, lambda: post_process(Channel(np.eye(4), channel.domain), np.eye(4)))
-    refused(ParameterError, lambda: post_process(channel, np.full((4, 200_000), 1 / 200_000)))

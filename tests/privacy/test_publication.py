@@ -5,7 +5,6 @@ import pickle
 import re
 from dataclasses import replace
 from math import exp, log
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from scipy.stats import binom
 
 import discreet as dc
 from chances import AMONG, TOWARDS, beyond_among, beyond_towards, law, told
-from discreet.errors import ParameterError
 from discreet.privacy.publication import Publication, cells_of, left_out, two_digits
 
 SIX = dc.Domain(range(6), sensitive=[0, 1])
@@ -202,23 +200,6 @@ def test_one_choice_of_what_is_left_out() -> None:
     assert [two_digits(n) for n in (1, 99, 100, 119, 1999, 12_345)] == [1, 99, 100, 110, 1900, 12_000]
 
 
-@pytest.mark.parametrize(
-    ("batches", "options", "words"),
-    [
-        ([], {}, "at least one batch"),
-        ([400, 0], {}, "n must be"),
-        (400, {"answers": "twice"}, "answers must be"),
-        (400, {"most": 3}, "goes with answers='fresh'"),
-        (400, {"not_trusted": -1}, "not_trusted must be"),
-        (400, {"delta": 1.0}, "delta must be"),
-        (None, {}, "batches must be numbers of reports"),
-    ],
-)
-def test_what_is_no_publication_is_refused(batches: Any, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ParameterError, match=words):
-        dc.published(dc.RandomizedResponse(SIX, 1.0), batches, **options)
-
-
 def test_a_publication_travels_and_shows_itself() -> None:
     publication = dc.published(dc.RandomizedResponse(SIX, 1.0), [1000, 2000], answers="once")
     assert pickle.loads(pickle.dumps(publication)).lines() == publication.lines()
@@ -239,16 +220,6 @@ def test_nobody_is_certain_below_infinite_odds() -> None:
     for epsilon, percent in ((5.0, "99.4%"), (7.0, "99.91%")):
         few = dc.published(dc.RandomizedResponse(dc.Domain(range(2)), epsilon), 2, answers="once")
         assert f"from 50% to at most {percent} sure" in few.person()[0]
-
-
-def test_nobody_else_builds_such_a_statement() -> None:
-    """Whoever asks for a central guarantee outside of these rooms would word it in a way of their own."""
-    source = Path(dc.__file__).parent
-    rooms = {source / "privacy", source / "planning"}
-    asking = [
-        path for path in source.rglob("*.py") if re.search(r"\bshuffled\(|among_sentence|\.at_most\(", path.read_text())
-    ]
-    assert [path.name for path in asking if not rooms & set(path.parents)] == []
 
 
 def test_results_know_their_batches() -> None:

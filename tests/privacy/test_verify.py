@@ -164,29 +164,6 @@ def test_matrix_of_urr(k: int, epsilon: float) -> None:
     assert matrix_epsilon(urr_matrix(6, k, epsilon), first(6, k + 1)) == inf
 
 
-@pytest.mark.parametrize(
-    ("matrix", "sensitive", "epsilon"),
-    [
-        ([[1, 0], [0, 1]], [True, True], inf),
-        ([[1, 0], [0, 1]], [True, False], inf),
-        ([[1, 0], [0.25, 0.75]], [True, False], log(4)),
-        ([[1, 0], [0.25, 0.75]], [False, True], inf),
-        ([[0.5, 0.5], [0.5, 0.5]], [True, True], 0.0),
-        ([[1, 0], [0, 1]], [False, False], 0.0),
-        ([[0.5, 0.5, 0], [0.25, 0.75, 0]], [True, True], log(2)),
-        # An output that two values share, but not all, is neither protected nor tells one.
-        ([[1, 0, 0], [0.5, 0.5, 0], [0.5, 0.25, 0.25]], [True, False, False], inf),
-        ([[1, 0, 0], [0.5, 0.5, 0], [0.5, 0, 0.5]], [True, False, False], log(2)),
-        # Ratios are taken between any two inputs, not only from sensitive ones.
-        ([[0.5, 0.5, 0], [0.5, 0.5, 0], [0.1, 0.4, 0.5]], [True, True, False], log(5)),
-        ([[0.9, 0.1, 0], [0.9, 0.1, 0], [0.3, 0.5, 0.2]], [True, True, False], log(5)),
-    ],
-)
-def test_matrices_by_hand(matrix: Any, sensitive: list[bool], epsilon: float) -> None:
-    found = matrix_epsilon(np.array(matrix, dtype=float), np.array(sensitive))
-    assert found == pytest.approx(epsilon, rel=1e-12)
-
-
 def test_explicit_channels() -> None:
     found = verify(Channel(rr_matrix(4, 1.5)))
     assert found.holds

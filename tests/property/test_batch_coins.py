@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.random import WORD_RANGE, Coins, SeededRandom, WordShares, chosen, half_toss, joint
+from discreet.core.random import WORD_RANGE, SeededRandom, WordShares, half_toss, joint
 from packing import each
 
 HALF = 1 << 32
@@ -159,13 +159,3 @@ def test_slow_ways_alone_have_the_same_law(symbols: int) -> None:
     # First halves 0 are noise; of those with 1 half are.
     assert abs((~coins.truth).mean() - 0.75) < 0.003
     assert abs(noise.mean() / (symbols - 1) - 0.5) < 0.003
-
-
-def test_a_choice_between_value_and_noise() -> None:
-    out = np.zeros(4, dtype=np.uint16)
-    chosen(np.array([True, False, True, False]), np.array([7, -1, 65535, 8]), np.array([1, 0, 3, 4], np.uint32), out)
-    assert out.tolist() == [7, 0, 65535, 4]
-
-
-def test_coins_are_a_pair() -> None:
-    assert Coins(np.ones(1, dtype=np.bool_)).noise is None

@@ -183,17 +183,6 @@ def test_empty_columns(empty: Any) -> None:
     assert Domain(range(3)).encode(empty).tolist() == []
 
 
-def test_empty_columns_of_text_and_tables() -> None:
-    assert Domain(["a"]).encode([]).tolist() == []
-    assert Domain(["a"]).encode(pd.Series([], dtype="str")).tolist() == []
-    assert Domain.product({"a": ["x"], "b": [1]}).encode([]).tolist() == []
-    assert Domain.grid(lat=LAT, lon=LON, rows=2, cols=2).encode(np.empty((0, 2))).tolist() == []
-
-
-def test_an_empty_list_of_points() -> None:
-    assert Domain.grid(lat=LAT, lon=LON, rows=2, cols=2).encode([]).tolist() == []
-
-
 @each("kind", ["i1", "u1", ">i2", "<u2", "i4", ">u8", "i8"])
 @each("limit", [6, 127, 128, 625, 2**40])
 def test_numbers_below_a_limit_are_told_from_others_in_every_type(kind: str, limit: int) -> None:

@@ -3,7 +3,6 @@
 import copy
 import pickle
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +13,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import (
     BLOCK_MECHANISMS,
     BlockDesign,
-    BlockMechanism,
     Channel,
-    LocalHashing,
-    PooledHashing,
-    RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
 )
@@ -29,18 +24,6 @@ from packing import each
 from refusals import refused
 
 DOMAIN, PLAIN = Domain(range(12), sensitive=range(8)), Domain(range(12))
-OPTIONS: list[tuple[type[BlockMechanism], dict[str, Any], str]] = [
-    (UnaryEncoding, {"theta": 0.5}, "theta=0.5"),
-    (UnaryEncoding, {"theta": "optimal", "clear_bits": True}, "theta='optimal', clear_bits=True"),
-    (SubsetSelection, {"k": 3}, "k=3"),
-    (LocalHashing, {"g": 5}, "g=5"),
-    (PooledHashing, {"g": 4, "functions": 8, "seed": 3}, "g=4, functions=8, seed=3"),
-    (BlockDesign, {"sensitive_mass": 0.3}, "sensitive_mass=0.3"),
-]
-
-
-def all_of_them(domain: Domain, epsilon: float) -> list[BlockMechanism]:
-    return [build(domain, epsilon) for build in BUILDERS.values()]
 
 
 @each("name", BUILDERS)
@@ -52,12 +35,6 @@ def test_made_alike_they_are_equal(name: str) -> None:
     assert one != BUILDERS[name](DOMAIN, 1.5)
     assert one != BUILDERS[name](Domain(range(12), sensitive=range(1, 9)), 1.0)
     assert one != one.fingerprint
-
-
-def test_no_two_of_different_kinds_are_equal() -> None:
-    # The subset of two is the one that is chosen.
-    assert SubsetSelection(DOMAIN, 1.0) == SubsetSelection(DOMAIN, 1.0, k=2)
-    assert len(set(all_of_them(DOMAIN, 1.0))) == len(BUILDERS) - 1
 
 
 def test_designs_of_one_law_with_different_decoders_are_different() -> None:
@@ -73,22 +50,6 @@ def test_channels_of_one_matrix_are_equal() -> None:
     assert Channel(np.eye(3)) != Channel(np.eye(3)[::-1])
     assert Channel(np.eye(3)) != Channel(np.eye(3), Domain("abc" and ["a", "b", "c"]))
     assert replace(Channel(np.eye(3)), domain=Domain(["a", "b", "c"])).domain.names() == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize(("cls", "options", "shown"), OPTIONS, ids=lambda given: getattr(given, "__name__", ""))
-def test_options_are_shown_and_kept(cls: type[BlockMechanism], options: dict[str, Any], shown: str) -> None:
-    made: Any = cls(DOMAIN, 1.0, **options)
-    assert repr(made) == f"{cls.__name__}({DOMAIN!r}, epsilon=1.0, {shown}, plan={made.fingerprint[:12]})"
-    assert {name: getattr(made, name) for name in options} == options
-    assert replace(made, epsilon=1.5) == cls(DOMAIN, 1.5, **options)
-    assert replace(made, domain=Domain(range(20), sensitive=range(8))).domain.size == 20
-    plain = replace(made, **dict.fromkeys(options, None) | {key: 0 for key in options if key == "seed"} | _no(options))
-    assert plain == cls(DOMAIN, 1.0)
-    assert repr(plain) == f"{cls.__name__}({DOMAIN!r}, epsilon=1.0, plan={plain.fingerprint[:12]})"
-
-
-def _no(options: dict[str, Any]) -> dict[str, bool]:
-    return {key: False for key, value in options.items() if value is True}
 
 
 def test_changed_options_are_checked() -> None:
@@ -119,8 +80,3 @@ def test_what_is_sent_is_what_was_sent(name: str) -> None:
         *(m.obfuscate_codes([1, 2, 3], random=SeededRandom(1)).blocks.values() for m in (made, changed)), strict=True
     ):
         assert (column == other).all()
-
-
-def test_a_mechanism_is_a_key() -> None:
-    found = {RandomizedResponse(DOMAIN, 1.0): "one"}
-    assert found[RandomizedResponse(DOMAIN, 1.0)] == "one"

@@ -1,17 +1,14 @@
 """Sources that somebody else wrote: words that are none would make devices tell the truth, so they are refused."""
 
-import re
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-import discreet
 from discreet.core.domain import Domain
-from discreet.core.random import SecureRandom, SeededRandom, checked_source, fresh_words, toss, uniform_below
+from discreet.core.random import SecureRandom, SeededRandom, checked_source, toss, uniform_below
 from discreet.errors import ParameterError
 from discreet.mechanisms import Channel
 from laws import BUILDERS
@@ -181,16 +178,3 @@ def test_subclasses_of_our_own_sources_are_watched_too() -> None:
             return super().words(n).astype(np.uint32)
 
     refused(ParameterError, lambda: BUILDERS["hadamard"](DOMAIN, 1.0).obfuscate_codes([0], random=Narrow()))
-
-
-def test_there_is_one_door() -> None:
-    """Nobody but the door asks a source for words, and the contract, which counts what mechanisms ask for."""
-    root = Path(discreet.__file__).parent
-    asking = [
-        str(path.relative_to(root)) for path in root.rglob("*.py") if re.search(r"\.words\(", path.read_text("utf-8"))
-    ]
-    assert sorted(asking) == ["core/random.py", "testing/contract.py"]
-    lines = Path(root / "core/random.py").read_text("utf-8").splitlines()
-    # Lines of examples in docstrings ask as users do.
-    assert sum(".words(" in line and ">>>" not in line for line in lines) == 1
-    assert fresh_words(SecureRandom(), 4).shape == (4,)

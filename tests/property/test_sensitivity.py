@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,14 +93,3 @@ def test_points_of_a_map_stand_for_their_regions() -> None:
         lat=(0, 2), lon=(0, 3), rows=2, cols=3, sensitive=lambda cell: cell["row"] == 1 - (cell["col"] > 1)
     )
     assert same.sensitive_codes.tolist() == [2, 3, 4]
-
-
-def test_everything_named_is_plain_ldp() -> None:
-    assert Domain(range(3), sensitive=[0, 1, 2]) == Domain(range(3)) == Domain(range(3), sensitive=lambda _: True)
-
-
-@pytest.mark.parametrize(
-    "other", [Domain([2, 1, 0]), Domain(range(1, 4)), Domain(["0", "1", "2"]), Domain(range(4)), 3]
-)
-def test_other_domains_differ(other: object) -> None:
-    assert Domain(range(3)) != other

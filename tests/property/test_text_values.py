@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.domain import Domain
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 from discreet.mechanisms import RandomizedResponse
 from refusals import refused
 
@@ -44,12 +44,6 @@ except ValueError:
     pass
 """
 
-PLAN = """
-import sys, json
-from discreet.formats.plan import Plan
-Plan.load(sys.argv[1]).mechanism().obfuscate(["a"])
-"""
-
 
 def loaded(program: str, *arguments: str) -> list[str]:
     """Run a program in a process of its own; return which heavy libraries it has loaded at its end."""
@@ -63,12 +57,6 @@ def loaded(program: str, *arguments: str) -> list[str]:
 
 def test_obfuscating_text_takes_numpy_alone() -> None:
     assert loaded(DEVICE) == []
-
-
-def test_a_plan_with_its_labels_in_it_takes_no_arrow(tmp_path: Any) -> None:
-    path = tmp_path / "plan.json"
-    path.write_text('{"epsilon": 1.0, "domain": {"labels": ["a", "b"]}, "mechanism": {"name": "rr"}}', encoding="utf-8")
-    assert loaded(PLAN, str(path)) == []
 
 
 # A set has no rows, whatever it is of.
@@ -173,11 +161,6 @@ def test_what_is_missing_is_said_to_be() -> None:
         DataError, lambda: TEXT.encode(["a", "x", "b", "y", "x"])
     )
     assert "2 of 3 are not (first at row 1)" in refused(DataError, lambda: TEXT.encode(["x", 5, 6]))
-
-
-@pytest.mark.parametrize("labels", [["a", "\ud800"], ["a", 5], ["a", b"b"], ["a", ["b"]], np.array([["a"]])], ids=repr)
-def test_labels_that_are_no_text(labels: Any) -> None:
-    refused(ParameterError, lambda: Domain(labels))
 
 
 def test_half_a_character_is_outside() -> None:

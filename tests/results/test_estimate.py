@@ -1,8 +1,6 @@
 """An estimate as numbers, intervals, columns and pictures."""
 
-import itertools
 import pickle
-import sys
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any
@@ -33,7 +31,6 @@ DOMAIN = Domain(["low", "mid", "high", "none"], sensitive=["mid", "none"])
 MECHANISM = RandomizedResponse(DOMAIN, 1.0)
 TALLY = Tally(MECHANISM.fingerprint, 1000, np.array([430, 270]), np.array([200, 100]))
 LINEAR, MLE = estimate(MECHANISM, TALLY), estimate(MECHANISM, TALLY, method="mle")
-FIELDS = ["value", "sensitive", "frequency", "standard_error", "lower", "upper"]
 
 
 def made(frequencies: list[float], errors: list[float]) -> Estimate:
@@ -101,13 +98,6 @@ def test_intervals_stay_between_nothing_and_everything() -> None:
     assert low.tolist()[::2] == [0, 0]
     assert high[1] == high[3] == 1
     assert 0 <= low.min() <= high.max() <= 1
-
-
-def test_more_confidence_is_wider() -> None:
-    widths = [np.subtract(*LINEAR.interval(level)[::-1]) for level in (0.5, 0.9, 0.99)]
-    widths.append(np.subtract(*LINEAR.interval(0.99, simultaneous=True)[::-1]))
-    for narrow, wide in itertools.pairwise(widths):
-        assert (narrow < wide).all()
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 95, float("nan"), float("inf"), "0.9", None, True])
@@ -207,18 +197,6 @@ def test_below_zero_an_unbiased_estimate_contradicts_nothing() -> None:
 # Columns
 
 
-def test_columns() -> None:
-    found = LINEAR.columns(0.9, simultaneous=True)
-    assert list(found) == FIELDS
-    assert found["value"].tolist() == ["low", "mid", "high", "none"]
-    assert found["sensitive"].tolist() == [False, True, False, True]
-    np.testing.assert_array_equal(found["frequency"], LINEAR.frequencies)
-    np.testing.assert_array_equal(found["standard_error"], LINEAR.standard_errors)
-    low, high = LINEAR.interval(0.9, simultaneous=True)
-    np.testing.assert_array_equal(found["lower"], low)
-    np.testing.assert_array_equal(found["upper"], high)
-
-
 @pytest.mark.parametrize(
     ("domain", "labels"),
     [
@@ -248,29 +226,6 @@ def test_every_library_gets_the_same_table(domain: Domain, labels: dict[str, Any
     assert csv.read_csv(tmp_path / "e.csv").to_pydict() == wanted
 
 
-def test_csv_keeps_difficult_labels_and_replaces_what_was_there(tmp_path: Path) -> None:
-    names = ['a,"b"', "line\nbreak", "ünï", "'", "x"]
-    mechanism, path = RandomizedResponse(Domain(names), 1.0), tmp_path / "e.csv"
-    path.write_text("old" * 1000)
-    found = estimate(mechanism, mechanism.obfuscate(names * 9))
-    found.to_csv(path)
-    options = csv.ParseOptions(newlines_in_values=True)
-    assert csv.read_csv(path, parse_options=options)["value"].to_pylist() == names
-    assert path.read_bytes().startswith(b'"value","sensitive","frequency","standard_error","lower","upper"\n')
-
-
-@pytest.mark.parametrize("name", ["sensitive", "frequency", "lower"])
-def test_attributes_with_the_names_of_columns(name: str) -> None:
-    """Refused when the domain is made, or told apart in the table."""
-    try:
-        domain = Domain.product({name: ["x", "y"], "n": [1, 2]})
-    except ParameterError:
-        return
-    mechanism = RandomizedResponse(domain, 1.0)
-    found = estimate(mechanism, mechanism.obfuscate_codes([0, 1, 2, 3]))
-    assert len(found.columns()) == 2 + 5
-
-
 # Missing extras
 
 
@@ -289,22 +244,6 @@ def test_a_missing_extra_says_which(method: str, module: str, extra: str, monkey
         getattr(LINEAR, method)()
 
 
-def test_an_extra_that_is_broken_itself_is_not_called_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(name: str) -> Any:
-        raise ModuleNotFoundError("No module named 'inner'", name="inner")
-
-    monkeypatch.setattr("discreet.extras.import_module", broken)
-    with pytest.raises(ModuleNotFoundError, match="inner") as caught:
-        LINEAR.to_pandas()
-    assert not isinstance(caught.value, MissingExtraError)
-
-
-def test_an_extra_that_really_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match=r"discreet\[pandas\]"):
-        LINEAR.to_pandas()
-
-
 # Objects
 
 
@@ -314,25 +253,6 @@ def test_numbers_cannot_be_written() -> None:
             array[0] = 1
     with pytest.raises(AttributeError):
         LINEAR.n = 3  # type: ignore[misc]
-
-
-def test_representations() -> None:
-    assert LINEAR.heading == "Estimate(linear, n=1000, 4 values)"
-    assert MLE.heading.startswith("Estimate(mle, n=1000, 4 values, gap=")
-    marked = Tally(TALLY.fingerprint, TALLY.n, TALLY.support, TALLY.clear, simulated=True)
-    assert estimate(MECHANISM, marked).heading == "Estimate(linear, n=1000, 4 values, simulated)"
-
-
-def test_an_estimate_prints_its_numbers() -> None:
-    heading, names, *rows = repr(LINEAR).splitlines()
-    assert heading == LINEAR.heading
-    assert names.split() == ["value", "frequency", "standard", "error", "lower", "upper"]
-    table = LINEAR.to_pandas()
-    assert [row.split()[0] for row in rows] == table["value"].tolist()
-    assert ["sensitive" in row for row in rows] == table["sensitive"].tolist()
-    numbers = table[["frequency", "standard_error", "lower", "upper"]].to_numpy()
-    assert [row.split()[-4:] for row in rows] == [[f"{one:.4f}" for one in row] for row in numbers]
-    assert len({len(row) for row in [names, *rows]}) == 1
 
 
 def test_of_many_values_the_most_frequent_are_shown() -> None:
@@ -410,25 +330,11 @@ def test_an_estimate_is_a_sequence_of_its_values() -> None:
     assert "secret" not in str(raised.value)
 
 
-def test_values_of_products_are_found_by_their_attributes() -> None:
-    domain = Domain.product({"sex": ["f", "m"], "age": [1, 2, 3]})
-    found = Estimate(domain, np.arange(6) / 15, np.zeros(6), 10, "made", "0" * 32)
-    assert found["m", 2].frequency == 4 / 15
-    assert found["m", 2].value == domain.names(np.array([4]))[0]
-
-
 def test_other_tables_read_an_estimate_as_it_is() -> None:
     expected = LINEAR.to_arrow()
     assert pa.table(LINEAR).equals(expected)
     assert pl.DataFrame(LINEAR).equals(LINEAR.to_polars())
     assert pa.RecordBatchReader.from_stream(LINEAR).read_all().equals(expected)
-
-
-def test_the_largest_come_first() -> None:
-    found = made([0.1, 0.4, 0.1, 0.3, 0.1], [0.0] * 5)
-    assert found.largest(3).tolist() == [1, 3, 0]
-    assert found.largest(99).tolist() == [1, 3, 0, 2, 4]
-    assert found.largest(2, truth=[0, 0, 0.5, 0, 0.6]).tolist() == [4, 2]
 
 
 # Pictures
@@ -437,37 +343,6 @@ def test_the_largest_come_first() -> None:
 def values(chart: Any) -> list[dict[str, Any]]:
     (data,) = chart.to_dict()["datasets"].values() if "datasets" in chart.to_dict() else (chart.to_dict()["data"],)
     return data["values"] if isinstance(data, dict) else data
-
-
-@pytest.mark.parametrize("truth", [None, [0.1, 0.2, 0.3, 0.4]])
-def test_pictures_show_the_numbers(truth: list[float] | None) -> None:
-    chart = LINEAR.plot(0.8, truth=truth, largest=3)
-    rows = values(chart)
-    codes = LINEAR.largest(3, truth)
-    # A choice by the truth is none by the estimates.
-    low, high = LINEAR.interval(0.8, shown=3 if truth is None else None)
-    assert [row["name"] for row in rows] == DOMAIN.names(codes)
-    for row, code in zip(rows, codes, strict=True):
-        assert row["class"] == ("sensitive" if DOMAIN.sensitive[code] else "not sensitive")
-        assert (row["frequency"], row["lower"], row["upper"]) == (LINEAR.frequencies[code], low[code], high[code])
-        assert row.get("truth") == (None if truth is None else truth[code])
-    assert ("black tick" in str(chart.to_dict())) == (truth is not None)
-    assert "80% interval" in str(chart.to_dict())
-
-
-def test_pictures_show_simultaneous_intervals_where_these_are_asked_for() -> None:
-    chart = LINEAR.plot(0.999, simultaneous=True)
-    low, high = LINEAR.interval(0.999, simultaneous=True)
-    drawn = {row["name"]: (row["lower"], row["upper"]) for row in values(chart)}
-    assert drawn == {name: (low[code], high[code]) for code, name in enumerate(DOMAIN.names(np.arange(4)))}
-    assert "bar: 99.9% simultaneous interval" in str(chart.to_dict())
-    assert "simultaneous" not in str(LINEAR.plot(0.999).to_dict())
-
-
-def test_tables_of_arrow_have_types() -> None:
-    kinds = {field.name: field.type for field in LINEAR.to_arrow().schema}
-    assert kinds["sensitive"] == pa.bool_()
-    assert {kinds[name] for name in FIELDS[2:]} == {pa.float64()}
 
 
 @pytest.mark.parametrize("method", ["linear", "projected", "mle"])

@@ -10,7 +10,7 @@ from scipy.stats import norm
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
-from discreet.errors import DataError, ParameterError
+from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.count_laws import SumLaw
@@ -133,14 +133,6 @@ def test_conditions_ratios_and_totals_of_shares_say_the_same(build: Any) -> None
     )
 
 
-def test_where_several_labels_are_allowed() -> None:
-    found = collected()
-    several = found.where(age=["<30", "30-59"], sex="f")
-    assert several.domain.names() == ["single", "married"]
-    sums = found.frequencies.reshape(3, 2, 2)[:2, :, 0].sum(axis=0)
-    assert several.frequencies == pytest.approx(sums / sums.sum())
-
-
 def test_a_ratio_that_the_reports_do_not_determine_says_so() -> None:
     mechanism = UnaryEncoding(Domain(["a", "b", "c", "d"]), 0.3)
     found = estimate(mechanism, mechanism.obfuscate(["a", "b"] * 100, random=SeededRandom(1)))
@@ -148,17 +140,6 @@ def test_a_ratio_that_the_reports_do_not_determine_says_so() -> None:
     assert not ratio.determined
     assert "not determined by these data" in repr(ratio)
     assert ratio.interval() == (0, 1)
-
-
-def test_a_ratio_by_nothing_has_no_estimate() -> None:
-    domain = Domain(["a", "b", "c"], sensitive=["a"])
-    mechanism = RandomizedResponse(domain, 1.0)
-    found = estimate(mechanism, Tally(mechanism.fingerprint, 50, np.array([50]), np.array([0, 0])))
-    ratio = found.ratio(["b"], ["b", "c"])
-    assert np.isnan([ratio.estimate, ratio.standard_error]).all()
-    assert ratio.interval() == (0, 1)
-    wanted = "ratio: no estimate, standard error nan, 95% interval 0.0000 to 1.0000; not determined by these data"
-    assert repr(ratio).startswith(wanted)
 
 
 def test_quantiles_by_inversion() -> None:
@@ -180,18 +161,6 @@ def test_quantiles_by_inversion() -> None:
     assert repr(found.median()).startswith(f"median: {found.median().estimate}, 95% interval")
     shuffled = Domain([5, 1, 3])
     assert collected(domain=shuffled, p=[0.1, 0.8, 0.1]).median().estimate == 1
-
-
-def test_quantiles_of_texts_need_their_order() -> None:
-    domain = Domain(["low", "high", "mid"])
-    found = collected(domain=domain, p=[0.2, 0.2, 0.6])
-    with pytest.raises(ParameterError, match="a quantile needs labels that are numbers, or their order"):
-        found.median()
-    assert found.median(order=["low", "mid", "high"]).estimate == "mid"
-    with pytest.raises(ParameterError, match="order must list each of the 3 values once, got 2, of which 2 differ"):
-        found.median(order=["low", "mid"])
-    with pytest.raises(ParameterError, match=r"order: .* not in the domain"):
-        found.median(order=["low", "mid", "top"])
 
 
 def test_other_methods_have_the_intervals_of_the_reports() -> None:
@@ -243,21 +212,6 @@ def test_marginals_of_a_million_products_are_sums_over_the_other_attributes() ->
 
 
 # Bad input
-
-
-def test_unknown_labels_are_told_some_that_are_known() -> None:
-    found = collected()
-    known = "such as <30, single, f, <30, single, m,"
-    with pytest.raises(ParameterError, match=f"values must name values of the domain, {known}.* and 7 more; 1 of 1"):
-        found.total([("<30", "single", "x")])
-    with pytest.raises(ParameterError, match=r"'age' must name its labels, which are <30, 30-59, 60\+; got \['x'\]\."):
-        found.where(age="x")
-    with pytest.raises(ParameterError, match=r"attributes among \['age', 'status', 'sex'\], got \['colour'\]"):
-        found.where(colour="red")
-    with pytest.raises(ParameterError, match=r"different attributes among age, status, sex, got \['colour'\]\."):
-        found.marginal("colour")
-    with pytest.raises(DataError, match="1 of 1"):
-        found.covariance([("<30", "single", "x")])
 
 
 @pytest.mark.parametrize(

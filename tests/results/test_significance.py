@@ -57,21 +57,6 @@ def test_what_was_told_in_clear_is_there() -> None:
     assert [one.value for one in found.significant(1e-6, control="fwer")] == ["0", "5"]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rate": 0.5}, "rate must be a number between 0 and 0.5"),
-        ({"rate": 0}, "rate must be a number between 0 and 0.5"),
-        ({"control": "none"}, "control must be"),
-    ],
-)
-def test_other_rates_and_controls_are_refused(options: dict[str, Any], message: str) -> None:
-    mechanism = RandomizedResponse(Domain(range(3)), 1.0)
-    found = estimate(mechanism, mechanism.obfuscate([0] * 10, random=SeededRandom(2)))
-    with pytest.raises(ParameterError, match=message):
-        found.significant(**options)
-
-
 def test_maps_of_grids() -> None:
     domain = Domain.grid(lat=(40, 41), lon=(-74, -73), rows=3, cols=7, sensitive=[(40.1, -73.9)])
     mechanism = RandomizedResponse(domain, 3.0)

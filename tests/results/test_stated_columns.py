@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet.core.result_table import ResultColumn, number_of, rows_of, text_column
+from discreet.core.result_table import ResultColumn
 from discreet.results.estimate import Estimate
 from running import run
 
@@ -57,28 +57,3 @@ def test_a_column_that_is_stated_is_in_every_output(tmp_path: Path) -> None:
     assert written["odds_of_it"] == pytest.approx(wanted)
     rows = json.loads(run(*asked, "--json").stdout)["values"]
     assert [one["odds_of_it"] for one in rows] == pytest.approx(wanted)
-
-
-def test_columns_say_where_they_are_shown() -> None:
-    columns = [
-        text_column("value", ["a", "b"]),
-        ResultColumn("p_value", np.array([1e-20, 0.04]), unit="p-value", page_heading="p"),
-        ResultColumn("sensitive", np.array([True, False]), unit="mark"),
-        ResultColumn("large_share", np.array([0.25, 0.5]), unit="share", page_heading="share", page_format=".1%"),
-        ResultColumn("hidden", np.array([1, 2]), shown=()),
-    ]
-    assert rows_of(columns) == [
-        ["value", "p value", "", "large share"],
-        ["a", "<1e-14", "sensitive", "0.2500"],
-        ["b", "0.04", "", "0.5000"],
-    ]
-    assert rows_of(columns, "page") == [
-        ["value", "sensitive", "share", "p"],
-        ["a", "yes", "25.0%", "<1e-14"],
-        ["b", "no", "50.0%", "0.04"],
-    ]
-
-
-def test_one_has_a_singular() -> None:
-    assert [number_of(count, "row") for count in (0, 1, 1200)] == ["0 rows", "1 row", "1,200 rows"]
-    assert [number_of(count, "class", "classes") for count in (1, 2)] == ["1 class", "2 classes"]

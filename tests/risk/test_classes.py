@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet.errors import DataError, ParameterError
-from discreet.risk.bounds.identification import identification_bounds
 from discreet.risk.classes import class_risk, written_cells
 
 PEOPLE = st.lists(
@@ -52,15 +51,6 @@ def test_classes_are_those_of_a_plain_loop(rows: list[tuple[Any, ...]]) -> None:
     assert risk.identified == pytest.approx(np.mean([success(sizes[row]) for row in rows]))
     assert risk.worst == pytest.approx(success(min(sizes.values())))
     assert risk.guessed <= risk.identified
-
-
-def test_of_many_sizes_a_smaller_one_stands_for_a_larger_one() -> None:
-    mechanism = dc.RandomizedResponse(dc.Domain(range(20)), 1.0)
-    ages = np.repeat(np.arange(2, 120), np.arange(2, 120))
-    risk = class_risk(mechanism, pa.table({"age": ages}))
-    exact = np.mean([identification_bounds(mechanism, int(size)).identification.value for size in ages[::40]])
-    assert exact * 0.98 < risk.identified < exact * 1.1
-    assert risk.worst == identification_bounds(mechanism, 2).identification.value
 
 
 def test_cells_are_alike_if_they_are_written_alike() -> None:

@@ -26,7 +26,6 @@ from discreet.risk.defences import (
     combined,
     compare_defences,
     first_events,
-    proposed_defences,
     reported,
     without_rare,
 )
@@ -159,34 +158,6 @@ def test_combinations_apply_one_after_the_other() -> None:
     assert rows(combined(two, rare).of(before).target) == [[e for e in row if among[e] >= 3] for row in first]
 
 
-def test_a_plan_may_be_over_coarser_events() -> None:
-    mechanism = RandomizedResponse(Domain(["p0", "p1", "p2"]), 1.0)
-    plan = reported("plan", mechanism)
-    both = combined(coarser_events("place", Step("2")), plan)
-    before = split(times=False)
-    assert rows(both.of(before).target) == [[event // 10 for event in row] for row in rows(before.target)]
-    found = compare_defences(before, [both, combined(first_events(3), both)], random=SeededRandom(1))
-    bound = identification_bounds(mechanism, USERS).identification.value
-    risks = {one.name: one.risk for one in found.rows}
-    assert risks["place: 2 + plan"] == risks["first 3 events of each user + place: 2 + plan"] == bound
-    assert "must be the last part" in refused(ParameterError, lambda: combined(plan, first_events(1)))
-
-
-def test_users_without_an_event_are_not_named() -> None:
-    """Rates are of all users: who has no event left is not named, nor unique."""
-    who = np.repeat(np.arange(USERS), 4)
-    events = np.where(who < 30, who % 3, who)
-    before = maximum_knowledge(Traces.of(who, events))
-    found = compare_defences(before, [without_rare(2)], random=SeededRandom(1))
-    rows = {one.name: one for one in found.rows}
-    after = rows["without events of fewer than 2 users"]
-    assert rows[AS_THEY_ARE.name].named.value == pytest.approx((10 + 3) / USERS)
-    assert after.named.value == pytest.approx(3 / USERS)
-    assert after.named.trials == USERS
-    assert after.most == pytest.approx(3 / USERS)
-    assert (after.unique, rows[AS_THEY_ARE.name].unique) == (0, 10 / USERS)
-
-
 def spans(*ends: tuple[float, float]) -> DefenceComparison:
     names = [AS_THEY_ARE.name, *(f"d{at}" for at in range(len(ends) - 1))]
     made = [
@@ -221,21 +192,6 @@ def test_only_what_is_shown_is_said_to_help() -> None:
     assert (blind.idle, blind.doubtful) == ((), ("d1",))
     assert blind.sentences[1].endswith("nothing was learned the risk may be no lower: d1.")
     assert spans((0.4, 0.6), (0.1, 0.39)).sentences[0].startswith("Every defence is shown")
-
-
-def test_defences_that_are_proposed_change_something() -> None:
-    before = split()
-    names = [one.name for one in proposed_defences(before, "place", "at")]
-    assert {"first event of each user", "first 5 events of each user", "place: 2-digits", "at: day", "no at"} <= {
-        *names
-    }
-    assert "first 20 events of each user" not in names
-    for one in proposed_defences(before, "place", "at"):
-        after = one.of(before).target
-        assert (len(after), after.event_count, after.times is None) != (len(before.target), PLACES, False) or (
-            not np.array_equal(after.times, before.target.times)
-        )
-    assert all("at" not in one.name.split() for one in proposed_defences(split(times=False), "place", "at"))
 
 
 def test_refusals() -> None:

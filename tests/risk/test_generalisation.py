@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.errors import ParameterError
 from discreet.risk.generalisation import Step, proposed
 
 
@@ -47,21 +46,3 @@ def test_what_is_written_is_where_the_value_is() -> None:
         assert Step(step).of("at", moments).to_pylist() == [*texts, "*" if step == "*" else None]
     zoned = moments.cast(pa.timestamp("s", "Pacific/Auckland"))
     assert Step("year").of("at", zoned).to_pylist() == ["2001", "1970", None]
-
-
-@pytest.mark.parametrize("text", ["", "5 years", "0-year", "fortnight", "0", "*5"])
-def test_steps_that_are_none_are_refused(text: str) -> None:
-    with pytest.raises(ParameterError, match="must be written as"):
-        Step(text)
-
-
-def test_a_step_that_does_not_go_with_its_column_is_refused() -> None:
-    for step, values, kind in (
-        ("5-year", ["f", "m"], "text"),
-        ("3-digits", [1.5], "numbers"),
-        ("month", [7], "numbers"),
-        ("3-digits", np.array(["2001-05-03"], "M8[D]"), "dates"),
-        ("3-digits", [True], "bool"),
-    ):
-        with pytest.raises(ParameterError, match=f"'x' holds {kind}, which cannot be written as {step};"):
-            Step(step).of("x", pa.array(values))

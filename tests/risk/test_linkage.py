@@ -14,7 +14,7 @@ from discreet.mechanisms import RandomizedResponse, UnaryEncoding
 from discreet.risk.attacks.learned import Logit, Pairs, Posterior
 from discreet.risk.bounds.identification import identification_bounds
 from discreet.risk.kernels.matching import scores_of_pairs
-from discreet.risk.linkage import SURE, Claims, Linkage, _chosen, _filled, _leads, _matcher, link
+from discreet.risk.linkage import SURE, Claims, _chosen, _filled, _leads, _matcher, link
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.traces import Split, Traces, by_half
 from refusals import refused
@@ -197,12 +197,6 @@ def test_the_risk_is_the_upper_limit_and_what_was_not_learned() -> None:
     assert (blind.unlearned, blind.risk) == (1, 1)
     assert blind.outside == 0
     assert "-" in blind.cells[1]
-
-
-def test_the_same_seed_says_the_same() -> None:
-    first, second = (link(world(), random=SeededRandom(4)) for _ in range(2))
-    assert repr(first) == repr(second)
-    assert isinstance(first, Linkage)
 
 
 def test_tables_of_which_nothing_can_be_said() -> None:

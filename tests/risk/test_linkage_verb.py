@@ -3,11 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
-from discreet.cli import main
 from running import done, refusal, run, told
 
 
@@ -37,20 +34,6 @@ def test_a_release_beside_a_known_table(tables: list[object]) -> None:
     assert "vary from run" in " ".join(done("risk", *tables[:-2]).split())
 
 
-def test_columns_are_those_of_the_release_unless_named(tables: list[object], tmp_path: Path) -> None:
-    same = tmp_path / "same.csv"
-    same.write_text(Path(str(tables[2])).read_text().replace("name,place", "user,event", 1))
-    assert told("risk", tables[0], "--known", same, "--seed", 1) == told("risk", *tables)
-    timed = [tmp_path / name for name in ("a.csv", "b.csv")]
-    for path, head in zip(timed, ("user,event,when", "user,event,at"), strict=True):
-        rows = [f"{who},{place},{9 - time}" for who in range(9) for time, place in enumerate((who, 1, 2, who))]
-        path.write_text("\n".join([head, *rows]) + "\n")
-    words = ["risk", timed[0], "--time", "when", "--known", timed[1]]
-    assert "no column 'when'" in refusal(*words)
-    assert told(*words, "--known-time", "at", "--seed", 1)["known"] == 9
-    assert "--known-user names another" in refusal("risk", *tables[:3], "--known-user", "nope")
-
-
 def test_reports_have_a_bound(tables: list[object], tmp_path: Path) -> None:
     labels = ", ".join(f'"place {place}"' for place in range(30))
     plan = tmp_path / "plan.toml"
@@ -75,39 +58,3 @@ def test_an_alert_and_a_page(tables: list[object], tmp_path: Path) -> None:
     assert page.count("data:image/svg+xml;base64,") == 1
     assert "person-" not in page + numbers
     assert "exists already" in refusal("risk", *tables, "-o", out)
-
-
-def test_rows_with_missing_values_are_counted_or_refused(tables: list[object]) -> None:
-    for place, name in ((0, "rows_left_out"), (2, "known_rows_left_out")):
-        path = Path(str(tables[place]))
-        path.write_text(path.read_text() + ",place 3\n")
-        assert "missing" in refusal("risk", *tables)
-        assert told("risk", *tables, "--missing", "drop")[name] == 1
-    assert "Left out of the known table: 1 row in which" in done("risk", *tables, "--missing", "drop")
-
-
-def test_tables_that_do_not_fit(tables: list[object], tmp_path: Path) -> None:
-    numbered, strange, empty = tmp_path / "numbered.parquet", tmp_path / "strange.csv", tmp_path / "empty.csv"
-    pq.write_table(pa.table({"name": [1, 1, 2, 2], "place": ["place 1"] * 4}), numbered)
-    strange.write_text("name,place\n" + "".join(f"nobody-{row},place 1\n" for row in range(6)))
-    empty.write_text("name,place\n")
-    for path, said in (
-        (numbered, "users are text in the release and integers in what is known; write them alike in both."),
-        (strange, "none of the 40 users of the release is among the 6 known"),
-        (empty, "at least 2 users must be known and 2 have a trace in the release, got 0 and 40"),
-    ):
-        assert said in refusal("risk", tables[0], "--known", path, *tables[3:])
-
-
-@pytest.mark.parametrize(
-    "options", [["--split", "all"], ["--least", 3], ["--attack", "markov"], ["--alone"], ["--list", 5]]
-)
-def test_what_goes_with_one_table_alone_is_refused(options: list[object], tables: list[object]) -> None:
-    message = refusal("risk", *tables, *options)
-    assert f"{options[0]} does nothing here: with --known" in message
-
-
-def test_options_of_the_known_table_go_with_it(tables: list[object]) -> None:
-    for option in ("--known-user", "--known-event", "--known-time"):
-        assert f"{option} goes with --known" in refusal("risk", tables[0], option, "name")
-    assert "--known" in [name for one in main.commands["risk"].commands["traces"].params for name in one.opts]

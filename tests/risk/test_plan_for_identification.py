@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from running import done, refusal, run
+from running import done
 
 
 @pytest.fixture
@@ -35,31 +35,6 @@ def test_facts(domain: Path) -> None:
         assert one["identification_error"] >= 0.95 - 1e-12
         assert one["epsilon_together"] == pytest.approx(2 * one["epsilon_realised"])
         assert one["identification"]["source"]
-
-
-def test_a_table_of_values_in_clear(tmp_path: Path) -> None:
-    path = tmp_path / "domain.toml"
-    path.write_text('[domain]\nlabels = ["a", "b", "c"]\nsensitive = ["b"]\n')
-    text = done("risk", "plan", path, "--identification-error", 0.9, "--users", 1000, "--epsilon", 1)
-    assert "names a user who alone has it" in text
-
-
-@pytest.mark.parametrize("error", [0, 1, -1, "nan", 0.9999])
-def test_what_cannot_be_had(domain: Path, error: object) -> None:
-    refusal("risk", "plan", domain, "--identification-error", error, "--users", 100)
-
-
-def test_options_that_say_nothing(domain: Path) -> None:
-    asked = ("risk", "plan", domain, "--identification-error", 0.5, "--users", 100)
-    result = run(*asked, "--standard-error", 0.1)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "--standard-error" in result.stderr
-
-
-def test_one_of_both_must_be_said(domain: Path) -> None:
-    result = run("plan", domain, "--users", 100)
-    assert result.exit_code == 2
-    assert "--epsilon" in result.stderr
 
 
 def test_several_reports_need_fresh_noise_and_large_epsilons_are_told_in_odds(tmp_path: Path) -> None:

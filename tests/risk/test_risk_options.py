@@ -1,6 +1,5 @@
 """Every option of ``risk`` in each of its forms: used, or refused in one sentence."""
 
-import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -9,9 +8,7 @@ from typing import Any
 
 import click
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyarrow import csv as arrow_csv
 
 from discreet.cli import main
 from running import done, refusal, run, told
@@ -285,16 +282,6 @@ def test_a_limit_that_never_or_always_fires_is_refused(limit: str, form: str, in
     assert "--fail-above must be a probability" in refusal("risk", *inputs.base(form), f"--fail-above={limit}")
 
 
-def test_compare_says_how_many_plans_are_above_the_limit(inputs: Inputs) -> None:
-    facts = told("risk", *inputs.base(COMPARE))
-    risks = [plan["identification"]["value"] for plan in facts["plans"]]
-    found = run("risk", *inputs.base(COMPARE), "--json", "--fail-above", sum(risks) / 2)
-    assert found.exit_code == 1
-    assert "under 1 of 2 plans" in found.stderr
-    assert run("risk", *inputs.base(COMPARE), "--fail-above", max(risks)).exit_code == 0
-    assert "needs the plans" in refusal("risk", "compare")
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -309,13 +296,6 @@ def test_compare_says_how_many_plans_are_above_the_limit(inputs: Inputs) -> None
 def test_options_that_do_not_go_together(options: list[object], said: str, inputs: Inputs) -> None:
     given = [inputs.plans[0] if one == "PLAN" else one for one in options]
     assert said in refusal("risk", inputs.events, *given)
-
-
-@pytest.mark.parametrize(
-    "split", ["first:²", "first:٣", "first:", "first:-1", "first:1e3", "rest:" + "9" * 5000, "all:1"]
-)
-def test_splits_that_are_none(split: str, inputs: Inputs) -> None:
-    assert "--split must be" in refusal("risk", inputs.events, "--split", split)
 
 
 def test_a_gate_does_not_pass_where_nothing_was_learned(inputs: Inputs) -> None:
@@ -362,40 +342,7 @@ def test_a_missing_column_is_refused_with_the_option_that_names_another(inputs: 
         assert f"; {option} names another." in refusal("risk", *inputs.base(SCORES), option, "nope")
 
 
-def test_a_page_is_named_by_its_folder(inputs: Inputs) -> None:
-    for name in ("risk.html", "it.json"):
-        message = refusal("risk", *inputs.base(TRACES), "-o", inputs.folder / name)
-        assert f"{name} would be a folder, for risk.html and risk.json; name one, such as" in message
-        assert not (inputs.folder / name).exists()
-    done("risk", *inputs.base(TRACES), "-o", inputs.folder / "v1.2")
-
-
 # Verbs of the group
-
-
-def test_without_a_verb_the_arguments_are_those_of_traces(inputs: Inputs) -> None:
-    for words in ([inputs.events, "--seed", 1], ["--seed", 1, inputs.events], ["--", inputs.events]):
-        assert done("risk", *words, "--attack", "markov") if words[0] != "--" else done("risk", *words)
-    assert told("risk", *inputs.base(TRACES)) == told("risk", "traces", *inputs.base(TRACES))
-    assert "no such verb" not in refusal("risk", inputs.folder / "none.csv").lower()
-
-
-def test_a_table_may_have_the_name_of_a_verb(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(inputs.folder)
-    (inputs.folder / "compare.csv").write_bytes(inputs.events.read_bytes())
-    (inputs.folder / "scores.parquet").mkdir()
-    (inputs.folder / "scores.parquet" / "a.csv").write_bytes(inputs.events.read_bytes())
-    wanted = told("risk", *inputs.base(TRACES))
-    assert told("risk", "compare.csv", "--seed", 1) == told("risk", "traces", "./compare.csv", "--seed", 1) == wanted
-
-
-def test_an_option_of_nobody_is_none(inputs: Inputs) -> None:
-    result = run("risk", inputs.events, "--nope")
-    assert result.exit_code == 2
-    assert "No such option" in result.stderr
-    assert "--score goes with discreet risk scores, not with discreet risk traces" in refusal(
-        "risk", inputs.scores, "--score", "good"
-    )
 
 
 # Inputs that must be refused in one sentence
@@ -415,67 +362,4 @@ def test_a_score_that_is_text_is_refused_without_quoting_it(inputs: Inputs) -> N
     assert "alice" not in message
 
 
-@pytest.mark.parametrize("cell", ["", "nan", "inf"])
-def test_what_is_said_of_a_missing_score_can_be_done(cell: str, inputs: Inputs) -> None:
-    lines = inputs.scores.read_text().split("\n")
-    place = next(place for place, line in enumerate(lines) if line.startswith("3,4,"))
-    lines[place] = f"3,4,{cell},0.5,4,3"
-    inputs.scores.write_text("\n".join(lines))
-    message = refusal("risk", *inputs.base(SCORES))
-    assert "1 of 144 scores are" in message
-    advice = message.split("--failed ")[1].split()[0]
-    facts = told("risk", *inputs.base(SCORES), "--failed", advice)
-    assert (facts["users"], facts["dropped"]) == (11, 1)
-
-
 # Outputs
-
-
-def test_an_output_that_cannot_be_drawn_or_written_is_refused_before_any_work(
-    inputs: Inputs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def never(*_: object, **__: object) -> None:
-        pytest.fail("work was done")
-
-    file = inputs.folder / "file"
-    file.write_text("")
-    blocked = inputs.folder / "blocked"
-    (blocked / "risk.json").mkdir(parents=True)
-    with monkeypatch.context() as patch:
-        patch.setattr("discreet.risk.events.read_traces", never)
-        for folder in (file, file / "below"):
-            assert "choose another" in refusal("risk", *inputs.base(TRACES), "-o", folder)
-        assert "is a folder" in refusal("risk", *inputs.base(TRACES), "-o", blocked)
-        patch.setitem(sys.modules, "altair", None)
-        assert "discreet[plot]" in refusal("risk", *inputs.base(TRACES), "-o", inputs.folder / "new" / "out")
-    assert sorted(path.name for path in blocked.iterdir()) == ["risk.json"]
-    assert not (inputs.folder / "new").exists()
-    done("risk", *inputs.base(TRACES), "-o", inputs.folder / "new" / "out")
-    writes(inputs, TRACES)
-
-
-def test_all_outputs_or_none(inputs: Inputs, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = inputs.folder / "out"
-    done("risk", *inputs.base(TRACES), "-o", out)
-    before = {file.name: file.read_bytes() for file in out.iterdir()}
-    write = Path.write_text
-
-    def full(self: Path, text: str, **options: Any) -> int:
-        if self.suffix == ".json":
-            raise OSError(28, "No space left on device", str(self))
-        return write(self, text, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", full)
-        assert "No space left" in refusal("risk", inputs.events, "--attack", "markov", "-o", out, "--force")
-    assert {file.name: file.read_bytes() for file in out.iterdir()} == before
-    done("risk", *inputs.base(TRACES), "-o", out, "--force")
-    assert {file.name for file in out.iterdir()} == set(before)
-
-
-@pytest.mark.parametrize("name", ["events.arrow", "events.feather", "events.ipc", "EVENTS.FEATHER"])
-def test_tables_of_arrow_whatever_their_names_end_in(name: str, inputs: Inputs) -> None:
-    table, path = arrow_csv.read_csv(inputs.events), inputs.folder / name
-    with pa.ipc.new_file(str(path), table.schema) as sink:
-        sink.write_table(table)
-    assert told("risk", path, "--seed", 1) == told("risk", *inputs.base(TRACES))

@@ -13,7 +13,6 @@ import pytest
 from pyarrow import csv as arrow_csv
 
 from discreet import __version__
-from discreet.risk.attacks import traces as attacks
 from discreet.risk.attacks.traces import ATTACKS
 from discreet.risk.pages import CHANCES_HEADING
 from running import done, refusal, run, told
@@ -68,32 +67,6 @@ def test_reports_of_a_plan_and_of_an_epsilon(tmp_path: Path) -> None:
     assert told("risk", table, "--epsilon", 1, "--reports", 3)["epsilon_together"] == pytest.approx(3, abs=1e-3)
 
 
-@pytest.mark.parametrize("options", [[], ["--time", "when"], ["--epsilon", 2], ["--split", "first:3", "--least", 9]])
-def test_a_folder_is_one_table(options: list[object], tmp_path: Path) -> None:
-    path, folder = write_table(tmp_path), tmp_path / "events"
-    whole = told("risk", path, *options, "--seed", 1)
-    (folder / "later").mkdir(parents=True)
-    table = arrow_csv.read_csv(path)
-    pq.write_table(table.slice(0, 100), folder / "a.parquet")
-    arrow_csv.write_csv(table.slice(100, 150), folder / "b.csv")
-    pq.write_table(table.slice(250), folder / "later" / "c.parquet", row_group_size=30)
-    assert told("risk", folder, *options, "--seed", 1) == whole
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    assert told("risk", *files, *options, "--seed", 1) == whole
-
-
-def test_a_plan_takes_a_folder_too(tmp_path: Path) -> None:
-    path, folder = write_table(tmp_path), tmp_path / "events"
-    folder.mkdir()
-    pq.write_table(arrow_csv.read_csv(path), folder / "a.parquet", row_group_size=30)
-    options = ["--plan", write_plan(tmp_path), "--seed", 1]
-    assert told("risk", folder, *options) == told("risk", path, *options)
-    (folder / "b.csv").write_text("user,event,when\nperson-1,nowhere,5\nperson-2,place 3,6\n")
-    message = refusal("risk", folder, *options)
-    assert "b.csv: 1 of 2 values are not in the domain (first at row 0, line 2)" in message
-    assert "nowhere" not in message
-
-
 def test_nobody_is_named(tmp_path: Path) -> None:
     table, out = write_table(tmp_path), tmp_path / "out"
     text = done("risk", table, "--epsilon", 4, "-o", out)
@@ -102,21 +75,6 @@ def test_nobody_is_named(tmp_path: Path) -> None:
         assert word not in text + written
     assert written.count("data:image/svg+xml;base64,") == 3
     assert "http" not in written.replace("http://www.w3.org", "")
-
-
-def test_long_work_says_how_long_and_of_what_its_figures_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = write_table(tmp_path, users=90)
-    short = run("risk", table, "--attack", "markov", "--seed", 1)
-    assert short.stderr == ""
-    assert "random sample" not in short.stdout
-    monkeypatch.setattr(attacks, "_SECONDS_PER_ADDITION", 0.1)
-    long = run("risk", table, "--attack", "markov", "--seed", 1, "--json")
-    assert re.fullmatch(r"Comparing .* of 90 users, .* takes about 200 seconds of a processor\.\n", long.stderr)
-    facts = json.loads(long.stdout)
-    (tried,) = facts["attacks_tried"]
-    assert tried["traces"] == 90 > tried["success"]["trials"] == facts["success"]["trials"]
-    assert any("random sample" in sentence for sentence in facts["in_words"])
-    assert facts["users"] == 90
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -218,56 +176,6 @@ def test_an_alert_asks_the_upper_limit_of_the_strongest_attack(tmp_path: Path) -
     assert "How often each attack names the right user" in (tmp_path / "out" / "risk.html").read_text()
 
 
-def test_plans_are_ranked_by_their_risk(tmp_path: Path) -> None:
-    plans = [write_plan(tmp_path, name, epsilon) for name, epsilon in (("unary", 5.0), ("rr", 0.5), ("hashing", 2.0))]
-    facts = told("risk", "compare", *plans, "--users", 1000)
-    risks = [plan["identification"]["value"] for plan in facts["plans"]]
-    assert risks == sorted(risks)
-    assert facts["plans"][0]["mechanism"] == "rr"
-    text = done("risk", "compare", *plans, "--users", 1000)
-    assert "two risks are different things" in text
-    assert "noise is fresh" not in text
-    several = " ".join(done("risk", "compare", *plans, "--users", 1000, "--reports", 3).split())
-    assert "identification and PIE for 3 reports of a user hold if noise is fresh in each report" in several
-
-
-def test_some_users_are_likelier_than_others(tmp_path: Path) -> None:
-    """The likeliest of three users is named blindly with probability 6/11 under Zipf's law, 1/2 by the table."""
-    plan, table, few = write_plan(tmp_path, "rr", 5.0), tmp_path / "who.csv", tmp_path / "few.csv"
-    table.write_text("user,weight\nu,1\nv,2\nw,1\n")
-    few.write_text("weight\n1\n0\n")
-    words = ("risk", "compare", plan, "--users", 3)
-    for prior, guessed in (("zipf:0", 1 / 3), ("zipf:1", 6 / 11), (table, 0.5)):
-        facts = told(*words, "--prior", prior)
-        assert facts["guessed"] == pytest.approx(guessed)
-        assert facts["plans"][0]["identification"]["value"] > guessed
-    assert "0.5455 without any report" in done(*words, "--prior", "zipf:1")
-    even = told(*words)
-    assert {**told(*words, "--prior", "zipf:0"), "prior": None} == even
-    assert even["entropy_bits"] == pytest.approx(1.584963)
-    for wrong in ("zipf:", "zipf:-1", "zipf:nan"):
-        assert "--prior zipf:S needs a number S of at least 0" in refusal(*words, "--prior", wrong)
-    assert "one probability for each of 3 users" in refusal(*words, "--prior", few)
-    few.write_text("weight\n1\n-1\n2\n")
-    assert "weights must be finite numbers of at least 0" in refusal(*words, "--prior", few)
-    few.write_text("share\n1\n")
-    assert "no column 'weight'" in refusal(*words, "--prior", few)
-
-
-def test_a_plan_without_noise_is_compared(tmp_path: Path) -> None:
-    """Few values hide many users as they are [PIE, Prop. 9], and the table says that epsilon has no limit."""
-    open_plan = tmp_path / "open.toml"
-    open_plan.write_text(
-        'epsilon = 1.0\n[domain]\nlabels = ["a", "b", "c", "d", "e"]\nsensitive = []\nallow_unprotected = true\n'
-        '[mechanism]\nname = "rr"\n'
-    )
-    facts = told("risk", "compare", write_plan(tmp_path, "rr", 0.5), open_plan, "--users", 100_000_000)
-    bare = facts["plans"][-1]
-    assert bare["identification"]["value"] == pytest.approx(5e-8)
-    assert bare["told_in_clear"] == 1
-    assert "inf" in done("risk", "compare", open_plan, "--users", 100_000_000)
-
-
 def test_what_cannot_be_assessed_is_refused(tmp_path: Path) -> None:
     table = write_table(tmp_path)
     assert "no column 'who'" in refusal("risk", table, "--user", "who")
@@ -323,30 +231,3 @@ def test_defences_are_ranked_in_text_json_and_page(tmp_path: Path) -> None:
     above = run(*asked, "--fail-above", 0.2)
     assert above.exit_code == 1
     assert f"of {len(risks)} ways to release the traces" in above.stderr
-
-
-def test_defences_that_cannot_be(tmp_path: Path) -> None:
-    given = ["risk", "compare", "--traces", write_table(tmp_path)]
-    for wrong in (
-        "rarer:5",
-        "first:",
-        "first:1/-2",
-        "first:²",
-        "rare:" + "9" * 5000,
-        "when=*",
-        "",
-        "event=7+",
-        "first",
-    ):
-        message = refusal(*given, "--defences", wrong or " ")
-        assert "a defence must be first:K, rare:N, a plan, or COLUMN=STEP" in message
-    assert "--event or --time, event or -; got 'when=*'." in refusal(*given, "--defences", "when=*")
-    assert "count must be" in refusal(*given, "--defences", "first:0")
-    personal = tmp_path / "personal.toml"
-    personal.write_text(
-        'epsilon = 2.0\ntags = ["a"]\n[domain]\nlabels = ["x", "y"]\nsensitive = ["x"]\n[mechanism]\nname = "rr"\n'
-    )
-    assert "is personalized" in refusal(*given, personal, "--defences", "first:1")
-    assert "12 of 12 different events are not in its domain" in refusal(
-        *given, write_plan(tmp_path), "--event", "when", "--defences", "first:1"
-    )

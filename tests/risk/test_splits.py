@@ -58,14 +58,6 @@ def test_what_is_advised_for_a_row_per_person_can_be_done() -> None:
     assert split_of(rows, "all", least=1)[0].target.users == 4
 
 
-@pytest.mark.parametrize(
-    "kind", ["", "halves", "half:2", "all:1", "first", "first:0", "first:-1", "rest:1.5", "rest:²"]
-)
-def test_other_words_are_refused(kind: str) -> None:
-    with pytest.raises(ParameterError, match="--split must be half, all, first:N or rest:N"):
-        split_of(traces(), kind)
-
-
 def test_a_time_parts_what_is_known_from_what_is_attributed() -> None:
     days = np.array(["2024-01-01", "2024-01-03", "2024-01-02", "2024-02-01", "2024-02-02"], "datetime64[ns]")
     timed = Traces.of(["a", "a", "b", "b", "c"], ["x", "y", "x", "z", "x"], times=days)

@@ -1,7 +1,6 @@
 """Traces from files: those of the whole table in memory, whatever the files, the batches and the order of the rows."""
 
 import datetime
-import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -167,24 +166,6 @@ def test_text_files_are_read_as_the_whole_file_would_be(table: pa.Table, batch: 
         alike(lambda: Traces.from_table(whole, **UNTIMED), lambda: read_traces(path, **UNTIMED))
 
 
-def test_names_in_a_text_file_are_text(tmp_path: Path) -> None:
-    path, rows = tmp_path / "all.csv", 400_000
-    path.write_text("who,what\n" + "".join(f"{row % 7},{row % 10}\n" for row in range(rows)) + "x,05\n03,5.0\n")
-    traces = read_traces(path, **UNTIMED)
-    assert (traces.users, len(traces), traces.event_count) == (9, rows + 2, 12)
-
-
-def test_names_in_a_text_file_are_integers_where_other_files_say_so(tmp_path: Path) -> None:
-    as_parquet(pa.table({"who": [7, 8], "what": ["x", "y"]}), tmp_path / "b", 9)
-    (tmp_path / "a.csv").write_text("who;what\n7;y\n8.0;x\n")
-    (tmp_path / "c.jsonl").write_text('{"who": 8, "what": "z"}\n')
-    traces = read_traces(tmp_path, **UNTIMED)
-    assert (traces.offsets.tolist(), traces.events.tolist()) == ([0, 2, 5], [0, 1, 1, 0, 2])
-    (tmp_path / "a.csv").write_text(f"who;what\n7;y\nx{SECRET};x\n")
-    message = refused(DataError, lambda: read_traces(tmp_path, **UNTIMED), SECRET)
-    assert "a.csv: the column 'who' must hold integers, and 1 of its 2 cells do not (first at row 1, line 3)" in message
-
-
 @pytest.mark.parametrize(
     ("text", "count"), [("who,what,when\na,01,5\n,1,6\nb,1,7\n", 1), ("who,what\na,x\nNA,y\n\n", 2)]
 )
@@ -206,25 +187,6 @@ def test_times_in_a_text_file_are_what_all_of_them_look_like(tmp_path: Path) -> 
     assert "times must be numbers or dates" in refused(DataError, lambda: read_traces(path, **COLUMNS))
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.arrow"])
-def test_columns_that_are_there_are_listed(name: str, tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("who|place\na|b\n")
-    (tmp_path / "a.jsonl").write_text('{"who": 1, "place": 2}\n')
-    as_arrow(pa.table({"who": [1], "place": [2]}), tmp_path / "a", 1)
-    message = refused(DataError, lambda: read_traces(tmp_path / name, **UNTIMED))
-    assert message == "there is no column 'what'; the table has who, place."
-    as_arrow(pa.Table.from_arrays([pa.array([1])] * 2, ["who", "who"]), tmp_path / "b", 1)
-    message = refused(DataError, lambda: read_traces(tmp_path / "b.arrow", **UNTIMED))
-    assert message == "there are 2 columns 'who'; the table has who, who."
-
-
-def test_lines_of_json_are_read_too(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"who": "b", "what": 3}\n{"what": 1, "who": "a", "more": null}\n')
-    (tmp_path / "b.jsonl").write_text('{"who": "b", "what": 1}\n')
-    traces = read_traces(tmp_path, **UNTIMED)
-    assert (traces.offsets.tolist(), traces.events.tolist()) == ([0, 2, 3], [0, 1, 1])
-
-
 TABLE = pa.table(
     {
         "who": pa.array(["b", "a", "b", "c", "a", "b"]),
@@ -232,14 +194,6 @@ TABLE = pa.table(
         "when": pa.array([3, 2, 1, 0, 2, 1]),
     }
 )
-
-
-@pytest.mark.parametrize("threads", ["1", "2", "5"])
-def test_threads_change_nothing(threads: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DISCREET_THREADS", threads)
-    as_parquet(TABLE, tmp_path / "all", 2)
-    with tiny(1, 1):
-        same(read_traces(tmp_path, **COLUMNS, keep_times=True), Traces.from_table(TABLE, **COLUMNS), timed=True)
 
 
 @pytest.mark.parametrize("order", [["who", "when"], ["when"], []], ids=["grouped", "in order", "mixed"])
@@ -292,43 +246,6 @@ def test_dates_of_several_kinds_are_compared(unit: str, other: pa.DataType, tmp_
     as_arrow(second, tmp_path / "b", 10)
     whole = pa.concat_tables([t.set_column(2, "when", t["when"].cast(pa.timestamp("ns"))) for t in (first, second)])
     same(read_traces(tmp_path, **COLUMNS, keep_times=True), Traces.from_table(whole, **COLUMNS), timed=True)
-
-
-def test_integers_and_text_of_any_width(tmp_path: Path) -> None:
-    for place, (number, text) in enumerate(
-        [(pa.int32(), pa.string()), (pa.uint64(), pa.large_string()), (pa.int8(), pa.string_view())]
-    ):
-        part = TABLE.slice(2 * place, 2)
-        part = part.set_column(0, "who", part["who"].cast(text)).set_column(1, "what", part["what"].cast(number))
-        as_arrow(part, tmp_path / f"{place}", 10)
-    same(read_traces(tmp_path, **UNTIMED), Traces.from_table(TABLE, **UNTIMED))
-
-
-@pytest.mark.parametrize("unit", [pa.time32("s"), pa.time64("us"), pa.duration("ms")])
-def test_times_of_day_and_durations(unit: pa.DataType, tmp_path: Path) -> None:
-    table = with_column(
-        "when", TABLE["when"].cast(pa.int64()).cast(pa.int32() if pa.types.is_time32(unit) else pa.int64()).cast(unit)
-    )
-    as_parquet(table, tmp_path / "all", 2)
-    same(read_traces(tmp_path, **COLUMNS), Traces.from_table(TABLE, **COLUMNS))
-
-
-def test_the_same_column_may_be_asked_for_twice(tmp_path: Path) -> None:
-    as_parquet(TABLE, tmp_path / "all", 2)
-    twice = {"user": "what", "event": "what", "time": "what"}
-    same(read_traces(tmp_path, **twice), Traces.from_table(TABLE, **twice))
-
-
-def test_no_rows_at_all(tmp_path: Path) -> None:
-    as_parquet(TABLE.slice(0, 0), tmp_path / "all", 2)
-    (tmp_path / "head.csv").write_text("who,what,when\n")
-    for kept in (False, True):
-        traces = read_traces(tmp_path, **COLUMNS, keep_times=kept)
-        assert (traces.users, len(traces), traces.event_count) == (0, 0, 0)
-        assert (traces.times is None) is not kept
-    assert read_traces(tmp_path, **UNTIMED, domain=Domain(range(4))).event_count == 4
-    as_parquet(TABLE, tmp_path / "some", 2)
-    same(read_traces(tmp_path, **COLUMNS), Traces.from_table(TABLE, **COLUMNS))
 
 
 # What is wrong with a file
@@ -408,13 +325,6 @@ def test_files_of_different_kinds_do_not_go_together(name: str, values: list[Any
         read_traces(tmp_path, **COLUMNS)
 
 
-def test_time_zones_do_not_go_together_with_none(tmp_path: Path) -> None:
-    for name, zone in (("a", None), ("b", "UTC")):
-        as_arrow(with_column("when", pa.array([0], pa.timestamp("s", tz=zone))), tmp_path / name, 2)
-    with pytest.raises(DataError, match=r"b\.arrow: times are dates with a time zone here and dates in a\.arrow"):
-        read_traces(tmp_path, **COLUMNS)
-
-
 def test_folders_hold_tables_only(tmp_path: Path) -> None:
     refused(DataError, lambda: read_traces(tmp_path, **UNTIMED))
     with pytest.raises(DataError, match="holds no tables"):
@@ -426,50 +336,6 @@ def test_folders_hold_tables_only(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"tables are kept as .*, got 'notes\.txt'"):
         read_traces(tmp_path / "notes.txt", **UNTIMED)
     assert "does not exist" in refused(DataError, lambda: read_traces(tmp_path / "none.parquet", **UNTIMED))
-
-
-@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-def test_truncated_files_are_refused(suffix: str, tmp_path: Path) -> None:
-    path = tmp_path / f"b.{suffix}"
-    as_parquet(TABLE, tmp_path / "a", 2)
-    {"parquet": as_parquet, "arrow": as_arrow}[suffix](pa.concat_tables([TABLE] * 500), path, 500)
-    whole = path.read_bytes()
-    for kept in (0, 5, len(whole) // 2, len(whole) - 1):
-        path.write_bytes(whole[:kept])
-        for source in (path, tmp_path):
-            told = refused(DataError, lambda source=source: read_traces(source, **COLUMNS))  # type: ignore[misc]
-            assert told == f"{path}: the file has no footer; it may be truncated or of another format."
-
-
-def test_damaged_pages_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    generator, path = np.random.default_rng(1), tmp_path / "b.parquet"
-    table = pa.table({name: generator.integers(0, 1 << 40, 9000) for name in ("who", "what", "when")})
-    as_parquet(table, tmp_path / "a", 9000)
-    as_parquet(table, path, 9000)
-    whole = bytearray(path.read_bytes())
-    whole[4 : len(whole) // 2] = os.urandom(len(whole) // 2 - 4)
-    path.write_bytes(whole)
-    for threads in ("1", "2"):
-        monkeypatch.setenv("DISCREET_THREADS", threads)
-        with pytest.raises(DataError, match=r"b\.parquet cannot be read"):
-            read_traces(tmp_path, **COLUMNS)
-
-
-@pytest.mark.parametrize("when", [1, 2])
-def test_files_that_change_while_they_are_read_are_refused(
-    when: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    as_arrow(TABLE, tmp_path / "a", 2)
-    stream = reading.TableScan.batches
-
-    def changing(stored: Any, names: list[str]) -> Any:
-        batches = list(stream(stored, names))
-        # Fewer rows than were there when the files were looked at, or more.
-        yield from {1: batches[:-1], 2: [*batches, *batches]}[when]
-
-    monkeypatch.setattr(reading.TableScan, "batches", changing)
-    with pytest.raises(DataError, match="changed while they were read; leave the files alone"):
-        read_traces(tmp_path, **COLUMNS)
 
 
 # What is missing
@@ -510,29 +376,3 @@ def test_rows_with_gaps_are_refused_or_left_out_and_counted(which: int, tmp_path
     untimed = read_traces(path, **UNTIMED, missing="drop")
     assert (untimed.left_out, len(untimed)) == (2, 5)
     assert read_traces(path, **UNTIMED, missing="drop", domain=Domain(["x", "y", "z"])).left_out == 2
-
-
-def test_rows_with_gaps_in_order_are_read_once(tmp_path: Path) -> None:
-    path = tmp_path / "rows.csv"
-    path.write_text("who,what,when\na,x,1\na,,2\na,y,3\nb,x,1\nb,z,2\n,z,3\n")
-    found = read_traces(path, **COLUMNS, keep_times=True, missing="drop")
-    same(found, Traces.of(["a", "a", "b", "b"], ["x", "y", "x", "z"], [1, 3, 1, 2]), timed=True)
-    assert found.left_out == 2
-
-
-def test_what_is_wrong_besides_gaps_is_still_refused(tmp_path: Path) -> None:
-    path = gaps(tmp_path)[0]
-    message = refused(DataError, lambda: read_traces(path, **UNTIMED, missing="drop", domain=Domain(["x", "y"])))
-    assert "1 of 7 values are not in the domain (first at row 5, line 7)" in message
-    refused(ParameterError, lambda: read_traces(path, **UNTIMED, missing="ignore"))
-
-
-def test_empty_text_is_missing_in_memory_too() -> None:
-    assert "1 of 3 users are missing (first at row 1)" in refused(
-        DataError, lambda: Traces.of(["a", "", "b"], [1, 2, 3])
-    )
-    assert "2 of 3 events are missing" in refused(DataError, lambda: Traces.of([1, 2, 3], ["", "x", ""]))
-    unused = pa.DictionaryArray.from_arrays(pa.array([1, 2, 1]), pa.array(["", "x", "y"]))
-    assert Traces.of([1, 2, 3], unused).event_count == 2
-    used = pa.DictionaryArray.from_arrays(pa.array([1, 0, 1]), pa.array(["", "x", "y"]))
-    assert "1 of 3 events are missing (first at row 1)" in refused(DataError, lambda: Traces.of([1, 2, 3], used))

@@ -76,18 +76,6 @@ def test_names_of_any_kind(users: Any, events: Any) -> None:
     assert traces.event_count == 2
 
 
-def test_a_domain_gives_its_codes() -> None:
-    traces = Traces.of([1, 2, 1], ["b", "c", "a"], domain=Domain(["a", "b", "c", "d"]))
-    assert events_of(traces) == [[1, 0], [2]]
-    assert traces.event_count == 4
-
-
-def test_no_rows_at_all() -> None:
-    for traces in (Traces.of([], []), Traces.of([], [], [])):
-        assert (traces.users, len(traces), traces.event_count) == (0, 0, 0)
-        assert by_half(traces).target.users == 0
-
-
 def long() -> Traces:
     return Traces.of(
         [0] * 5 + [1] * 2 + [2] + [3] * 4, [*range(5), 1, 2, 3, 4, 5, 6, 7], [*range(5), 0, 9, 4, *[3] * 4]
@@ -112,26 +100,6 @@ def test_splits(split: Callable[[Traces], Split], training: list[list[int]], tar
     assert events_of(found.training) == training
     assert events_of(found.target) == target
     assert found.training.event_count == found.target.event_count == 8
-
-
-DAYS = [datetime.date(2020, 1, day) for day in (1, 2, 3)]
-
-
-@pytest.mark.parametrize("unit", ["date32", "s", "ms", "us", "ns", "UTC"])
-@pytest.mark.parametrize("when", [DAYS[1], datetime.datetime(2020, 1, 2), np.datetime64("2020-01-02", "ns")])
-def test_dates_split_at_a_date(unit: str, when: Any) -> None:
-    days = pa.array(DAYS)
-    if unit != "date32":
-        days = days.cast(pa.timestamp("ms", tz="UTC") if unit == "UTC" else pa.timestamp(unit))
-    found = by_time(Traces.of([1, 1, 1], [4, 5, 6], days), when)
-    assert events_of(found.training) == [[0]]
-    assert events_of(found.target) == [[1, 2]]
-
-
-def test_selection_keeps_the_order_asked_for() -> None:
-    traces = long()
-    assert events_of(traces.select([3, 0])) == [[4, 5, 6, 7], [0, 1, 2, 3, 4]]
-    assert events_of(traces.with_least(4)) == [[0, 1, 2, 3, 4], [4, 5, 6, 7]]
 
 
 def test_nobody_writes_and_nobody_is_named() -> None:

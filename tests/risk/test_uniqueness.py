@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.errors import DataError
 from discreet.risk.assessment import assess
 from discreet.risk.traces import Traces, maximum_knowledge
 from discreet.risk.uniqueness import FEW, MOST_EVENTS, uniqueness
-from refusals import refused
 
 ROWS = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5), min_size=1, max_size=7)
 
@@ -73,7 +71,3 @@ def test_no_attack_names_more_than_there_are_different_traces() -> None:
     assert found.success.value == pytest.approx(30 / 400, abs=1e-9)
     assert "equal traces stay together" in " ".join(found.sentences)
     assert found.consistent
-
-
-def test_no_events_no_uniqueness() -> None:
-    refused(DataError, lambda: uniqueness(laid_out([[], []])))

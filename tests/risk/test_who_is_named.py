@@ -48,11 +48,6 @@ def test_probabilities_of_the_right_user(assessed: TraceAssessment) -> None:
     assert float(stated) / 100 <= min(tenth, 0.9999) < float(stated) / 100 + 1.01e-4
 
 
-def test_an_attack_without_probabilities_has_none(assessed: TraceAssessment) -> None:
-    plain = replace(assessed, chances=None)
-    assert (plain.by_chance, plain.chance_sentence) == ((), "")
-
-
 def test_the_group_with_most_events_named_has_an_interval_for_the_choice(assessed: TraceAssessment) -> None:
     """Whichever group is the worst, its interval holds: nobody is named more often than with probability 1/2."""
     generator, missed = np.random.default_rng(2), 0

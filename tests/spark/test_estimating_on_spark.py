@@ -10,7 +10,7 @@ import pytest
 
 from json_rows import columns
 from programs import program
-from running import Files, refusal, told
+from running import Files, told
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -54,11 +54,3 @@ def test_the_same_answer_from_a_cluster(files: Files) -> None:
     }
     assert "Traceback" not in done.stderr
     assert "FutureWarning" not in done.stderr
-
-
-def test_options_of_the_other_engine(files: Files) -> None:
-    files.obfuscated()
-    assert "goes with --engine spark" in refusal("estimate", files.plan, files.reports, "--master", "local[2]")
-    on_spark = ("estimate", files.plan, files.reports, "--engine", "spark")
-    assert "goes with --engine local" in refusal(*on_spark, "--method", "mle", "--memory", 1)
-    assert "master must begin" in refusal(*on_spark, "--master", "host:7077")

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -27,15 +26,13 @@ from discreet.core.tally import Tally
 from discreet.engines import Engine, LocalEngine, tally
 from discreet.errors import (
     DataError,
-    EngineError,
     MismatchError,
-    MissingExtraError,
     OutputExistsError,
     ParameterError,
     SourceWarning,
 )
 from discreet.estimators import estimate, likelihood_methods
-from discreet.estimators.likelihood import LocalRows, RowSums
+from discreet.estimators.likelihood import RowSums
 from discreet.estimators.likelihood_methods import likelihood_of
 from discreet.estimators.linear import LinearStart
 from discreet.formats.reports import write_beside, write_reports
@@ -121,18 +118,6 @@ def test_every_mechanism_gives_the_tally_of_one_machine(spark: Any, tmp_path: Pa
         if name in {*TYPES, "channel"}:
             frame = engine.read_reports(spark, mechanism, folder)
             assert same(SparkEngine(spark).tally(mechanism, frame).tally, expected), name
-
-
-def test_parquet_that_spark_reads_itself(spark: Any, tmp_path: Path) -> None:
-    for mechanism in (SYMBOLS, BITS, Case("subset", "12of40", 1.0).mechanism):
-        reports = made(mechanism, 2000)
-        ours, theirs = (str(tmp_path / f"{mechanism.fingerprint}.{who}") for who in ("parquet", "spark"))
-        write_reports(ours, mechanism, reports)
-        read = spark.read.parquet(ours).selectExpr("*", f"'{mechanism.fingerprint}' AS plan", "true AS simulated")
-        assert same(SparkEngine(spark).tally(mechanism, read).tally, mechanism.tally(reports))
-        # What Spark writes has other types, and here other columns beside.
-        read.selectExpr("*", "'x' AS note").repartition(3).write.parquet(theirs)
-        assert same(SparkEngine(spark).tally(mechanism, spark.read.parquet(theirs)).tally, mechanism.tally(reports))
 
 
 def test_tallies_many_blocks_and_no_reports(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,18 +314,6 @@ def test_what_cannot_be_obfuscated(spark: Any) -> None:
     )
     marked = values.selectExpr("value", "value AS plan")
     refused(ParameterError, lambda: engine.obfuscate(marked, BITS, "value", keep=["plan"]))
-
-
-def test_what_spark_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert "spark://" in refused(ParameterError, lambda: engine.session("host:7077"))
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert "Java" in refused(EngineError, engine.session)
-    monkeypatch.delenv("JAVA_HOME")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert "openjdk" in refused(EngineError, engine.session)
-    monkeypatch.delitem(sys.modules, "pyspark.sql", raising=False)
-    monkeypatch.setitem(sys.modules, "pyspark", None)
-    assert "discreet[spark]" in refused(MissingExtraError, engine.session)
 
 
 CHOSEN = dc.SubsetSelection(dc.Domain(range(9)), 1.0)
@@ -571,56 +544,6 @@ def test_frames_and_many_small_matrices(spark: Any, monkeypatch: pytest.MonkeyPa
     weights = np.random.default_rng(1).random(45)
     whole = mechanism.law.membership(blocks).dot(weights)
     assert np.concatenate([matrix.dot(weights) for matrix in matrices]) == pytest.approx(whole)
-
-
-def test_a_step_is_mostly_one_job(spark: Any) -> None:
-    mechanism = UnaryEncoding(Domain(range(60)), 1.5)
-    codes = np.random.default_rng(1).choice(60, 4000, p=np.arange(60, 0, -1) / 1830)
-    reports = mechanism.obfuscate_codes(codes, random=SeededRandom(2))
-    data, _ = SparkEngine(spark).evidence(mechanism, _frame(spark, mechanism, reports))
-    tracker = spark.sparkContext.statusTracker()
-    spark.sparkContext.setJobGroup("mle", "mle")
-    found = estimate(mechanism, data, method="mle", tolerance=1e-4)
-    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
-    jobs = len(tracker.getJobIdsForGroup("mle"))
-    assert found.passes is not None
-    # Adaptive execution may split a job in two where it has shuffled.
-    assert jobs <= 2 * found.passes
-    assert found.passes <= 2.0 * estimate(mechanism, reports, method="mle", tolerance=1e-4).passes + 3
-
-
-def _frame(spark: Any, mechanism: Any, reports: Any) -> Any:
-    from discreet.spark.frames import to_spark
-
-    return spark.createDataFrame(to_spark(mechanism, reports).to_pandas())
-
-
-def test_where_a_tally_says_all_nobody_is_asked_again(spark: Any) -> None:
-    mechanism = HadamardResponse(Domain(range(60)), 1.5)
-    reports = mechanism.obfuscate_codes(np.arange(600) % 60, random=SeededRandom(2))
-    data, _ = SparkEngine(spark).evidence(mechanism, _frame(spark, mechanism, reports))
-    start = LinearStart.of(mechanism, data)
-    assert start.evidence.rows_of is None
-    # Blocks that came more than once are counted as often, wherever they are summed.
-    likelihood, point = likelihood_of(start, "mle"), np.random.default_rng(1).dirichlet(np.ones(60))
-    close(LocalRows(likelihood).evaluate(point), data.rows_of(likelihood).evaluate(point))
-
-
-def test_what_has_no_blocks_to_keep(spark: Any, tmp_path: Path) -> None:
-    channel = Channel(np.full((3, 3), 0.2) + 0.4 * np.eye(3), Domain(["a", "b", "c"]))
-    reports = channel.obfuscate_codes(np.arange(3), random=SeededRandom(1))
-    write_reports(tmp_path / "r.parquet", channel, reports)
-    refused(ParameterError, lambda: SparkEngine(spark).evidence(channel, tmp_path))
-    mechanism = UnaryEncoding(Domain(range(9)), 1.0)
-    made = mechanism.obfuscate_codes(np.arange(9), random=SeededRandom(1))
-    write_tally(tmp_path / "t.tally.parquet", mechanism.tally(made))
-    alone, _ = SparkEngine(spark).evidence(mechanism, tmp_path / "t.tally.parquet")
-    assert alone.n == 9
-    write_reports(tmp_path / "u.parquet", mechanism, made, name="others")
-    both = [tmp_path / "t.tally.parquet", tmp_path / "u.parquet"]
-    assert "mixed" in refused(ParameterError, lambda: SparkEngine(spark).evidence(mechanism, both))
-    bad = _frame(spark, mechanism, made).selectExpr("substring(bits, 1, 1) AS bits", "plan")
-    assert "9 of 9 rows" in refused(DataError, lambda: SparkEngine(spark).evidence(mechanism, bad))
 
 
 @pytest.mark.parametrize("plan", sorted(PLANS))

@@ -8,7 +8,6 @@ import pytest
 
 import discreet as dc
 from discreet.core.random import WORD_RANGE
-from discreet.errors import DataError, ParameterError
 from discreet.estimators.linear import LinearStart
 from discreet.surveys.consistency import Combination
 from discreet.surveys.joint import Answered, JointTable, joint_maximum
@@ -218,31 +217,6 @@ def test_tables_that_no_question_determines_are_refused() -> None:
         dc.estimate_survey(survey, data, method="joint")["a", "c", "b"]
     with pytest.raises(KeyError, match="do not determine"):
         dc.estimate_survey(survey, SurveyTally(survey, 5, {"c": survey.tally(data)["c"]}))["a"]
-
-
-def test_refusals() -> None:
-    survey = asked()
-    data = reports(survey, 100)
-    with pytest.raises(ParameterError, match="needs the reports"):
-        dc.estimate_survey(survey, survey.tally(data), method="joint")
-    with pytest.raises(ParameterError, match="takes neither groups nor weights"):
-        dc.estimate_survey(survey, data, method="consistent", weights=np.ones(100))
-    with pytest.raises(ParameterError, match="tolerance does nothing for method 'consistent'"):
-        dc.estimate_survey(survey, data, method="consistent", tolerance=1e-6)
-    with pytest.raises(DataError, match="got Reports"):
-        dc.estimate_survey(survey, data["c"], method="joint")
-    with pytest.raises(ParameterError, match="method must be one of"):
-        dc.estimate(survey.question("c").mechanism, data["c"], method="joint")
-    with pytest.raises(KeyError, match=r"take a marginal of answers\['a,b'\]"):
-        dc.estimate_survey(survey, data, groups=["x", "y"] * 50, minimum=2)["a"]
-    wide = {name: dc.Domain(range(200)) for name in "xyz"}
-    questions = [dc.Question((name,), dc.RandomizedResponse(d.about(name), 1.0), 1 << 62) for name, d in wide.items()]
-    questions[0] = dc.Question(("x",), questions[0].mechanism, 1 << 63)
-    large = dc.Survey(wide, questions, 1.0, promise="record")
-    answers = large.obfuscate({name: [1, 2, 3] * 20 for name in "xyz"}, random=dc.SeededRandom(1))
-    with pytest.raises(ParameterError, match="have 8,000,000; choose consistent"):
-        dc.estimate_survey(large, answers, method="joint")
-    assert dc.estimate_survey(large, answers, method="consistent")["y"].frequencies.sum() == pytest.approx(1)
 
 
 def test_effects_are_orthonormal() -> None:

@@ -128,15 +128,6 @@ def test_questions_without_anything_sensitive_are_asked_in_clear():
     assert answers["b"][0].frequency == 0
 
 
-def test_a_plan_is_a_table_that_says_why():
-    plan = dc.plan_survey(attributes({"a": 3, "b": 9}), 1.0, "pairs", users=5000)
-    assert plan.to_arrow().column_names == [
-        "question", "mechanism", "values", "sensitive", "epsilon", "share", "people", "standard_error",
-    ]  # fmt: skip
-    assert "1 of 1 question to each person" in repr(plan)
-    assert "any number of people" in repr(dc.plan_survey(attributes({"a": 3}), 1.0))
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -6,8 +6,7 @@ import pytest
 
 import discreet as dc
 from discreet.collector.documents.signing import spelled_out
-from discreet.errors import OutputExistsError, ParameterError, SurveyDocumentError
-from discreet.surveys.documents import load
+from discreet.errors import OutputExistsError, ParameterError
 
 TEXT = """
 version = 2
@@ -104,18 +103,6 @@ combinations = [{ a = 0, b = 0 }, { a = 1, b = 2, c = 1 }]
         assert full.plan(name).fingerprint == full.survey().question(name).mechanism.fingerprint
 
 
-def test_labels_in_files_are_found_from_where_the_plan_is_written(tmp_path):
-    (tmp_path / "labels.csv").write_text("label,secret\nx,true\ny,false\nz,false\n", encoding="utf-8")
-    (tmp_path / "plans").mkdir()
-    spec = 'file = { path = "labels.csv", sensitive = "secret" }'
-    asked = dc.Questionnaire.load(written(tmp_path, f"version = 2\nepsilon = 1.0\n[attributes.drug]\n{spec}\n"))
-    full = asked.asking(planned(asked).survey)
-    assert full.promise == "record"
-    with pytest.raises(ParameterError, match="must lie beside the document"):
-        full.save(tmp_path / "plans" / "full.toml")
-    assert full.save(tmp_path / "full.toml").survey().attributes["drug"].sensitive_count == 1
-
-
 QUESTION = '[[question]]\nattributes = ["age"]\nshare = {}\nepsilon = 1.0\nmechanism = {{ name = "rr" }}\n'
 
 
@@ -165,23 +152,6 @@ def test_questions_that_make_no_survey_are_refused(tmp_path, text, words):
     with pytest.raises(ParameterError) as caught:
         dc.Questionnaire.load(written(tmp_path, text)).survey()
     assert words in str(caught.value)
-
-
-def test_a_survey_is_no_plan_and_its_questions_are():
-    path = EXAMPLES / "health_survey.toml"
-    for named in (path, f"{path}#age"):
-        with pytest.raises(SurveyDocumentError, match="is a survey; discreet") as caught:
-            dc.Plan.load(named)
-        assert str(caught.value.path) == str(path)
-    assert caught.value.question == "age"
-    survey = load(path)
-    with pytest.raises(ParameterError, match="'hair' is none"):
-        survey.plan("hair")
-    with pytest.raises(ParameterError, match="no question 'sex'; it asks age; education; diagnosis; sex,diagnosis"):
-        survey.plan("sex")
-    with pytest.raises(ParameterError, match="does not exist"):
-        load(EXAMPLES / "none.toml")
-    assert load(EXAMPLES / "survey.toml").fingerprint == dc.Plan.load(EXAMPLES / "survey.toml").fingerprint
 
 
 ROUNDS = """

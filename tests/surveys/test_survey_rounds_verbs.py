@@ -95,17 +95,6 @@ def test_what_rounds_have_no_use_for_is_refused_and_nothing_is_written(options, 
     assert not (tmp_path / "r").exists() or not [*(tmp_path / "r").iterdir()]
 
 
-def test_columns_of_rounds_are_for_surveys_that_have_some(table, tmp_path):
-    plan, _ = document(tmp_path)
-    once = tmp_path / "once.toml"
-    once.write_text(plan.read_text(encoding="utf-8").replace('[rounds]\nnumber = 3\nhow = "memo"\nfirst = 1.5', ""))
-    columns = ("-o", tmp_path / "r", "--user", "who", "--round", "month")
-    assert "this survey has no rounds" in refusal("survey", "obfuscate", once, table, *columns)
-    done("init", table, "--column", "age", "--all-sensitive", "--epsilon", 1, "-o", tmp_path / "plan.toml")
-    of_plan = ("-o", tmp_path / "r.parquet", "--round", "month", "--column", "age")
-    assert "use discreet survey obfuscate" in refusal("obfuscate", tmp_path / "plan.toml", table, *of_plan)
-
-
 def test_a_plan_has_ways_to_ask_in_rounds_side_by_side(tmp_path):
     plan, facts = document(tmp_path)
     ways = [(row["how"], row["first"], row["answers"]) for row in facts["rounds"]]

@@ -51,15 +51,6 @@ def test_questions_are_estimated_together(method, reports):
     assert "estimates all questions together; leave --question out" in words
 
 
-def test_the_file_of_a_question_may_be_missing_and_that_is_said(reports, tmp_path):
-    some = tmp_path / "some"
-    some.mkdir()
-    (some / "renamed.parquet").write_bytes((reports / "sex,diagnosis.parquet").read_bytes())
-    text = done("survey", "estimate", SURVEY, some)
-    assert "Question sex,diagnosis\n12 largest of 12 values" in text
-    assert "No reports on age; education; diagnosis." in " ".join(text.split())
-
-
 def test_reports_of_another_survey_are_refused_by_the_file(reports, tmp_path):
     other = tmp_path / "other.toml"
     text = SURVEY.read_text(encoding="utf-8").replace("epsilon = 2.0", "epsilon = 1.0")
@@ -83,21 +74,6 @@ def test_rows_are_streamed_as_they_are_and_answers_follow_the_people(tmp_path):
     clear = table["clear"].to_pandas().to_numpy()
     assert set(table["row"].to_numpy()[clear == 5] % 2) == {0}
     assert set(table["row"].to_numpy()[clear == 1] % 2) == {1}
-
-
-def test_wide_surveys_are_read_in_several_products(tmp_path):
-    names = [f"a{place}" for place in range(8)]
-    spec = "".join(f"[attributes.{name}]\nrange = [0, 50]\n" for name in names)
-    path = tmp_path / "wide.toml"
-    path.write_text(f'version = 2\nepsilon = 4.0\npromise = "record"\n{spec}', encoding="utf-8")
-    done("survey", "plan", path, "--users", 1000, "-o", tmp_path / "full.toml")
-    rows = np.random.default_rng(1).integers(0, 50, (400, 8))
-    header = ",".join(names)
-    np.savetxt(tmp_path / "t.csv", rows, fmt="%d", delimiter=",", header=header, comments="")
-    assert len(survey_columns(dc.Questionnaire.load(tmp_path / "full.toml"))) == 2
-    facts = told("survey", "obfuscate", tmp_path / "full.toml", tmp_path / "t.csv", "-o", tmp_path / "r")
-    assert facts["people"] == 400
-    assert facts["reports"].keys() == set(names)
 
 
 def test_plan_writes_what_is_asked_and_says_what_other_ways_cost(tmp_path):
@@ -192,12 +168,6 @@ def test_no_question_is_lost_by_the_name_of_its_file(tmp_path):
     assert written.keys() == {*names}
 
 
-def test_reports_of_a_survey_are_no_single_file(tmp_path):
-    for output in (tmp_path / "r.parquet", "-"):
-        assert "a folder with a file for each question" in refusal("survey", "obfuscate", SURVEY, PEOPLE, "-o", output)
-    assert not any(tmp_path.iterdir())
-
-
 def test_one_question_is_a_plan_of_its_own_for_other_verbs(tmp_path):
     dc.Questionnaire.load(SURVEY).plan("sex,diagnosis").save(tmp_path / "plan.toml")
     done("risk", "plan", tmp_path / "plan.toml", "--identification-error", 0.5, "--users", 1000)
@@ -227,14 +197,6 @@ def test_one_question_is_a_plan_of_its_own_for_other_verbs(tmp_path):
 )
 def test_surveys_and_plans_have_verbs_of_their_own_which_refusals_name(arguments, words):
     assert words in refusal(*arguments)
-
-
-def test_a_document_of_another_version_is_still_refused_by_its_place(tmp_path):
-    for text in ("version = 3", "version = 1\nattributes = 1", 'attributes = "x"'):
-        (tmp_path / "p.toml").write_text(f"epsilon = 1.0\n{text}\n", encoding="utf-8")
-        assert "survey" not in refusal("verify", tmp_path / "p.toml").replace("surveyverbs", "")
-    (tmp_path / "p.json").write_text('{"version": 2, "epsilon": }', encoding="utf-8")
-    assert "p.json" in refusal("verify", tmp_path / "p.json")
 
 
 def test_nothing_is_written_where_something_is_wrong(tmp_path):

@@ -188,19 +188,6 @@ def test_attributes_with_the_same_labels_are_never_taken_for_each_other():
     assert plain.fingerprint == dc.Domain(["no", "yes"]).fingerprint
 
 
-def test_codes_of_small_integers_are_combined_without_overflow():
-    attributes = {"a": dc.Domain(range(3)), "b": dc.Domain(range(200))}
-    made = dc.plan_survey(attributes, 20.0, [["a", "b"]]).survey
-    codes = {"a": np.full(50, 2, np.uint8), "b": np.full(50, 199, np.uint8)}
-    estimate = dc.estimate_survey(made, made.obfuscate_codes(codes, random=dc.SeededRandom(1)))["a,b"]
-    assert np.argmax(estimate.frequencies) == 599
-
-
-def test_attributes_that_nobody_is_asked_about_are_not_called_unprotected():
-    guarantee = dc.plan_survey(domains(b=[]), 1.0, [["a"], ["b"]]).survey.guarantee
-    assert "Not protected at all: b. Never asked: c." in str(guarantee)
-
-
 def test_reports_of_another_survey_are_refused():
     first, second = (survey(domains(), {"a": epsilon, "b": 1.0}) for epsilon in (1.0, 0.5))
     reports = first.obfuscate({name: [0, 1] for name in SIZES}, random=dc.SeededRandom(1))

@@ -131,12 +131,6 @@ def test_seals_are_those_of_each_question_and_are_verified_together(place, tmp_p
     assert [part["sealed"] for part in json.loads(result.stdout)["questions"].values()] == [False, True, True, True]
 
 
-def test_tallies_of_all_questions_are_estimated_as_the_reports_are(place, tmp_path):
-    facts = told("survey", "estimate", SURVEY, place / "first", "--tally", tmp_path / "tallies")
-    assert {file.name for file in (tmp_path / "tallies").iterdir()} == {f"{name}.tally.parquet" for name in QUESTIONS}
-    assert told("survey", "estimate", SURVEY, tmp_path / "tallies")["questions"] == facts["questions"]
-
-
 def test_audits_hold_at_once_and_add_up(tmp_path):
     asked = ("--draws", 4000, "--seed", 5)
     facts = told("survey", "audit", SURVEY, *asked, "--confidence", 0.96)
@@ -267,33 +261,6 @@ def test_questions_are_simulated_by_those_who_are_drawn(place, tmp_path, monkeyp
     (tmp_path / "out" / "age").mkdir(parents=True)
     (tmp_path / "out" / "age" / "page.html").write_text("mine", encoding="utf-8")
     assert "exists already" in refusal("survey", "simulate", SURVEY, place / "first.csv", "-o", tmp_path / "out")
-
-
-def test_a_file_that_is_read_is_not_replaced_by_its_sealed_self(place, tmp_path):
-    (tmp_path / "r").mkdir()
-    file = tmp_path / "r" / FILES["age"]
-    file.write_bytes(before := (place / "first" / FILES["age"]).read_bytes())
-    words = refusal("survey", "seal", SURVEY, file, "-o", tmp_path / "r", "--force")
-    assert "is read and would be replaced" in words
-    assert file.read_bytes() == before
-
-
-def test_one_question_has_the_options_of_a_plan(place, tmp_path):
-    asked = "--question", "education"
-    labels = dc.Questionnaire.load(SURVEY).attributes["education"].names()
-    rows = [f"{label},{1 / len(labels)}" for label in labels]
-    (tmp_path / "known.csv").write_text("\n".join(["label,probability", *rows]), encoding="utf-8")
-    both = told("survey", "compare", SURVEY, place / "first", "--given", tmp_path / "known.csv", *asked)
-    assert [side["title"] for side in both["sides"]] == ["first", "known.csv"]
-    done("survey", "estimate", SURVEY, place / "first", *asked, "--plot", tmp_path / "p.svg", "-o", tmp_path / "e.csv")
-    assert (tmp_path / "p.svg").exists()
-    assert "question" not in (tmp_path / "e.csv").read_text(encoding="utf-8").splitlines()[0]
-    bare = tmp_path / "bare.parquet"
-    table = pq.read_table(place / "first" / FILES["education"])
-    pq.write_table(table.replace_schema_metadata(), bare)
-    assert "without the mark of a plan" in refusal("survey", "estimate", SURVEY, bare, *asked)
-    result = run("survey", "estimate", SURVEY, bare, *asked, "--trust-plan", "--json")
-    assert json.loads(result.stdout)["n"] == table.num_rows
 
 
 def test_one_line_says_what_protects_the_answers_of_a_person(tmp_path):

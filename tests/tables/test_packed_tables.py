@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 from discreet.risk.events import read_traces
 from discreet.tables import text
 from discreet.tables.columns import read_table
@@ -48,16 +48,6 @@ def test_folders_hold_both(tmp_path: Path) -> None:
     packed(tmp_path / "a.csv.gz", CSV.encode())
     (tmp_path / "b.csv").write_text(CSV)
     assert len(read_traces(tmp_path, user="name", event="number")) == 2 * len(ROWS)
-
-
-@pytest.mark.parametrize("ending", [".csv.gz", ".jsonl.gz"])
-def test_what_is_broken_is_refused(ending: str, tmp_path: Path) -> None:
-    path = tmp_path / f"t{ending}"
-    whole = gzip.compress((CSV if "csv" in ending else LINES).encode())
-    for content in (whole[:-9], b"no gzip", whole[:40] + bytes(40) + whole[80:]):
-        path.write_bytes(content)
-        assert "cannot be read" in refused(DataError, lambda: read_table(path))
-    assert "tables are kept as" in refused(ParameterError, lambda: read_table(tmp_path / "t.txt.gz"))
 
 
 def test_a_small_file_of_much_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 from discreet.tables.columns import read_scores
 
 USERS = ["ann", "bob", "cyd", "dee"]
@@ -54,10 +54,3 @@ def test_scores_that_are_none_have_to_be_named(tmp_path: Path, cell: str) -> Non
         read_scores(path, "face")
     failed = float(cell or "nan")
     assert read_scores(path, "face", failed=failed).shape == (4, 4)
-
-
-def test_columns_that_are_not_there(tmp_path: Path) -> None:
-    path = written(tmp_path, rows_of(np.ones((4, 4))))
-    for columns in ({"score": "voice"}, {"score": "face", "probe": "voice"}, {"score": "face", "template": "voice"}):
-        with pytest.raises(ParameterError, match="there is no column 'voice'; the table has row, col, face"):
-            read_scores(path, **columns)

@@ -10,8 +10,7 @@ import pytest
 from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
 from discreet.tables import text
-from discreet.tables.columns import read_distribution
-from discreet.tables.values import read_owned, read_values
+from discreet.tables.values import read_values
 from refusals import refused
 
 TEXT = Domain(["01", "2026-01-01", "true", "ä", "1"])
@@ -214,35 +213,3 @@ def test_blocks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 # Users, tags and probabilities
-
-
-def test_users_and_tags_are_text(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("who;tag;x\n01;7;10\n1;8;20\n")
-    values, users, tags = read_owned(path, INTEGERS, "who", tag="tag")
-    assert (values.to_pylist(), users.to_pylist(), tags.to_pylist()) == ([10, 20], ["01", "1"], ["7", "8"])
-    path.with_suffix(".jsonl").write_text('{"who": 1, "x": 10}\n{"who": null, "x": 20}\n')
-    assert read_owned(path.with_suffix(".jsonl"), INTEGERS, "who")[1].to_pylist() == ["1", None]
-    path.with_suffix(".jsonl").write_text('{"who": "", "x": 10.0}\n{"who": "b", "x": 20.0}\n')
-    values, users, _ = read_owned(path.with_suffix(".jsonl"), INTEGERS, "who")
-    assert (values.to_pylist(), users.to_pylist()) == ([10, 20], [None, "b"])
-
-
-@pytest.mark.parametrize(
-    ("rows", "told"),
-    [
-        ("01;0,5\ntrue;0,5\n", "write a decimal point, not a comma"),
-        ("01;0.5\n;0.5\n", "1 of 2 values are missing (first at row 1)"),
-        ("01;0.5\ntrue;\nä;NA\n", "2 of 3 probabilities are missing (first at row 1)"),
-    ],
-)
-def test_distributions_with_gaps(rows: str, told: str, tmp_path: Path) -> None:
-    path = tmp_path / "b.csv"
-    path.write_text(f"label;probability\n{rows}", encoding="utf-8")
-    assert told in refused(DataError, lambda: read_distribution(path, TEXT))
-
-
-def test_distributions_of_labels_that_look_like_something_else(tmp_path: Path) -> None:
-    path = tmp_path / "b.csv"
-    path.write_text("label\tprobability\n01\t0.25\n1\t7.5e-1\n")
-    assert read_distribution(path, TEXT).tolist() == [0.25, 0, 0, 0, 0.75]

@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
 from discreet.core.domain import Domain
-from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.errors import DataError
 from discreet.tables.columns import read_table
 from discreet.tables.values import read_values
 from packing import each
@@ -73,37 +72,7 @@ def test_values_outside_the_domain_are_counted_and_not_quoted(suffix: str, tmp_p
 
 
 @kinds
-@each("content", [b"", b"\0\1\2\xff" * 9, b'{"a": 1}\n{"a": "x"}\n', b"PAR1\0\0PAR1", b"ARROW1\0\0"])
-def test_broken_tables_are_refused_or_read(content: bytes, suffix: str, tmp_path: Path) -> None:
-    """CSV takes nearly anything for text; nothing may end in another error."""
-    path = tmp_path / f"v.{suffix}"
-    path.write_bytes(content)
-    found = columns_or_refusal(path)
-    assert str(path) in str(found) if isinstance(found, DiscreetError) else found > 0
-    assert isinstance(found, DiscreetError) or suffix in ("csv", "jsonl")
-
-
-def columns_or_refusal(path: Path) -> int | DiscreetError:
-    try:
-        return int(read_table(path).num_columns)
-    except DiscreetError as error:
-        return error
-
-
-@kinds
 def test_a_value_in_a_broken_file_is_not_quoted(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"v.{suffix}"
     path.write_text(f'a,b\n1,2\n{SECRET}\n{{"a": {SECRET}\n')
     refused(DataError, lambda: read_table(path), SECRET)
-
-
-def test_other_files(tmp_path: Path) -> None:
-    refused(ParameterError, lambda: read_table(tmp_path / "values.xlsx"))
-    assert "does not exist" in refused(DataError, lambda: read_table(tmp_path / "values.csv"))
-
-
-def test_codes_of_whole_tables(tmp_path: Path) -> None:
-    labels = np.random.default_rng(3).integers(0, 300, 5000)
-    domain = Domain(range(300))
-    path = save(tmp_path / "v.parquet", {"x": labels})
-    np.testing.assert_array_equal(domain.encode(read_values(path, domain)), labels)

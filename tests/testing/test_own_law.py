@@ -17,11 +17,9 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.device.protocol.sampler import Sampler
 from discreet.errors import ParameterError
-from discreet.formats.plan import Plan
 from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse, spelled_out
 from discreet.mechanisms.registry import GROUP, Registry
 from discreet.mechanisms.singletons import Singletons
-from discreet.planning.compare import compare_mechanisms
 from refusals import refused
 
 ROOT = Path(__file__).parents[2]
@@ -80,36 +78,12 @@ def points(monkeypatch: pytest.MonkeyPatch, *given: Any) -> None:
     monkeypatch.setattr(metadata, "entry_points", lambda group: given if group == GROUP else ())
 
 
-def test_those_of_this_package_need_no_looking_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    def entry_points(group: str) -> Any:
-        raise AssertionError(group)
-
-    monkeypatch.setattr(metadata, "entry_points", entry_points)
-    assert Registry([RandomizedResponse])["rr"] is RandomizedResponse
-
-
 def test_one_from_elsewhere_stands_after_them(monkeypatch: pytest.MonkeyPatch) -> None:
     points(monkeypatch, entry("elsewhere", Elsewhere))
     joined = Registry([RandomizedResponse])
     assert list(joined) == ["rr", "elsewhere"]
     assert joined["elsewhere"](Domain(range(3)), 1.0).epsilon == 1.0
     assert "nowhere" not in joined
-
-
-class Refusing(Elsewhere):
-    @cached_property
-    def law(self) -> Singletons:
-        raise ParameterError("too few values.")
-
-
-def test_one_that_is_not_there_for_a_domain_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    def names() -> list[str]:
-        return [one.name for one in compare_mechanisms(Domain(range(3), sensitive=[0]), 1.0, 1000).candidates]
-
-    monkeypatch.setattr(BLOCK_MECHANISMS, "joined", {"elsewhere": Elsewhere}, raising=False)
-    known = names()
-    monkeypatch.setattr(BLOCK_MECHANISMS, "joined", {"elsewhere": Refusing}, raising=False)
-    assert sorted([*names(), "elsewhere"]) == sorted(known)
 
 
 class OddSymbols(Singletons):
@@ -162,9 +136,3 @@ def test_one_that_cannot_be_loaded_is_named(monkeypatch: pytest.MonkeyPatch) -> 
     assert "'broken'" in message
     assert "cannot be loaded" in message
     assert registry["rr"] is RandomizedResponse
-
-
-def test_an_unknown_name_is_refused_where_nothing_joined(tmp_path: Path) -> None:
-    (tmp_path / "plan.json").write_text(PLAN % "exclusion")
-    if "exclusion" not in BLOCK_MECHANISMS:
-        assert "known are rr" in refused(ParameterError, lambda: Plan.load(tmp_path / "plan.json"))

@@ -2,19 +2,16 @@
 
 from itertools import product
 from math import exp, expm1, log, sqrt
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
 from discreet.core.domain import Domain
-from discreet.errors import ParameterError
 from discreet.mechanisms import UnaryEncoding
 from discreet.theory.linear_decoder import DecoderBesideClear, LinearDecoder
 from discreet.theory.optimum import optimal_theta
 from packing import each
-from refusals import refused
 
 
 def paper_theta(epsilon: float) -> float:
@@ -122,16 +119,6 @@ def test_all_sensitive_is_the_known_optimum_of_the_printed_formula(v: int) -> No
         assert optimal_theta(v, v + 5, epsilon, sensitive_mass=1, clear_bits=True).theta == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("clear_bits", [False, True])
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
-def test_the_mechanism_takes_the_optimum_by_name(epsilon: float, clear_bits: bool) -> None:
-    domain = Domain(range(400), sensitive=range(76))
-    best = UnaryEncoding(domain, epsilon, theta="optimal", clear_bits=clear_bits).decoder.worst_case_mse(1)
-    assert best == pytest.approx(optimal_theta(76, 400, epsilon, clear_bits=clear_bits).value, rel=1e-5)
-    for theta in (None, 0.5, 0.3, 0.8):
-        assert best <= UnaryEncoding(domain, epsilon, theta=theta, clear_bits=clear_bits).decoder.worst_case_mse(1)
-
-
 def test_moments_are_those_of_the_mechanism() -> None:
     """Where d1 has few binary digits, nothing is rounded."""
     for v, w, epsilon, noise in [(5, 9, 1.0, 0.25), (5, 9, 4.0, 0.125), (3, 3, 0.5, 0.375)]:
@@ -144,23 +131,3 @@ def test_moments_are_those_of_the_mechanism() -> None:
             for mass in (0.2, 1.0) if v < w else (1.0,):
                 expected = made.mse(1, mass, 0.0)
                 assert found.mse(1, mass, 0.0) == pytest.approx(expected, rel=1e-12)
-
-
-def test_mechanism_with_the_best_theta_is_better() -> None:
-    domain = Domain(range(400), sensitive=range(76))
-    best = UnaryEncoding(domain, 4.0, theta=optimal_theta(76, 400, 4.0).theta)
-    assert best.decoder.worst_case_mse(1) < 0.53 * UnaryEncoding(domain, 4.0).decoder.worst_case_mse(1)
-
-
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        lambda: optimal_theta(0, 5, 1.0),
-        lambda: optimal_theta(2, 5, -1.0),
-        lambda: optimal_theta(2, 5, 1.0, sensitive_mass=2.0),
-        lambda: optimal_theta(5, 5, 1.0, clear_bits=True),
-        lambda: optimal_theta(5, 5, 1.0, sensitive_mass=0.3),
-    ],
-)
-def test_what_is_out_of_range_is_refused(attempt: Any) -> None:
-    refused(ParameterError, attempt)

@@ -9,11 +9,11 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.risk.attacks.learned import DENSE_USERS, SHARES, Logit, Pairs, Posterior
+from discreet.risk.attacks.learned import SHARES, Pairs, Posterior
 from discreet.risk.attacks.traces import Attacker
 from discreet.risk.kernels.pairs import NOBODY, _balanced_plain, balanced, nearest, shared_sums
 from discreet.risk.scores.pse import information_of_posterior
-from discreet.risk.traces import Split, Traces, by_half, maximum_knowledge
+from discreet.risk.traces import Split, Traces, by_half
 from slow_matching import events_of
 
 Random = np.random.Generator
@@ -62,23 +62,6 @@ def test_the_nearest_by_a_loop() -> None:
     few = nearest(index, probes, 30, 30, int(sizes[probes[1][: probes[0][1]]].min()))
     rarest = probes[1][: probes[0][1]][np.argmin(sizes[probes[1][: probes[0][1]]])]
     assert set(few[0][few[0] >= 0].tolist()) <= set(owners[rarest].tolist())
-
-
-def test_the_nearest_of_many_have_the_largest_sums() -> None:
-    """More candidates than are summed at a time, and more that share something than are kept at a time."""
-    generator, users = np.random.default_rng(4), 150_000
-    owners = [np.sort(generator.choice(users, size, replace=False)).astype(np.int32) for size in (40, 300, 500)]
-    weights = [generator.integers(1, 9, len(each)).astype(np.float32) for each in owners]
-    index = np.cumsum([0, *map(len, owners)]), np.concatenate(owners), np.concatenate(weights)
-    probe = np.array([0, 3]), np.array([2, 0, 1], np.int32), np.array([1, 2, 4], np.float32)
-    sums = np.zeros(users)
-    for key, amount in zip(probe[1], probe[2], strict=True):
-        sums[owners[key]] += amount * weights[key]
-    listed = nearest(index, probe, users, 10, 1000)[0]
-    least = np.sort(sums)[-10]
-    assert np.sort(sums[listed]).tolist() == np.sort(sums)[-10:].tolist()
-    assert set(np.flatnonzero(sums > least)) < set(listed.tolist())
-    assert len(set(listed.tolist())) == 10
 
 
 def habits(generator: Random, users: int, events: int, places: int, loyal: float = 0.6) -> Traces:
@@ -323,19 +306,6 @@ def test_permuted_names_leave_chance(world: Callable[[Random], Traces]) -> None:
     attacker = Attacker(mixed, SeededRandom(1))
     for outcome in (attacker.learned, attacker.of_all_at_once()):
         assert outcome.ranks.hits().mean() < 5 / traces.users + 0.02
-
-
-def test_nothing_to_learn_from_leaves_the_likelihood_of_visits() -> None:
-    traces = Traces.of(np.arange(30), np.arange(30) // 2)
-    weights = Logit.taught(maximum_knowledge(traces), SeededRandom(1)).weights
-    assert weights.tolist() == np.eye(14)[0].tolist()
-
-
-def test_one_seed_one_answer() -> None:
-    split = by_half(habits(np.random.default_rng(9), 100, 12, 40))
-    first, again = (Attacker(split, SeededRandom(5)).posterior for _ in range(2))
-    assert first.logs.tobytes() == again.logs.tobytes()
-    assert DENSE_USERS >= 20_000
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4])

@@ -2,19 +2,16 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import exp, log, prod
+from math import log, prod
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, markov, match
 from discreet.risk.kernels.matching import Bins, locate
-from discreet.risk.scores import Scores
 from discreet.risk.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from refusals import refused
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, scored, table
@@ -39,18 +36,6 @@ def test_likelihoods_equal_the_spelled_out_ones(split: Callable[[Traces], Split]
         found = match(markov(whole))
         assert_agrees(found, users, matrix)
         assert found.unit == UNIT
-
-
-@given(st.lists(st.lists(st.integers(0, 3), max_size=6), min_size=1, max_size=6), st.sampled_from(SPLITS))
-def test_small_and_odd_traces(lists: list[list[int]], split: Callable[[Traces], Split]) -> None:
-    offsets = np.concatenate([[0], np.cumsum([len(one) for one in lists])])
-    traces = Traces(offsets.astype(np.int64), np.array([x for one in lists for x in one], dtype=np.int64), 4)
-    whole = split(traces)
-    users, matrix = table(whole, lambda known, trace: fixed(markov_factors(known, trace)))
-    if len(users):
-        assert_agrees(match(markov(whole)), users, matrix)
-    else:
-        assert "no user has an event in the target" in refused(DataError, lambda: markov(whole))
 
 
 def test_fixed_point_is_within_half_a_unit_per_factor() -> None:
@@ -83,19 +68,6 @@ def test_nothing_depends_on_the_threads(threads: int) -> None:
         assert attrgetter(name)(found).tolist() == attrgetter(name)(first).tolist()
 
 
-def test_a_function_of_ones_own() -> None:
-    whole = by_half(draw(19))
-    users, matrix = table(whole, lambda known, trace: fixed(markov_factors(known, trace)))
-    found = Scores.from_rows(lambda start, stop: matrix[start:stop], users, matrix.shape[1])
-    assert_agrees(found, users, matrix)
-
-
-def test_one_user_alone() -> None:
-    traces = Traces.of([5, 5, 5], [1, 2, 1])
-    found = match(markov(by_half(traces)))
-    assert (found.success(), found.m) == (1.0, 0)
-
-
 def test_long_traces_and_many_thresholds() -> None:
     """Scores far apart and close together, so that the search among thresholds sees every kind of cell."""
     rng = np.random.default_rng(23)
@@ -104,16 +76,6 @@ def test_long_traces_and_many_thresholds() -> None:
     whole = by_half(Traces(offsets, rng.integers(0, 5, offsets[-1]), 5))
     users, matrix = table(whole, lambda known, trace: fixed(markov_factors(known, trace)))
     assert_agrees(match(markov(whole)), users, matrix)
-
-
-@given(st.lists(st.integers(-(2**61), 2**61), unique=True, min_size=0, max_size=40), st.data())
-def test_the_search_among_thresholds(values: list[int], data: st.DataObject) -> None:
-    thresholds = np.array(sorted(values), dtype=np.int64)
-    near = [v + d for v in values for d in (-1, 0, 1)]
-    scores = np.array(data.draw(st.lists(st.integers(-(2**61), 2**61), min_size=1, max_size=5)) + near, dtype=np.int64)
-    places = np.empty(len(scores), np.int32)
-    locate(scores, len(scores), Bins.of(thresholds).parts, places)
-    assert places.tolist() == sum(np.searchsorted(thresholds, scores, side) for side in ("left", "right")).tolist()
 
 
 def test_thresholds_that_crowd_in_one_cell() -> None:
@@ -145,12 +107,3 @@ def test_ranks_of_a_crowd_and_of_a_few(places: int) -> None:
 def test_refusals(kind: type[DiscreetError], attempt: Callable[[Matcher], Any]) -> None:
     matcher = markov(by_half(draw(1)))
     refused(kind, lambda: attempt(matcher))
-
-
-def test_representations_say_how_many_only() -> None:
-    matcher = markov(by_half(draw(1)))
-    assert repr(matcher) == f"Matcher({matcher.probes} probes, 40 candidates)"
-    scores = match(matcher)
-    assert repr(scores) == f"Scores({matcher.probes} probes among 40 candidates, {matcher.probes * 39} impostor pairs)"
-    assert isinstance(scores, Scores)
-    assert exp(scores.genuine.max() * scores.unit) <= 1

@@ -23,8 +23,6 @@ from discreet.mechanisms import (
 )
 from discreet.risk.assessment import sweep
 from discreet.risk.attacks.reports import (
-    ADDED,
-    SHARES,
     UNIT,
     match_reports,
     reports_matcher,
@@ -207,12 +205,6 @@ def test_refusals(kind: type[DiscreetError], attempt: Callable[[Split], Any]) ->
     refused(kind, lambda: attempt(whole))
 
 
-def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.risk.attacks.reports._MOST_MEMBERS", 10)
-    whole = by_half(draw(14))
-    refused(DataError, lambda: match_reports(whole, UnaryEncoding(Domain(range(PLACES)), 1.0)))
-
-
 def planted(users: int, weight: float, length: int = 30) -> Split:
     """Users with two favourites of 200 places, who go where anybody goes with the given probability."""
     rng = np.random.default_rng(16)
@@ -230,14 +222,6 @@ def test_visits_are_smoothed_as_people_do_new_things(weight: float) -> None:
     assert mean == pytest.approx(share + (1 - share) * added / (30 + added))
     # Some of what anybody does is known of a user, too.
     assert mean == pytest.approx(weight, abs=0.1 + weight / 6)
-
-
-def test_nothing_is_smoothed_where_the_events_are_known() -> None:
-    whole = planted(20, 0.3)
-    assert smoothing(maximum_knowledge(whole.target), 5) == (0.0, 0.0, SMALLEST)
-    assert smoothing(Split(whole.training.first(1), whole.target), 5) == (0.0, 1.0, 0.5)
-    nowhere_twice = smoothing(by_half(Traces.of(np.arange(40) // 4, np.arange(40))), 5)
-    assert nowhere_twice[:2] == (max(SHARES), max(ADDED))
 
 
 def test_shares_are_smoothed_where_people_do_new_things(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.core.random import SeededRandom
-from discreet.errors import DataError, ParameterError
 from discreet.risk.attacks import traces as attacks
 from discreet.risk.attacks.traces import ATTACKS, Attacker, level_of_each, markov, match, strongest
 from discreet.risk.scores.rates import rate
-from discreet.risk.traces import Split, Traces, by_count, by_half
-from refusals import refused
+from discreet.risk.traces import Split, Traces, by_half
 
 ROWS = st.lists(st.lists(st.integers(0, 5), max_size=9), min_size=2, max_size=9)
 
@@ -48,17 +46,6 @@ def test_the_strongest_is_first_and_its_outcome_is_its_own() -> None:
     assert found.outcome.ranks.greater.tolist() == best.ranks.greater.tolist()
 
 
-def test_attacks_that_are_named_only() -> None:
-    split = by_half(regulars(60, 2))
-    for names in (["markov"], ["learned", "markov"], ["jointly", "learned"]):
-        attempts = strongest(split, names, level=0.9).attempts
-        assert {one.attack for one in attempts} == set(names)
-        assert all(one.success.level == pytest.approx(1 - 0.1 / len(names)) for one in attempts)
-    refused(ParameterError, lambda: strongest(split, ["oracle"]))
-    refused(ParameterError, lambda: strongest(split, []))
-    refused(DataError, lambda: strongest(by_count(regulars(5, 1), 100)))
-
-
 @given(ROWS, ROWS)
 @settings(max_examples=8)
 def test_blind_is_who_shares_nothing_with_oneself(known: list[list[int]], target: list[list[int]]) -> None:
@@ -86,17 +73,6 @@ def test_a_sample_of_the_traces_has_the_ranks_of_all_of_them() -> None:
     others = matcher.within(most, SeededRandom(2)).users
     assert others.tolist() != some.users.tolist()
     assert matcher.within(4 * most, SeededRandom(1)) is matcher
-
-
-def test_the_work_is_that_of_all_owners_of_the_features_of_a_trace() -> None:
-    matcher = markov(by_half(regulars(40, 4)))
-    known = [set(events_of(matcher.problem.index, feature)) for feature in range(len(matcher.problem.index[0]) - 1)]
-    asked = [events_of(matcher.problem.queries, probe) for probe in range(matcher.probes)]
-    assert matcher.problem.additions.tolist() == [sum(len(known[feature]) for feature in row) for row in asked]
-
-
-def events_of(rows: tuple[np.ndarray, ...], row: int) -> list[int]:
-    return rows[1][rows[0][row] : rows[0][row + 1]].tolist()
 
 
 @pytest.mark.parametrize("names", [["markov"], ["learned", "markov"]])

@@ -1,16 +1,16 @@
 """The largest epsilon for a wanted identification risk, and both risks side by side."""
 
 from functools import partial
-from math import exp, log, log2
+from math import exp, log
 from typing import Any
 
 import pytest
 
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
+from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.risk.bounds import identification_bounds
-from discreet.risk.bounds.calibration import RiskTarget, largest_buckets, largest_epsilon
+from discreet.risk.bounds.calibration import RiskTarget, largest_epsilon
 from discreet.risk.planning import SIDE_BY_SIDE, plan_identification
 from refusals import refused
 
@@ -75,23 +75,6 @@ def test_information_and_reports() -> None:
     assert fewer.bounds.pie.value <= 0.5 * (1 + 1e-9)
 
 
-def test_a_limit_is_kept() -> None:
-    allowed = largest_epsilon(partial(HadamardResponse, FEW), RiskTarget(100, error=0.9), limit=3.0)
-    assert allowed is not None
-    assert (allowed.mechanism.epsilon, allowed.limited) == (3.0, False)
-
-
-def test_buckets() -> None:
-    wanted = RiskTarget(10_000, error=0.999)
-    allowed = largest_buckets(Domain(range(5000)), 3.0, wanted)
-    assert allowed is not None
-    g = allowed.mechanism.law.buckets
-    assert allowed.bounds.error >= 0.999 - 1e-12
-    more = identification_bounds(LocalHashing(Domain(range(5000)), 3.0, g=g + 1), 10_000)
-    assert more.error < 0.999 or g == 5000
-    assert largest_buckets(FEW, 20.0, RiskTarget(10, error=0.89)) is None
-
-
 def test_plans_show_both_risks() -> None:
     found = plan_identification(FEW, RiskTarget(1000, error=0.98), epsilon=2.0)
     assert [one.worst_mse for one in found.options] == sorted(one.worst_mse for one in found.options)
@@ -117,20 +100,6 @@ def test_reports_of_a_plan_share_epsilon() -> None:
     found = plan_identification(FEW, RiskTarget(1000, error=0.9, reports=4), epsilon=2.0)
     assert all(one.bounds.total_epsilon <= 2.0 for one in found.options)
     assert all(one.worst_mse == one.mechanism.decoder.worst_case_mse(4000) for one in found.options)
-
-
-def test_wishes_in_bits() -> None:
-    assert plan_identification(FEW, RiskTarget(1000, pie=log2(3)), epsilon=1.0).without_noise is None
-
-
-@pytest.mark.parametrize("error", [0, 1, -0.1, 1.5, float("nan"), "0.5", True])
-def test_errors_that_are_none(error: Any) -> None:
-    refused(ParameterError, lambda: RiskTarget(100, error=error))
-
-
-@pytest.mark.parametrize("pie", [0, -1.0, float("inf"), float("nan"), "1"])
-def test_information_that_is_none(pie: Any) -> None:
-    refused(ParameterError, lambda: RiskTarget(100, pie=pie))
 
 
 def test_what_cannot_be_had() -> None:

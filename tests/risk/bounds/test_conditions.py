@@ -13,15 +13,6 @@ def test_the_exact_pie_says_for_which_prior() -> None:
     assert "worst prior" in bounds.pie.condition
 
 
-def test_the_figures_of_one_report_need_no_condition() -> None:
-    """The prior that attains them is none, and the plural was wrong."""
-    once, thrice = (identification_bounds(RandomizedResponse(Domain(range(4)), 2.0), 5, reports=t) for t in (1, 3))
-    assert once.pie.condition
-    assert once.condition_sentence == ""
-    assert f"for 3 reports of a user holds if {ANY_DATA}." in thrice.condition_sentence
-    assert conditions([once, thrice]) == thrice.condition_sentence
-
-
 def test_conditions_say_which_figure_needs_which() -> None:
     """The strongest of several mechanisms suffices for all; log n bits for many reports need none."""
     domain = Domain(range(1000))

@@ -1,16 +1,12 @@
 """Biometric matchers: marks of failure, distances, several matchers."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from discreet import SeededRandom
-from discreet.errors import DataError
 from discreet.risk.scores import Scores
 from discreet.risk.scores.biometric import biometric
 from discreet.risk.scores.rates import det
-from refusals import refused
 
 
 def matrix(users: int = 60) -> np.ndarray:
@@ -52,16 +48,3 @@ def test_failed_enrolments(mark: float, distances: bool) -> None:
     assert (found.users, found.dropped) == (57, 3)
     assert found.bse == expected.bse
     assert "3 left out" in str(found)
-
-
-def test_marks_are_scores_unless_said() -> None:
-    scores = matrix()
-    scores[7] = -1
-    assert biometric({"m": scores}, random=SeededRandom(1), halves=0)["m"].users == 60
-    scores[7] = np.nan
-    refused(DataError, lambda: biometric({"m": scores}))
-
-
-@pytest.mark.parametrize("wrong", [np.zeros((4, 5)), np.zeros(4), [[7531, 1], [2]], np.full((9, 9), -1.0), None])
-def test_refused(wrong: Any) -> None:
-    refused(DataError, lambda: biometric({"m": wrong}, failed=-1), 7531)

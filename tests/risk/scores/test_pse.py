@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import SeededRandom
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 from discreet.risk.scores import Scores
-from discreet.risk.scores.pse import PSE, StepFunction, fitted_steps, pse_of_folds, pse_of_matrix, pse_of_scores
+from discreet.risk.scores.pse import PSE, fitted_steps, pse_of_folds, pse_of_matrix, pse_of_scores
 from packing import each
 from refusals import refused
 
@@ -249,24 +249,6 @@ def test_never_nan_and_infinite_only_where_nothing_limits(genuine: list[float], 
     assert 0 <= found.certified.certified <= log2(len(genuine)) + 1e-9
 
 
-def test_sentences() -> None:
-    found = pse_of_matrix(gaussians(9, users=50, noise=0.5)[0], halves=10, random=SeededRandom(1))
-    said = str(found)
-    assert "Among 50 users the scores tell at least" in said
-    assert "not a lower bound on the PIE" in str(found.paper)
-    assert "not a lower bound" not in str(found.info_nce)
-    assert found.paper.certified is None
-    assert found.paper.m == 50 * 49
-
-
-def test_steps() -> None:
-    steps = StepFunction(np.array([1, 3]), np.array([0.5, 1.0, 2.0]))
-    assert steps([[0, 1], [2, 3]]).tolist() == [[0.5, 1.0], [1.0, 2.0]]
-    assert repr(steps) == "StepFunction(3 steps)"
-    for levels in ([1.0, 2.0], [1.0, 0.0, 2.0], [1.0, np.inf, 2.0]):
-        refused(ParameterError, lambda levels=levels: StepFunction(np.array([1, 3]), np.array(levels)))
-
-
 @pytest.mark.parametrize(
     "matrix",
     [
@@ -282,18 +264,6 @@ def test_steps() -> None:
 )
 def test_refused_matrices(matrix: Any) -> None:
     refused(DataError, lambda: pse_of_matrix(matrix), 7531)
-
-
-@pytest.mark.parametrize("prior", [[0.5, 0.5], [0.5] * 4, [2, -1, 0, 0], [np.nan] * 4, "uniform", [[1, 0, 0, 0]]])
-def test_refused_priors(prior: Any) -> None:
-    refused(ParameterError, lambda: pse_of_matrix(np.eye(4), prior=prior))
-
-
-def test_refused_parameters() -> None:
-    for folds in (1, 0, 2.5, True):
-        refused(ParameterError, lambda folds=folds: pse_of_matrix(np.eye(4), folds=folds))
-    for users in (1, 0, 2.5, "9"):
-        refused(ParameterError, lambda users=users: pse_of_scores(Scores.of_pairs([1, 2], [3]), users=users))
 
 
 @pytest.mark.parametrize(("users", "theta", "probes"), [(20, 0.5, 60), (30, 0.5, 100)])

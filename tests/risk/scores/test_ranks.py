@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.core.random import SeededRandom
-from discreet.errors import DataError, ParameterError
 from discreet.risk.scores.biometric import pse_of_ranks
-from refusals import refused
 
 N = 1_000
 
@@ -55,22 +53,3 @@ def test_ties_are_shared() -> None:
     """Two users tied at the top: half of the time each is first."""
     tied = found(np.zeros(4_000, dtype=np.int64), np.full(4_000, 2))
     assert tied.bits == pytest.approx(log2(N) - 1, abs=0.05)
-
-
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        lambda: pse_of_ranks([0], [1], users=5),
-        lambda: pse_of_ranks([0, 5], [1, 1], users=5),
-        lambda: pse_of_ranks([0, -1], [1, 1], users=5),
-        lambda: pse_of_ranks([0, 1], [1, 0], users=5),
-        lambda: pse_of_ranks([0, 1], [1], users=5),
-    ],
-)
-def test_what_are_no_ranks_is_refused(attempt: Any) -> None:
-    refused(DataError, attempt)
-
-
-def test_levels_and_users_are_checked() -> None:
-    refused(ParameterError, lambda: pse_of_ranks([0, 1], [1, 1], users=5, level=1.0))
-    refused(ParameterError, lambda: pse_of_ranks([0, 1], [1, 1], users=1))

@@ -5,7 +5,6 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,33 +64,10 @@ def test_constant_scores_find_nobody_better_than_chance() -> None:
     assert scores.impostor_ties.tolist() == [380]
 
 
-def test_one_candidate() -> None:
-    scores = Scores.from_matrix([[4]])
-    assert (scores.success(), scores.m, scores.ranks.candidates) == (1.0, 0, 1)
-
-
 def test_many_rows_in_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = np.random.default_rng(1).integers(0, 9, (50, 60))
     monkeypatch.setattr("discreet.risk.scores.scores._ENTRIES_PER_BLOCK", 200)
     assert_agrees(Scores.from_matrix(matrix), np.arange(50), matrix)
-
-
-@pytest.mark.parametrize("kind", [list, np.array, pd.Series])
-def test_plain_scores_have_no_ranks(kind: Callable[[list[float]], Any]) -> None:
-    scores = Scores.of_pairs(kind([3.0, 1.0, 3.0]), kind([0.0, 1.0, 2.0, 3.0, 4.0]))
-    assert scores.thresholds.tolist() == [1.0, 3.0]
-    assert scores.impostor_counts.tolist() == [1, 2, 2]
-    assert scores.impostor_ties.tolist() == [1, 1]
-    assert "no ranks" in refused(DataError, scores.success)
-    assert scores.impostors is not None
-    assert scores.impostors.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
-
-
-def test_nobody_writes() -> None:
-    scores = Scores.from_matrix(np.eye(3))
-    for column in (scores.genuine, scores.ranks.greater, scores.impostor_counts):
-        with pytest.raises(ValueError, match="read-only"):
-            column[0] = 0
 
 
 @pytest.mark.parametrize(
