@@ -6,7 +6,7 @@ import click
 
 from discreet.cli.commands import Verb
 from discreet.cli.options import Count
-from discreet.cli.output import InputFile, OutputFolder, check_output, given_options
+from discreet.cli.output import InputFile, OutputFolder, given_options
 from discreet.errors import ParameterError
 
 _WITH_LIST = ("listed", "data", "as_json", "debug")
@@ -58,6 +58,6 @@ def reproduce(
         return
     check_only(only, data)
     folder = output or Path("out/reproduce")
-    check_output(OutputFolder(), folder, force=True)
+    OutputFolder().check(folder, force=True)
     settings, environment = Settings(runs=runs, quick=quick, seed=seed), Environment(folder, jobs, data, only)
     make_figures(figures, settings, environment, everything=everything)

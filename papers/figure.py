@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from discreet.core.result_table import ResultTable
 from papers.cells import Cell
 from papers.results import Results
 
@@ -25,23 +26,6 @@ class Settings:
     def chosen(self, full: int, quick: int) -> int:
         """Return the number of runs per point."""
         return self.runs if self.runs is not None else quick if self.quick else full
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of numbers, as texts.
-
-    Attributes:
-        caption: what they are.
-        heads: of the columns.
-        rows: as texts.
-        left: how many columns from the left are words; the others are numbers.
-    """
-
-    caption: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    left: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +66,7 @@ class Finding:
 Plan = Callable[[Mapping[str, Any], Settings], Sequence[Cell]]
 Charts = Callable[[Results, Mapping[str, Any]], Mapping[str, Any]]
 Findings = Callable[[Results], Sequence[Finding]]
-Tables = Callable[[Results], Sequence[Table]]
+Tables = Callable[[Results], Sequence[ResultTable]]
 
 
 def no_charts(_: Results, __: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from discreet.pictures.pages import PageFigure, PageTable, render
+from discreet.core.result_table import ResultTable
+from discreet.pictures.pages import PageFigure, render
 from papers.data.dataset import Dataset
-from papers.figure import Figure, Finding, Table
+from papers.figure import Figure, Finding
 
 _HERE = Path(__file__).parent
 
@@ -31,7 +32,7 @@ class Section:
     datasets: Mapping[str, Dataset]
     lacking: Mapping[str, Sequence[str]]
     pictures: Mapping[str, str]
-    tables: Sequence[Table]
+    tables: Sequence[ResultTable]
     findings: Sequence[Finding]
     files: Sequence[str]
 
@@ -42,7 +43,7 @@ class Section:
             _HERE,
             figure=self.figure,
             pictures=[self._picture(name, svg) for name, svg in self.pictures.items()],
-            tables=[PageTable(table.caption, table.heads, table.rows, table.left) for table in self.tables],
+            tables=self.tables,
             findings=self.findings,
             settings=[*self.sentences, *self.figure.settings],
             datasets=[_described(dataset) for dataset in self.datasets.values()],

@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 
 from discreet.cli.options import progress_bar
-from discreet.cli.output import Table, prints_json, say, show
+from discreet.cli.output import prints_json, say, show
+from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
 from papers.data import sources
 from papers.figure import Figure, Settings
@@ -36,8 +37,8 @@ def list_figures(data: Path | None) -> None:
         names = (*figure.paper, *figure.instead)
         ready, absent = ([name for name in names if bool(lacking[name]) == gone] for gone in (False, True))
         cells.append([figure.name, figure.title, _listed(ready), _listed(absent)])
-    parts: list[str | Table] = [
-        Table("Figures and tables", ["name", "what it is", "data at hand", "data not at hand"], cells, left=4)
+    parts: list[str | ResultTable] = [
+        ResultTable.of("Figures and tables", ["name", "what it is", "data at hand", "data not at hand"], cells, left=4)
     ]
     files = sorted({file for name in sources.NAMES for file in lacking[name]})
     if files:
@@ -101,7 +102,7 @@ def _record(outcome: Made) -> dict[str, object]:
     return {"figure": outcome.figure.name, "files": outcome.files, "findings": findings}
 
 
-def _parts(outcome: Made) -> Iterator[str | Table]:
+def _parts(outcome: Made) -> Iterator[str | ResultTable]:
     cells = [
         [
             finding.data,
@@ -115,9 +116,8 @@ def _parts(outcome: Made) -> Iterator[str | Table]:
     headings = ["data", "finding", "on these data", "number", "threshold"]
     title = f"{outcome.figure.title}: {outcome.figure.name}"
     if cells:
-        yield Table(title, headings, cells, left=3)
+        yield ResultTable.of(title, headings, cells, left=3)
     else:
         yield title
-    for table in outcome.figure.tables(outcome.results):
-        yield Table(table.caption, list(table.heads), [list(row) for row in table.rows], left=table.left)
+    yield from outcome.figure.tables(outcome.results)
     yield "Written: " + ", ".join(str(file) for file in outcome.files)

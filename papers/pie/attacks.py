@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.core.random import SeededRandom
+from discreet.core.result_table import ResultTable
 from discreet.risk.assessment import Assessment, assess
 from discreet.risk.bounds.leakage import Prior
 from discreet.risk.scores.biometric import biometric
@@ -17,7 +18,6 @@ from papers.cells import Cell
 from papers.data.biometrics import FAILED, Biometrics
 from papers.data.traces import TraceData
 from papers.drawing import Bars, bar_chart, curves, interval, record
-from papers.figure import Table
 from papers.pie.bounds import BY_PSE, ErrorBound, bounds_of, error_by
 from papers.pie.settings import MATCHERS, mechanism_over
 from papers.results import Point, Results, Row
@@ -206,7 +206,7 @@ def _bars(points: Sequence[Point[Attack]]) -> Bars:
     return Bars("What whole traces tell about the user", subtitle, "bits", bars, names, list(BITS))
 
 
-def tables_of_attacks(results: Results) -> list[Table]:
+def tables_of_attacks(results: Results) -> list[ResultTable]:
     """Return the table of attacks, a row for each of the data that were attacked."""
     rows = [
         (
@@ -223,4 +223,4 @@ def tables_of_attacks(results: Results) -> list[Table]:
         for p in results.of(Attack)
     ]
     heads = ("data", "attack", "events", "users", "D(f_G||f_I)", "certified", "log n", "named", "equal errors")
-    return [Table("Bits about the user, and how often she is named", heads, rows, left=3)]
+    return [ResultTable.of("Bits about the user, and how often she is named", heads, rows, left=3)]

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from discreet.core.result_table import ResultTable
 from papers.drawing import curves, interval, record
-from papers.figure import Figure, Finding, Table
+from papers.figure import Figure, Finding
 from papers.pie.settings import FEW_RUNS, ON_ONE_REPORT, PLACES, PRINTED_EPSILON, REPORTED_HERE, RR
 from papers.pie.utility import ALL, BETA, EMP, LISTED, THRESHOLD, PlaceShare, Protected, UtilityLoss, plan_utility
 from papers.results import Results
@@ -67,19 +68,20 @@ def findings_on_top(results: Results) -> list[Finding]:
     ]
 
 
-def tables_of_top(results: Results) -> list[Table]:
+def tables_of_top(results: Results) -> list[ResultTable]:
     """Return the most visited places: the truth, and estimates at chosen epsilons."""
     return [_table(results, name, estimator) for name in results.populations for estimator in (THRESHOLD, EMP)]
 
 
-def _table(results: Results, name: str, estimator: str) -> Table:
+def _table(results: Results, name: str, estimator: str) -> ResultTable:
     chosen, rows = chosen_epsilons(results, name), []
     for place in range(1, LISTED + 1):
         points = results.of(PlaceShare, population=name, mechanism=RR, estimator=estimator, place=place)
         at = {p.epsilon: p.mean.estimate for p in points}
         cells = [f"{at[epsilon]:.5f}" if epsilon in at else "" for epsilon in chosen.values()]
         rows.append((str(place), f"{points[0].mean.truth:.5f}", *cells))
-    return Table(f"RR, {estimator}: the {LISTED} most visited places of {name}", ("place", "truth", *chosen), rows)
+    title = f"RR, {estimator}: the {LISTED} most visited places of {name}"
+    return ResultTable.of(title, ("place", "truth", *chosen), rows)
 
 
 FIGURE = Figure(

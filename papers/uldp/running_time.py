@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
+from discreet.core.result_table import ResultTable
 from papers.cells import TIMED, Cell
 from papers.data.population import Population
-from papers.figure import Figure, Finding, Settings, Table
+from papers.figure import Figure, Finding, Settings
 from papers.results import Results
 from papers.uldp.comparisons import NEAR, Losses, on_largest
 from papers.uldp.fig7 import CENSUSES, QUICK_SIZE, SURVEYS, USERS, charts_of_growth
@@ -103,7 +104,7 @@ def _sooner(name: str, mechanism: str, plain: float, maximum: float) -> Finding:
     )
 
 
-def tables_of_times(results: Results) -> list[Table]:
+def tables_of_times(results: Results) -> list[ResultTable]:
     """Return the seconds of every mechanism and estimator, beside the paper's for nine attributes."""
     points, columns = results.of(Loss), (*ESTIMATORS, STOPPED)
     rows = []
@@ -114,7 +115,8 @@ def tables_of_times(results: Results) -> list[Table]:
         printed = f"{PAPER_SECONDS[mechanism]:,}" if run.values == PAPER_SIZE else ""
         rows.append((*facts, *(f"{here[column].seconds:.3g}" for column in columns), printed))
     heads = ("data", "mechanism", "users", "|X|", "protected", *columns, "EM in the paper")
-    return [Table("Seconds at epsilon = 6; EM is the certified maximum, the last but one is plain EM", heads, rows, 2)]
+    title = "Seconds at epsilon = 6; EM is the certified maximum, the last but one is plain EM"
+    return [ResultTable.of(title, heads, rows, left=2)]
 
 
 FIGURE = Figure(

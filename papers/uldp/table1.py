@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+from discreet.core.result_table import ResultTable
 from papers.cells import Cell
 from papers.data.population import Population
-from papers.figure import Figure, Finding, Settings, Table, no_charts
+from papers.figure import Figure, Finding, Settings, no_charts
 from papers.results import Results
 from papers.uldp.fig8 import MAP_HERE, ON_CASES, PAPER_MAP, WITH_TAGS
 from papers.uldp.personalized import TaggedLoss, line_of
@@ -29,7 +30,7 @@ def plan_table(populations: Mapping[str, Population], settings: Settings) -> lis
     ]
 
 
-def tables_of_theorem(results: Results) -> list[Table]:
+def tables_of_theorem(results: Results) -> list[ResultTable]:
     """Return [ULDP, Table 1], here and as printed."""
     rows = []
     for point in results.of(TaggedLoss, estimator="EM"):
@@ -37,7 +38,7 @@ def tables_of_theorem(results: Results) -> list[Table]:
         numbers = [text for mean, error, paper in here for text in (f"{mean:.4f} ± {error:.4f}", f"{paper:.4f}")]
         rows.append((point.population, line_of(point.mean), *numbers))
     heads = ("data", "mechanism (case)", "l1(p_hat, p)", "printed", "first term", "printed", "second term", "printed")
-    return [Table("Theorem 1 with EM at epsilon = ln|X|", heads, rows, 2)]
+    return [ResultTable.of("Theorem 1 with EM at epsilon = ln|X|", heads, rows, left=2)]
 
 
 def _terms(row: TaggedLoss) -> tuple[float, float, float]:

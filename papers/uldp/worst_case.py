@@ -7,12 +7,13 @@ from math import log, sqrt
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.result_table import ResultTable
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.losses import worst_normal_l1
 from discreet.simulation.tallies import draw_tally
 from papers.cells import WORST, Cell
 from papers.data.population import Population
-from papers.figure import Figure, Finding, Settings, Table, no_charts
+from papers.figure import Figure, Finding, Settings, no_charts
 from papers.results import Results, Row
 from papers.uldp.losses import LINEAR, errors
 from papers.uldp.mechanisms import EMPIRICAL, NO_PRIVACY, PAPER, make_mechanism
@@ -158,10 +159,10 @@ def _remark(loss: WorstLoss, entry: _Entry) -> str:
     return {"uRR": "; printed for |X_S| << |X|", "uRAP": "; printed for |X_S| << |X|^(3/4)"}.get(entry.mechanism, "")
 
 
-def tables_of_worst(loss: WorstLoss) -> Callable[[Results], Sequence[Table]]:
+def tables_of_worst(loss: WorstLoss) -> Callable[[Results], Sequence[ResultTable]]:
     """Return the tables of a loss."""
 
-    def tables(results: Results) -> list[Table]:
+    def tables(results: Results) -> list[ResultTable]:
         unit = "sqrt(2/(n pi))" if loss.measure == L1 else "1/n"
         rows = [
             (
@@ -176,7 +177,7 @@ def tables_of_worst(loss: WorstLoss) -> Callable[[Results], Sequence[Table]]:
             for entry in _entries(results, loss)
         ]
         heads = ("data", "mechanism", "epsilon", "printed", "closed form", "printed / closed form", "simulated")
-        return [Table(f"Largest {loss.name}, in units of {unit}", heads, rows, left=3)]
+        return [ResultTable.of(f"Largest {loss.name}, in units of {unit}", heads, rows, left=3)]
 
     return tables
 

@@ -20,7 +20,7 @@ from independent_count import ID, RECORD, At, Reports, asked, found_in, kept
 from kills import forked, run_verb
 from loads import Load, collector_command, environment, free_port, wait_for
 
-from discreet.cli.options import spelled_key
+from discreet.collector.verbs.parameters import spelled_key
 from discreet.device.protocol.collection import Epochs
 from signed import PUBLIC, envelope
 

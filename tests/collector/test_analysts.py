@@ -134,8 +134,8 @@ def test_numbers_are_those_of_the_sealed_folder(tmp_path: Path, method: str) -> 
     assert [float(row["frequency"]) for row in rows] == wanted.frequencies.tolist()
     assert [float(row["lower"]) for row in rows] == wanted.interval(0.9)[0].tolist()
     text = answer.body.decode()
-    for one in wanted.stated(0.9):
-        assert all(f">{cell}<" in text for cell in one.page_cells()[1:])
+    for one in wanted.value_columns(0.9):
+        assert all(f">{cell}<" in text for cell in one.cells()[1:])
     first = next(row for row in epochs if row["epochs"] == "0")
     shown = next(value for value in api["values"] if value["value"] == first["name"])
     assert float(first["share"]) == shown["frequency"]

@@ -14,10 +14,10 @@ from collectors import added, added_envelope, current, frame, ids, kept, put, re
 from loads import collector_command, free_port, wait_for
 
 from discreet.cli import main
-from discreet.cli.options import spelled_key
 from discreet.collector.documents.signing import withdraw
 from discreet.collector.inboxes import packed
 from discreet.collector.settings import Tls
+from discreet.collector.verbs.parameters import spelled_key
 from signed import PUBLIC, TRUST, envelope, key
 
 TRUSTED = ["--trust", spelled_key(PUBLIC)]

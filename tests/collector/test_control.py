@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 from collectors import added, added_envelope, current, frame, ids, keeping, kept, put, put_by, records, serving
 
-from discreet.cli.options import spelled_key
 from discreet.collector import operations
 from discreet.collector.documents.signing import withdraw
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Keeper
 from discreet.collector.operations import OPERATIONS, ask
+from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import DataError, OutputExistsError, ParameterError
 from signed import PUBLIC, TRUST, envelope, key
 

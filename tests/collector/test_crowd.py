@@ -1,9 +1,7 @@
 """The demonstration: simulated devices answer a collector, and what each party saw is true."""
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +11,7 @@ from loads import free_port
 from discreet.collector.demo import NAME, Crowd, Demo, prepare
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.sealing import seal_batch
+from discreet.core.result_table import Cells, ResultTable
 
 PEOPLE = 60
 
@@ -22,13 +21,13 @@ class Shown:
 
     def __init__(self) -> None:
         self.said: list[str] = []
-        self.tables: list[tuple[str, Sequence[str], Sequence[Sequence[str]]]] = []
+        self.tables: list[ResultTable] = []
 
-    def say(self, text: str) -> None:
-        self.said.append(text)
-
-    def table(self, title: str, headings: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
-        self.tables.append((title, headings, cells))
+    def say(self, part: str | ResultTable) -> None:
+        if isinstance(part, str):
+            self.said.append(part)
+        else:
+            self.tables.append(part)
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ def test_what_each_party_saw_is_true(demo: Demo, tmp_path: Path, monkeypatch: py
     """Whatever proxy the environment names: all of it is on this machine."""
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     folder, shown = DataFolder(tmp_path / "data"), Shown()
-    crowd = Crowd(demo.collection, folder, shown.say, shown.table, devices=PEOPLE)
+    crowd = Crowd(demo.collection, folder, shown.say, devices=PEOPLE)
     crowd.start()
     with serving(folder.path, demo=True, listen=demo.collection.collectors[0].removeprefix("http://")) as served:
         wait_until(lambda: shown.said, 60)
@@ -58,15 +57,15 @@ def test_what_each_party_saw_is_true(demo: Demo, tmp_path: Path, monkeypatch: py
         assert not crowd.is_alive()
     assert f"{PEOPLE} simulated devices have answered. " in shown.said[0]
     assert "e^1 times likelier" in shown.said[1]
-    parties, estimate = shown.tables
+    (_, *parties), (_, *estimate) = (table.cells() for table in shown.tables)
     files = sorted((folder.sealed / NAME / "v1").glob("epoch-*.parquet"))
     clear = [code for file in files for code in pq.read_table(file).column("clear").drop_null().to_pylist()]
-    assert f"{PEOPLE} requests of 62 bytes" in parties[2][1][1]
-    assert f"{len(clear)} answers in clear" in parties[2][3][1]
-    assert f"{PEOPLE - len(clear)} that may be noise" in parties[2][3][1]
+    assert f"{PEOPLE} requests of 62 bytes" in parties[1][1]
+    assert f"{len(clear)} answers in clear" in parties[3][1]
+    assert f"{PEOPLE - len(clear)} that may be noise" in parties[3][1]
     assert not demo.collection.sensitive[clear].any()
-    assert all(f"sha256 {_digest(file)}" in parties[2][3][1] for file in files)
-    _check_estimate(demo, estimate[2])
+    assert all(f"sha256 {_digest(file)}" in parties[3][1] for file in files)
+    _check_estimate(demo, estimate)
 
 
 def _digest(file: Path) -> str:
@@ -75,7 +74,7 @@ def _digest(file: Path) -> str:
     return sha256(file.read_bytes()).hexdigest()[:8]
 
 
-def _check_estimate(demo: Demo, cells: Sequence[Sequence[Any]]) -> None:
+def _check_estimate(demo: Demo, cells: Cells) -> None:
     assert [row[0] for row in cells] == list(demo.collection.domain.names(range(demo.collection.domain.size)))
     assert [row[1] == "yes" for row in cells] == demo.collection.sensitive.tolist()
     answered = [float(row[2]) for row in cells]
@@ -88,7 +87,7 @@ def _check_estimate(demo: Demo, cells: Sequence[Sequence[Any]]) -> None:
 def test_it_ends_at_once_when_it_is_told(demo: Demo, tmp_path: Path) -> None:
     """Before the collector is ready, and while devices answer."""
     shown = Shown()
-    crowd = Crowd(demo.collection, DataFolder(tmp_path / "data"), shown.say, shown.table, devices=PEOPLE)
+    crowd = Crowd(demo.collection, DataFolder(tmp_path / "data"), shown.say, devices=PEOPLE)
     crowd.start()
     crowd.stop()
     assert not crowd.is_alive()

@@ -10,12 +10,12 @@ import pytest
 from collectors import Served, added, added_envelope, current, frame, serving, stored, wait_until
 from test_releases import sealed
 
-from discreet.cli.options import spelled_key
 from discreet.collector import app
 from discreet.collector.documents.signing import withdraw
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import new_token
 from discreet.collector.store import FailedStoreError
+from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import ParameterError
 from signed import PUBLIC, TRUST, envelope, key
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from collectors import added, added_envelope, current, serving
 
-from discreet.cli.options import spelled_key
 from discreet.collector.documents.signing import new_key, withdraw
+from discreet.collector.verbs.parameters import spelled_key
 from discreet.device import Device, Limits
 from discreet.device.protocol.envelope import public_key
 from discreet.device.protocol.public_log import LogHead, checked_log

@@ -17,7 +17,6 @@ from postgres_server import PostgresServer, postgres_server, rows_in_tables, ser
 from shared_kills import LEAST, Shared, added_at_once
 
 from discreet.cli import main
-from discreet.cli.options import spelled_key
 from discreet.collector import postgres
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import STORE, Writer
@@ -27,6 +26,7 @@ from discreet.collector.operations import add, check
 from discreet.collector.postgres import PostgresStore
 from discreet.collector.sealing import seal_batch
 from discreet.collector.store import FailedStoreError
+from discreet.collector.verbs.parameters import spelled_key
 from discreet.device.protocol.public_log import LogHead, consistency
 from discreet.errors import DataError, ParameterError
 from signed import PLAIN, PUBLIC, envelope

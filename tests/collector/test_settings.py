@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from discreet.cli.options import spelled_key
 from discreet.collector.keeper import Rates
 from discreet.collector.settings import Settings, load_settings
+from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import ParameterError
 from packing import each
 

@@ -16,7 +16,7 @@ from survey_site import JS
 from test_accessibility import keeps_the_rules
 from test_survey import PHONE, press
 
-from discreet.cli.options import spelled_key
+from discreet.collector.verbs.parameters import spelled_key
 from discreet.device.protocol.envelope import public_key
 from signed import PUBLIC, key
 

@@ -124,7 +124,7 @@ def test_the_figures_the_maps_and_the_table_are_made(folder: Path, tmp_path: Pat
     table = made("uldp/table1", folder, tmp_path)
     assert [finding.holds for finding in table.findings] == [True] * 6
     assert "the paper 0.0673, 0.027, 0.0734" in table.findings[0].detail
-    assert len(table.figure.tables(table.results)[0].rows) == 6
+    assert len(table.figure.tables(table.results)[0].cells()) == 1 + 6
     assert len(made("beyond/fig8", folder, tmp_path).findings) == 3
     assert made("beyond/fig13", folder, tmp_path).findings == []
     maps = made("uldp/fig9", folder, tmp_path)

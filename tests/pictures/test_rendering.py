@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from discreet.pictures.pages import PageFigure, PageTable, render
+from discreet.core.result_table import ResultTable
+from discreet.pictures.pages import PageFigure, render
 from discreet.risk.assessment import assess, sweep
 from discreet.risk.pages import risk_page
 from discreet.risk.traces import Traces, by_half
 from discreet.simulation.pages import page as study_page
 from discreet.simulation.study import Findings, Study, run_study
-from papers.figure import Finding, Table
+from papers.figure import Finding
 from papers.registry import FIGURES
 from papers.report import Section
 from papers.report import page as papers_page
@@ -49,7 +50,7 @@ def risk(_: Path) -> str:
 
 def papers(_: Path) -> str:
     figure = FIGURES["uldp/fig5"]
-    tables = [Table("Losses", ("data", "loss"), [("census", "0.5"), ("city", "0.25")])]
+    tables = [ResultTable.of("Losses", ("data", "loss"), [("census", "0.5"), ("city", "0.25")])]
     findings = [Finding("A is better than B", "census", "ratio of losses", 1.5, ">=", 1.0)]
     pictures = {"census": SVG.format(width=900), "city": SVG.format(width=300)}
     section = Section(figure, ["a single run"], {}, {"cities": ["c.csv"]}, pictures, tables, findings, ["a.csv"])
@@ -84,7 +85,7 @@ class Elements(HTMLParser):
 
 
 def test_every_text_is_escaped() -> None:
-    table = PageTable(HOSTILE, [HOSTILE, "n"], [[HOSTILE, "1"]])
+    table = ResultTable.of(HOSTILE, [HOSTILE, "n"], [[HOSTILE, "1"]])
     figure = PageFigure(HOSTILE, HOSTILE, SVG.format(width=10))
     template = Path(__file__).parent
     text = render("hostile.html", template, table=table, figure=figure, sentences=[HOSTILE])

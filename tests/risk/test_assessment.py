@@ -335,7 +335,7 @@ def test_a_bound_that_limits_nothing_is_not_told_as_one(mechanism: Any, reports:
         assert not re.search(r"(at most|<=|probability|identification:) 1(\.0*)?([ ,;)<]|\.?$)", text, re.MULTILINE)
     assert "nothing limits how often a better attack names the right one" in found.sentences[1]
     assert "names the right one in one guess perhaps always" in found.bounds.identification_sentence
-    assert [row[2] for row in measured(found)[1][:2]] == ["no limit", "no limit"]
+    assert [row[2] for row in measured(found, "").cells()[1:3]] == ["no limit", "no limit"]
 
 
 def test_what_cannot_be_assessed_is_refused() -> None:

@@ -196,7 +196,7 @@ def test_the_risk_is_the_upper_limit_and_what_was_not_learned() -> None:
     blind = link(Split(once, later), random=SeededRandom(1))
     assert (blind.unlearned, blind.risk) == (1, 1)
     assert blind.outside == 0
-    assert "-" in blind.cells[1]
+    assert "-" in blind.view().cells()[1]
 
 
 def test_tables_of_which_nothing_can_be_said() -> None:

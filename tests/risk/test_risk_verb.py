@@ -14,7 +14,6 @@ from pyarrow import csv as arrow_csv
 
 from discreet import __version__
 from discreet.risk.attacks.traces import ATTACKS
-from discreet.risk.pages import CHANCES_HEADING
 from running import done, refusal, run, told
 
 PLACES = [f"place {place}" for place in range(12)]
@@ -200,8 +199,9 @@ def test_probabilities_of_the_right_user_are_in_text_json_and_page(tmp_path: Pat
     groups = told(*asked)["by_probability_of_the_right_user"]
     assert sum(one["share"]["value"] for one in groups) == pytest.approx(1)
     text = " ".join(done(*asked, "-o", out).split())
-    assert CHANCES_HEADING in text
-    assert CHANCES_HEADING in (out / "risk.html").read_text()
+    title = "Traces by the probability of their right user, as the attack reckons from each alone"
+    assert title in text
+    assert title in (out / "risk.html").read_text()
 
 
 def test_defences_are_ranked_in_text_json_and_page(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError, OutputExistsError, ParameterError
 from discreet.formats.plan import MechanismSpec
 from discreet.mechanisms import BlockMechanism
 from discreet.simulation.pages import page, save_findings
-from discreet.simulation.study import CountsSpec, Findings, RunSpec, Study, StudyDocument, rows, run_study, table
+from discreet.simulation.study import CountsSpec, Findings, RunSpec, Study, StudyDocument, run_study
 from refusals import refused
 
 COUNTS = "label,count,sensitive\na,500,true\nb,0,false\nc,2500,false\nd,40,true\ne,960,false\n"
@@ -204,7 +204,8 @@ def test_runs_come_in_order_with_every_method(tmp_path: Path) -> None:
 def test_seeds_repeat_and_secure_runs_are_not_marked(tmp_path: Path) -> None:
     def facts(source: Any) -> list[Any]:
         study = Study.load(tmp_path / "study.toml")
-        return [(row["mse"], row["simulated"]) for row in rows(study, run_study(study, random=source))]
+        findings = Findings(study, run_study(study, random=source))
+        return [(row["mse"], row["simulated"]) for row in findings.table().records()]
 
     save(tmp_path, STUDY.format(epsilon=1.0) + RUNS.split("[[run]]")[1].join(["[[run]]", ""]))
     assert facts(SeededRandom(3)) == facts(SeededRandom(3)) != facts(SeededRandom(4))
@@ -251,14 +252,13 @@ def test_what_was_protected_is_what_the_runs_protect(
     assert all(word in told for word in words)
     assert not any(word in told for word in others)
     assert ("Not protected" in told) == ("sensitive" in protect)
-    assert ("Shaded:" in page(found)) == ("sensitive" in protect)
 
 
 def test_the_table_is_what_the_records_say(tmp_path: Path) -> None:
     found = found_in(tmp_path)
-    headings, cells = table(found)
+    headings, *cells = found.table().cells()
     assert headings[-3:] == ["TV linear", "TV threshold", "TV mle"]
-    for row, cell in zip(rows(found.study, found.outcomes), cells, strict=True):
+    for row, cell in zip(found.table().records(), cells, strict=True):
         read = dict(zip(headings, cell, strict=True))
         assert read["mechanism"] == row["mechanism"]
         assert read["protects"] == ("all values" if row["notion"] == "LDP" else "2 sensitive")
@@ -278,7 +278,7 @@ def test_what_is_saved(tmp_path: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["chart.png", "page.html", "results.json"]
     assert set(written) == set(folder.iterdir())
     assert (folder / "chart.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
-    assert json.loads((folder / "results.json").read_text()) == list(rows(found.study, found.outcomes))
+    assert json.loads((folder / "results.json").read_text()) == found.table().records()
     before = (folder / "results.json").read_bytes()
     with pytest.raises(OutputExistsError, match=r"page\.html exists already"):
         save_findings(found, folder)

@@ -9,6 +9,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
+from discreet.core.result_table import ResultTable
+
 # Beside each column of a table; how narrow text may be folded, and up to which length no word of it is broken.
 _BORDERS, _FOLDED, _WHOLE = 3, 12, 20
 
@@ -36,14 +38,13 @@ def print_line(out: Console, line: str) -> None:
     out.print("".join(character if character.isprintable() else "\ufffd" for character in line), soft_wrap=True)
 
 
-def show_table(
-    out: Console, title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], *, left: int = 1
-) -> None:
-    """Print a table; the first ``left`` columns are text, the others numbers.
+def show_table(out: Console, table: ResultTable) -> None:
+    """Print a table without its notes.
 
     Where the terminal is narrow, text is folded; a number never is. Numbers that find no room go into further tables;
     if not one does, the table is a list: a row's text, and below it a line for each number.
     """
+    (headings, *cells), title, left = table.cells(), table.title, table.left
     least = _least_widths(headings, cells, left)
     text, columns = range(left), list(range(left, len(headings)))
     parts: list[list[int]] = [[]]

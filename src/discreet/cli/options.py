@@ -6,16 +6,12 @@ option goes with is said at the option (`discreet.cli.commands.RuledOption`).
 
 import re
 import sys
-from base64 import b64decode, b64encode
-from binascii import Error
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
-from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial, wraps
 from importlib import import_module
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,17 +31,12 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     _Whole = click.ParamType[int]
-    _Bytes = click.ParamType[bytes]
 else:
     # Older versions of click do not say what a type makes.
-    _Whole = _Bytes = click.ParamType
+    _Whole = click.ParamType
 
 _COUNT = re.compile(r"[+-]?\d+(_\d+)*(\.\d+)?(e\+?\d{1,2})?", re.ASCII | re.IGNORECASE)
 
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_LENGTH = re.compile(r"(\d{1,12})([smhdw]?)", re.ASCII)
-_KEY_BYTES = 32
-_MOST_DIGITS = 20
 
 GROUPS = "by weights shares minimum small"
 """The options of groups and weights, as a condition."""
@@ -79,55 +70,6 @@ class Count(_Whole):
         return int(number)
 
 
-class Length(_Whole):
-    """A length of time in seconds: 90, 90s, 15m, 12h, 1d or 2w."""
-
-    name = "length"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return seconds."""
-        if isinstance(value, int):
-            return value
-        match = _LENGTH.fullmatch(value)
-        if match is None:
-            self.fail(f"{value!r} is no length of time; write it as 90s, 15m, 12h, 1d or 2w.", param, ctx)
-        return int(match[1]) * _UNITS[match[2]]
-
-
-class Timestamp(_Whole):
-    """A time in seconds since 1970: such a number, or 2027-01-31, or 2027-01-31T12:00; in UTC where no zone is said."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return seconds."""
-        if isinstance(value, int) or (value.isascii() and value.isdecimal() and len(value) <= _MOST_DIGITS):
-            return int(value)
-        try:
-            moment = datetime.fromisoformat(value)
-            return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
-        except (ValueError, OverflowError):
-            self.fail(f"{value!r} is no time; write it as 2027-01-31 or 2027-01-31T12:00.", param, ctx)
-
-
-class PublicKey(_Bytes):
-    """A public key as `discreet collection key` prints it."""
-
-    name = "key"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bytes:
-        """Return 32 bytes."""
-        if isinstance(value, bytes):
-            return value
-        try:
-            key = b64decode(value, validate=True)
-        except (Error, ValueError):
-            key = b""
-        if len(key) != _KEY_BYTES:
-            self.fail("a public key must be 44 letters of base64, as `discreet collection key` prints it.", param, ctx)
-        return key
-
-
 class ShareOf(click.FloatRange):
     """A number from 0 to 1; help does not spell the range out."""
 
@@ -138,28 +80,9 @@ class ShareOf(click.FloatRange):
         return ""
 
 
-def spelled_key(key: bytes) -> str:
-    """Return a public key as it is printed."""
-    return b64encode(key).decode()
-
-
 PICTURE = OutputFile("pictures", PICTURES)
 
 seed = click.option("--seed", type=int, help="Seed for a simulation; such reports are marked and protect nobody.")
-
-
-def _checked_limit(_: click.Context, __: click.Parameter, limit: float | None) -> float | None:
-    if limit is not None and not (isfinite(limit) and 0 <= limit < 1):
-        raise ParameterError(f"--fail-above must be a probability from 0 to below 1, got {limit:g}.")
-    return limit
-
-
-fail_above = click.option(
-    "--fail-above",
-    type=float,
-    callback=_checked_limit,
-    help="Exit with 1 if the identification risk may be above this.",
-)
 
 
 def option(*names: str, **about: Any) -> Any:

@@ -12,7 +12,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from operator import attrgetter
 from pathlib import Path
@@ -23,12 +22,37 @@ import click
 from click.core import ParameterSource
 
 from discreet.core.labels import CLIPPED, READ
+from discreet.core.result_table import ResultTable
 from discreet.errors import DiscreetError, ParameterError, SourceWarning
 from discreet.files.paths import PAGES, PICTURES, checked_output, ending, matched, output_of
 from discreet.files.writing import check_folder, check_free, json_text, replacing_all
 
 
-class InputFile(click.Path):
+class FilePlace(click.Path):
+    """A place of files that a verb reads or writes."""
+
+    is_checked = False
+    """Whether it is an output that is checked before any work."""
+
+    def inputs(self, value: Any) -> list[Path]:
+        """Return the files and folders of this machine that are read."""
+        return []
+
+    def outputs(self, path: Path) -> list[Path]:
+        """Return the files and folders that are checked before they are written."""
+        return [path] if self.is_checked else []
+
+    def check(self, path: Path, *, force: bool) -> None:
+        """Refuse an output that cannot be written.
+
+        Raises:
+            OutputExistsError: if it exists and ``force`` was not given.
+            ParameterError: if it cannot be written for another reason.
+            MissingExtraError: if it is a picture, and the program that draws it is not installed.
+        """
+
+
+class InputFile(FilePlace):
     """A file or a folder to read.
 
     Args:
@@ -43,8 +67,13 @@ class InputFile(click.Path):
         """Return a path, or the URL."""
         return value if self.urls and "://" in str(value) else super().convert(value, param, ctx)
 
+    def inputs(self, value: Any) -> list[Path]:
+        """Return the files that patterns match too."""
+        paths = [path for path in (value if isinstance(value, tuple) else (value,)) if "://" not in str(path)]
+        return [Path(str(file)) for path in paths for file in (matched(path) if self.urls else [path])]
 
-class OutputPlace(click.Path):
+
+class OutputPlace(FilePlace):
     """A place of this machine to write to.
 
     Args:
@@ -73,9 +102,31 @@ class OutputFile(OutputPlace):
         folders: whether a name without an ending is that of a folder, which the verb itself looks at.
     """
 
+    is_checked = True
+
     def __init__(self, what: str, endings: tuple[str, ...], *, piped: bool = False, folders: bool = False) -> None:
         super().__init__(what, endings, dir_okay=folders, allow_dash=piped)
         self.piped, self.folders = piped, folders
+
+    def outputs(self, path: Path) -> list[Path]:
+        """Return the file, if it does not go to standard output."""
+        if str(path) != "-" or not self.piped:
+            return [path]
+        if prints_json():
+            raise ParameterError("--json and -o - both go to standard output; leave one of them out.")
+        return []
+
+    def check(self, path: Path, *, force: bool) -> None:
+        """Refuse a file that cannot be written."""
+        if self.folders and not path.suffix and path != STANDARD:
+            check_folder(path)
+            return
+        checked_output(path, self.endings, self.what)
+        if os.path.isdir(path):  # noqa: PTH112
+            raise ParameterError(f"{path} is a directory, and its name is one of a file; name another.")
+        check_free(path, force=force)
+        if self.endings in {PICTURES, PAGES}:
+            _check_drawing()
 
 
 class OutputFolder(OutputPlace):
@@ -85,72 +136,37 @@ class OutputFolder(OutputPlace):
         names: of the files, if they replace nothing without ``--force``.
     """
 
+    is_checked = True
+
     def __init__(self, *names: str) -> None:
         super().__init__("files")
         self.names = names
 
-
-def check_outputs(parameters: Sequence[click.Parameter], options: dict[str, Any]) -> None:
-    """Refuse outputs that cannot be written, are named twice, or would replace an input.
-
-    Raises:
-        OutputExistsError: if one exists and ``force`` was not given.
-        ParameterError: if one cannot be written for another reason.
-        MissingExtraError: if there is to be a picture, and what draws it is not installed.
-    """
-    values = [
-        (parameter, options[parameter.name])
-        for parameter in parameters
-        if parameter.name is not None and options.get(parameter.name) is not None
-    ]
-    outputs = [(parameter, path) for parameter, path in values if isinstance(parameter.type, OutputFile | OutputFolder)]
-    outputs = [(parameter, path) for parameter, path in outputs if not _is_piped(parameter.type, path, options)]
-    named = any(isinstance(parameter.type, OutputFile | OutputFolder) for parameter in parameters)
-    if options.get("force") and not outputs and named:
-        raise ParameterError("--force does nothing here: no output is named that it could replace; leave it out.")
-    for parameter, path in outputs:
-        check_output(parameter.type, path, force=options.get("force", False))
-    inputs = [
-        (parameter, Path(str(file)))
-        for parameter, value in values
-        if isinstance(parameter.type, InputFile)
-        for path in (value if isinstance(value, tuple) else (value,))
-        if isinstance(path, Path)
-        for file in (matched(path) if parameter.type.urls else [path])
-    ]
-    refuse_replacing([path for _, path in outputs], [path for _, path in inputs])
-    for _, path in outputs:
-        _refuse_inside(path, [folder for parameter, folder in inputs if parameter.nargs == -1])
-
-
-def _is_piped(kind: Any, path: Path, options: dict[str, Any]) -> bool:
-    if str(path) != "-" or not isinstance(kind, OutputFile) or not kind.piped:
-        return False
-    if prints_json():
-        raise ParameterError("--json and -o - both go to standard output; leave one of them out.")
-    return True
-
-
-def check_output(kind: Any, path: Path, *, force: bool) -> None:
-    """Refuse a file or a folder that cannot be written; errors as for `check_outputs`."""
-    if isinstance(kind, OutputFolder):
-        if any(path.suffix == Path(name).suffix for name in kind.names) and not path.is_dir():
-            listed = " and ".join(kind.names)
+    def check(self, path: Path, *, force: bool) -> None:
+        """Refuse a folder that cannot be written."""
+        if any(path.suffix == Path(name).suffix for name in self.names) and not path.is_dir():
+            listed = " and ".join(self.names)
             raise ParameterError(f"{path} would be a folder, for {listed}; name one, such as {path.with_suffix('')}.")
         check_folder(path)
         _check_drawing()
-        for name in kind.names if path.is_dir() else ():
+        for name in self.names if path.is_dir() else ():
             check_free(path / name, force=force)
-        return
-    if kind.folders and not path.suffix and path != STANDARD:
-        check_folder(path)
-        return
-    checked_output(path, kind.endings, kind.what)
-    if os.path.isdir(path):  # noqa: PTH112
-        raise ParameterError(f"{path} is a directory, and its name is one of a file; name another.")
-    check_free(path, force=force)
-    if kind.endings in {PICTURES, PAGES}:
-        _check_drawing()
+
+
+def check_outputs(parameters: Sequence[click.Parameter], options: dict[str, Any]) -> None:
+    """Refuse outputs that cannot be written, are named twice, or would replace an input; see `FilePlace.check`."""
+    kinds = [(parameter, parameter.type) for parameter in parameters if isinstance(parameter.type, FilePlace)]
+    values: list[Any] = [options.get(str(each.name)) for each, _ in kinds]
+    files = [(value, kind, each.nargs) for value, (each, kind) in zip(values, kinds, strict=True) if value is not None]
+    outputs = [(kind, path) for value, kind, _ in files for path in kind.outputs(value)]
+    if options.get("force") and not outputs and any(kind.is_checked for _, kind in kinds):
+        raise ParameterError("--force does nothing here: no output is named that it could replace; leave it out.")
+    for kind, path in outputs:
+        kind.check(path, force=options.get("force", False))
+    inputs = [(file, nargs) for value, kind, nargs in files for file in kind.inputs(value)]
+    refuse_replacing([path for _, path in outputs], [file for file, _ in inputs])
+    for _, path in outputs:
+        _refuse_inside(path, [folder for folder, nargs in inputs if nargs == -1])
 
 
 def _check_drawing() -> None:
@@ -292,23 +308,6 @@ def _stream() -> TextIO | None:
     return sys.stderr if piped else sys.stdout
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table for people.
-
-    Attributes:
-        title: above it.
-        headings: of its columns.
-        cells: a row each.
-        left: how many columns, from the left, are text; the others are numbers.
-    """
-
-    title: str
-    headings: Sequence[str]
-    cells: list[list[str]]
-    left: int = 1
-
-
 class Fact(NamedTuple):
     """A figure of a result, or a column of a table of results.
 
@@ -339,10 +338,11 @@ def record_of(result: Any, facts: Iterable[Fact]) -> dict[str, Any]:
     return {fact.name: fact.value(result) for fact in facts if fact.name}
 
 
-def table_of(title: str, rows: Iterable[Any], facts: Iterable[Fact], *, left: int = 1) -> Table:
+def table_of(title: str, rows: Iterable[Any], facts: Iterable[Fact], *, left: int = 1) -> ResultTable:
     """Return a table of results, a row each."""
     shown = [fact for fact in facts if fact.heading]
-    return Table(title, [fact.heading for fact in shown], [[fact.cell(row) for fact in shown] for row in rows], left)
+    cells = [[fact.cell(row) for fact in shown] for row in rows]
+    return ResultTable.of(title, [fact.heading for fact in shown], cells, left=left)
 
 
 def given_options() -> dict[str, str]:
@@ -367,7 +367,7 @@ def prints_json() -> bool:
     return "as_json" in given_options()
 
 
-def show(result: Any, parts: Iterable[str | Table], *, whole: bool = False) -> None:
+def show(result: Any, parts: Iterable[str | ResultTable], *, whole: bool = False) -> None:
     """Print the result of a verb: its built-ins as JSON, or its sentences and tables in order.
 
     Args:
@@ -381,17 +381,18 @@ def show(result: Any, parts: Iterable[str | Table], *, whole: bool = False) -> N
         say(parts, whole=whole)
 
 
-def say(parts: Iterable[str | Table], *, whole: bool = False) -> None:
-    """Print sentences and tables in order; ``whole`` as of `show`."""
+def say(parts: Iterable[str | ResultTable], *, whole: bool = False) -> None:
+    """Print sentences, and tables with their notes, in order; ``whole`` as of `show`."""
     for part in parts:
-        if not (whole or isinstance(part, Table)) and _is_plain(part):
+        if isinstance(part, str) and not whole and _is_plain(part):
             click.echo(part, file=_stream())
             continue
         from discreet.cli.drawing import console, print_line, show_table
 
         out = console(_stream(), MOST_COLUMNS)
-        if isinstance(part, Table):
-            show_table(out, part.title, part.headings, part.cells, left=part.left)
+        if isinstance(part, ResultTable):
+            show_table(out, part)
+            say(part.notes, whole=whole)
         elif whole:
             print_line(out, part)
         else:
@@ -469,27 +470,15 @@ def save_picture(draw: Callable[[], Any]) -> Callable[[Path], None]:
     return save
 
 
-@dataclass(frozen=True, slots=True)
-class SavedTable:
-    """A table that is written as CSV, Parquet or Arrow, or facts as JSON, by the name of the file.
+def save_table(table: Callable[[], Any], facts: Callable[[], Any], path: Path) -> None:
+    """Write a table of Arrow as CSV, Parquet or Arrow, or facts as JSON, by the name of the file."""
+    from pyarrow import csv
 
-    Attributes:
-        table: a function that returns it.
-        facts: a function that returns what is written as JSON.
-    """
+    from discreet.formats.tallies import write_columns
 
-    table: Callable[[], Any]
-    facts: Callable[[], Any]
-
-    def __call__(self, path: Path) -> None:
-        """Write the file."""
-        from pyarrow import csv
-
-        from discreet.formats.tallies import write_columns
-
-        if ending(path) == ".csv":
-            csv.write_csv(self.table(), str(path))
-        elif ending(path) == ".json":
-            path.write_text(json_text(self.facts()) + "\n", encoding="utf-8")
-        else:
-            write_columns(path, self.table())
+    if ending(path) == ".csv":
+        csv.write_csv(table(), str(path))
+    elif ending(path) == ".json":
+        path.write_text(json_text(facts()) + "\n", encoding="utf-8")
+    else:
+        write_columns(path, table())

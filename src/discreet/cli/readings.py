@@ -4,19 +4,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from discreet.cli.output import Table
 from discreet.core.alike import AlikeLabels, alike_sentences
 from discreet.core.domain import Domain
 from discreet.core.reading import visible
+from discreet.core.result_table import ResultTable
 
 
-def read_as_table(read_as: Mapping[tuple[str, str], int]) -> list[Table]:
+def read_as_table(read_as: Mapping[tuple[str, str], int]) -> list[ResultTable]:
     """Return the table of values that were taken for the label that they read like; none where there are no such."""
     cells = [[name, visible(label), f"{count:,}"] for (name, label), count in sorted(read_as.items())]
     named = any(name for name, _ in read_as)
     headings = ["attribute", "label", "values"] if named else ["label", "values"]
     rows = cells if named else [row[1:] for row in cells]
-    return [Table("Read as", headings, rows, left=len(headings) - 1)] * bool(rows)
+    return [ResultTable.of("Read as", headings, rows, left=len(headings) - 1)] * bool(rows)
 
 
 def read_as_record(read_as: Mapping[tuple[str, str], int]) -> dict[str, Any]:

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
 
-from discreet.cli.output import SavedTable, Table, save_picture, show, write_results, written
+from discreet.cli.output import save_picture, save_table, show, write_results, written
 from discreet.cli.statements import Ending
+from discreet.core.result_table import ResultTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class VerbResult:
     """
 
     record: Callable[[], dict[str, Any]]
-    parts: Iterable[str | Table] = ()
+    parts: Iterable[str | ResultTable] = ()
     table: Callable[[], Any] | None = None
     picture: Callable[[], Any] | None = None
     ending: Ending | None = None
@@ -45,7 +47,7 @@ class VerbResult:
         force: bool,
     ) -> None:
         """Write the table, the picture and other files that are named, or none of them; see `write_results`."""
-        table = None if self.table is None else SavedTable(self.table, self.facts)
+        table = None if self.table is None else partial(save_table, self.table, self.facts)
         pictures = {} if self.picture is None else {plot: save_picture(self.picture)}
         write_results(output, table, {**pictures, **(writers or {})}, force=force)
 

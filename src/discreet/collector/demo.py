@@ -26,6 +26,7 @@ from discreet.collector.operations import add, ask
 from discreet.collector.sealing import sha256_of, tally_of
 from discreet.collector.simulated_devices import frames
 from discreet.core.random import SeededRandom
+from discreet.core.result_table import ResultColumn, ResultTable, text_column
 from discreet.core.tally import Tally
 from discreet.device.protocol.collection import OPEN, SHORTEST_EPOCH, Collection, Epochs, open_envelope, rebuild
 from discreet.device.protocol.envelope import public_key
@@ -46,9 +47,7 @@ _AT_ONCE = 8
 # Sensitive answers are rarer than others.
 _RARER = 5.0
 
-Say: TypeAlias = Callable[[str], None]
-Table: TypeAlias = Callable[[str, Sequence[str], Sequence[Sequence[str]]], None]
-"""A function of a title, headings and rows that shows a table, whose first two columns are text."""
+Say: TypeAlias = Callable[[str | ResultTable], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,17 +73,14 @@ class Crowd(threading.Thread):
     Args:
         collection: that they answer, a simulated one.
         folder: of the collector's data.
-        say: what shows a sentence.
-        table: what shows a table.
+        say: what shows a sentence or a table.
         devices: how many.
     """
 
-    def __init__(
-        self, collection: Collection, folder: DataFolder, say: Say, table: Table, *, devices: int = DEVICES
-    ) -> None:
+    def __init__(self, collection: Collection, folder: DataFolder, say: Say, *, devices: int = DEVICES) -> None:
         super().__init__(name="crowd", daemon=True)
         self._collection, self._folder, self._devices = collection, folder, devices
-        self._say, self._table = say, table
+        self._say = say
         self._ended = threading.Event()
 
     def stop(self) -> None:
@@ -192,21 +188,19 @@ class Crowd(threading.Thread):
             ("the analyst", f"{names}: {tally.clear_total} answers in clear, none of them a protected one, and "
              f"{tally.n - tally.clear_total} that may be noise, sorted"),
         ]  # fmt: skip
-        self._table("What each party saw", ["party", "saw"], rows)
+        self._say(ResultTable.of("What each party saw", ["party", "saw"], rows, left=2))
 
     def _show_estimate(self, answers: _Answers, result: Estimate) -> None:
         low, high = result.interval()
-        columns = 100 * np.stack([answers.counts / answers.counts.sum(), result.frequencies, low, high], axis=1)
-        names = self._collection.domain.names(np.arange(len(columns)))
-        rows = [
-            (name, "yes" if protected else "no", *(f"{number:.1f}" for number in numbers))
-            for name, protected, numbers in zip(names, self._collection.sensitive, columns, strict=True)
+        shares = {"answered": answers.counts / answers.counts.sum(), "estimated": result.frequencies}
+        shares |= {"95% from": low, "to": high}
+        columns = [
+            text_column("answer", self._collection.domain.names(np.arange(len(low)))),
+            ResultColumn("protected", self._collection.sensitive, "mark"),
+            *(ResultColumn(name, 100 * share, format=".1f") for name, share in shares.items()),
         ]
-        self._table(
-            f"Estimate from {result.n} reports beside what {self._devices} simulated people answered, in percent",
-            ["answer", "protected", "answered", "estimated", "95% from", "to"],
-            rows,
-        )
+        title = f"Estimate from {result.n} reports beside what {self._devices} simulated people answered, in percent"
+        self._say(ResultTable(title, columns))
 
 
 NAME = "demo"

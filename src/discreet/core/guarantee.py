@@ -15,7 +15,7 @@ from math import ceil, exp, inf, nextafter
 
 from discreet.core.domain import Domain
 from discreet.core.labels import Numbers
-from discreet.core.result_table import facts_as_html
+from discreet.core.result_table import ResultTable
 
 DIGITS = 4
 """Digits of a promise, where nothing else is said."""
@@ -208,7 +208,7 @@ class Guarantee:
         bots = {"bots": f"{self.tags}"} if self.tags else {}
         counts = {"values": f"{self.size:,}", "sensitive values": f"{self.sensitive_count:,}"}
         facts = {"notion": self.notion, "realised epsilon": f"{self.realised:.12g}", **promised, **counts}
-        return facts_as_html("Guarantee", facts | bots, str(self))
+        return ResultTable.of_figures("Guarantee", facts | bots, str(self)).html()
 
     def __str__(self) -> str:
         if self.notion == "none":

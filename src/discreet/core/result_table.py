@@ -1,14 +1,18 @@
-"""Results that are tables, whose columns are stated once: printed, shown in notebooks, handed to libraries and files.
+"""Tables that are shown: one noun for terminals, HTML, pages, JSON, CSV and Arrow.
 
-A `ResultColumn` states its name, heading, unit, formats and values; text, HTML, JSON, CSV, Arrow, data frames and the
-tables of verbs read that.
+A `ResultTable` has a title, columns and notes. The kind of a `ResultColumn` decides how its values are written and
+aligned. A `TabularResult` is a result that makes such tables of itself.
+
+Python and notebooks show the names of columns and shares as fractions (*plain*). Verbs and pages show headings and
+percentages.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
@@ -16,133 +20,14 @@ from discreet.arrays import AnyArray, IntArray
 from discreet.extras import optional
 
 Cells = list[list[str]]
-
-EVERYWHERE, NOWHERE = ("text", "page", "groups"), ()
-"""Tables for people that have a column."""
+Format = str | Callable[[Any], str]
+Kind = Literal["text", "mark", "count", "share", "probability", "error", "number", "figure", "p-value"]
 
 _LEAST_P_VALUE = 1e-14
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ResultColumn:
-    """A column of a result.
-
-    Attributes:
-        name: for programs and in files.
-        values: ``(rows,)``.
-        heading: in tables of text and HTML; the name with spaces if empty.
-        unit: of the values: ``"text"``; ``"mark"``, true or false; ``"share"``, of people; ``"p-value"``; or another
-            number.
-        format: of a number in tables of text and HTML, or a function that spells it.
-        page_heading: in tables of verbs; as elsewhere if empty.
-        page_format: in tables of verbs; as elsewhere if empty, and of shares percentages.
-        shown: where people see it: in ``"text"`` and HTML, on the ``"page"`` of a verb, and that of ``"groups"``;
-            data frames, Arrow and files have every column.
-    """
-
-    name: str
-    values: AnyArray
-    heading: str = ""
-    unit: Literal["text", "mark", "share", "p-value", "number"] = "number"
-    format: str | Callable[[Any], str] = ".4f"
-    page_heading: str = ""
-    page_format: str = ""
-    shown: Collection[str] = EVERYWHERE
-
-    def at(self, rows: IntArray | slice) -> "ResultColumn":
-        """Return the column of some rows."""
-        return replace(self, values=self.values[rows])
-
-    def cells(self) -> list[str]:
-        """Return heading and cells for tables of text and HTML."""
-        if self.unit == "mark":
-            return ["", *(self.name if value else "" for value in self.values)]
-        return [self._heading, *(self._spelled(value, self.format) for value in self.values)]
-
-    def page_cells(self) -> list[str]:
-        """Return heading and cells for tables of verbs."""
-        heading = self.page_heading or self._heading
-        if self.unit == "mark":
-            return [heading, *("yes" if value else "no" for value in self.values)]
-        spec = self.page_format or (".4%" if self.unit == "share" else self.format)
-        return [heading, *(self._spelled(value, spec) for value in self.values)]
-
-    @property
-    def _heading(self) -> str:
-        return self.heading or self.name.replace("_", " ")
-
-    def _spelled(self, value: Any, spec: str | Callable[[Any], str]) -> str:
-        if self.unit == "p-value":
-            return spelled_p_value(value)
-        if self.unit == "text":
-            return str(value)
-        return spec(value) if callable(spec) else format(value, spec)
-
-
-def text_column(name: str, texts: Iterable[str], *, shown: Collection[str] = EVERYWHERE) -> ResultColumn:
-    """Return a column of texts."""
-    return ResultColumn(name, np.array(list(texts), dtype=np.dtypes.StringDType()), unit="text", shown=shown)
-
-
-def label_columns(labels: Mapping[str, AnyArray], columns: Sequence[ResultColumn]) -> dict[str, AnyArray]:
-    """Return named columns, those of labels first; one of these that bears the name of another is called label_..."""
-    named = {column.name: column.values for column in columns}
-    return {f"label_{name}" if name in named else name: column for name, column in labels.items()} | named
-
-
-def objects(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return columns as one object per row."""
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def rows_of(columns: Iterable[ResultColumn], place: str = "text") -> Cells:
-    """Return a heading and rows of the columns that are shown in a place; p-values stand last on pages."""
-    here = [column for column in columns if place in column.shown]
-    if place == "text":
-        listed = [column.cells() for column in here]
-    else:
-        listed = [column.page_cells() for column in sorted(here, key=lambda column: column.unit == "p-value")]
-    return [list(row) for row in zip(*listed, strict=True)]
-
-
-def as_text(cells: Cells, below: str) -> str:
-    """Return cells in aligned columns, texts to the left and numbers to the right, and lines below them."""
-    widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
-    sides = [str.ljust, str.ljust, *[str.rjust] * (len(widths) - 2)]
-    lines = ["  ".join(side(cell, wide) for side, cell, wide in zip(sides, row, widths, strict=True)) for row in cells]
-    return "\n".join(f"  {line}".rstrip() for line in [*lines, *below.splitlines()])
-
-
-def as_html(title: str, cells: Cells, below: str) -> str:
-    """Return cells as a table of HTML under a title; every text in it is escaped."""
-    head, *rows = [[escape(cell) for cell in row] for row in cells]
-
-    def line(row: Sequence[str], tag: str) -> str:
-        sides = ["left" if at < 2 else "right" for at in range(len(row))]
-        inner = "".join(
-            f'<{tag} style="text-align:{side}">{cell}</{tag}>' for cell, side in zip(row, sides, strict=True)
-        )
-        return f"<tr>{inner}</tr>"
-
-    body = "".join(line(row, "td") for row in rows)
-    foot = "".join(f"<p>{escape(line)}</p>" for line in below.splitlines())
-    return (
-        f"<table><caption>{escape(title)}</caption><thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>{foot}"
-    )
-
-
-def facts_as_html(title: str, facts: Mapping[str, str], below: str) -> str:
-    """Return figures by name as a table of HTML under a title; every text in it is escaped."""
-    return as_html(title, [["figure", "value"], *([name, value] for name, value in facts.items())], below)
-
-
-def number_of(count: int, noun: str, nouns: str = "") -> str:
-    """Return a number with its noun, in the plural (with an s unless given) but of 1."""
-    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
-
-
 def spelled_p_value(p_value: float, *, sign: bool = False) -> str:
-    """Return a p-value as it is shown; below what is worked out, as less than that.
+    """Return a p-value as text; a very small one as less than the least that is computed.
 
     Args:
         p_value: the p-value.
@@ -153,36 +38,132 @@ def spelled_p_value(p_value: float, *, sign: bool = False) -> str:
     return f"{'=' if sign else ''}{p_value:.2g}"
 
 
-class ResultTable:
-    """A result with named columns, of which some rows are printed under a heading.
+def _yes_or_no(value: Any) -> str:
+    return "yes" if value else "no"
 
-    The methods that hand the columns over take the arguments of `columns`.
+
+_FORMATS: Mapping[Kind, Format] = {
+    "text": "",
+    "mark": _yes_or_no,
+    "count": ",",
+    "share": ".4%",
+    "probability": ".4g",
+    "error": ".3e",
+    "number": ".4f",
+    "figure": "",
+    "p-value": spelled_p_value,
+}
+_LEFT = ("text", "mark")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResultColumn:
+    """A column of a table that is shown.
+
+    Attributes:
+        name: for programs, in files and in Python; empty if only readers of verbs and pages see it.
+        values: ``(rows,)``; None for a missing value.
+        kind: ``"text"``; ``"mark"``, true or false; ``"count"``; ``"share"``, of people; ``"probability"``;
+            ``"error"``; ``"number"``; ``"figure"``, a number that is text already; ``"p-value"``.
+        heading: with the unit, for readers; the name with spaces if empty.
+        format: of a value, or a function that returns its text; by the kind if empty.
+        shown: whether people see it; programs and files get every column.
+    """
+
+    name: str
+    values: Sequence[Any] | AnyArray
+    kind: Kind = "number"
+    heading: str = ""
+    format: Format = ""
+    shown: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        rows: Iterable[Any],
+        name: str,
+        attribute: str | Callable[[Any], Any],
+        heading: str = "",
+        format: Format = "",  # noqa: A002
+        kind: Kind = "figure",
+    ) -> "ResultColumn":
+        """Return the column of an attribute of objects; without a heading only programs see it.
+
+        Args:
+            rows: the objects, one for each row.
+            name: for programs; empty if only people see it.
+            attribute: its name, such as ``central.among.upper``, or a function of an object.
+            heading: for people.
+            format: as the attribute.
+            kind: as the attribute.
+        """
+        value = attrgetter(attribute) if isinstance(attribute, str) else attribute
+        return cls(name, [value(row) for row in rows], kind, heading, format, bool(heading))
+
+    def at(self, rows: IntArray | slice) -> "ResultColumn":
+        """Return the column of some rows."""
+        values: Any = self.values
+        return replace(self, values=values[rows])
+
+    @property
+    def array(self) -> AnyArray:
+        """The values as an array."""
+        values = np.asarray(self.values)
+        return values.astype(np.dtypes.StringDType()) if values.dtype.kind == "U" else values
+
+    def cells(self, *, plain: bool = False) -> list[str]:
+        """Return the heading and a cell for each value; a missing value is a dash."""
+        name = self.name.replace("_", " ")
+        if plain and self.kind == "mark":
+            return ["", *(name if value else "" for value in self.values)]
+        heading = name or self.heading if plain else self.heading or name
+        form = ".4f" if plain and self.kind == "share" else self.format or _FORMATS[self.kind]
+        write = form if callable(form) else lambda value: format(value, form)
+        return [heading, *("-" if value is None else write(value) for value in self.values)]
+
+
+def text_column(name: str, texts: Iterable[str]) -> ResultColumn:
+    """Return a column of texts."""
+    return ResultColumn(name, np.array(list(texts), dtype=np.dtypes.StringDType()), "text")
+
+
+def label_columns(labels: Mapping[str, AnyArray], columns: Sequence[ResultColumn]) -> list[ResultColumn]:
+    """Return columns after those of labels; a label with the name of another column is called label_..."""
+    reserved = {column.name for column in columns}
+    named = ((f"label_{name}" if name in reserved else name, values) for name, values in labels.items())
+    return [*(ResultColumn(name, values, shown=False) for name, values in named), *columns]
+
+
+def number_of(count: int, noun: str, nouns: str = "") -> str:
+    """Return a number with its noun, in the plural (with an s unless given) but of 1."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+class TabularResult:
+    """A result that is a table: printed in Python, shown in notebooks, and converted for libraries and files.
+
+    Its conversions take the arguments of `table`.
     """
 
     __slots__ = ()
 
-    @property
-    def heading(self) -> str:
-        """The kind of result and its size, in a line."""
+    def table(self, *asked: Any, **named: Any) -> "ResultTable":
+        """Return all columns and rows."""
         raise NotImplementedError
 
-    def stated(self, *asked: Any, **named: Any) -> Sequence[ResultColumn]:
-        """Return the columns, beside those of labels: the one place where they are stated."""
-        raise NotImplementedError
+    def view(self) -> "ResultTable":
+        """Return the table that Python and notebooks show, with notes."""
+        return self.table()
 
     def columns(self, *asked: Any, **named: Any) -> dict[str, AnyArray]:
         """Return the named columns."""
-        return {column.name: column.values for column in self.stated(*asked, **named)}
-
-    def _shown(self) -> tuple[Cells, str]:
-        """Return the rows that are printed, and lines below them."""
-        raise NotImplementedError
+        return {column.name: column.array for column in self.table(*asked, **named).contents if column.name}
 
     def __repr__(self) -> str:
-        return f"{self.heading}\n{as_text(*self._shown())}"
+        return self.view().text()
 
     def _repr_html_(self) -> str:
-        return as_html(self.heading, *self._shown())
+        return self.view().html()
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
@@ -196,21 +177,135 @@ class ResultTable:
 
     def to_pandas(self, *asked: Any, **named: Any) -> Any:
         """Return a `pandas.DataFrame` of `columns`, whose arguments it takes."""
-        return optional("pandas").DataFrame(_plain(self.columns(*asked, **named)))
+        columns = self.columns(*asked, **named).items()
+        arrays = {
+            name: cells.tolist() if cells.dtype.kind == "T" else np.ascontiguousarray(cells) for name, cells in columns
+        }
+        return optional("pandas").DataFrame(arrays)
 
     def to_polars(self, *asked: Any, **named: Any) -> Any:
         """Return a `polars.DataFrame` of `columns`, whose arguments it takes."""
         return optional("polars").from_arrow(self.to_arrow(*asked, **named))
 
-    def to_csv(self, path: str | Path, *asked: Any, **named: Any) -> None:
-        """Write `columns`, whose arguments it takes too, as a CSV file with a header; an existing file is replaced."""
+    def to_csv(self, path: str | Path | BinaryIO, *asked: Any, **named: Any) -> None:
+        """Write `columns`, whose arguments it takes too, as CSV with a header to a new or an open file."""
         from pyarrow import csv
 
-        csv.write_csv(self.to_arrow(*asked, **named), str(path))
+        csv.write_csv(self.to_arrow(*asked, **named), path if hasattr(path, "write") else str(path))
 
 
-def _plain(columns: Mapping[str, AnyArray]) -> dict[str, Any]:
-    return {
-        name: cells.tolist() if cells.dtype.kind == "T" else np.ascontiguousarray(cells)
-        for name, cells in columns.items()
-    }
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ResultTable(TabularResult):
+    """A table with a title, columns and notes.
+
+    Attributes:
+        title: above it.
+        contents: the columns.
+        notes: sentences below it.
+
+    Example:
+        >>> bits = ResultColumn("bits", np.array([2.0, 1.5]), heading="bits <=", format=".1f")
+        >>> table = ResultTable("Two plans", [text_column("plan", ["a", "b"]), bits])
+        >>> table
+        Two plans
+          plan  bits
+          a      2.0
+          b      1.5
+        >>> table.cells()[0], table.records()[1]
+        (['plan', 'bits <='], {'plan': 'b', 'bits': 1.5})
+    """
+
+    title: str
+    contents: Sequence[ResultColumn]
+    notes: Sequence[str] = ()
+
+    @classmethod
+    def of(
+        cls, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], *notes: str, left: int = 1
+    ) -> "ResultTable":
+        """Return the table of cells that are text already: the first ``left`` columns are text, the others figures."""
+        columns = [
+            ResultColumn("", [row[at] for row in rows], "text" if at < left else "figure", heading)
+            for at, heading in enumerate(headings)
+        ]
+        return cls(title, columns, notes)
+
+    @classmethod
+    def joined(cls, title: str, tables: Sequence["ResultTable"]) -> "ResultTable":
+        """Return tables with the same columns as one, one below the other."""
+        columns = zip(*(table.contents for table in tables), strict=True)
+        whole = [replace(parts[0], values=np.concatenate([part.array for part in parts])) for parts in columns]
+        return cls(title, whole)
+
+    @classmethod
+    def of_figures(cls, title: str, figures: Mapping[str, str], *notes: str) -> "ResultTable":
+        """Return the table of figures by name."""
+        return cls.of(title, ["figure", "value"], list(figures.items()), *notes, left=2)
+
+    def table(self) -> "ResultTable":
+        """Return the table itself."""
+        return self
+
+    def without(self, *names: str) -> "ResultTable":
+        """Return the table without some columns."""
+        return replace(self, contents=[column for column in self.contents if column.name not in names])
+
+    @property
+    def shown(self) -> list[ResultColumn]:
+        """The columns that people see; p-values stand last."""
+        listed = [column for column in self.contents if column.shown]
+        return sorted(listed, key=lambda column: column.kind == "p-value")
+
+    @property
+    def left(self) -> int:
+        """Number of columns at the left that are text; wide tables are divided behind them."""
+        texts = [column.kind in _LEFT for column in self.shown]
+        return [*texts, False].index(False)
+
+    def cells(self, *, plain: bool = False) -> Cells:
+        """Return headings and rows as texts."""
+        return [list(row) for row in zip(*(column.cells(plain=plain) for column in self.shown), strict=True)]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one object for each row, for JSON."""
+        named = {column.name: column.values for column in self.contents if column.name}
+        lists = [values.tolist() if hasattr(values, "tolist") else values for values in named.values()]
+        return [dict(zip(named, row, strict=True)) for row in zip(*lists, strict=True)]
+
+    def text(self) -> str:
+        """Return title, aligned columns and notes, as Python shows them."""
+        cells = self.cells(plain=True)
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        sides = [str.ljust if column.kind in _LEFT else str.rjust for column in self.shown]
+        lines = [
+            "  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)) for row in cells
+        ]
+        below = [line for note in self.notes for line in note.splitlines()]
+        return "\n".join([self.title, *(f"  {line}".rstrip() for line in [*lines, *below])])
+
+    def html(self) -> str:
+        """Return a table of HTML with notes, as notebooks show it; every text in it is escaped."""
+        table = self._tagged(' style="text-align:left"', ' style="text-align:right"', plain=True)
+        return table + "".join(f"<p>{escape(line)}</p>" for note in self.notes for line in note.splitlines())
+
+    def __html__(self) -> str:
+        """Return a table of a page, without notes; Jinja2 takes it as it is.
+
+        A table that is wider than a phone is moved within a region, which the keyboard finds.
+        """
+        region = f'<div class="wide" role="region" tabindex="0" aria-label="{escape(self.title)}">'
+        table = self._tagged("", ' class="number"', plain=False)
+        return f"{region}{table}</div>"
+
+    def _tagged(self, text: str, number: str, *, plain: bool) -> str:
+        """Return a table of HTML, with the attributes of cells with text and with numbers."""
+        sides = [text if column.kind in _LEFT else number for column in self.shown]
+
+        def line(row: Iterable[str], tag: str, about: str = "") -> str:
+            cells = (f"<{tag}{about}{side}>{escape(cell)}</{tag}>" for cell, side in zip(row, sides, strict=True))
+            return f"<tr>{''.join(cells)}</tr>"
+
+        head, *rows = self.cells(plain=plain)
+        body = "".join(line(row, "td") for row in rows)
+        title, heads = f"<caption><span>{escape(self.title)}</span></caption>", line(head, "th", ' scope="col"')
+        return f"<table>{title}<thead>{heads}</thead><tbody>{body}</tbody></table>"

@@ -17,25 +17,6 @@ _LARGE = 520
 
 
 @dataclass(frozen=True, slots=True)
-class PageTable:
-    """A table of a page.
-
-    Attributes:
-        caption: above it.
-        headings: of the columns.
-        rows: of cells, as texts.
-        left: how many columns from the left are text; the others are numbers.
-        marks: a class of each row, for its look; empty for none.
-    """
-
-    caption: str
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    left: int = 1
-    marks: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class PageFigure:
     """A picture of a page.
 

@@ -17,7 +17,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from discreet.core.domain import Domain
-from discreet.core.result_table import EVERYWHERE, NOWHERE, Cells, ResultColumn, ResultTable, rows_of, text_column
+from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, text_column
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.candidates import (
@@ -274,7 +274,7 @@ def cost(seconds: float, reports: int) -> str:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MechanismComparison(ResultTable):
+class MechanismComparison(TabularResult):
     """The comparison of all mechanisms on a domain, with the best ones.
 
     Attributes:
@@ -314,34 +314,31 @@ class MechanismComparison(ResultTable):
         wanted = self.requirements
         return f"MechanismComparison({wanted.domain!r}, epsilon={wanted.epsilon:g}, {wanted.crowd})"
 
-    def _shown(self) -> tuple[Cells, str]:
-        """Return a heading and a row per mechanism, and the recommendation; a star marks the recommended one."""
-        heading, *rows = rows_of(self.stated())
-        cells = [
-            [f"{texts[0]}{' *' * (row is self.best)}", *texts[1:]] for texts, row in zip(rows, self.rows, strict=True)
-        ]
-        return [heading, *cells], self.recommendation
+    def view(self) -> ResultTable:
+        """Return a row per mechanism with the recommendation below; a star marks the recommended mechanism."""
+        names = text_column("mechanism", (f"{row.name}{' *' * (row is self.best)}" for row in self.rows))
+        return replace(self.table(), contents=[names, *self.table().contents[1:]], notes=[self.recommendation])
 
-    def stated(self) -> list[ResultColumn]:
+    def table(self) -> ResultTable:
         """Return a row per mechanism: errors of the linear estimate, bytes, seconds."""
         rows = self.rows
 
-        def column(name: str, numbers: Iterable[Any], heading: str = "", spec: Any = "") -> ResultColumn:
-            shown = EVERYWHERE if heading else NOWHERE
-            return ResultColumn(name, np.array([*numbers]), heading, format=spec, shown=shown)
+        def column(name: str, numbers: Iterable[Any], heading: str = "", form: Any = "") -> ResultColumn:
+            return ResultColumn(name, np.array([*numbers]), "error", heading, form, shown=bool(heading))
 
-        return [
+        columns = [
             text_column("mechanism", (row.name for row in rows)),
             text_column("options", (row.options for row in rows)),
-            column("worst_mse", (row.worst.mse for row in rows), "worst MSE", ".3e"),
-            column("assumed_mse", (row.assumed.mse for row in rows), "assumed MSE", ".3e"),
-            column("worst_standard_error", (row.worst.standard_error for row in rows), "worst s.e.", ".3e"),
+            column("worst_mse", (row.worst.mse for row in rows), "worst MSE"),
+            column("assumed_mse", (row.assumed.mse for row in rows), "assumed MSE"),
+            column("worst_standard_error", (row.worst.standard_error for row in rows), "worst s.e."),
             column("rare_sensitive_error", (row.sensitive_error for row in rows)),
             column("bytes", (row.bytes for row in rows), "bytes", ".2f"),
             column("seconds", (row.seconds for row in rows), "s", in_seconds),
             column("largest_bytes", (row.largest_bytes for row in rows)),
             column("fits", (row.fits for row in rows)),
         ]
+        return ResultTable(self.heading, columns)
 
     @property
     def sensitive_mass(self) -> float:

@@ -21,7 +21,7 @@ from discreet.core.batches import NamedBatch
 from discreet.core.checks import checked_between, checked_choice, checked_whole
 from discreet.core.guarantee import percent_sure, rounded_down, rounded_up, share_sure, sureness
 from discreet.core.reports import Reports
-from discreet.core.result_table import facts_as_html
+from discreet.core.result_table import ResultTable
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism
@@ -322,7 +322,8 @@ which of two protected values is a person's; the chance that they get further is
 
     def _repr_html_(self) -> str:
         cells = {"batches": f"{len(self.batches):,}", "smallest batch": f"{self.n:,}", "answers": self.answers}
-        return facts_as_html("Publication", cells | {"local epsilon": rounded_up(self.local)}, str(self))
+        cells |= {"local epsilon": rounded_up(self.local)}
+        return ResultTable.of_figures("Publication", cells, str(self)).html()
 
 
 def published(

@@ -38,7 +38,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_between, checked_finite, checked_whole
 from discreet.core.guarantee import rounded_down, rounded_up
-from discreet.core.result_table import facts_as_html
+from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Mechanism
 from discreet.mechanisms.block_law import BlockLaw
@@ -348,7 +348,7 @@ class ShuffledGuarantee:
         if self.towards is not None:
             cells |= {"towards values in clear": str(self.towards), "floor": rounded_down(self.floor or 0.0)}
         cells |= {"local epsilon": rounded_up(self.local), "reports": f"{self.n:,}", "delta": rounded_up(self.delta)}
-        return facts_as_html("Shuffled guarantee", cells, str(self))
+        return ResultTable.of_figures("Shuffled guarantee", cells, str(self)).html()
 
     def _judged(self, curve: CentralCurve, ends: tuple[float, float], needed: int) -> CentralEpsilon:
         """Return a central epsilon with its status; it is attained where so many values are told in clear."""

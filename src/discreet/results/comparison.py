@@ -1,6 +1,7 @@
 """Comparisons: differences of two estimates, or of an estimate and given shares, with intervals and tests."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,11 +9,10 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.result_table import (
-    Cells,
     ResultColumn,
     ResultTable,
+    TabularResult,
     label_columns,
-    rows_of,
     spelled_p_value,
     text_column,
 )
@@ -63,7 +63,7 @@ class ChiSquare(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Comparison(ResultTable):
+class Comparison(TabularResult):
     """The differences of two distributions over one domain, value by value and over all.
 
     Intervals are made of the limits of both estimates before these are clipped to [0, 1] (MOVER); the test of a value
@@ -142,14 +142,18 @@ class Comparison(ResultTable):
             "estimates, and intervals and p-values are of these; compare estimates of method linear to see them."
         )
 
-    def _shown(self) -> tuple[Cells, str]:
-        codes, left = self.clearest_values(_SHOWN), self.domain.size - _SHOWN
+    def view(self) -> ResultTable:
+        """Return the table of the clearest differences, with a note on the others."""
+        left = self.domain.size - _SHOWN
+        below = f"and {left:,} values that differ less; to_pandas, to_polars and to_arrow return all"
+        table = self.values_table(self.heading, self.clearest_values(_SHOWN))
+        return replace(table, notes=[below, *table.notes]) if left > 0 else table
+
+    def values_table(self, title: str, codes: IntArray, before: Sequence[ResultColumn] = ()) -> ResultTable:
+        """Return the table of the differences of some values, after other columns as long as the domain."""
+        columns = [column.at(codes) for column in (*before, *self.value_columns())]
         names = text_column("value", self.domain.names(codes))
-        below = (
-            f"and {left:,} values that differ less; to_pandas, to_polars and to_arrow return all" if left > 0 else ""
-        )
-        rows = rows_of([names, *(column.at(codes) for column in self.stated())])
-        return rows, "\n".join(filter(None, [below, self.remark]))
+        return ResultTable(title, [names, *columns], [*filter(None, [self.remark])])
 
     def __len__(self) -> int:
         return self.domain.size
@@ -163,8 +167,8 @@ class Comparison(ResultTable):
         return self._rows(self.domain.code_of(value))[0]
 
     def _rows(self, codes: AnyArray) -> list[ValueDifference]:
-        columns = [column.at(codes).values.tolist() for column in self.stated()]
-        return [ValueDifference(*row) for row in zip(self.domain.names(codes), *columns, strict=True)]
+        rows = self.values_table("", codes).records()
+        return [ValueDifference(**row) for row in rows]
 
     def clearest_values(self, count: int) -> IntArray:
         """Return the codes of the values with the smallest p-values; all in the domain's order if few."""
@@ -193,26 +197,21 @@ class Comparison(ResultTable):
         """Return ``(|X|,)`` booleans, true for the values that `significant` lists; arguments as there."""
         return rejected(self.p_values, rate, control=control)
 
-    def columns(self) -> dict[str, AnyArray]:
-        """Return named columns: labels, sensitive, first, second, difference, lower, upper, p_value."""
-        return label_columns(self.domain.table(), self.stated())
+    def table(self) -> ResultTable:
+        """Return all values: labels, sensitive, first, second, difference, lower, upper, p_value."""
+        return ResultTable(self.heading, label_columns(self.domain.table(), self.value_columns()))
 
-    def stated(self) -> list[ResultColumn]:
-        """Return the columns beside labels, as every output has them."""
+    def value_columns(self) -> list[ResultColumn]:
+        """Return the columns beside labels of every output of a comparison."""
         ends = f"{'simultaneous ' if self.simultaneous else ''}{self.level * 100:g}% from"
         return [
-            ResultColumn("sensitive", self.domain.sensitive, unit="mark", shown=("text",)),
-            *(
-                ResultColumn(name, numbers, unit="share", page_heading=title, page_format=spec)
-                for name, numbers, title, spec in (
-                    ("first", self.first, self.titles[0], ".3%"),
-                    ("second", self.second, self.titles[1], ".3%"),
-                    ("difference", self.differences, "", "+.3%"),
-                    ("lower", self.lower, ends, "+.3%"),
-                    ("upper", self.upper, "to", "+.3%"),
-                )
-            ),
-            ResultColumn("p_value", self.p_values, unit="p-value", page_heading="p"),
+            ResultColumn("sensitive", self.domain.sensitive, "mark"),
+            ResultColumn("first", self.first, "share", self.titles[0], ".3%"),
+            ResultColumn("second", self.second, "share", self.titles[1], ".3%"),
+            ResultColumn("difference", self.differences, "share", "", "+.3%"),
+            ResultColumn("lower", self.lower, "share", ends, "+.3%"),
+            ResultColumn("upper", self.upper, "share", "to", "+.3%"),
+            ResultColumn("p_value", self.p_values, "p-value", "p"),
         ]
 
     def plot(self, largest: int = 40) -> Any:
@@ -232,7 +231,7 @@ class Comparison(ResultTable):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Trend(ResultTable):
+class Trend(TabularResult):
     """The changes of the same people's frequencies from round to round, where each keeps a report for each answer.
 
     Attributes:
@@ -261,13 +260,14 @@ class Trend(ResultTable):
         """Rounds and values, in a line."""
         return f"Trend({len(self.rounds)} rounds, {self.domain.size} values{', simulated' * self.simulated})"
 
-    def _shown(self) -> tuple[Cells, str]:
+    def view(self) -> ResultTable:
+        """Return the first rows, whole rounds of them, with a note on the others."""
         size, most = self.changes.size, max(_SHOWN // self.domain.size, 1) * self.domain.size
-        below = f"and {size - most:,} rows more; to_pandas, to_polars and to_arrow return all" if size > most else ""
-        return rows_of(column.at(slice(0, most)) for column in self.stated()), below
+        notes = [f"and {size - most:,} rows more; to_pandas, to_polars and to_arrow return all"] * (size > most)
+        return ResultTable(self.heading, [column.at(slice(0, most)) for column in self.table().contents], notes)
 
-    def stated(self) -> list[ResultColumn]:
-        """Return the columns, a row for each round but the first and each value."""
+    def table(self) -> ResultTable:
+        """Return a row for each round but the first and each value."""
         names = np.array(self.domain.names(np.arange(self.domain.size)))
         steps = len(self.rounds) - 1
         numbers = {
@@ -275,8 +275,9 @@ class Trend(ResultTable):
             "error_if_nobody_changed": self.least_errors,
             "error_if_everybody_changed": self.largest_errors,
         }
-        return [
+        columns = [
             text_column("round", np.repeat([str(label) for label in self.rounds[1:]], len(names))),
             text_column("value", np.tile(names, steps)),
-            *(ResultColumn(name, each.reshape(-1), unit="share") for name, each in numbers.items()),
+            *(ResultColumn(name, each.reshape(-1), "share") for name, each in numbers.items()),
         ]
+        return ResultTable(self.heading, columns)

@@ -1,17 +1,17 @@
 """The estimate: a table of frequencies with the errors of the method that made it, and the limits that reports give."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
+from discreet.arrays import BoolArray, FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.domain import Domain
 from discreet.core.labels import Grid, IntegerRange, Integers, Numbers
-from discreet.core.result_table import Cells, ResultColumn, ResultTable, label_columns, objects, rows_of, text_column
+from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, label_columns, text_column
 from discreet.errors import ParameterError
 from discreet.pictures.charts import Density, Map, Panel, density_chart, frequency_chart, region_chart
 from discreet.results.functionals import Functionals, Quantity
@@ -52,7 +52,7 @@ class ValueEstimate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate(Functionals, ResultTable):
+class Estimate(Functionals, TabularResult):
     """The estimated frequencies of a domain's values, with their errors.
 
     Attributes:
@@ -140,15 +140,44 @@ class Estimate(Functionals, ResultTable):
         marks = ", simulated" if self.simulated else ""
         return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks})"
 
-    def _shown(self) -> tuple[Cells, str]:
-        """Return the rows that are shown, all or the most frequent, and a sentence on the others."""
+    def view(self) -> ResultTable:
+        """Return the table of all values or of the most frequent ones, with a note on the others."""
         left = self.domain.size - _SHOWN
         codes = self.chosen(_SHOWN) if left > 0 else np.arange(self.domain.size)
-        columns = [column.at(codes) for column in self.stated(shown=len(codes))]
-        below = f"and {left:,} less frequent values; to_arrow, to_pandas and to_polars return all" if left > 0 else ""
-        notes = [below, self.selected(len(codes)), self.contradiction(shown=len(codes)), self.remark]
-        cells = rows_of([text_column("value", self.domain.names(codes)), *columns])
-        return cells, "\n".join(filter(None, notes))
+        table = self.values_table(self.heading, codes)
+        below = f"and {left:,} less frequent values; to_arrow, to_pandas and to_polars return all"
+        return replace(table, notes=[below, *table.notes]) if left > 0 else table
+
+    def values_table(
+        self,
+        title: str,
+        codes: IntArray,
+        level: float | None = None,
+        *,
+        simultaneous: bool = False,
+        beside: Sequence[ResultColumn] = (),
+    ) -> ResultTable:
+        """Return the table of the most frequent values, whose intervals allow for their choice.
+
+        Args:
+            title: above the table.
+            codes: of the values.
+            level: confidence of the intervals; None for 0.95.
+            simultaneous: as for `interval`.
+            beside: more columns, each as long as the domain.
+
+        Raises:
+            ParameterError: as for `interval`.
+        """
+        shown = max(len(codes), 1)
+        columns = [*self.value_columns(level, simultaneous=simultaneous, shown=shown), *beside]
+        notes = [
+            self.selected(len(codes), level, simultaneous=simultaneous),
+            self.contradiction(level, simultaneous=simultaneous, shown=shown),
+            self.remark,
+        ]
+        names = text_column("value", self.domain.names(codes))
+        return ResultTable(title, [names, *(column.at(codes) for column in columns)], [*filter(None, notes)])
 
     def chosen(self, count: int) -> IntArray:
         """Return the codes of the ``count`` most frequent values as a table shows them: labels with an order in it."""
@@ -355,14 +384,13 @@ class Estimate(Functionals, ResultTable):
         return Quantity(*facts, partial(_left_of, others.bounds), (0, 1), others.facts)
 
     def _shares(self, codes: IntArray, *, chosen: bool = False) -> list["ValueEstimate"]:
-        columns = {column.name: column.values for column in self.stated(shown=max(len(codes), 1) if chosen else None)}
+        stated = self.value_columns(shown=max(len(codes), 1) if chosen else None)
+        columns: dict[str, Any] = {column.name: column.values for column in stated}
         numbers = [columns[name][codes].tolist() for name in ValueEstimate._fields[1:]]
         return [ValueEstimate(*row) for row in zip(self.domain.names(codes), *numbers, strict=True)]
 
-    def columns(
-        self, level: float | None = None, *, simultaneous: bool = False, shown: int | None = None
-    ) -> dict[str, AnyArray]:
-        """Return the estimate as named columns: labels, sensitive, frequency, standard_error, lower, upper.
+    def table(self, level: float | None = None, *, simultaneous: bool = False, shown: int | None = None) -> ResultTable:
+        """Return all values: labels, sensitive, frequency, standard_error, lower, upper.
 
         An attribute that bears one of these names itself is called ``label_...`` here.
 
@@ -374,27 +402,22 @@ class Estimate(Functionals, ResultTable):
         Raises:
             ParameterError: as for `interval`.
         """
-        return label_columns(self.domain.table(), self.stated(level, simultaneous=simultaneous, shown=shown))
+        columns = self.value_columns(level, simultaneous=simultaneous, shown=shown)
+        return ResultTable(self.heading, label_columns(self.domain.table(), columns))
 
-    def stated(
+    def value_columns(
         self, level: float | None = None, *, simultaneous: bool = False, shown: int | None = None
     ) -> list[ResultColumn]:
-        """Return the columns beside labels, as every output has them; arguments and errors as for `columns`."""
+        """Return the columns beside labels of every output of an estimate; arguments and errors as for `table`."""
         confidence = DEFAULT_LEVEL if level is None else level
         low, high = self.interval(confidence, simultaneous=simultaneous, shown=shown)
         ends = f"{'simultaneous ' if simultaneous else ''}{confidence * 100:g}% from"
         return [
-            ResultColumn("sensitive", self.domain.sensitive, unit="mark", shown=("text", "page")),
-            ResultColumn("frequency", self.frequencies, unit="share", page_heading="estimate"),
-            ResultColumn(
-                "standard_error",
-                self.standard_errors,
-                unit="share",
-                page_heading="std. error",
-                shown=("text", "page"),
-            ),
-            ResultColumn("lower", low, unit="share", page_heading=ends),
-            ResultColumn("upper", high, unit="share", page_heading="to"),
+            ResultColumn("sensitive", self.domain.sensitive, "mark"),
+            ResultColumn("frequency", self.frequencies, "share", "estimate"),
+            ResultColumn("standard_error", self.standard_errors, "share", "std. error"),
+            ResultColumn("lower", low, "share", ends),
+            ResultColumn("upper", high, "share", "to"),
         ]
 
     def plot(
@@ -473,7 +496,8 @@ def estimate_facts(
     Raises:
         ParameterError: if the level is not in (0, 1).
     """
-    columns = estimate.columns(level, simultaneous=simultaneous)
+    table = estimate.table(level, simultaneous=simultaneous)
+    further = [ResultColumn(name, values) for name, values in (more or {}).items()]
     outside = np.flatnonzero(estimate.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous))
     return {
         "plan": estimate.fingerprint,
@@ -485,7 +509,7 @@ def estimate_facts(
         "contradicted": list(estimate.domain.names(outside)),
         "simulated": estimate.simulated,
         **_number_facts(estimate, DEFAULT_LEVEL if level is None else level),
-        "values": objects({name: column.tolist() for name, column in columns.items()} | dict(more or {})),
+        "values": replace(table, contents=[*table.contents, *further]).records(),
     }
 
 

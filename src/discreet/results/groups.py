@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray
 from discreet.core.domain import Domain
-from discreet.core.result_table import Cells, ResultTable
+from discreet.core.result_table import ResultColumn, ResultTable, TabularResult
 from discreet.pictures.charts import small_multiples
 from discreet.results.estimate import Estimate
 from discreet.theory.binomial import DEFAULT_LEVEL
@@ -56,7 +56,7 @@ class EstimatesOnDemand(Mapping[Any, Estimate]):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class GroupedEstimate(ResultTable):
+class GroupedEstimate(TabularResult):
     """The estimates of groups of people, by the label of the group, and that of all of them.
 
     It has the methods of a mapping, and is none to libraries of tables, which would not see the columns then.
@@ -146,17 +146,12 @@ class GroupedEstimate(ResultTable):
         sizes = f"n={self.overall.n}, {len(self)} groups, {self.domain.size} values"
         return f"GroupedEstimate({first.method}, {sizes}{marks})"
 
-    def _shown(self) -> tuple[Cells, str]:
-        """Return the rows that are shown, the largest groups with the most frequent values, and a sentence below."""
-        labels = self.largest(_GROUPS)
-        codes = self.overall.chosen(_VALUES)
-        sizes = [f"{self.estimates[label].n:,}" for label in labels]
-        wide = max(map(len, [*sizes, "n"]))
-        cells = [["group", "n".rjust(wide), *self.domain.names(codes)]]
-        for label, size in zip(labels, sizes, strict=True):
-            cells.append([spelled(label), size.rjust(wide), *_numbers(self.estimates[label], codes)])
-        cells.append(["everybody", f"{self.overall.n:,}".rjust(wide), *_numbers(self.overall, codes)])
-        return cells, " ".join(self._notes())
+    def view(self) -> ResultTable:
+        """Return the largest groups with the most frequent values, and notes on the others."""
+        labels, codes = self.largest(_GROUPS), self.overall.chosen(_VALUES)
+        rows = [(spelled(label), self.estimates[label]) for label in labels] + [("everybody", self.overall)]
+        cells = [[name, f"{estimate.n:,}", *_numbers(estimate, codes)] for name, estimate in rows]
+        return ResultTable.of(self.heading, ["group", "n", *self.domain.names(codes)], cells, " ".join(self._notes()))
 
     def _notes(self) -> Iterator[str]:
         """Yield sentences on what is not shown."""
@@ -170,8 +165,8 @@ class GroupedEstimate(ResultTable):
             groups, people = self.left_out
             yield f"{groups:,} groups with fewer than {self.minimum} reports are left out ({people:,} reports)."
 
-    def columns(self, level: float | None = None, *, simultaneous: bool = False) -> dict[str, AnyArray]:
-        """Return named columns: the group's labels, n, and `Estimate.columns`, a row for each group and value.
+    def table(self, level: float | None = None, *, simultaneous: bool = False) -> ResultTable:
+        """Return a row for each group and value: the group's labels, n, and the columns of `Estimate.table`.
 
         A column of groups that has the name of another one is called group_... here.
 
@@ -193,7 +188,8 @@ class GroupedEstimate(ResultTable):
         }
         reserved = {*whole, "n"}
         named = {f"group_{name}" if name in reserved else name: column for name, column in keys.items()}
-        return {**named, "n": np.repeat(list(self.sizes.values()), rows), **whole}
+        named |= {"n": np.repeat(list(self.sizes.values()), rows), **whole}
+        return ResultTable("Estimates by group", [ResultColumn(name, column) for name, column in named.items()])
 
     def plot(self, level: float | None = None, *, largest: int = 12, groups: int = 12) -> Any:
         """Return an Altair chart with a panel for each group, all on one axis; sensitive values are marked.

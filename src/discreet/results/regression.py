@@ -1,14 +1,13 @@
 """Regressions: coefficients of covariates for each value, with errors and tests; a table."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray
+from discreet.arrays import BoolArray, FloatArray
 from discreet.core.checks import checked_level
-from discreet.core.result_table import EVERYWHERE, Cells, ResultColumn, ResultTable, rows_of, text_column
+from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, text_column
 from discreet.theory.binomial import DEFAULT_LEVEL
 
 _SHOWN = 24
@@ -61,7 +60,7 @@ class PredictedShare(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Regression(ResultTable):
+class Regression(TabularResult):
     """The coefficients of public covariates in the shares of values.
 
     Attributes:
@@ -148,11 +147,12 @@ class Regression(ResultTable):
         marks = ", simulated" if self.simulated else ""
         return f"Regression({self.method}{base}, n={self.n}, {len(self.values)} values{marks})"
 
-    def _shown(self) -> tuple[Cells, str]:
-        left = self.coefficients.size - _SHOWN
+    def view(self) -> ResultTable:
+        """Return the first coefficients, with notes on the others and on the search."""
+        left, table = self.coefficients.size - _SHOWN, self.table()
         below = [f"and {left} coefficients more; to_pandas, to_polars and to_arrow return all."] if left > 0 else []
-        shown = rows_of([column.at(slice(_SHOWN)) for column in self.stated()])
-        return shown, " ".join([*below, *filter(None, [self.remark])])
+        notes = " ".join([*below, *table.notes])
+        return replace(table, contents=[column.at(slice(_SHOWN)) for column in table.contents], notes=[notes])
 
     def rows(self, level: float = DEFAULT_LEVEL) -> list[Coefficient]:
         """Return the coefficients, by value and covariate, with intervals at a level."""
@@ -207,16 +207,12 @@ class Regression(ResultTable):
             for row, numbers in enumerate(zip(*each, strict=True))
         ]
 
-    def columns(self, level: float = DEFAULT_LEVEL) -> dict[str, AnyArray]:
-        """Return named columns: those of `Coefficient`, and of log odds odds_ratio, odds_lower and odds_upper too.
+    def table(self, level: float = DEFAULT_LEVEL) -> ResultTable:
+        """Return the attributes of `Coefficient`; for log odds odds_ratio, odds_lower and odds_upper too.
 
         Raises:
             ParameterError: if the level is not in (0, 1).
         """
-        return ResultTable.columns(self, level)
-
-    def stated(self, level: float = DEFAULT_LEVEL) -> list[ResultColumn]:
-        """Return the columns, as every output has them; errors as for `columns`."""
         from scipy.special import stdtr, stdtrit
 
         degrees = np.full(self.coefficients.shape, _NORMAL) if self.degrees is None else self.degrees
@@ -224,26 +220,24 @@ class Regression(ResultTable):
         scores = np.abs(self.coefficients) / self.standard_errors
         low, high = self.coefficients - away, self.coefficients + away
         odds, texts = self.baseline is not None, (self.values, self.covariates)
-        # Of odds pages show the ratios, with their ends.
-        beside = ("text", "groups") if odds else EVERYWHERE
+        ends = f"{level * 100:g}% from", "to"
 
-        def column(name: str, numbers: FloatArray, title: str, shown: Collection[str] = EVERYWHERE) -> ResultColumn:
-            return ResultColumn(name, numbers.ravel(), page_heading=title, page_format=".5g", shown=shown)
+        def column(name: str, numbers: FloatArray, heading: str, *, shown: bool = True) -> ResultColumn:
+            return ResultColumn(name, numbers.ravel(), "number", heading, ".5g", shown)
 
         columns = [
             text_column("value", np.repeat(texts[0], len(texts[1]))),
             text_column("covariate", np.tile(texts[1], len(texts[0]))),
             column("coefficient", self.coefficients, "log odds" if odds else ""),
-            column("standard_error", self.standard_errors, "std. error", beside),
-            column("lower", low, f"{level * 100:g}% from", beside),
-            column("upper", high, "to", beside),
-            ResultColumn("p_value", (2 * stdtr(degrees, -scores)).ravel(), unit="p-value", page_heading="p"),
+            # Of log odds people see the ratios, with their ends.
+            column("standard_error", self.standard_errors, "std. error", shown=not odds),
+            column("lower", low, ends[0], shown=not odds),
+            column("upper", high, ends[1], shown=not odds),
+            ResultColumn("p_value", (2 * stdtr(degrees, -scores)).ravel(), "p-value", "p"),
         ]
-        if not odds:
-            return columns
-        # An end beyond what a float holds is infinite.
-        with np.errstate(over="ignore"):
-            ratios = [np.exp(logs) for logs in (self.coefficients, low, high)]
-        titles = ("", f"{level * 100:g}% from", "to")
-        more = zip(_RATIOS, ratios, titles, strict=True)
-        return columns + [column(name, numbers, title, ("page",)) for name, numbers, title in more]
+        if odds:
+            # An end beyond what a float holds is infinite.
+            with np.errstate(over="ignore"):
+                ratios = [np.exp(logs) for logs in (self.coefficients, low, high)]
+            columns += map(column, _RATIOS, ratios, ("", *ends))
+        return ResultTable(self.heading, columns, [*filter(None, [self.remark])])

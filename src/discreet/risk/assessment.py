@@ -19,7 +19,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, checked_source
-from discreet.core.result_table import facts_as_html
+from discreet.core.result_table import ResultTable
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
 from discreet.risk.attacks.reports import match_reports
@@ -88,7 +88,7 @@ class Assessment(ABC):
         facts = {"users": f"{self.users:,}", "attack": self.attack, "identification risk": limit(self.risk)}
         bits = f"at least {self.certified:.3g} of {log2(self.users):.3g} bits"
         facts |= {"named right": f"{self.success.value:.2%} ({self.ends})", "information certified": bits}
-        return facts_as_html("Assessment", facts, " ".join(self.sentences))
+        return ResultTable.of_figures("Assessment", facts, " ".join(self.sentences)).html()
 
     @property
     @abstractmethod

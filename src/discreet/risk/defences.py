@@ -10,6 +10,7 @@ All intervals hold at once, so that the places which they leave open to a defenc
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from math import nan
 from typing import Any
 
@@ -20,7 +21,7 @@ from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, checked_source
-from discreet.core.result_table import Cells, ResultColumn, ResultTable, rows_of, text_column
+from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, text_column
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess
@@ -247,7 +248,7 @@ class DefenceRisk:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DefenceComparison(ResultTable):
+class DefenceComparison(TabularResult):
     """Defences by identification risk, the least first, with what is lost.
 
     Attributes:
@@ -292,27 +293,28 @@ class DefenceComparison(ResultTable):
         """Return the rows for programs, with their places."""
         return [asdict(row) | {"places": places} for row, places in zip(self.rows, self.places, strict=True)]
 
-    def stated(self) -> list[ResultColumn]:
-        """Return the columns."""
-        named = [row.named for row in self.rows]
-        spelled = [f"{rate.value:.3g} ({rate.low:.3g} to {rate.high:.3g})" for rate in named]
-        numbers = {
-            "risk": ([row.risk for row in self.rows], limit),
-            "at_most": ([row.most for row in self.rows], limit),
-            "unique": ([nan if row.unique is None else row.unique for row in self.rows], _share),
-            "lost": ([row.loss for row in self.rows], _share),
-        }
-        return [
-            text_column("defence", [row.name for row in self.rows]),
-            text_column("named", spelled),
-            *(ResultColumn(name, np.array(values), format=form) for name, (values, form) in numbers.items()),
-            text_column(
-                "place", [f"{first}" if first == last else f"{first} to {last}" for first, last in self.places]
-            ),
-        ]
+    def table(self) -> ResultTable:
+        """Return a row per defence: what is named, the risk, and what is lost."""
+        column = partial(ResultColumn.of, self.rows)
 
-    def _shown(self) -> tuple[Cells, str]:
-        return rows_of(self.stated()), "\n".join(self.sentences)
+        def named(row: DefenceRisk) -> str:
+            return f"{row.named.value:.3g} ({row.named.low:.3g} to {row.named.high:.3g})"
+
+        places = [f"{first}" if first == last else f"{first} to {last}" for first, last in self.places]
+        columns = [
+            text_column("defence", [row.name for row in self.rows]),
+            column("named", named, "named"),
+            column("risk", "risk", "risk", limit),
+            column("at_most", "most", "at most", limit),
+            column("unique", lambda row: nan if row.unique is None else row.unique, "unique", _share),
+            column("lost", "loss", "lost", _share),
+            ResultColumn("place", places, "figure"),
+        ]
+        return ResultTable(self.heading, columns)
+
+    def view(self) -> ResultTable:
+        """Return the defences, with the comparison in sentences below."""
+        return replace(self.table(), notes=self.sentences)
 
     def plot(self) -> Any:
         """Return an Altair chart of what is named under each, from its lower limit up to the risk."""

@@ -11,6 +11,7 @@ what naming above a threshold achieves is measured by the users who are in both 
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import ceil, inf, log, nan
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_share, checked_whole
 from discreet.core.random import RandomSource, checked_source
-from discreet.core.result_table import Cells, ResultColumn, ResultTable, text_column
+from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, text_column
 from discreet.errors import DataError
 from discreet.mechanisms import BlockMechanism, Channel
 from discreet.risk.assessment import REPORTS
@@ -37,7 +38,7 @@ SURE = (0.5, 0.9, 0.99, 0.999)
 """How sure an attacker is who names a trace; the thresholds are fixed beforehand, not chosen by what they achieve."""
 
 _SUREST = 0.01
-_RATES = ("precision", "recall", "false")
+_RATES = {"precision": "right", "recall": "of known users", "false": "of strangers"}
 _NO_RATE = Rate(nan, nan, nan, 0, nan)
 _NOBODY = -1
 _MOST = 1000.0
@@ -111,7 +112,7 @@ class Claims:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Linkage(ResultTable):
+class Linkage(TabularResult):
     """The traces of a release, named by an attacker who knows some of its users and others.
 
     Attributes:
@@ -175,8 +176,8 @@ class Linkage(ResultTable):
             f"{self.attack}"
         )
 
-    def stated(self) -> list[ResultColumn]:
-        """Return the columns: which traces are named, how many, and three rates with limits; nan where none is."""
+    def table(self) -> ResultTable:
+        """Return the table of outcomes: numbers of traces named, and three rates with limits; nan for no rate."""
         rows = [*self.namings, self.chance]
         columns = [
             text_column("rule", [naming.rule for naming in rows]),
@@ -186,19 +187,14 @@ class Linkage(ResultTable):
             rates = [getattr(naming, name) or _NO_RATE for naming in rows]
             for end, suffix in (("value", ""), ("low", "_low"), ("high", "_high")):
                 columns.append(ResultColumn(name + suffix, np.array([getattr(interval, end) for interval in rates])))
-        return columns
+        return ResultTable(self.heading, columns)
 
-    @property
-    def cells(self) -> Cells:
-        """Headings and rows for people: rates with their intervals."""
-        rows = [
-            [naming.rule, f"{naming.named:,}", *(_spelled(getattr(naming, name)) for name in _RATES)]
-            for naming in (*self.namings, self.chance)
-        ]
-        return [["traces named", "number", "right", "of known users", "of strangers"], *rows]
-
-    def _shown(self) -> tuple[Cells, str]:
-        return self.cells, "\n".join(self.sentences)
+    def view(self) -> ResultTable:
+        """Return the same with a rate and its interval in one cell, and the result in sentences below."""
+        column = partial(ResultColumn.of, [*self.namings, self.chance], "")
+        rates = [column(name, heading, _spelled) for name, heading in _RATES.items()]
+        columns = [column("rule", "traces named", kind="text"), column("named", "number", ","), *rates]
+        return ResultTable(self.heading, columns, self.sentences)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -252,8 +248,8 @@ class Linkage(ResultTable):
         return precision_chart([PrecisionLine(self.attack, recall, precision)], guessed=guessed)
 
 
-def _spelled(interval: Rate | None) -> str:
-    return "-" if interval is None else f"{interval.value:.1%} ({interval.low:.1%} to {interval.high:.1%})"
+def _spelled(interval: Rate) -> str:
+    return f"{interval.value:.1%} ({interval.low:.1%} to {interval.high:.1%})"
 
 
 def _ends(interval: Rate) -> str:

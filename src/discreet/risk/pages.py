@@ -5,10 +5,10 @@ from math import log2
 from pathlib import Path
 from typing import Any
 
-from discreet.core.result_table import rows_of
+from discreet.core.result_table import ResultTable
 from discreet.files.writing import json_text
 from discreet.pictures.curves import Curves, curve_chart
-from discreet.pictures.pages import PageFigure, PageTable, render
+from discreet.pictures.pages import PageFigure, render
 from discreet.risk.assessment import Assessment, ReportAssessment, TraceAssessment
 from discreet.risk.bounds.identification import NO_LIMIT, limit
 from discreet.risk.defences import DefenceComparison
@@ -70,7 +70,7 @@ def risk_page(
         tried=tried_in_words(assessment),
         figures=[_ranks(assessment), _det(assessment)],
         swept=_swept(sweep),
-        who=_who(assessment),
+        who=chances(assessment),
         bounds=_bounds(assessment),
         conditions=(facts or {}).get("conditions", ()),
         evidence=_evidence(facts or {}),
@@ -79,7 +79,6 @@ def risk_page(
 
 def write_linkage(linkage: Linkage, facts: Mapping[str, Any], folder: Path, *, force: bool = False) -> list[Path]:
     """Write ``risk.html`` and ``risk.json`` of a release beside a known table into a folder, as `write_page`."""
-    headings, *cells = linkage.cells
     _, precision, recall = linkage.claims.curve()
     text = (
         f"Of the traces with the surest names {precision[0]:.1%} are named right; of all {len(linkage.claims.right):,} "
@@ -88,7 +87,7 @@ def write_linkage(linkage: Linkage, facts: Mapping[str, Any], folder: Path, *, f
     page = render(
         "linkage.html",
         found=linkage,
-        measured=PageTable(linkage.heading, headings, cells),
+        measured=linkage.view(),
         curve=PageFigure.of(linkage.plot(), "How many names are right, as more traces are named.", text),
     )
     return written(folder, {"risk.html": page, "risk.json": json_text(facts, indent=2) + "\n"}, force=force)
@@ -98,13 +97,12 @@ def write_defences(
     found: DefenceComparison, knowledge: str, facts: Mapping[str, Any], folder: Path, *, force: bool = False
 ) -> list[Path]:
     """Write ``risk.html`` and ``risk.json`` of a comparison of defences into a folder, as `write_page`."""
-    headings, *cells = rows_of(found.stated())
     text = "; ".join(f"{row.name}: {row.named.value:.1%}, risk {limit(row.risk)}" for row in found.rows)
     page = render(
         "defences.html",
         found=found,
         knowledge=knowledge,
-        compared=PageTable(found.heading, headings, cells),
+        compared=found.view(),
         spans=PageFigure.of(found.plot(), "What is named under each defence, and up to what risk.", text),
         evidence=_evidence(facts),
     )
@@ -122,8 +120,8 @@ def _with_interval(rate: Rate, assessment: Assessment) -> str:
     return f"{rate.value:.3g} ({rate.low:.3g} {assessment.upper(f'{rate.high:.3g}')})"
 
 
-def measured(assessment: Assessment) -> tuple[list[str], list[list[str]]]:
-    """Return headings and cells of what was measured, beside what bounds every attack."""
+def measured(assessment: Assessment, title: str, *more: list[str]) -> ResultTable:
+    """Return the table of what was measured, beside what bounds every attack, with more rows at its end."""
     bits = log2(assessment.users)
     named = listed = NO_LIMIT
     if isinstance(assessment, TraceAssessment):
@@ -148,34 +146,28 @@ def measured(assessment: Assessment) -> tuple[list[str], list[list[str]]]:
         rows += [["singled out by 4 random events", f"{fourth.value:.3g} ({fourth.low:.3g} to {fourth.high:.3g})", ""]]
     singled_out = f"{assessment.singled_out:,} of {assessment.success.trials:,}"
     rows += [["singled out (traces)", singled_out, ""]]
-    return ["", "measured", "at most"], [*rows, ["equal error rate", f"{assessment.det.equal_error_rate:.4g}", ""]]
+    rows += [["equal error rate", f"{assessment.det.equal_error_rate:.4g}", ""], *more]
+    return ResultTable.of(title, ["", "measured", "at most"], rows)
 
 
-CHANCES_HEADING = "Traces by the probability of their right user, as the attack reckons from each alone"
-
-
-def chances(assessment: TraceAssessment) -> tuple[list[str], list[list[str]]]:
-    """Return headings and cells of the traces by the probability that the attack gives to the right user."""
+def chances(assessment: Assessment) -> ResultTable | None:
+    """Return the table of traces by the probability that the attack gives to the right user; None if there is none."""
+    if not isinstance(assessment, TraceAssessment) or not assessment.by_chance:
+        return None
     rows = []
     for group in assessment.by_chance:
         span, share = f"{group.least:.0%} to {group.below:.0%}", group.share
         count = f"{share.value * share.trials:,.0f}"
         rows.append([span, count, f"{share.value:.2%}", f"{share.low:.2%} to {share.high:.2%}"])
-    return ["probability", "traces", "share", "interval"], rows
+    title = "Traces by the probability of their right user, as the attack reckons from each alone"
+    return ResultTable.of(title, ["probability", "traces", "share", "interval"], rows)
 
 
-def _who(assessment: Assessment) -> PageTable | None:
-    if isinstance(assessment, TraceAssessment) and assessment.by_chance:
-        return PageTable(CHANCES_HEADING, *chances(assessment))
-    return None
-
-
-def _measured(assessment: Assessment) -> PageTable:
-    headings, rows = measured(assessment)
-    if assessment.pse.paper is not None:
-        # A figure under its own name: it bounds nothing.
-        rows += [["D(f_G || f_I) of the paper, bits (no bound)", f"{assessment.pse.paper.bits:.4g}", ""]]
-    return PageTable("The attack that was measured, beside what bounds every attack", headings, rows)
+def _measured(assessment: Assessment) -> ResultTable:
+    paper = assessment.pse.paper
+    # A figure under its own name: it bounds nothing.
+    more = [] if paper is None else [["D(f_G || f_I) of the paper, bits (no bound)", f"{paper.bits:.4g}", ""]]
+    return measured(assessment, "The attack that was measured, beside what bounds every attack", *more)
 
 
 def _ranks(assessment: Assessment) -> PageFigure:

@@ -2,14 +2,16 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from discreet.core.result_table import ResultColumn, ResultTable, text_column
 from discreet.extras import optional
 from discreet.files.writing import json_text, replacing_all
 from discreet.pictures.charts import DRAWN, Panel
-from discreet.pictures.pages import PageTable, render
-from discreet.simulation.study import Findings, make_folder, rows, table
+from discreet.pictures.pages import render
+from discreet.simulation.study import Findings, make_folder
 
 
 def page(findings: Findings) -> str:
@@ -19,18 +21,16 @@ def page(findings: Findings) -> str:
         MissingExtraError: if the ``plot`` extra is not installed.
     """
     document, outcomes = findings.study.document, findings.outcomes
-    headings, cells = table(findings)
-    marks, version = [run.protects.lower() for run in outcomes], optional("altair").SCHEMA_VERSION
+    version = optional("altair").SCHEMA_VERSION
     panels = [_numbers(panel) for row in findings.panels() for panel in row]
     caption = f"Truth and estimates by {document.show}, of the best mechanism under each notion."
     return render(
         "study.html",
         title=document.title or "Study",
         about=document.about,
-        simulated=any(run.estimates["linear"].simulated for run in outcomes),
+        simulated=any(run.linear.simulated for run in outcomes),
         sentences=findings.sentences(),
-        runs=PageTable("Each mechanism, and how far its estimates are from the truth", headings, cells, 2, marks),
-        shaded=any(run.protects == "ULDP" for run in outcomes),
+        runs=replace(findings.table(), title="Each mechanism, and how far its estimates are from the truth"),
         caption=caption,
         picture=f"{caption} The same numbers are in the tables below.",
         panels=panels,
@@ -42,14 +42,11 @@ def page(findings: Findings) -> str:
     )
 
 
-def _numbers(panel: Panel) -> PageTable:
+def _numbers(panel: Panel) -> ResultTable:
     """Return the truth and the estimates of a panel as a table."""
     columns = {"truth": panel.truth, **{name: panel.columns[name] for name in DRAWN}}
-    known = {name: column for name, column in columns.items() if column is not None}
-    rows = [
-        [str(name), *(f"{column[place]:.4%}" for column in known.values())] for place, name in enumerate(panel.names)
-    ]
-    return PageTable(panel.title, ["value", *known], rows)
+    shares = [ResultColumn(name, column, "share") for name, column in columns.items() if column is not None]
+    return ResultTable(panel.title, [text_column("value", map(str, panel.names)), *shares])
 
 
 def save_findings(findings: Findings, folder: Path, *, force: bool = False) -> list[Path]:
@@ -68,7 +65,7 @@ def save_findings(findings: Findings, folder: Path, *, force: bool = False) -> l
         MissingExtraError: if the ``plot`` extra is not installed.
         ParameterError: if the folder cannot be made.
     """
-    facts = json_text(list(rows(findings.study, findings.outcomes)), indent=2) + "\n"
+    facts = json_text(findings.table().records(), indent=2) + "\n"
     contents = {
         "page.html": page(findings),
         "chart.png": lambda path: findings.chart().save(str(path), ppi=144),

@@ -10,8 +10,9 @@ values, ULDP) or ``"all"`` (every value, plain LDP).
 Findings of a study, in words, tables and pictures.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from itertools import count
 from pathlib import Path
@@ -24,6 +25,7 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource
+from discreet.core.result_table import ResultColumn, ResultTable, TabularResult
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import METHODS, Method, estimate
 from discreet.files.writing import check_free, replacing
@@ -216,6 +218,16 @@ class RunOutcome:
         """The notion of the guarantee: LDP, or ULDP for sensitive values only."""
         return self.mechanism.guarantee.notion
 
+    @property
+    def protected(self) -> str:
+        """The values that are protected, in words."""
+        return "all values" if self.protects == "LDP" else f"{self.mechanism.domain.sensitive_count} sensitive"
+
+    @property
+    def linear(self) -> Estimate:
+        """The linear estimate."""
+        return self.estimates["linear"]
+
     def distance(self, method: str, truth: FloatArray) -> float:
         """Return the total variation distance to the truth."""
         return float(np.abs(self.estimates[method].frequencies - truth).sum() / 2)
@@ -226,7 +238,7 @@ class RunOutcome:
 
     def expected_squared_error(self, truth: FloatArray) -> float:
         """Return the expected squared error of the linear estimate, given these people, of whom n were drawn."""
-        n = self.estimates["linear"].n
+        n = self.linear.n
         # The people are all there is: drawing all of them adds no error, and some of them less than from a crowd.
         share = (n - 1) / max(self.people - 1, 1)
         return self.mechanism.decoder.mse(n, truth) - share * (1 - float(truth @ truth)) / n
@@ -294,36 +306,16 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
     return result, perf_counter() - start
 
 
-def rows(study: Study, outcomes: list[RunOutcome]) -> Iterator[dict[str, Any]]:
-    """Yield one flat record per run, with all columns of the table."""
-    truth = study.truth
-    for outcome in outcomes:
-        linear = outcome.estimates["linear"]
-        expected = outcome.expected_squared_error(truth)
-        yield {
-            "notion": outcome.protects,
-            "protected_values": outcome.mechanism.domain.sensitive_count,
-            "mechanism": outcome.mechanism.name,
-            "epsilon_promised": outcome.mechanism.epsilon,
-            "epsilon_realised": outcome.mechanism.guarantee.realised,
-            "users": linear.n,
-            "bytes_per_report": outcome.bytes,
-            "seconds_obfuscate": outcome.obfuscate_seconds,
-            "seconds_tally": outcome.tally_seconds,
-            "seconds_estimate": outcome.estimate_seconds,
-            "mse": outcome.squared_error("linear", truth),
-            "expected_mse": expected,
-            "worst_standard_error": float(linear.standard_errors.max()),
-            "tv": {method: outcome.distance(method, truth) for method in outcome.estimates},
-            "simulated": linear.simulated,
-        }
-
-
 _SHOWN = 20
+_LEGEND = (
+    "MSE / expected: squared error of the linear estimate over its exact expectation, near 1 when all is well.",
+    "Worst s.e.: the largest standard error of the linear estimate.",
+    "TV: total variation distance to the truth, the share of the people that an estimate puts in the wrong place.",
+)
 
 
-@dataclass(frozen=True, eq=False)
-class Findings:
+@dataclass(frozen=True, eq=False, repr=False)
+class Findings(TabularResult):
     """The findings of a study: its outcomes, compared.
 
     Attributes:
@@ -333,6 +325,43 @@ class Findings:
 
     study: Study
     outcomes: list[RunOutcome]
+
+    def table(self) -> ResultTable:
+        """Return a row for each run; TV is the total variation distance to the truth."""
+        truth, shown, methods = self.study.truth, self.study.document.show, list(self.outcomes[0].estimates)
+        column = partial(ResultColumn.of, self.outcomes)
+
+        def ratio(run: RunOutcome) -> float:
+            return run.squared_error("linear", truth) / run.expected_squared_error(truth)
+
+        def distances(run: RunOutcome) -> dict[str, float]:
+            return {method: run.distance(method, truth) for method in run.estimates}
+
+        columns = [
+            column("notion", "protects"),
+            column("protected_values", "mechanism.domain.sensitive_count"),
+            column("", "protected", "protects", kind="text"),
+            column("mechanism", "mechanism.name", "mechanism", kind="text"),
+            column("epsilon_promised", "mechanism.epsilon"),
+            column("epsilon_realised", "mechanism.guarantee.realised"),
+            column("users", "linear.n"),
+            column("bytes_per_report", "bytes", "bytes/report", ".2f"),
+            column("seconds_obfuscate", "obfuscate_seconds", "obfuscate s", ".2f"),
+            column("seconds_tally", "tally_seconds", "tally s", ".3f"),
+            column("seconds_estimate", "estimate_seconds"),
+            column("", lambda run: run.estimate_seconds[shown], "estimate s", ".3f"),
+            column("mse", lambda run: run.squared_error("linear", truth)),
+            column("expected_mse", lambda run: run.expected_squared_error(truth)),
+            column("", ratio, "MSE / expected", ".2f"),
+            column("worst_standard_error", lambda run: float(run.linear.standard_errors.max()), "worst s.e.", ".5f"),
+            column("tv", distances),
+            *(
+                column("", partial(RunOutcome.distance, method=method, truth=truth), f"TV {method}", ".4f")
+                for method in methods
+            ),
+            column("simulated", "linear.simulated"),
+        ]
+        return ResultTable(self.study.document.title or "Study", columns, _LEGEND)
 
     def best(self, notion: str) -> RunOutcome | None:
         """Return the run of a notion with the least expected squared error; None if there is no run."""
@@ -348,7 +377,7 @@ class Findings:
         """Return sentences on the values that were protected, the others, and the gain of ULDP."""
         study, domain = self.study, self.study.domain
         people = int(study.counts.sum())
-        answered = self.outcomes[0].estimates["linear"].n
+        answered = self.outcomes[0].linear.n
         some = f"{answered:,} of them drawn, " if answered < people else ""
         people_sentence = (
             f"{people:,} people, each with one of {domain.size} values, {some}were obfuscated one by one at "
@@ -410,39 +439,3 @@ class Findings:
                 Panel(title, panel.names, {**panel.columns, "sensitive": domain.sensitive[codes]}, panel.truth)
             )
         return panels
-
-
-HEADINGS = (
-    "protects",
-    "mechanism",
-    "bytes/report",
-    "obfuscate s",
-    "tally s",
-    "estimate s",
-    "MSE / expected",
-    "worst s.e.",
-)
-
-
-def table(findings: Findings) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and the cells of the table of runs; TV is the total variation distance to the truth."""
-    truth = findings.study.truth
-    methods = list(findings.outcomes[0].estimates)
-    cells = []
-    for run in findings.outcomes:
-        linear = run.estimates["linear"]
-        ratio = run.squared_error("linear", truth) / run.expected_squared_error(truth)
-        cells.append(
-            [
-                "all values" if run.protects == "LDP" else f"{run.mechanism.domain.sensitive_count} sensitive",
-                run.mechanism.name,
-                f"{run.bytes:.2f}",
-                f"{run.obfuscate_seconds:.2f}",
-                f"{run.tally_seconds:.3f}",
-                f"{run.estimate_seconds[findings.study.document.show]:.3f}",
-                f"{ratio:.2f}",
-                f"{linear.standard_errors.max():.5f}",
-                *(f"{run.distance(method, truth):.4f}" for method in methods),
-            ]
-        )
-    return [*HEADINGS, *(f"TV {method}" for method in methods)], cells

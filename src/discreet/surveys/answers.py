@@ -1,13 +1,13 @@
 """Answers: the estimates of a survey, by question, and as one long table."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from discreet.core.result_table import Cells, ResultColumn, ResultTable, number_of, rows_of, text_column
+from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, number_of, text_column
 from discreet.errors import ParameterError
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
@@ -18,7 +18,7 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Answers(ResultTable, Mapping[str, Any]):
+class Answers(TabularResult, Mapping[str, Any]):
     """The estimates of a survey's questions, each from the reports of those people who answered it.
 
     Attributes:
@@ -94,8 +94,9 @@ class Answers(ResultTable, Mapping[str, Any]):
         marks = ", simulated" if any(part.simulated for part in every) else ""
         return f"Answers({people}{len(self)} of {len(self.survey.questions)} questions{marks})"
 
-    def _shown(self) -> tuple[Cells, str]:
-        return rows_of(self._stated(_SHOWN)), "\n".join(self.notes())
+    def view(self) -> ResultTable:
+        """Return the most frequent values of each question, with notes on the others."""
+        return replace(self._table(_SHOWN), notes=[*self.notes()])
 
     def notes(self) -> Iterator[str]:
         """Yield sentences on how many people answered what, and on what is not shown."""
@@ -106,38 +107,24 @@ class Answers(ResultTable, Mapping[str, Any]):
             if size > _SHOWN:
                 yield f"{name}: the {_SHOWN} most frequent of {size:,} values; to_arrow returns all"
 
-    def stated(self, level: float | None = None, *, simultaneous: bool = False) -> list[ResultColumn]:
+    def table(self, level: float | None = None, *, simultaneous: bool = False) -> ResultTable:
         """Return one long table: a row per question and value, with the number of people who answered.
 
         Raises:
             ParameterError: if the estimates are by group, or the level is not in (0, 1).
         """
-        return self._stated(None, level, simultaneous=simultaneous)
+        return self._table(None, level, simultaneous=simultaneous)
 
-    def _stated(
-        self, largest: int | None, level: float | None = None, *, simultaneous: bool = False
-    ) -> list[ResultColumn]:
-        names, values, counts, tables = [], [], [], []
+    def _table(self, largest: int | None, level: float | None = None, *, simultaneous: bool = False) -> ResultTable:
+        tables = []
         for name, part in self.estimates.items():
             if not isinstance(part, Estimate):
                 raise ParameterError(f"answers by group are one table for each question; take answers[{name!r}].")
             few = largest is not None and largest < part.domain.size
             codes = part.chosen(largest) if largest is not None and few else np.arange(part.domain.size)
             shown = len(codes) if few else None
-            stated = part.stated(level, simultaneous=simultaneous, shown=shown)
-            tables.append([column.at(codes) for column in stated])
-            names += [name] * len(codes)
-            values += part.domain.names(codes)
-            counts += [part.n] * len(codes)
-        heads = [text_column("question", names), text_column("value", values)]
-        joined = [
-            ResultColumn(
-                parts[0].name,
-                np.concatenate([column.values for column in parts]),
-                unit=parts[0].unit,
-                page_heading=parts[0].page_heading,
-                shown=parts[0].shown,
-            )
-            for parts in zip(*tables, strict=True)
-        ]
-        return [*heads, ResultColumn("n", np.array(counts), format=","), *joined]
+            columns = part.value_columns(level, simultaneous=simultaneous, shown=shown)
+            heads = text_column("question", [name] * len(codes)), text_column("value", part.domain.names(codes))
+            answered = ResultColumn("n", np.full(len(codes), part.n), "count")
+            tables.append(ResultTable("", [*heads, answered, *(column.at(codes) for column in columns)]))
+        return ResultTable.joined(self.heading, tables)

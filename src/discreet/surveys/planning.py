@@ -21,7 +21,7 @@ from discreet.core.domain import Domain
 from discreet.core.guarantee import rounded_up
 from discreet.core.labels import Numbers
 from discreet.core.random import WORD_RANGE
-from discreet.core.result_table import Cells, ResultColumn, ResultTable, number_of, rows_of, text_column
+from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, number_of, text_column
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, Windows
 from discreet.planning.best import best
 from discreet.planning.candidates import Wishes
@@ -118,7 +118,7 @@ class SurveyOption:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SurveyPlan(ResultTable):
+class SurveyPlan(TabularResult):
     """A survey with its questions, shares and mechanisms, and the errors of other ways to ask.
 
     Attributes:
@@ -148,7 +148,7 @@ class SurveyPlan(ResultTable):
         asked += "" if survey.rounds is None else f" in a round of {survey.rounds.number}"
         return f"SurveyPlan({asked}, epsilon={survey.epsilon:g} per {survey.promise}, {crowd})"
 
-    def stated(self) -> list[ResultColumn]:
+    def table(self) -> ResultTable:
         """Return a row per question: its share, mechanism, and error."""
         questions = self.survey.questions
         shares = np.array([question.share / WORD_RANGE for question in questions])
@@ -156,22 +156,23 @@ class SurveyPlan(ResultTable):
         columns = [
             text_column("question", (question.name for question in questions)),
             text_column("mechanism", (question.mechanism.name for question in questions)),
-            ResultColumn("values", np.array([domain.size for domain in domains]), format=","),
-            ResultColumn("sensitive", np.array([domain.sensitive_count for domain in domains]), format=","),
+            ResultColumn("values", np.array([domain.size for domain in domains]), "count"),
+            ResultColumn("sensitive", np.array([domain.sensitive_count for domain in domains]), "count"),
             ResultColumn("epsilon", np.array([question.epsilon for question in questions]), format=rounded_up),
-            ResultColumn("share", shares, page_format=".1%"),
+            ResultColumn("share", shares, "share", format=".1%"),
         ]
         if self.users is not None:
             people = [max(round(self.users * share), 1) for share in shares.tolist()]
             errors = [_standard_error(question, n) for question, n in zip(questions, people, strict=True)]
-            columns.append(ResultColumn("people", np.array(people), format=","))
-            columns.append(ResultColumn("standard_error", np.array(errors), "s.e. at most", format=".3g"))
+            columns.append(ResultColumn("people", np.array(people), "count"))
+            columns.append(ResultColumn("standard_error", np.array(errors), "error", "s.e. at most", ".3g"))
             if any(isinstance(domain.space, Numbers) for domain in domains):
                 columns.append(text_column("of", map(_estimated, domains)))
-        return columns
+        return ResultTable(self.heading, columns)
 
-    def _shown(self) -> tuple[Cells, str]:
-        return rows_of(self.stated()), "\n".join([self.reason, str(self.survey.guarantee)])
+    def view(self) -> ResultTable:
+        """Return the questions, with the reason for this way and the guarantee below."""
+        return replace(self.table(), notes=[self.reason, str(self.survey.guarantee)])
 
     @property
     def reason(self) -> str:

@@ -1,7 +1,7 @@
 """The verb ``compare``."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,14 +25,13 @@ from discreet.cli.options import (
 from discreet.cli.output import (
     InputFile,
     OutputFile,
-    Table,
     file_notes,
     notes_of,
 )
 from discreet.cli.results import VerbResult
 from discreet.cli.statements import Ending, check_folders, statement_of, weighed_cells
 from discreet.core.grouping import MINIMUM, Grouping
-from discreet.core.result_table import ResultColumn, objects, rows_of, spelled_p_value, text_column
+from discreet.core.result_table import ResultColumn, ResultTable, spelled_p_value
 from discreet.engines import LocalEngine
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
@@ -183,8 +182,8 @@ def compared_sides(
 
 def _record(comparison: Comparison, tests: Tests, notes: Sequence[str]) -> dict[str, Any]:
     """Return the comparison ready for JSON."""
-    columns = {name: column.tolist() for name, column in comparison.columns().items()}
-    columns["significant"] = comparison.significant_values(tests.rate, control=tests.control).tolist()
+    table = comparison.table()
+    significant = ResultColumn("significant", comparison.significant_values(tests.rate, control=tests.control), "mark")
     return {
         "sides": [{"title": title, "n": n} for title, n in zip(comparison.titles, comparison.sizes, strict=True)],
         "methods": comparison.methods,
@@ -196,31 +195,27 @@ def _record(comparison: Comparison, tests: Tests, notes: Sequence[str]) -> dict[
         "simulated": comparison.simulated,
         "remark": comparison.remark or None,
         "notes": notes,
-        "values": objects(columns),
+        "values": replace(table, contents=[*table.contents, significant]).records(),
     }
 
 
-def _parts(comparison: Comparison, tests: Tests, largest: int) -> Iterator[str | Table]:
+def _parts(comparison: Comparison, tests: Tests, largest: int) -> Iterator[str | ResultTable]:
     """Yield the table of the clearest differences, and the tests."""
     codes = comparison.clearest_values(largest)
     significant = comparison.significant_values(tests.rate, control=tests.control)
-    columns = [ResultColumn("significant", significant, unit="mark"), *comparison.stated()]
-    names = text_column("value", comparison.domain.names(codes))
-    headings, *cells = rows_of([names, *(column.at(codes) for column in columns)], "page")
     sizes = [
         f"{title} ({n:,} reports)" if n else title for title, n in zip(comparison.titles, comparison.sizes, strict=True)
     ]
     methods = " and ".join(dict.fromkeys(comparison.methods))
     title = f"{sizes[0]} less {sizes[1]}: {len(codes)} of {comparison.domain.size} values; method {methods}"
-    yield Table(title, headings, cells, left=2)
+    mark = ResultColumn("significant", significant, "mark")
+    yield comparison.values_table(title, codes, [mark]).without("sensitive")
     some = f"{np.count_nonzero(significant)} of {comparison.domain.size} values differ significantly"
     yield f"{some} ({tests.control}, {tests.rate:g})."
     if comparison.overall is not None:
         statistic, degrees, p_value = comparison.overall
         p = spelled_p_value(p_value, sign=True)
         yield f"No difference at all: chi-square {statistic:.2f}, {degrees} degrees of freedom, p {p[0]} {p[1:]}."
-    if comparison.remark:
-        yield comparison.remark
 
 
 def _check(reports: Sequence[Side], asked: Sides) -> None:

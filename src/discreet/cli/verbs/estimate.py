@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from discreet.cli import options
 from discreet.cli.commands import RuledOption, Verb
@@ -29,7 +30,6 @@ from discreet.cli.output import (
     STANDARD,
     InputFile,
     OutputFile,
-    Table,
     file_notes,
     left_out_sentences,
     notes_of,
@@ -40,7 +40,7 @@ from discreet.cli.statements import Ending, check_folders, statement_of, weighed
 from discreet.core.grouping import Grouping
 from discreet.core.labels import Numbers
 from discreet.core.reports import Reports
-from discreet.core.result_table import number_of, objects, rows_of, text_column
+from discreet.core.result_table import ResultColumn, ResultTable, number_of, text_column
 from discreet.core.tally import Tally
 from discreet.engines import LocalEngine
 from discreet.engines.engine import Engine
@@ -254,7 +254,7 @@ def estimate_reports(
     limits = shown.level, shown.simultaneous
 
     def record() -> dict[str, Any]:
-        bots = {} if tagged is None else _bots(tagged)
+        bots = {} if tagged is None else {"bots": _bots(tagged).records(), "worst_case_l1": tagged.worst_case}
         read_from = {"left_out": dict(left_out), "trust_plan": read.trust_plan, "notes": tuple(notes)}
         more = {name: fact for name, fact in read_from.items() if fact}
         return {**at_level(partial(estimate_facts, result), *limits)(), **bots, **more}
@@ -321,34 +321,24 @@ def tally_of(mechanism: BlockMechanism, data: Data) -> Tally:
     return data.tally if isinstance(data, StoredBlocks) else data
 
 
-def estimate_parts(result: Estimate, shown: Showing, about: str = "") -> Iterator[str | Table]:
+def estimate_parts(result: Estimate, shown: Showing, about: str = "") -> Iterator[str | ResultTable]:
     """Yield the table of the largest values, and what holds of all of them."""
-    codes = result.chosen(max(shown.largest, 1))
-    columns = result.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
-    names = text_column("value", result.domain.names(codes))
-    headings, *cells = rows_of([names, *(column.at(codes) for column in columns)], "page")
+    codes = result.chosen(shown.largest)
     title = f"{about}{len(codes)} largest of {result.domain.size} values; {result.n:,} reports, method {result.method}"
-    yield Table(title, headings, cells, left=2)
-    yield from filter(
-        None,
-        (
-            result.selected(len(codes), shown.level, simultaneous=shown.simultaneous),
-            result.contradiction(shown.level, simultaneous=shown.simultaneous, shown=len(codes)),
-            result.remark,
-        ),
-    )
+    yield result.values_table(title, codes, shown.level, simultaneous=shown.simultaneous)
     if isinstance(result.domain.space, Numbers) and result.n > 1:
         yield _of_numbers(result, shown.level)
     if result.gap is not None:
         yield f"Log-likelihood certified to {result.gap:.1e} nats per report."
 
 
-def _of_numbers(result: Estimate, level: float | None) -> Table:
+def _of_numbers(result: Estimate, level: float | None) -> ResultTable:
     """Return the table of the mean and the deciles of numbers."""
     named = result.mean_and_deciles()
     confidence = DEFAULT_LEVEL if level is None else level
     rows = [[each.name, *(f"{number:.5g}" for number in (each.estimate, *each.interval(confidence)))] for each in named]
-    return Table("Mean and deciles", ["quantity", "estimate", f"{confidence * 100:g}% from", "to"], rows, left=1)
+    headings = ["quantity", "estimate", f"{confidence * 100:g}% from", "to"]
+    return ResultTable.of("Mean and deciles", headings, rows)
 
 
 def backgrounds(plan: Plan, texts: tuple[str, ...]) -> Any:
@@ -378,21 +368,23 @@ def _tag_and_rest(personalized: Personalized, text: str) -> tuple[str, str]:
     return tag, text[len(tag) + 1 :]
 
 
-def _bots(tagged: TagEstimate) -> dict[str, Any]:
-    """Return the frequencies and errors of the bots, an object per tag, and the worst case behind them."""
-    errors = tagged.intermediate.standard_errors[tagged.estimate.domain.size :]
-    columns = {"tag": list(tagged.bots), "frequency": list(tagged.bots.values()), "standard_error": errors.tolist()}
-    return {"bots": objects(columns), "worst_case_l1": tagged.worst_case}
-
-
-def _bot_parts(tagged: TagEstimate, largest: int) -> Iterator[str | Table]:
-    """Yield the largest bots, and the error that wrong background knowledge of them can cause."""
-    ranked = sorted(_bots(tagged)["bots"], key=lambda bot: -bot["frequency"])
-    cells = [
-        [bot["tag"], f"{bot['frequency']:.4%}", f"{bot['standard_error']:.4%}"] for bot in ranked[: max(largest, 1)]
+def _bots(tagged: TagEstimate, title: str = "") -> ResultTable:
+    """Return the table of the frequencies and errors of the bots."""
+    errors, shares = tagged.intermediate.standard_errors[tagged.estimate.domain.size :], list(tagged.bots.values())
+    columns = [
+        replace(text_column("tag", tagged.bots), heading="secret of its user"),
+        ResultColumn("frequency", np.array(shares), "share", "estimate"),
+        ResultColumn("standard_error", errors, "share", "std. error"),
     ]
-    title = f"{len(cells)} largest of {len(ranked)} bots"
-    yield Table(title, ["secret of its user", "estimate", "std. error"], cells)
+    return ResultTable(title, columns)
+
+
+def _bot_parts(tagged: TagEstimate, largest: int) -> Iterator[str | ResultTable]:
+    """Yield the largest bots, and the error that wrong background knowledge of them can cause."""
+    shares = np.array(list(tagged.bots.values()))
+    ranked = np.argsort(-shares, kind="stable")[:largest]
+    table = _bots(tagged, f"{len(ranked)} largest of {len(shares)} bots")
+    yield replace(table, contents=[column.at(ranked) for column in table.contents])
     yield (
         f"What is behind the bots is assumed, not measured: at worst that misplaces {tagged.worst_case / 2:.4%} "
         "of the people."
@@ -491,22 +483,23 @@ def _groups_record(
     return {"groups": groups, **overall, **more}
 
 
-def _groups_parts(estimates: GroupedEstimate, shown: Showing, *, same_people: bool) -> Iterator[str | Table]:
+def _groups_parts(estimates: GroupedEstimate, shown: Showing, *, same_people: bool) -> Iterator[str | ResultTable]:
     """Yield a table with a row for each value of each of the largest groups, and what holds of all groups."""
     everybody, codes = estimates.overall, estimates.overall.chosen(shown.largest)
     # Without columns of groups, everybody is the only one.
-    chosen, cells = set(estimates.largest(_GROUPS_SHOWN)) if estimates.names else set(), []
-    groups = [(label, estimates[label]) for label in estimates if label in chosen]
+    chosen = set(estimates.largest(_GROUPS_SHOWN)) if estimates.names else set()
+    groups = [(spelled_group(label), estimates[label]) for label in estimates if label in chosen]
     # Several reports of each person are not the reports of as many people, and say less.
     rows_of_all = [] if same_people else [("everybody", everybody)]
+    tables = []
     for label, group in [*groups, *rows_of_all]:
-        columns = group.stated(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
-        names = text_column("value", estimates.domain.names(codes))
-        headings, *rows = rows_of([names, *(each.at(codes) for each in columns)], "groups")
-        cells += [[spelled_group(label), f"{group.n:,}", *row] for row in rows]
+        columns = group.value_columns(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
+        names = text_column("group", [label] * len(codes)), text_column("value", estimates.domain.names(codes))
+        reports = ResultColumn("reports", [group.n] * len(codes), "count")
+        tables.append(ResultTable("", [*names, reports, *(each.at(codes) for each in columns)]))
     title = f"{len(codes)} of {estimates.domain.size} values; method {next(iter(estimates.values())).method}"
     title = f"{len(estimates)} groups, {title}" if groups else title
-    yield Table(title, ["group", "reports", *headings], cells, left=3)
+    yield ResultTable.joined(title, tables).without("sensitive", "standard_error")
     if smaller := len(estimates) - len(groups) if groups else 0:
         yield f"{smaller:,} smaller {'group is' if smaller == 1 else 'groups are'} not shown; -o and --json give all."
     if rows_of_all:

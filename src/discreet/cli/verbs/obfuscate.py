@@ -16,13 +16,13 @@ from discreet.cli.output import (
     STANDARD,
     InputFile,
     OutputFile,
-    Table,
     left_out_sentences,
     sent,
     show,
 )
 from discreet.cli.readings import read_as_record, read_as_table
 from discreet.core.domain import AS_READ
+from discreet.core.result_table import ResultTable
 from discreet.engines import LocalEngine
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import REPORTS, spelled
@@ -184,7 +184,7 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
     where = "standard output" if output == STANDARD else output
     result |= {"kept": list(table.keep)} if table.keep else {}
     result |= read_as_record(written.read_as)
-    sentences: list[str | Table] = [
+    sentences: list[str | ResultTable] = [
         *left_out_sentences(written.left_out),
         *read_as_table(written.read_as),
         f"{written.reports:,} reports of plan {mechanism.fingerprint[:12]} written to {where}.",

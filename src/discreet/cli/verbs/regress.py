@@ -9,10 +9,10 @@ import click
 
 from discreet.cli.commands import Verb
 from discreet.cli.options import OptionGroup, Reading, Showing, Writing, allow_outside, load_plan, option
-from discreet.cli.output import InputFile, OutputFile, Table, file_notes, notes_of
+from discreet.cli.output import InputFile, OutputFile, file_notes, notes_of
 from discreet.cli.results import VerbResult
 from discreet.cli.statements import Ending, named_batches
-from discreet.core.result_table import objects, rows_of
+from discreet.core.result_table import ResultTable
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
 from discreet.estimators.regression import regress as regressed
@@ -133,10 +133,9 @@ def regression(
         stated = {"publication": replace(published(mechanism, fit, shown="this regression"), named=named)}
     ending = Ending(mechanism.guarantee.brief, fit.simulated, trust_plan, stated)
     facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
-    columns = {name: column.tolist() for name, column in fit.columns(level).items()}
-    record = {**facts, "remark": fit.remark, "notes": notes, "coefficients": objects(columns)}
+    table = fit.table(level)
+    record = {**facts, "remark": fit.remark, "notes": notes, "coefficients": table.records()}
     against = "" if fit.baseline is None else f"; odds against {fit.baseline}"
-    headings, *cells = rows_of(fit.stated(level), "page")
-    table = Table(f"{fit.method} regression, {fit.n:,} reports{against}", headings, cells, left=2)
-    parts: list[str | Table] = [table, *filter(None, [fit.remark]), *notes_of(notes)]
-    return VerbResult(lambda: record, parts, lambda: fit.to_arrow(level), ending=ending)
+    title = f"{fit.method} regression, {fit.n:,} reports{against}"
+    parts: list[str | ResultTable] = [replace(table, title=title), *notes_of(notes)]
+    return VerbResult(lambda: record, parts, table.to_arrow, ending=ending)

@@ -8,10 +8,11 @@ import click
 from discreet.cli import options
 from discreet.cli.commands import Verb
 from discreet.cli.options import progress_bar
-from discreet.cli.output import InputFile, OutputFolder, Table, show
+from discreet.cli.output import InputFile, OutputFolder, show
 from discreet.core.random import SeededRandom
+from discreet.core.result_table import ResultTable
 from discreet.simulation.pages import save_findings
-from discreet.simulation.study import Findings, Study, copy_examples, rows, run_study, table
+from discreet.simulation.study import Findings, Study, copy_examples, run_study
 
 FOLDER = OutputFolder("page.html", "chart.png", "results.json")
 """The folder of what a study finds."""
@@ -37,18 +38,17 @@ def simulate(study: Path, *, output: Path, seed: int | None, force: bool) -> Non
         findings = Findings(read, run_study(read, random=random, progress=progress))
         progress("drawing", 1, 1)
         written = save_findings(findings, output, force=force)
-    show(list(rows(read, findings.outcomes)), _parts(findings, written))
+    show(findings.table().records(), _parts(findings, written))
 
 
-def _parts(findings: Findings, written: Sequence[Path]) -> Iterator[str | Table]:
+def _parts(findings: Findings, written: Sequence[Path]) -> Iterator[str | ResultTable]:
     document = findings.study.document
     if document.about:
         yield document.about + "\n"
     yield from (f"  - {sentence}" for sentence in findings.sentences())
     yield ""
-    yield Table(document.title, *table(findings), left=2)
-    yield "MSE / expected: squared error of the linear estimate over its exact expectation. Worst s.e.: its largest"
-    yield "standard error. TV: share of the people that an estimate puts in the wrong place, by estimator.\n"
+    yield findings.table()
+    yield ""
     for run in findings.compared:
         yield f"{run.mechanism.name}: {run.mechanism.guarantee}\n"
     yield "Written: " + ", ".join(map(str, written))

@@ -12,10 +12,11 @@ import numpy as np
 from discreet.cli import options
 from discreet.cli.commands import RuledOption, Verb
 from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, option
-from discreet.cli.output import SIMULATED_REPORTS, InputFile, Table
+from discreet.cli.output import SIMULATED_REPORTS, InputFile
 from discreet.cli.readings import alike_in
 from discreet.cli.results import VerbResult
 from discreet.core.random import RandomSource, SeededRandom
+from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, spelled
 from discreet.formats.plan import Plan
@@ -162,13 +163,14 @@ def _memo_record(memo: MemoVerification) -> dict[str, Any]:
     return {"integers": memo.integers, "rounds": ratios, "any_number": every, "holds": memo.holds}
 
 
-def _memo_parts(memo: MemoVerification) -> Iterator[str | Table]:
+def _memo_parts(memo: MemoVerification) -> Iterator[str | ResultTable]:
     """Yield the table of what rounds of a memo tell, the verdict, and the sentence on changes."""
     rows = [[f"epsilon of {t} round{'s' if t > 1 else ''}", f"{logarithm(r):.17g}"] for t, r in memo.ratios.items()]
     rows += [["epsilon of any number", f"{logarithm(memo.ratio):.17g}"], ["promised", f"{memo.promised:.17g}"]]
     coins = [[name, number] for name, number in memo.integers.items()]
     exact = ["e^epsilon of one round, exactly", f"{memo.ratios[1].numerator} / {memo.ratios[1].denominator}"]
-    yield Table("Permanent reports with a second coin", ["what", "value"], [*coins, exact, *rows])
+    cells = [*coins, exact, *rows]
+    yield ResultTable.of("Permanent reports with a second coin", ["what", "value"], cells)
     yield memo.one.verdict if memo.holds else "THE PROMISE OF THE MEMO IS BROKEN: do not use it."
     yield NOT_HIDDEN
 
@@ -230,13 +232,14 @@ def _verification_record(
 
 def _verification_parts(
     verification: Verification, mechanism: BlockMechanism, publication: "Publication | None"
-) -> Iterator[str | Table]:
+) -> Iterator[str | ResultTable]:
     """Yield the mechanism, the table of its integers, the verdict, and what is shuffled."""
     yield f"{mechanism}\n{mechanism.guarantee}"
     if verification.notion == "none" or verification.ratio is None:
         yield "Nothing is protected: every value is reported in clear."
         return
-    yield Table(f"{verification.notion}: the sampler's own integers", ["what", "value"], verification.figures)
+    title = f"{verification.notion}: the sampler's own integers"
+    yield ResultTable.of(title, ["what", "value"], verification.figures)
     yield from (f"Broken: {fault}" for fault in verification.faults)
     yield verification.verdict
     if publication is not None:

@@ -6,8 +6,9 @@ Each has a record for programs, and tables with a recommendation and notes for p
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from discreet.cli.output import Fact, Table, built_ins, record_of, table_of
+from discreet.cli.output import Fact, built_ins, record_of, table_of
 from discreet.core.guarantee import in_odds
+from discreet.core.result_table import ResultTable
 from discreet.pictures.curves import Heading, LossPanel, Points, loss_chart
 from discreet.planning.candidates import COUNTED, Candidate, Losses, in_seconds
 from discreet.planning.compare import LOWER_BOUND, Curve, MechanismComparison, against_epsilon, against_users
@@ -65,7 +66,7 @@ def comparison_record(comparison: MechanismComparison) -> dict[str, Any]:
     return record
 
 
-def comparison_parts(comparison: MechanismComparison, *, brief: bool = False) -> Iterator[str | Table]:
+def comparison_parts(comparison: MechanismComparison, *, brief: bool = False) -> Iterator[str | ResultTable]:
     """Yield the requirements, the tables of losses, the recommendation and the notes; if brief, what fits a screen."""
     requirements = comparison.requirements
     each = f", {requirements.reports_per_user} reports each" if requirements.reports_per_user > 1 else ""
@@ -120,7 +121,7 @@ def _needed(row: Candidate) -> str:
 _BYTES, _TIME = Fact("", "largest_bytes", "bytes", ","), Fact("", "seconds", "time", in_seconds)
 
 
-def _least_losses(comparison: MechanismComparison) -> Table:
+def _least_losses(comparison: MechanismComparison) -> ResultTable:
     """Return the table of the mechanisms with the least errors for what was asked, the recommended one among them."""
     worst = comparison.requirements.target == "worst-case"
     rows = sorted((row for row in comparison.candidates if row.fits), key=lambda row: row.error(worst=worst))
@@ -138,7 +139,7 @@ def _starred_name(best: Candidate) -> Fact:
     return Fact("", lambda row: f"{row.name}{' *' if row is best else '' if row.fits else ' !'}", "mechanism")
 
 
-def _worst_losses(comparison: MechanismComparison) -> Table:
+def _worst_losses(comparison: MechanismComparison) -> ResultTable:
     usual, starred = [*comparison.usual.values()], _starred_name(comparison.best_worst)
 
     def name(row: Candidate) -> str:
@@ -155,7 +156,7 @@ def _worst_losses(comparison: MechanismComparison) -> Table:
     return table_of("Worst case over all distributions; size of a report", comparison.rows, facts, left=2)
 
 
-def _assumed_losses(comparison: MechanismComparison) -> Table:
+def _assumed_losses(comparison: MechanismComparison) -> ResultTable:
     losses = _loss_facts(comparison, worst=False)
     errors = [
         Fact("", "sensitive_error", "s.e. sens.", ".3e"),
@@ -270,7 +271,7 @@ def number_record(plan: NumberPlan) -> dict[str, Any]:
     }
 
 
-def number_parts(plan: NumberPlan) -> Iterator[str | Table]:
+def number_parts(plan: NumberPlan) -> Iterator[str | ResultTable]:
     """Yield the table of expected errors, and the recommendation."""
     assumed = "for this distribution" if plan.known else "if numbers are spread evenly over the bins"
     yield table_of(f"Expected of {plan.users:,} people, {assumed}", plan.errors, _NUMBER_FACTS)

@@ -35,7 +35,6 @@ from discreet.collector.intake import Refusal, Refused
 from discreet.collector.keeper import ANALYST, Entry, Keeper, TooManyTriesError
 from discreet.collector.releases import EstimateQuery, Once, Releases, asked_entry, covering, facts_of
 from discreet.collector.working import JobError, Workers
-from discreet.core.arrow import table_of
 from discreet.errors import DiscreetError, ParameterError
 from discreet.pictures.pages import drawn, render
 
@@ -299,10 +298,8 @@ class AnalystPages:
         if panel is None or kind not in _KINDS or (kind != "csv" and panel.drawing is None):
             raise Refused(Refusal(404, "path", "there is nothing under this path."))
         if kind == "csv" or panel.drawing is None:
-            from pyarrow import csv
-
             sink = io.BytesIO()
-            csv.write_csv(table_of(panel.columns), sink)
+            panel.whole.to_csv(sink)
             return sink.getvalue()
         drawings = [panel.drawing for panel in panels if panel.drawing is not None]
         return self._gallery.picture(panel.drawing, drawings, kind)

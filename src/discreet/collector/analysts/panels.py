@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
+from operator import itemgetter
 from statistics import NormalDist
 from typing import Any
 
@@ -23,14 +24,13 @@ from discreet.collector.releases import Counts, EstimateQuery, Release, spelled_
 from discreet.collector.store import AuditRow, SealRow
 from discreet.core.guarantee import percent_sure, rounded_up, share_sure
 from discreet.core.labels import Grid
-from discreet.core.result_table import ResultColumn, rows_of, text_column
+from discreet.core.result_table import ResultColumn, ResultTable, label_columns, text_column
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import BlockMechanism
 from discreet.pictures.charts import frequency_chart, region_chart
 from discreet.pictures.curves import Curves, curve_chart
-from discreet.pictures.pages import PageTable
 from discreet.planning.losses import reports_for_standard_error
 from discreet.results.estimate import Estimate
 from discreet.theory.binomial import DEFAULT_LEVEL
@@ -78,28 +78,17 @@ class CollectionPanel:
         name: in addresses.
         title: above it.
         finding: in a sentence or two.
-        columns: numbers in full, for files.
-        table: numbers for people; None where another panel has them.
-        sentences: below.
+        whole: numbers in full, for files.
+        table: numbers for people, with sentences below; None where another panel has them.
         drawing: its picture; None where there is nothing to be drawn.
     """
 
     name: str
     title: str
     finding: str
-    columns: Mapping[str, AnyArray]
-    table: PageTable | None
-    sentences: Sequence[str] = ()
+    whole: ResultTable
+    table: ResultTable | None
     drawing: Drawing | None = None
-
-    @classmethod
-    def of(
-        cls, name: str, title: str, finding: str, columns: Sequence[ResultColumn], *, left: int = 1, **more: Any
-    ) -> "CollectionPanel":
-        """Return the panel whose table and file have the same columns."""
-        headings, *rows = rows_of(columns, "page")
-        named = {column.name: column.values for column in columns}
-        return cls(name, title, finding, named, PageTable(title, headings, rows, left), **more)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,10 +155,7 @@ def _moment(seconds: float) -> str:
 def _shares(look: Look) -> CollectionPanel:
     estimate, level = look.found, look.query.level
     codes = estimate.chosen(_MOST_VALUES)
-    shown = len(codes) if len(codes) < estimate.domain.size else None
-    floor = ResultColumn("noise_floor", np.array(look.release.noise_floor), unit="share", page_heading="noise up to")
-    columns = [column.at(codes) for column in (*estimate.stated(level, shown=shown), floor)]
-    headings, *rows = rows_of([text_column("value", estimate.domain.names(codes)), *columns], "page")
+    floor = ResultColumn("noise_floor", np.array(look.release.noise_floor), "share", "noise up to")
     first, which = estimate.top(1)[0], "epoch" if len(look.release.epochs) == 1 else "epochs"
     finding = (
         f"Most frequent is {first.value}: {percent(first.frequency)} of people, {percent(first.lower)} to "
@@ -177,14 +163,12 @@ def _shares(look: Look) -> CollectionPanel:
         f"reports of {which} {spelled_epochs(look.release.epochs)}."
     )
     title = f"Estimated shares: {estimate.n:,} reports, method {estimate.method}"
-    notes = [estimate.selected(len(codes), level), estimate.contradiction(level, shown=shown), estimate.remark]
     return CollectionPanel(
         "shares",
         "What: shares of people",
         finding,
-        estimate.columns(level),
-        PageTable(title, headings, rows, 2),
-        [note for note in notes if note],
+        estimate.table(level),
+        estimate.values_table(title, codes, level, beside=[floor]),
         Drawing(frequency_chart, estimate.panel(title, codes, level=level), "Limits of each share as bars, by value."),
     )
 
@@ -194,8 +178,10 @@ def _map(look: Look) -> CollectionPanel:
     first = estimate.domain.names(estimate.largest(1))[0]
     finding = f"The region with the largest share is {first}; its numbers stand in the table of shares."
     drawing = Drawing(region_chart, estimate.regions(), "A map of the shares of regions.")
-    columns = {**estimate.domain.table(), "share": estimate.frequencies}
-    return CollectionPanel("map", "Where", finding, columns, None, drawing=drawing)
+    regions = ResultTable(
+        "Where", label_columns(estimate.domain.table(), [ResultColumn("share", estimate.frequencies)])
+    )
+    return CollectionPanel("map", "Where", finding, regions, None, drawing)
 
 
 def _over_time(look: Look) -> CollectionPanel:
@@ -217,19 +203,14 @@ def _over_time(look: Look) -> CollectionPanel:
     gap = ["not sealed"] * (1 + len(names))
     lines += [(epoch, [str(epoch), _moment(collection.window(epoch)[0]), *gap]) for epoch in look.waiting]
     headings = ["epochs", "from (UTC)", "reports", *names]
-    table = PageTable(
-        f"{title}: the largest shares, linear, each alone", headings, [row for _, row in sorted(lines)], 2
+    table = ResultTable.of(
+        f"{title}: the largest shares, linear, each alone", headings, [row for _, row in sorted(lines)], left=2
     )
     finding = _change(records, names[0])
-    columns = {name: np.array([record[name] for record in records]) for name in (records[0] if records else ())}
-    columns = {name: _text(column) if column.dtype.kind == "U" else column for name, column in columns.items()}
+    whole = ResultTable(title, [ResultColumn.of(records, key, itemgetter(key)) for key in (records or [{}])[0]])
     bands = TimeBands("Shares by epoch; bands: limits, gaps: nothing is published", names, records)
     drawing = Drawing(time_chart, bands, "Limits of each share as bands, over time.") if records else None
-    return CollectionPanel("epochs", title, finding, columns, table, drawing=drawing)
-
-
-def _text(texts: AnyArray) -> AnyArray:
-    return text_column("", texts.tolist()).values
+    return CollectionPanel("epochs", title, finding, whole, table, drawing)
 
 
 def _change(records: Sequence[Mapping[str, Any]], name: str) -> str:
@@ -259,13 +240,14 @@ def _precision(look: Look) -> CollectionPanel:
     reports = np.unique(np.maximum(n * 10 ** np.linspace(-1, 2, 7), 1).astype(np.int64))
     errors = np.array([mechanism.decoder.standard_errors(int(n), p).max() for n in reports])
     columns = [
-        ResultColumn("reports", reports, format=",d"),
-        ResultColumn("standard_error", errors, unit="share", page_heading="largest standard error of a share"),
+        ResultColumn("reports", reports, "count"),
+        ResultColumn("standard_error", errors, "share", "largest standard error of a share"),
     ]
     curve = _curve("reports", "largest standard error", {"expected, if shares stay": (reports, errors)})
     marked = replace(curve, baselines={"": wanted}, baseline="wanted", marks={"": n}, mark="now")
     drawing = Drawing(curve_chart, marked, "A curve of the expected error, which falls with reports.")
-    return CollectionPanel.of("precision", "How sure: precision", finding, columns, left=0, drawing=drawing)
+    table = ResultTable("How sure: precision", columns)
+    return CollectionPanel("precision", table.title, finding, table, table, drawing)
 
 
 def _curve(x: str, y: str, lines: Mapping[str, tuple[AnyArray, FloatArray]]) -> Curves:
@@ -290,7 +272,7 @@ def protection(facts: Mapping[str, Any]) -> CollectionPanel:
     several = f", {publication['rounds']:,} of one person" if publication["rounds"] > 1 else ""
     learned[f"who sees reports arrive{several}"] = publication["rounds"] * local
     percents = [f"{percent_sure(epsilon)}%" for epsilon in learned.values()]
-    columns = [text_column("who", learned), text_column("sure, at most", percents)]
+    columns = [text_column("who", learned), ResultColumn("sure, at most", percents, "figure")]
     sentences = [
         *words["person"][1:],
         *words["conditions"],
@@ -303,10 +285,8 @@ def protection(facts: Mapping[str, Any]) -> CollectionPanel:
     shares = [(who, share_sure(epsilon)) for who, epsilon in learned.items()]
     bars = Bars("How sure somebody gets of a person's value, from 50%", "sure", shares, 1.0, "~%")
     drawing = Drawing(bar_chart, bars, "Bars of how sure somebody gets, by who it is.")
-    shown = [sentence for sentence in sentences if sentence]
-    return CollectionPanel.of(
-        "protection", "How protected: people", words["person"][0], columns, sentences=shown, drawing=drawing
-    )
+    table = ResultTable("How protected: people", columns, [sentence for sentence in sentences if sentence])
+    return CollectionPanel("protection", table.title, words["person"][0], table, table, drawing)
 
 
 def _fakes(look: Look) -> CollectionPanel:
@@ -330,15 +310,14 @@ def _fakes(look: Look) -> CollectionPanel:
     )
     finding += "What came in is plausible." if not failed else "What came in is not plausible: see below."
     columns = [
-        ResultColumn("fakes", shares, unit="share", page_heading="share of fakes", page_format=".1%"),
-        ResultColumn("raised", raised, unit="share", page_heading="a share is too high by at most", page_format=".3%"),
-        ResultColumn("lowered", lowered, unit="share", page_heading="or too low by at most", page_format=".3%"),
+        ResultColumn("fakes", shares, "share", "share of fakes", ".1%"),
+        ResultColumn("raised", raised, "share", "a share is too high by at most", ".3%"),
+        ResultColumn("lowered", lowered, "share", "or too low by at most", ".3%"),
     ]
     curve = _curve("share of fakes", "error of a share", {"too high": (shares, raised), "too low": (shares, lowered)})
     drawing = Drawing(curve_chart, curve, "Curves of the error of a share, which grows with fakes.")
-    return CollectionPanel.of(
-        "fakes", "What fake devices can do", finding, columns, left=0, sentences=[*failed, *passed], drawing=drawing
-    )
+    table = ResultTable("What fake devices can do", columns, [*failed, *passed])
+    return CollectionPanel("fakes", table.title, finding, table, table, drawing)
 
 
 def plausibility(mechanism: BlockMechanism, tally: Tally) -> Iterator[tuple[str, str, bool]]:
@@ -404,11 +383,12 @@ def intake(counts: Counts, waiting: Mapping[int, int], disk: tuple[float, float]
     columns = [
         text_column("state", kinds),
         text_column("of", details),
-        ResultColumn("reports", np.array(numbers), format=",d"),
+        ResultColumn("reports", numbers, "count"),
     ]
     shown = [(epochs, float(n)) for epochs, n in sealed[-MOST_BATCHES:]]
     drawing = Drawing(bar_chart, Bars("Reports by sealed epochs", "reports", shown), "Bars of reports by epochs.")
-    return CollectionPanel.of("intake", "What came in", finding, columns, left=2, drawing=drawing if shown else None)
+    table = ResultTable("What came in", columns)
+    return CollectionPanel("intake", table.title, finding, table, table, drawing if shown else None)
 
 
 def audit(rows: Sequence[AuditRow], name: str) -> CollectionPanel:
@@ -429,7 +409,7 @@ def audit(rows: Sequence[AuditRow], name: str) -> CollectionPanel:
         text_column("did", (row.action for row in ours)),
         text_column("of", (row.detail for row in ours)),
     ]
-    panel = CollectionPanel.of("audit", "Who saw what", finding, columns, left=4)
-    table = panel.table and replace(panel.table, rows=panel.table.rows[:_MOST_LINES])
     below = [f"The last {_MOST_LINES} lines; the file has more."] if len(ours) > _MOST_LINES else []
-    return replace(panel, table=table, sentences=below)
+    whole = ResultTable("Who saw what", columns)
+    table = ResultTable(whole.title, [column.at(slice(_MOST_LINES)) for column in columns], below)
+    return CollectionPanel("audit", whole.title, finding, whole, table)

@@ -6,7 +6,7 @@ told. A plan that verification denies is denied here, and nothing else is said o
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from math import exp
 from typing import Any
@@ -25,6 +25,7 @@ from discreet.core.alike import alike_sentences
 from discreet.core.domain import Domain
 from discreet.core.guarantee import LARGE_EPSILON, in_odds, percent_sure, rounded_up
 from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
+from discreet.core.result_table import ResultTable
 from discreet.device.protocol.collection import PERMANENT, Collection
 from discreet.device.protocol.notice import notice
 from discreet.errors import ParameterError
@@ -32,7 +33,7 @@ from discreet.formats.plan import Plan, described_values
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.law import Memo
 from discreet.mechanisms.personalized import Personalized
-from discreet.pictures.pages import PageTable, render
+from discreet.pictures.pages import render
 from discreet.privacy.audit import Audit
 from discreet.privacy.publication import Publication
 from discreet.privacy.verify import Verification, verify
@@ -82,7 +83,16 @@ class AttestationPart:
 
     heading: str
     sentences: Sequence[str] = ()
-    tables: Sequence[PageTable] = ()
+    tables: Sequence[ResultTable] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the part as built-ins, with the cells of its tables."""
+        tables = [
+            {"caption": table.title, "headings": headings, "rows": rows, "left": table.left, "marks": []}
+            for table in self.tables
+            for headings, *rows in [table.cells()]
+        ]
+        return {"heading": self.heading, "sentences": list(self.sentences), "tables": tables}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -194,7 +204,7 @@ class Attestation:
     @cached_property
     def parts(self) -> list[AttestationPart]:
         """The parts of the page below the answer; of a denied plan its data and the numbers that deny it."""
-        figures = PageTable("The sampler's own integers", ["what", "value"], self.verification.figures, left=2)
+        figures = ResultTable.of("The sampler's own integers", ["what", "value"], self.verification.figures, left=2)
         drawn = _NOT_AUDITED if self.audit is None else str(self.audit)
         promise = AttestationPart("The promise", [drawn], [figures])
         guarantee, collection = self.promising.guarantee, self.collection
@@ -206,7 +216,7 @@ class Attestation:
             promise,
             *([AttestationPart(_OF_SURVEY, [str(self.survey.guarantee)])] if self.survey is not None else []),
             self._odds(),
-            *self._notices(),
+            *([] if collection is None else [AttestationPart("What people are told", notice(collection))]),
             self._published(),
             AttestationPart("Who is identified", list(self._identified())),
             AttestationPart("What is not protected", [*filter(None, [guarantee.not_protected]), *_NOT_HIDDEN, *again]),
@@ -233,51 +243,38 @@ class Attestation:
     def _data(self) -> AttestationPart:
         domain, tags = self.plan.domain, self.promising.tags
         named = "; ".join(self._sensitive) if len(self._sensitive) <= _MOST_NAMES else "listed at the end"
-        rows = [
-            ["values", f"{domain.size:,} {spelled_space(domain.space)}"],
-            ["sensitive", f"{domain.sensitive_count:,}: {named}" if domain.sensitive_count else "none for everybody"],
-        ]
+        rows = {
+            "values": f"{domain.size:,} {spelled_space(domain.space)}",
+            "sensitive": f"{domain.sensitive_count:,}: {named}" if domain.sensitive_count else "none for everybody",
+        }
         if domain.clear_count:
             clear = spelled_values(domain, domain.clear_codes)
-            rows += [
-                ["not sensitive", f"{domain.clear_count:,}" + f": {'; '.join(clear)}" * (len(clear) <= _MOST_NAMES)]
-            ]
+            rows["not sensitive"] = f"{domain.clear_count:,}" + f": {'; '.join(clear)}" * (len(clear) <= _MOST_NAMES)
         if tags:
-            rows += [["tags of own secrets", "; ".join(tags) if len(tags) <= _MOST_NAMES else "listed at the end"]]
-        rows += [["mechanism", str(self.mechanism)], ["plan, fingerprint", self.mechanism.fingerprint]]
-        if self.collection is not None:
-            collection = self.collection
-            rows += [
-                [
-                    "collection",
-                    f"{collection.name}, version {collection.version}, {collection.state}; id {collection.id.hex()}",
-                ],
-                ["signed with", f"{', '.join(self.keys)} ({self.trust})"],
-            ]
-        rows += [["software", f"discreet {__version__}"]]
-        table = PageTable("What is asked, and by which plan", ["what", "which"], rows, 2)
+            rows["tags of own secrets"] = "; ".join(tags) if len(tags) <= _MOST_NAMES else "listed at the end"
+        rows |= {"mechanism": str(self.mechanism), "plan, fingerprint": self.mechanism.fingerprint}
+        if (asked := self.collection) is not None:
+            rows["collection"] = f"{asked.name}, version {asked.version}, {asked.state}; id {asked.id.hex()}"
+            rows["signed with"] = f"{', '.join(self.keys)} ({self.trust})"
+        cells = [*rows.items(), ("software", f"discreet {__version__}")]
+        table = ResultTable.of("What is asked, and by which plan", ["what", "which"], cells, left=2)
         return AttestationPart("The data", alike_sentences(domain.alike, exact=domain.exact), [table])
 
     def _odds(self) -> AttestationPart:
         epsilon, collection = self.verification.realised, self.collection
-        rows, sentences = [["an answer", *_figures(epsilon)]], [_ANSWERS_ADD_UP]
+        epsilons = {"an answer": epsilon}
         if collection is not None:
             number = most_answers(collection)
             most = "1 answer" if number == 1 else f"{number:,} answers"
-            answered = verify(self._answered).realised if collection.memo is not None else epsilon
-            rows += [
-                ["an epoch, 1 answer", *_figures(epsilon)],
-                *([["all epochs, 1 answer", *_figures(answered)]] if collection.memo is not None else []),
-                [f"a lifetime, {most} of a version", *_figures(collection.lifetime)],
-            ]
-            sentences = []
+            epsilons["an epoch, 1 answer"] = epsilon
+            if collection.memo is not None:
+                epsilons["all epochs, 1 answer"] = verify(self._answered).realised
+            epsilons[f"a lifetime, {most} of a version"] = collection.lifetime
+        rows = [[name, *_figures(each)] for name, each in epsilons.items()]
         headings = ["in", "epsilon", "odds grow by", "50% becomes", "1% becomes"]
         caption = "How sure a person's reports can make somebody of a protected value, at most"
-        return AttestationPart("In odds", sentences, [PageTable(caption, headings, rows)])
-
-    def _notices(self) -> Iterator[AttestationPart]:
-        if self.collection is not None:
-            yield AttestationPart("What people are told", notice(self.collection))
+        sentences = [_ANSWERS_ADD_UP] if collection is None else []
+        return AttestationPart("In odds", sentences, [ResultTable.of(caption, headings, rows)])
 
     def _published(self) -> AttestationPart:
         publication = self.publication
@@ -337,7 +334,7 @@ class Attestation:
             "realised": verification.realised,
             "e_to_epsilon": None if ratio is None else f"{ratio.numerator}/{ratio.denominator}",
             "answer": self.answer,
-            "parts": [asdict(part) for part in self.parts],
+            "parts": [part.to_dict() for part in self.parts],
             "annex": [{"caption": caption, "values": values} for caption, values in self.annex],
             "publication": None if self.publication is None or not self.holds else self.publication.to_dict(),
         }

@@ -14,10 +14,7 @@ from discreet.cli.commands import Verb, VerbGroup
 from discreet.cli.options import (
     NOT_TRUSTED,
     Count,
-    Length,
     OptionGroup,
-    PublicKey,
-    Timestamp,
     Writing,
     allow_outside,
     allows_outside,
@@ -25,7 +22,6 @@ from discreet.cli.options import (
     load_plan,
     option,
     refuse_idle,
-    spelled_key,
 )
 from discreet.cli.output import InputFile, OutputFile, OutputPlace, written
 from discreet.cli.output import show as print_result
@@ -33,6 +29,7 @@ from discreet.cli.readings import alike_in
 from discreet.cli.results import VerbResult
 from discreet.collector.documents import signing
 from discreet.collector.documents.signing import Terms, new_key, read_key, read_survey_texts, read_texts
+from discreet.collector.verbs.parameters import KEY, length, spelled_key, timestamp
 from discreet.device.protocol.collection import WITHDRAWN, Collection, Epochs, open_envelope, rebuild
 from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, public_key, signers
 from discreet.device.protocol.languages import BASE
@@ -54,9 +51,7 @@ _SURE = 0.999999
 # Of more values reports may take minutes.
 _DRAWS, _MOST_DRAWN = 100_000, 1000
 
-_TRUST = click.option(
-    "--trust", multiple=True, type=PublicKey(), help="Public key that may have signed it; may be repeated."
-)
+_TRUST = click.option("--trust", multiple=True, **KEY, help="Public key that may have signed it; may be repeated.")
 
 
 _LISTED = "Marked as public: collectors list it for everybody."
@@ -74,17 +69,15 @@ class _Said(OptionGroup):
         "--answers", type=click.Choice(_ANSWERS), help="How often: once, in every epoch, or the same again."
     )
     start: int | None = option(
-        "--start", type=Timestamp(), help="Start of the first epoch, such as 2027-01-31 (UTC). [now]"
+        "--start", type=timestamp, metavar="TIME", help="Start of the first epoch, such as 2027-01-31 (UTC). [now]"
     )
-    epoch: int | None = option("--epoch", type=Length(), help="Length of an epoch, such as 12h or 1d. [1d]")
+    epoch: int | None = option("--epoch", type=length, help="Length of an epoch, such as 12h or 1d. [1d]")
     epochs: int | None = option("--epochs", type=Count(1), help=f"Number of epochs. [{_EPOCHS}]")
     lifetime: float | None = option(
         "--lifetime", type=float, help="Most nats of a person under this name. [all epochs' sum]"
     )
-    late: int | None = option(
-        "--late", type=Length(), help="How long after an epoch its reports are taken. [one epoch]"
-    )
-    spread: int | None = option("--spread", type=Length(), help="Largest random delay before a report is sent. [0]")
+    late: int | None = option("--late", type=length, help="How long after an epoch its reports are taken. [one epoch]")
+    spread: int | None = option("--spread", type=length, help="Largest random delay before a report is sent. [0]")
     least: int | None = option("--least", type=Count(1), help="Reports that an estimate needs. [100]")
     retention: int | None = option("--retention", type=Count(1), help="Days that sealed reports are kept. [30]")
     collectors: tuple[str, ...] = option(

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet.cli.commands import Verb, VerbGroup
-from discreet.cli.options import Count, OptionGroup, PublicKey, option, spelled_key
-from discreet.cli.output import InputFile, Table, say, show
+from discreet.cli.options import Count, OptionGroup, option
+from discreet.cli.output import InputFile, say, show
 from discreet.collector import operations
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.settings import Settings, is_loopback, load_settings
+from discreet.collector.verbs.parameters import KEY, spelled_key
+from discreet.core.result_table import ResultTable
 from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES
 from discreet.errors import ParameterError
 from discreet.extras import optional
@@ -51,7 +53,7 @@ def collector() -> None:
 
 @collector.command()
 @click.argument("collection", type=InputFile())
-@click.option("--trust", multiple=True, type=PublicKey(), help="Public key that may have signed it; repeatable.")
+@click.option("--trust", multiple=True, **KEY, help="Public key that may have signed it; repeatable.")
 @_Place.options
 def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
     """Add the signed COLLECTION, a higher version of one, or the notice that one is withdrawn.
@@ -82,8 +84,7 @@ def list_collections(*, place: _Place) -> None:
     """List the collections, all versions."""
     facts = place.asked("list")
     cells = [[row["name"], str(row["version"]), row["state"], row["id"][:16]] for row in facts["collections"]]
-    table = Table("Collections", ["name", "version", "state", "id"], cells, left=4)
-    show(facts, [table])
+    show(facts, [ResultTable.of("Collections", ["name", "version", "state", "id"], cells, left=4)])
 
 
 @collector.command()
@@ -94,7 +95,7 @@ def status(*, place: _Place) -> None:
     headings = ["name", "version", "epoch", "waiting", "sealed", "duplicates", "conflicts"]
     cells = [[str({**row, "epoch": _spelled(row)}[name]) for name in headings] for row in facts["epochs"]]
     counts = [[reason, str(count)] for reason, count in sorted(facts["refusals"].items())]
-    tables = [Table("Epochs", headings, cells, left=2), Table("Refused", ["reason", "count"], counts)]
+    tables = [ResultTable.of("Epochs", headings, cells, left=2), ResultTable.of("Refused", ["reason", "count"], counts)]
     show(facts, tables)
 
 
@@ -149,7 +150,7 @@ def list_tokens(*, place: _Place) -> None:
     """List the tokens by name."""
     facts = place.asked("token list")
     cells = [[row["name"], row["role"], "yes" if row["good"] else "no"] for row in facts["tokens"]]
-    show(facts, [Table("Tokens", ["name", "role", "good"], cells, left=3)])
+    show(facts, [ResultTable.of("Tokens", ["name", "role", "good"], cells, left=3)])
 
 
 @token.command("end")
@@ -291,11 +292,8 @@ def _demonstrate(settings: Settings, sockets: "Sequence[socket]", devices: int |
     click.echo("Everything here is simulated and goes when this ends; press Ctrl-C to end it.")
     # All devices have one address.
     settings = replace(settings, limits=replace(settings.limits, rate=0.0))
-
-    def table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        say([Table(title, headings, [[*row] for row in rows], left=2)])
-
-    crowd = Crowd(demo.collection, folder, click.echo, table, devices=DEVICES if devices is None else devices)
+    many = DEVICES if devices is None else devices
+    crowd = Crowd(demo.collection, folder, lambda part: say([part]), devices=many)
     crowd.start()
     try:
         serve(settings, sockets, demo=True)

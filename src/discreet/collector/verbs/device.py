@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from discreet.cli.commands import VerbGroup
-from discreet.cli.options import Count, OptionGroup, PeopleColumns, PublicKey, at_a_terminal, option, spelled_key
+from discreet.cli.options import Count, OptionGroup, PeopleColumns, at_a_terminal, option
 from discreet.cli.output import (
     InputFile,
     OutputFolder,
@@ -24,6 +24,7 @@ from discreet.cli.output import (
     show,
 )
 from discreet.cli.readings import read_as_record, read_as_table
+from discreet.collector.verbs.parameters import KEY, key_of, spelled_key
 from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts, names
 from discreet.device import Device, Limits
 from discreet.device.protocol.collection import Collection, read_document
@@ -51,9 +52,9 @@ def opened_device(folder: Path, settings: dict[str, Any] | None = None, proxy: s
     """Return the device in a folder, with these settings or those that it was joined with."""
     kept_settings = _kept_settings(folder) if settings is None else settings
     try:
-        trust = [PublicKey().convert(key, None, None) for key in kept_settings["trust"]]
+        trust = [key_of(key) for key in kept_settings["trust"]]
         limits = Limits(**kept_settings["limits"])
-        log = kept_settings.get("log") and PublicKey().convert(kept_settings["log"], None, None)
+        log = kept_settings.get("log") and key_of(kept_settings["log"])
     except (KeyError, TypeError, click.BadParameter):
         raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.") from None
     simulated = kept_settings.get("simulated") is True
@@ -124,7 +125,11 @@ class _Joining(OptionGroup):
     """The keys that a device trusts, and its limits."""
 
     trust: tuple[bytes, ...] = option(
-        "--trust", required=True, multiple=True, type=PublicKey(), help="Public key of who may ask; repeatable."
+        "--trust",
+        required=True,
+        multiple=True,
+        **KEY,
+        help="Public key of who may ask; repeatable.",
     )
     report: float = option("--report", type=float, default=2.0, show_default=True, help="Most nats of one report.")
     epoch: float = option(
@@ -138,7 +143,7 @@ class _Joining(OptionGroup):
     )
     log: bytes | None = option(
         "--log",
-        type=PublicKey(),
+        **KEY,
         help="Public key of the log that collections must be in, so that others can see them.",
     )
 

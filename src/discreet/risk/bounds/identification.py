@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 
 from discreet.core.checks import checked_whole
 from discreet.core.guarantee import Guarantee, in_odds
-from discreet.core.result_table import facts_as_html
+from discreet.core.result_table import ResultTable
 from discreet.mechanisms import Mechanism
 from discreet.risk.bounds.fano import (
     corollary_8,
@@ -383,7 +383,7 @@ class Bounds:
             self.per_user_sentence,
             self.condition_sentence,
         )
-        return facts_as_html(title, facts, " ".join(filter(None, sentences)))
+        return ResultTable.of_figures(title, facts, " ".join(filter(None, sentences))).html()
 
     def __str__(self) -> str:
         share = at_most(self.eta_kl.value, otherwise="perhaps all")

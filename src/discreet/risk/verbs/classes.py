@@ -8,8 +8,10 @@ import pyarrow as pa
 from discreet.cli import options
 from discreet.cli.commands import Verb
 from discreet.cli.options import load_plan, progress_bar
-from discreet.cli.output import InputFile, Table, built_ins, show
+from discreet.cli.output import InputFile, built_ins, show
+from discreet.core.result_table import ResultColumn, ResultTable, text_column
 from discreet.risk.classes import ClassRisk, class_risk, written_cells
+from discreet.risk.verbs.gates import FAIL_ABOVE, end_above
 from discreet.tables.columns import read_columns
 from discreet.tables.scan import table_files
 from discreet.tables.text import Cells, Kind
@@ -19,7 +21,7 @@ from discreet.tables.text import Cells, Kind
 @click.argument("plan", type=InputFile())
 @click.argument("table", type=InputFile(urls=True))
 @click.option("--by", required=True, metavar="A,B", help="Public columns that are published beside the reports.")
-@options.fail_above
+@FAIL_ABOVE
 @options.allow_outside
 def risk_of_reports(plan: Path, table: str | Path, *, by: str, fail_above: float | None) -> None:
     """Bound the identification risk of one report under PLAN per row of TABLE, beside public columns.
@@ -34,18 +36,15 @@ def risk_of_reports(plan: Path, table: str | Path, *, by: str, fail_above: float
         parts = [read_columns(file, lambda _: asked, names) for file in table_files(table)]
         risk = class_risk(mechanism, pa.concat_tables([written_cells(part.select(names)) for part in parts]))
     record = {"plan": mechanism.fingerprint, **built_ins(risk), "limit": fail_above, "in_words": risk.sentences}
-    show(record, [_table(risk), *risk.sentences])
+    show(record, [_table(risk)])
     if fail_above is not None and risk.worst > fail_above:
-        click.echo(
-            f"The identification risk in the smallest class is at most {risk.worst:.4g}, above {fail_above:g}.",
-            err=True,
-        )
-        raise click.exceptions.Exit(1)
+        end_above(f"The identification risk in the smallest class is at most {risk.worst:.4g}, above {fail_above:g}.")
 
 
-def _table(risk: ClassRisk) -> Table:
-    rows = [
-        ["the columns", f"{risk.guessed:.4g}", f"{1 / risk.smallest:.4g}"],
-        ["the columns and the reports", f"{risk.identified:.4g}", f"{risk.worst:.4g}"],
+def _table(risk: ClassRisk) -> ResultTable:
+    columns = [
+        text_column("adversary knows", ["the columns", "the columns and the reports"]),
+        ResultColumn("identified", [risk.guessed, risk.identified], "probability", "identified, mean"),
+        ResultColumn("worst", [1 / risk.smallest, risk.worst], "probability", "worst class"),
     ]
-    return Table(risk.heading, ["adversary knows", "identified, mean", "worst class"], rows)
+    return ResultTable(risk.heading, columns, risk.sentences)

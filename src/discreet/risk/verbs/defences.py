@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product, starmap
 from math import inf
 from pathlib import Path
@@ -15,11 +16,11 @@ from discreet.arrays import FloatArray
 from discreet.cli import options
 from discreet.cli.commands import RuledOption, Verb
 from discreet.cli.options import Count, Writing, load_plan, option, refuse_idle
-from discreet.cli.output import Fact, InputFile, OutputFolder, Table, built_ins, record_of, show, table_of, written
+from discreet.cli.output import InputFile, OutputFolder, built_ins, show, written
 from discreet.core.columns import reals
 from discreet.core.guarantee import in_odds
 from discreet.core.random import SecureRandom, SeededRandom
-from discreet.core.result_table import rows_of
+from discreet.core.result_table import ResultColumn, ResultTable
 from discreet.errors import ParameterError
 from discreet.files.paths import PLANS
 from discreet.mechanisms import BlockMechanism
@@ -40,6 +41,7 @@ from discreet.risk.generalisation import Step
 from discreet.risk.pages import write_defences
 from discreet.risk.traces import Split, split_of
 from discreet.risk.verbs.events import VARIES, Events, evidence_of, left_out_of, say_how_long
+from discreet.risk.verbs.gates import FAIL_ABOVE, end_above
 from discreet.tables.columns import read_columns
 from discreet.tables.text import NUMBERS
 
@@ -139,7 +141,7 @@ def _of_plan(path: Path, reports: int) -> Defence:
 )
 @_Defences.options
 @Events.options
-@options.fail_above
+@FAIL_ABOVE
 @options.allow_outside
 def compare_risks(
     plans: tuple[Path, ...],
@@ -174,8 +176,8 @@ def compare_risks(
     compared.sort(key=lambda row: (row.bounds.identification.value, row.worst_case_mse))
     first = compared[0].bounds
     beforehand = {"prior": prior, "guessed": first.guessed, "entropy_bits": first.entropy}
-    plan_records = [record_of(row, _plan_facts(first.entropy)) for row in compared]
-    show({"users": users, "reports": reports, **beforehand, "plans": plan_records}, _plan_parts(compared))
+    record = {"users": users, "reports": reports, **beforehand, "plans": _plan_table(compared).records()}
+    show(record, _plan_parts(compared))
     _gate([row.bounds.identification.value for row in compared], fail_above, "plans")
 
 
@@ -183,12 +185,10 @@ def _gate(risks: Sequence[float], fail_above: float | None, what: str) -> None:
     """Exit with 1 if one of the ascending risks is above the limit."""
     above = [value for value in risks if fail_above is not None and value > fail_above]
     if above:
-        click.echo(
+        end_above(
             f"The identification risk is above {fail_above:g} under {len(above)} of {len(risks)} {what}, "
-            f"{above[-1]:.4g} at most.",
-            err=True,
+            f"{above[-1]:.4g} at most."
         )
-        raise click.exceptions.Exit(1)
 
 
 def _compare_defences(
@@ -217,11 +217,9 @@ def _compare_defences(
         }
     )
     files = [] if asked.output is None else write_defences(compared, knowledge, record, asked.output, force=asked.force)
-    headings, *cells = rows_of(compared.stated())
     first = [*left_out_of(read, split), f"{split.target!r}; the attacker knows {knowledge}"]
     varies = [] if asked.seed is not None else [VARIES]
-    table = Table(compared.heading, headings, cells)
-    show(record | {"files": files}, [*first, table, *compared.sentences, *written(*files), *varies])
+    show(record | {"files": files}, [*first, compared.view(), *written(*files), *varies])
     return risks
 
 
@@ -261,25 +259,27 @@ class _PlanRisk:
         return cls(path, mechanism, bounds, mechanism.decoder.worst_case_mse(users))
 
 
-def _plan_facts(entropy: float) -> list[Fact]:
-    return [
-        Fact("plan", "plan", "plan"),
-        Fact("mechanism", "mechanism.name", "mechanism"),
-        Fact("identification", "bounds.identification", "identified <=", lambda bound: limit(bound.value)),
-        Fact("pie", "bounds.pie", "PIE <= (bits)", lambda bound: limit(bound.value, entropy)),
-        Fact("epsilon", "bounds.total_epsilon", "epsilon, together", ".4g"),
-        Fact("told_in_clear", "bounds.in_clear", "told in clear", ".3g"),
-        Fact("worst_case_mse", "worst_case_mse", "worst MSE", ".3e"),
-        Fact("attribution_in_a_sealed_batch", "bounds.attribution"),
+def _plan_table(risks: Sequence[_PlanRisk]) -> ResultTable:
+    """Return the table of plans, the least identification risk first."""
+    first, column = risks[0].bounds, partial(ResultColumn.of, risks)
+    each = f", {first.reports} reports each" if first.reports > 1 else ""
+    columns = [
+        column("plan", "plan", "plan", kind="text"),
+        column("mechanism", "mechanism.name", "mechanism", kind="text"),
+        column("identification", "bounds.identification", "identified <=", lambda bound: limit(bound.value)),
+        column("pie", "bounds.pie", "PIE <= (bits)", lambda bound: limit(bound.value, first.entropy)),
+        column("epsilon", "bounds.total_epsilon", "epsilon, together", ".4g"),
+        column("told_in_clear", "bounds.in_clear", "told in clear", ".3g"),
+        column("worst_case_mse", "worst_case_mse", "worst MSE", kind="error"),
+        column("attribution_in_a_sealed_batch", "bounds.attribution"),
     ]
+    return ResultTable(f"Least identification risk first; {first.users:,} users{each}", columns)
 
 
-def _plan_parts(risks: Sequence[_PlanRisk]) -> Iterator[str | Table]:
+def _plan_parts(risks: Sequence[_PlanRisk]) -> Iterator[str | ResultTable]:
     """Yield the table of plans, the least identification risk first, and the conditions of its figures."""
     first = risks[0].bounds
-    each = f", {first.reports} reports each" if first.reports > 1 else ""
-    title = f"Least identification risk first; {first.users:,} users{each}"
-    yield table_of(title, risks, _plan_facts(first.entropy), left=2)
+    yield _plan_table(risks)
     yield (
         "identified <=: probability that the right user is named, on average over users, whoever guesses; "
         f"{first.guessed:.4g} without any report.\n"

@@ -6,15 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
-
 from discreet.cli.options import OptionGroup, option, progress_bar, refuse_idle
-from discreet.cli.output import Fact, InputFile, Table, built_ins, record_of
+from discreet.cli.output import Fact, InputFile, built_ins, record_of
 from discreet.core.domain import Domain
-from discreet.core.result_table import number_of
+from discreet.core.result_table import ResultTable, number_of
 from discreet.risk.events import asked_columns, read_linked
 from discreet.risk.linkage import Linkage
 from discreet.risk.traces import Split
+from discreet.risk.verbs.gates import end_above
 
 _ONE_TABLE = "with --known the attacker knows that table, and compares with all of it"
 _NEEDS = {"known": "{} goes with --known; leave it out."}
@@ -78,7 +77,7 @@ def linkage_record(linkage: Linkage, split: Split) -> dict[str, Any]:
     return record
 
 
-def linkage_parts(linkage: Linkage, split: Split) -> list[str | Table]:
+def linkage_parts(linkage: Linkage, split: Split) -> list[str | ResultTable]:
     """Return the table of outcomes and the sentences."""
     sides = (("release", split.target.left_out), ("known table", split.training.left_out))
     left_out = [
@@ -86,8 +85,7 @@ def linkage_parts(linkage: Linkage, split: Split) -> list[str | Table]:
         for side, rows in sides
         if rows
     ]
-    headings, *cells = linkage.cells
-    return [*left_out, Table(linkage.heading, headings, cells), *linkage.sentences]
+    return [*left_out, linkage.view()]
 
 
 def gate_linkage(linkage: Linkage, fail_above: float | None) -> None:
@@ -98,8 +96,6 @@ def gate_linkage(linkage: Linkage, fail_above: float | None) -> None:
     if linkage.bound is None:
         nothing = f", and the {linkage.unlearned:.2%} of which nothing was learned" if linkage.unlearned else ""
         asked = f"upper limit of what is named right if all traces are named{nothing}"
-    click.echo(
-        f"The identification risk of users in both tables, {linkage.risk:.4g} ({asked}), is above {fail_above:g}.",
-        err=True,
+    end_above(
+        f"The identification risk of users in both tables, {linkage.risk:.4g} ({asked}), is above {fail_above:g}."
     )
-    raise click.exceptions.Exit(1)

@@ -1,6 +1,7 @@
 """The verb ``risk plan``: the largest epsilon of each mechanism that an identification risk allows."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -9,31 +10,36 @@ import click
 
 from discreet.cli.commands import Verb
 from discreet.cli.options import Count, allow_outside
-from discreet.cli.output import Fact, InputFile, Table, record_of, show, table_of
+from discreet.cli.output import InputFile, show
 from discreet.cli.verbs.plan import USERS, PlanFile, domain_of
 from discreet.cli.views.planning import law_of
 from discreet.core.guarantee import in_odds
+from discreet.core.result_table import ResultColumn, ResultTable
 from discreet.errors import ParameterError
 from discreet.risk.bounds.calibration import LARGEST_EPSILON, RiskTarget
 from discreet.risk.bounds.identification import Bounds, conditions
 from discreet.risk.planning import SIDE_BY_SIDE, IdentificationPlan, plan_identification
 
-_IDENTIFICATION = (
-    Fact("name", "name"),
-    Fact("", lambda option: f"{option.name}{'' if option.limited else ' !'}", "mechanism"),
-    Fact("law", law_of),
-    Fact("epsilon_per_report", "mechanism.epsilon"),
-    Fact("epsilon_realised", "bounds.epsilon", "epsilon", ".6g"),
-    Fact("epsilon_together", "bounds.total_epsilon", "together", ".6g"),
-    Fact("identification_limits_epsilon", "limited"),
-    Fact("identification", "bounds.identification"),
-    Fact("identification_error", "bounds.error", "error >=", ".6g"),
-    Fact("pie", "bounds.pie", "PIE (bits)", lambda pie: f"{pie.value:.4g}"),
-    Fact("in_clear", "bounds.in_clear", "in clear", ".4g"),
-    Fact("worst_case_mse", "worst_mse", "MSE", ".3e"),
-    Fact("largest_standard_error", "standard_error", "max s.e.", ".3e"),
-)
-"""The figures of a mechanism at its largest epsilon."""
+
+def identification_table(plan: IdentificationPlan) -> ResultTable:
+    """Return the table of mechanisms, each at its largest epsilon."""
+    column = partial(ResultColumn.of, plan.options)
+    columns = [
+        column("name", "name"),
+        column("", lambda option: f"{option.name}{'' if option.limited else ' !'}", "mechanism", kind="text"),
+        column("law", law_of),
+        column("epsilon_per_report", "mechanism.epsilon"),
+        column("epsilon_realised", "bounds.epsilon", "epsilon", ".6g"),
+        column("epsilon_together", "bounds.total_epsilon", "together", ".6g"),
+        column("identification_limits_epsilon", "limited"),
+        column("identification", "bounds.identification"),
+        column("identification_error", "bounds.error", "error >=", ".6g"),
+        column("pie", "bounds.pie", "PIE (bits)", lambda pie: f"{pie.value:.4g}"),
+        column("in_clear", "bounds.in_clear", "in clear", ".4g"),
+        column("worst_case_mse", "worst_mse", "MSE", kind="error"),
+        column("largest_standard_error", "standard_error", "max s.e.", kind="error"),
+    ]
+    return ResultTable("Attribute risk, identification risk, and error of the estimate", columns)
 
 
 def identification_record(plan: IdentificationPlan) -> dict[str, Any]:
@@ -44,7 +50,7 @@ def identification_record(plan: IdentificationPlan) -> dict[str, Any]:
         "identification_error": wanted.error,
         "reports_per_user": wanted.reports,
         "epsilon_limit": plan.epsilon,
-        "mechanisms": [record_of(option, _IDENTIFICATION) for option in plan.options],
+        "mechanisms": identification_table(plan).records(),
         "cannot": plan.refused,
         "recommendation": plan.recommendation,
         "without_noise": plan.without_noise,
@@ -52,14 +58,13 @@ def identification_record(plan: IdentificationPlan) -> dict[str, Any]:
     }
 
 
-def identification_parts(plan: IdentificationPlan) -> Iterator[str | Table]:
+def identification_parts(plan: IdentificationPlan) -> Iterator[str | ResultTable]:
     """Yield the wanted risk, the table of the options, the recommendation and the notes."""
     wanted = plan.wanted
     each = f", {wanted.reports} reports each" if wanted.reports > 1 else ""
     limit = "no limit on epsilon" if plan.epsilon is None else f"epsilon at most {plan.epsilon:g}"
     yield f"{plan.domain!r}, {wanted.users:,} users{each}, identification error >= {wanted.error:g}, {limit}"
-    title = "Attribute risk, identification risk, and error of the estimate"
-    yield table_of(title, plan.options, _IDENTIFICATION)
+    yield identification_table(plan)
     yield plan.recommendation
     yield from _identification_notes(plan)
 

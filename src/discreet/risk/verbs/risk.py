@@ -24,11 +24,10 @@ from discreet.cli.output import (
     InputFile,
     OutputFile,
     OutputFolder,
-    SavedTable,
-    Table,
     built_ins,
     prints_json,
     record_of,
+    save_table,
     show,
     written,
 )
@@ -36,19 +35,20 @@ from discreet.cli.removed import refuse_removed
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
-from discreet.core.result_table import number_of
+from discreet.core.result_table import ResultTable, number_of
 from discreet.errors import ParameterError
 from discreet.files.writing import replacing
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, sweep
 from discreet.risk.attacks.traces import ATTACKS, JOINTLY
 from discreet.risk.linkage import link
-from discreet.risk.pages import CHANCES_HEADING, chances, measured, tried_in_words, write_linkage, write_page
+from discreet.risk.pages import chances, measured, tried_in_words, write_linkage, write_page
 from discreet.risk.scores.biometric import Biometric, biometric
 from discreet.risk.traces import Split, Traces, split_of
 from discreet.risk.verbs.classes import risk_of_reports
 from discreet.risk.verbs.defences import compare_risks
 from discreet.risk.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, left_out_of, say_how_long
+from discreet.risk.verbs.gates import FAIL_ABOVE, end_above
 from discreet.risk.verbs.linkage import KnownTable, gate_linkage, linkage_parts, linkage_record
 from discreet.risk.verbs.plan import plan_for_risk
 from discreet.tables.columns import read_scores
@@ -178,7 +178,7 @@ class _Pages(Writing):
         table = assessment.per_user()
         named = table.set_column(0, "user", names.take(table["user"]))
         with replacing(self.per_user, force=self.force, private=True) as beside:
-            SavedTable(lambda: named, dict)(beside)
+            save_table(lambda: named, dict, beside)
             yield [self.per_user]
 
 
@@ -187,7 +187,7 @@ class _Pages(Writing):
 @Events.options
 @_Attack.options
 @KnownTable.options
-@options.fail_above
+@FAIL_ABOVE
 @_Pages.options
 @options.seed
 @options.outside(needs={"plan": "{} goes with --plan; leave it out."})
@@ -239,7 +239,7 @@ def traces(
             files.extend(write_page(assessment, knowledge, record, out.output, swept, force=out.force))
     lines = chain(
         _assessment_parts(assessment, parts, knowledge, read),
-        _groups(assessment),
+        filter(None, [chances(assessment)]),
         written(*files),
         [] if seed is not None else [VARIES],
     )
@@ -255,8 +255,7 @@ def _gate(assessment: _Found, fail_above: float | None) -> None:
             known = " (upper limit of what the strongest attack tried achieves)"
             if assessment.unlearned:
                 known = f" (with the {assessment.unlearned:.2%} of the traces of which nothing was learned)"
-        click.echo(f"The identification risk, {assessment.risk:.4g}{known}, is above {fail_above:g}.", err=True)
-        raise click.exceptions.Exit(1)
+        end_above(f"The identification risk, {assessment.risk:.4g}{known}, is above {fail_above:g}.")
 
 
 def _link(
@@ -358,11 +357,11 @@ def _conditions(assessment: _Found, record: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _assessment_parts(assessment: _Found, split: Split, knowledge: str, read: Traces) -> Iterator[str | Table]:
+def _assessment_parts(assessment: _Found, split: Split, knowledge: str, read: Traces) -> Iterator[str | ResultTable]:
     """Yield the attack, the table of measured and bounding numbers, and the sentences."""
     yield from left_out_of(read, split)
     yield f"{split.target!r}; attack: {assessment.attack}; the attacker knows {knowledge}"
-    yield Table("Identification risk", *measured(assessment))
+    yield measured(assessment, "Identification risk")
     if isinstance(assessment, TraceAssessment) and len(assessment.tried) > 1:
         yield "Right user named, by each attack: " + "; ".join(tried_in_words(assessment)) + "."
     if assessment.pse.paper is not None:
@@ -372,12 +371,6 @@ def _assessment_parts(assessment: _Found, split: Split, knowledge: str, read: Tr
         yield from filter(None, (assessment.bounds.attribution_sentence, assessment.bounds.condition_sentence))
     if not assessment.consistent:
         yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
-
-
-def _groups(assessment: _Found) -> Iterator[Table]:
-    """Yield the traces by the probability of their right user."""
-    if isinstance(assessment, TraceAssessment) and assessment.by_chance:
-        yield Table(CHANCES_HEADING, *chances(assessment))
 
 
 def _random(seed: int | None) -> RandomSource:
@@ -400,7 +393,7 @@ class _Scores(OptionGroup):
 @risk.command()
 @click.argument("table", type=InputFile(urls=True))
 @_Scores.options
-@options.fail_above
+@FAIL_ABOVE
 @options.seed
 def scores(table: str | Path, columns: _Scores, *, fail_above: float | None, seed: int | None) -> None:
     """Measure a matcher by its scores: TABLE has a row for each pair of a probe and a template."""
@@ -416,15 +409,13 @@ def scores(table: str | Path, columns: _Scores, *, fail_above: float | None, see
     success = matcher.ranks.rates[0]
     blind = success.low <= 1 / matcher.users
     if fail_above is not None and (blind or success.high > fail_above):
-        click.echo(
+        end_above(
             f"Nothing was learned: these scores are not shown to name more of {matcher.users:,} users than guessing "
             f"would, so that the risk may be above {fail_above:g}."
             if blind
             else f"The right user is named with probability {success.high:.4g} at most, by the upper limit of what was "
-            f"measured, above {fail_above:g}.",
-            err=True,
+            f"measured, above {fail_above:g}."
         )
-        raise click.exceptions.Exit(1)
 
 
 def _matcher_record(matcher: Biometric) -> dict[str, Any]:

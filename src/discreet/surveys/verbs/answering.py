@@ -14,18 +14,17 @@ from discreet.cli.output import (
     InputFile,
     OutputFile,
     OutputPlace,
-    Table,
-    check_output,
     show,
 )
 from discreet.cli.readings import read_as_record, read_as_table
 from discreet.cli.verbs.obfuscate import KEEP, checked_float32, kept_sentences, value_source
 from discreet.cli.verbs.simulate import FOLDER
 from discreet.core.random import SeededRandom
+from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
 from discreet.files.paths import REPORTS
 from discreet.simulation.pages import save_findings
-from discreet.simulation.study import Findings, rows, run_study, table
+from discreet.simulation.study import Findings, run_study
 from discreet.surveys.documents import question_files
 from discreet.surveys.obfuscation import obfuscate_survey, survey_codes, survey_columns
 from discreet.surveys.studies import survey_studies
@@ -109,7 +108,7 @@ def obfuscate(survey: Path, people: Path, columns: _Columns, *, output: Path, se
     cells = [[name, file, f"{written[name]:,}"] for name, file in question_files(written).items()]
     whose = "people" if rounds is None else "people and rounds"
     title = f"{count:,} {whose}, {asked.answers} of {len(written)} questions each"
-    sentences: list[str | Table] = [
+    sentences: list[str | ResultTable] = [
         *read_as_table(read_as),
         f"Reports of survey {asked.fingerprint[:12]} written to {output}.",
         str(asked.guarantee),
@@ -117,7 +116,7 @@ def obfuscate(survey: Path, people: Path, columns: _Columns, *, output: Path, se
         *kept_sentences(columns.keep),
         *([SIMULATED_REPORTS] if seed is not None else []),
     ]
-    listed = Table(title, ["question", "file", "reports"], cells, left=2)
+    listed = ResultTable.of(title, ["question", "file", "reports"], cells, left=2)
     result |= {"simulated": seed is not None, "kept": list(columns.keep), **read_as_record(read_as)}
     show(result, [listed, *sentences])
 
@@ -147,19 +146,20 @@ def simulate(survey: Path, people: str | Path, *, output: Path, as_read: bool, s
     asked = document.survey()
     folders = {name: output / file for name, file in question_files([q.name for q in asked.questions], "").items()}
     for folder in folders.values():
-        check_output(FOLDER, folder, force=force)
+        FOLDER.check(folder, force=force)
     results, cells, written = {}, [], list[Path]()
     with progress_bar("starting") as progress:
         for name, study, codes in survey_studies(document, survey_codes(people, document, read_as=read_as), random):
             findings = Findings(study, run_study(study, codes=codes, random=random, progress=progress))
             written += save_findings(findings, folders[name], force=force)
-            (results[name],), (headings, (row,)) = list(rows(study, findings.outcomes)), table(findings)
+            table = findings.table()
+            (results[name],), (headings, row) = table.records(), table.cells()
             cells.append([name, f"{results[name]['users']:,}", *row[1:]])
     show(
         {"plan": asked.fingerprint, **asked.guarantee.to_dict(), "questions": results, **read_as_record(read_as or {})},
         [
             *read_as_table(read_as or {}),
-            Table(document.document.title or "Survey", ["question", "answered", *headings[1:]], cells),
+            ResultTable.of(document.document.title or "Survey", ["question", "answered", *headings[1:]], cells),
             "MSE / expected: squared error of the linear estimate over its exact expectation for those who were drawn.",
             str(asked.guarantee),
             "Written: " + ", ".join(map(str, written)),

@@ -11,13 +11,13 @@ import click
 
 from discreet.cli.commands import Verb
 from discreet.cli.options import Count, OptionGroup, allow_outside, force, option
-from discreet.cli.output import Fact, InputFile, OutputFile, Table, record_of, table_of
+from discreet.cli.output import InputFile, OutputFile
 from discreet.cli.proposing import Labels, Promise, Proposal, TableLook, proposal_facts, refuse_unsaid, show_proposal
 from discreet.cli.readings import alike_in
 from discreet.cli.results import VerbResult
 from discreet.cli.verbs.plan import ReportLimits
 from discreet.core.guarantee import rounded_up
-from discreet.core.result_table import number_of, objects, rows_of
+from discreet.core.result_table import ResultColumn, ResultTable, number_of
 from discreet.files.paths import PLANS, spelled
 from discreet.formats.plan import DomainSpec
 from discreet.surveys.documents import AskSpec, Questionnaire, SurveyDocument
@@ -174,19 +174,18 @@ def plan(
         "answers": planned.survey.answers,
         "record_epsilon": guarantee.record,
         "attribute_epsilons": guarantee.attributes,
-        "questions": objects({name: column.tolist() for name, column in planned.columns().items()}),
+        "questions": planned.table().records(),
         "options": [asdict(option) for option in planned.options],
     }
-    ways: list[str | Table] = []
+    ways: list[str | ResultTable] = []
     if number := rounds or (document.rounds and document.rounds.number):
         asked.pop("rounds")
         again = survey_schedules(document.attributes, number=number, users=users, **asked, **limits.given())
-        record["rounds"], listed = _schedules_shown(again)
+        listed = _schedules_table(again)
+        record["rounds"] = listed.records()
         ways = [listed, _WAYS, *([] if document.rounds is not None else [NOT_HIDDEN])]
-    headings, *cells = rows_of(planned.stated(), "page")
-    questions = Table(planned.heading, headings, cells, left=2)
     alike, named = alike_in({question.name: question.mechanism.domain for question in planned.survey.questions})
-    parts = [questions, planned.reason, str(guarantee), *ways, *alike]
+    parts = [planned.view(), *ways, *alike]
     VerbResult(lambda: record | named, parts).show(output)
 
 
@@ -199,8 +198,8 @@ _WAYS = (
 )
 
 
-def _schedules_shown(options: Sequence[SurveySchedule]) -> tuple[list[dict[str, Any]], Table]:
-    """Return ways to ask a survey in several rounds, for programs and for people."""
+def _schedules_table(options: Sequence[SurveySchedule]) -> ResultTable:
+    """Return the table of ways to ask a survey in several rounds."""
 
     def name(option: SurveySchedule) -> str:
         rounds = option.rounds
@@ -210,16 +209,17 @@ def _schedules_shown(options: Sequence[SurveySchedule]) -> tuple[list[dict[str, 
 
     ends = [number_of(rounds, "round") for rounds in SHOWN_ROUNDS]
     curve = [partial(lambda place, option: rounded_up(option.epsilons[place]), place) for place in range(len(ends) + 1)]
-    facts = [
-        Fact("", name, "way"),
-        Fact("how", "rounds.how"),
-        Fact("first", "rounds.first"),
-        Fact("answers", "rounds.turns"),
-        Fact("epsilon_of_1_2_3_all_rounds", "epsilons"),
-        *(Fact("", each, heading) for each, heading in zip(curve, [*ends, "all"], strict=True)),
-        Fact("error_in_units_of_one_survey", "error", "error", ".3g"),
-        Fact("block_bits", "block_bits", "bits", ".3g"),
-        Fact("", lambda option: "no" if option.rounds.keeps else "yes", "hides changes"),
+    column = partial(ResultColumn.of, options)
+    columns = [
+        column("", name, "way", kind="text"),
+        column("how", "rounds.how"),
+        column("first", "rounds.first"),
+        column("answers", "rounds.turns"),
+        column("epsilon_of_1_2_3_all_rounds", "epsilons"),
+        *(column("", each, heading) for each, heading in zip(curve, [*ends, "all"], strict=True)),
+        column("error_in_units_of_one_survey", "error", "error", ".3g"),
+        column("block_bits", "block_bits", "bits", ".3g"),
+        column("", lambda option: "no" if option.rounds.keeps else "yes", "hides changes"),
     ]
     title = f"Ways to ask in {options[0].rounds.number:,} rounds; error of a round, in units of asking once"
-    return [record_of(option, facts) for option in options], table_of(title, options, facts)
+    return ResultTable(title, columns)

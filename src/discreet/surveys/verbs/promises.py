@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import click
 from discreet.cli import options
 from discreet.cli.commands import Verb
 from discreet.cli.options import Count, allow_outside
-from discreet.cli.output import Fact, InputFile, Table, record_of, table_of
+from discreet.cli.output import InputFile
 from discreet.cli.readings import alike_in
 from discreet.cli.results import VerbResult
 from discreet.cli.verbs.verify import (
@@ -25,13 +26,14 @@ from discreet.cli.verbs.verify import (
     verification,
 )
 from discreet.core.random import SeededRandom
-from discreet.core.result_table import number_of
+from discreet.core.result_table import ResultColumn, ResultTable, number_of
 from discreet.engines import LocalEngine
 from discreet.formats.plan import Plan
 from discreet.formats.sources import Sources
 from discreet.privacy.notions import logarithm
 from discreet.privacy.verify import spelled_epsilon
 from discreet.risk.bounds.identification import Bound, at_most
+from discreet.risk.verbs.gates import FAIL_ABOVE, end_above
 from discreet.surveys.answers import Answers
 from discreet.surveys.estimating import estimate_survey
 from discreet.surveys.guarantees import verify_survey
@@ -40,14 +42,6 @@ from discreet.surveys.sources import files_by_question
 from discreet.surveys.survey import Survey
 from discreet.surveys.verbs.together import SURVEY, UNPROTECTED, Asked, each_question, load_survey, together
 from discreet.theory.memo import NOT_HIDDEN
-
-_CLEAR_FACTS = (
-    Fact("attribute", "attribute", "attribute"),
-    Fact("question", "question", "question, in clear"),
-    Fact("share", "share", "asked", ".2%"),
-    Fact("bits", "bits", "bits", ".3g"),
-    Fact("entropy", "entropy", "of bits", ".3g"),
-)
 
 
 @click.command(cls=Verb, epilog="Example: discreet survey verify survey.toml")
@@ -75,23 +69,25 @@ def verify(asked: Asked, batches: Batches, *, memo: float | None, sealed: str | 
 def _verification(survey: Survey) -> VerbResult:
     """Return the verification of every question of a survey and of both promises; with code 1 if one is broken."""
     verification = verify_survey(survey)
-    facts = [
-        Fact("question", lambda row: row[0], "question"),
-        Fact("promised", lambda row: row[1].promised, "promised", ".17g"),
-        Fact("realised", lambda row: row[1].realised, "realised", ".17g"),
-        Fact("from_matrix", lambda row: row[1].from_matrix),
-        Fact("", lambda row: spelled_epsilon(row[1].from_matrix), "from the matrix"),
-        Fact("holds", lambda row: row[1].holds),
-    ]
     rows = verification.questions.items()
+    column = partial(ResultColumn.of, verification.questions.values())
+    columns = [
+        ResultColumn("question", list(verification.questions), "text"),
+        column("promised", "promised", "promised", ".17g"),
+        column("realised", "realised", "realised", ".17g"),
+        column("from_matrix", "from_matrix"),
+        column("", "from_matrix", "from the matrix", spelled_epsilon),
+        column("holds", "holds"),
+    ]
+    table = ResultTable("The sampler's own integers, question by question", columns)
     record, each = logarithm(verification.record), {n: logarithm(r) for n, r in verification.attributes.items()}
     names = {"promise": survey.promise, "promised": survey.epsilon, "record": record, "attributes": each}
-    result = {"plan": survey.fingerprint, **names, "questions": [record_of(row, facts) for row in rows]}
+    result = {"plan": survey.fingerprint, **names, "questions": table.records()}
     if survey.rounds is not None:
         result["rounds"] = [{"rounds": t, "epsilon": logarithm(ratio)} for t, ratio in verification.rounds.items()]
     verdict = "holds" if verification.holds else "is broken"
-    sentences: list[str | Table] = [
-        table_of("The sampler's own integers, question by question", rows, facts),
+    sentences: list[str | ResultTable] = [
+        table,
         *(f"Broken: {name}: {fault}" for name, row in rows for fault in row.faults),
         f"Whole records, of all questions that a person is asked: epsilon {record:.17g}.",
         f"Records that differ in one attribute: {', '.join(f'{name} {number:.12g}' for name, number in each.items())}.",
@@ -146,7 +142,7 @@ def _least_epsilons(survey: Survey, results: Mapping[str, VerbResult]) -> tuple[
 @click.argument("reports", nargs=-1, type=InputFile(urls=True))
 @click.option("--users", type=Count(1), required=True, help="Among how many people.")
 @click.option("--limit", type=float, default=0.1, show_default=True, help="Bits in clear, above which it is warned.")
-@options.fail_above
+@FAIL_ABOVE
 @allow_outside
 def risk(survey: Path, reports: tuple[str | Path, ...], *, users: int, limit: float, fail_above: float | None) -> None:
     """Bound who is identified by all answers of a person to SURVEY, and what values in clear tell of other attributes.
@@ -164,11 +160,10 @@ def risk(survey: Path, reports: tuple[str | Path, ...], *, users: int, limit: fl
     clear = list(clear_information(asked, table))
     bounds = {"users": users, "pie_at_most_bits": pie.value, "identification_at_most": named.value}
     record = {"plan": asked.fingerprint, **asked.guarantee.to_dict(), **bounds, "limit": limit}
-    record |= {"in_clear": [record_of(each, _CLEAR_FACTS) for each in clear]}
+    record |= {"in_clear": _clear_table(clear).records()}
     VerbResult(lambda: record, _risk_parts(asked, pie, named, users, clear, limit)).show()
     if fail_above is not None and named.value > fail_above:
-        click.echo(f"The identification risk, at most {named.value:.4g}, is above {fail_above:g}.", err=True)
-        raise click.exceptions.Exit(1)
+        end_above(f"The identification risk, at most {named.value:.4g}, is above {fail_above:g}.")
 
 
 def _joint_answers(survey: Survey, reports: Sequence[str | Path]) -> Answers | None:
@@ -183,9 +178,22 @@ def _joint_answers(survey: Survey, reports: Sequence[str | Path]) -> Answers | N
     return estimate_survey(survey, data, method="joint")
 
 
+def _clear_table(clear: Sequence[ClearInformation]) -> ResultTable:
+    """Return the table of the information that values in clear hold on attributes."""
+    column = partial(ResultColumn.of, clear)
+    columns = [
+        column("attribute", "attribute", "attribute", kind="text"),
+        column("question", "question", "question, in clear", kind="text"),
+        column("share", "share", "asked", ".2%"),
+        column("bits", "bits", "bits", ".3g"),
+        column("entropy", "entropy", "of bits", ".3g"),
+    ]
+    return ResultTable("What values in clear tell of attributes, of whoever is asked, as estimated", columns)
+
+
 def _risk_parts(
     survey: Survey, pie: Bound, named: Bound, users: int, clear: Sequence[ClearInformation], limit: float
-) -> Iterator[str | Table]:
+) -> Iterator[str | ResultTable]:
     """Yield the bounds, the table of what values in clear tell, and what is above the limit or not known."""
     yield str(survey.guarantee)
     yield (
@@ -198,9 +206,7 @@ def _risk_parts(
     if clear and not known:
         yield "What values in clear tell of attributes is estimated from reports; name them."
     if known:
-        yield table_of(
-            "What values in clear tell of attributes, of whoever is asked, as estimated", known, _CLEAR_FACTS, left=2
-        )
+        yield _clear_table(known)
     above = [f"{each.question} of {each.attribute}" for each in known if (each.bits or 0.0) > limit]
     yield from [f"ABOVE {limit:g} BITS: {'; '.join(above)}."] if above else []
     unknown = [f"{each.question} of {each.attribute}" for each in clear if each.bits is None]

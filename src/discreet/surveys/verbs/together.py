@@ -20,13 +20,13 @@ from discreet.cli.output import (
     STANDARD,
     InputFile,
     OutputPlace,
-    Table,
     built_ins,
     given_options,
     prints_json,
 )
 from discreet.cli.results import VerbResult
 from discreet.cli.statements import Ending
+from discreet.core.result_table import ResultTable
 from discreet.errors import DiscreetError, ParameterError, SurveyDocumentError
 from discreet.files.paths import REPORTS, checked_output
 from discreet.files.writing import check_own_folder, replacing_all
@@ -217,7 +217,7 @@ def together(
             **(record or {}),
         }
 
-    def parts() -> Iterator[str | Table]:
+    def parts() -> Iterator[str | ResultTable]:
         for name, result in results.items():
             yield f"\nQuestion {name}"
             yield from result.parts

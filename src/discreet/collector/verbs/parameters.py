@@ -1,0 +1,53 @@
+"""Values of options of a collector's verbs: lengths of time, times and public keys."""
+
+import re
+from base64 import b64decode, b64encode
+from binascii import Error
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_LENGTH = re.compile(r"(\d{1,12})([smhdw]?)", re.ASCII)
+_KEY_BYTES = 32
+_MOST_DIGITS = 20
+
+
+def length(text: str) -> int:
+    """Return the seconds of a length of time: 90, 90s, 15m, 12h, 1d or 2w."""
+    match = _LENGTH.fullmatch(text)
+    if match is None:
+        raise click.BadParameter(f"{text!r} is no length of time; write it as 90s, 15m, 12h, 1d or 2w.")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def timestamp(text: str) -> int:
+    """Return the seconds since 1970 of a time: a number, 2027-01-31, or 2027-01-31T12:00; in UTC without a zone."""
+    if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS:
+        return int(text)
+    try:
+        moment = datetime.fromisoformat(text)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    except (ValueError, OverflowError):
+        raise click.BadParameter(f"{text!r} is no time; write it as 2027-01-31 or 2027-01-31T12:00.") from None
+
+
+def key_of(text: str) -> bytes:
+    """Return the 32 bytes of a public key as `discreet collection key` prints it."""
+    try:
+        key = b64decode(text, validate=True)
+    except (Error, ValueError):
+        key = b""
+    if len(key) != _KEY_BYTES:
+        raise click.BadParameter("a public key must be 44 letters of base64, as `discreet collection key` prints it.")
+    return key
+
+
+def spelled_key(key: bytes) -> str:
+    """Return a public key as it is printed."""
+    return b64encode(key).decode()
+
+
+KEY: dict[str, Any] = {"type": key_of, "metavar": "KEY"}
+"""An option that takes a public key."""
