@@ -25,7 +25,7 @@ MODULES = {
 NAMES = {
     "risk.events": "read_linked read_traces",
     "risk.traces": "Split Traces by_count by_half by_time leave_out maximum_knowledge",
-    "engines": "Counted Fold Sealed TallyFold gather observe seal tally",
+    "engines": "Counted Fold Sealed TallyFold gather seal tally",
     "formats.reports": "iterate_reports read_reports write_reports",
     "formats.sealed_files": "check_sealed write_sealed",
     "formats.sources": "Sources",

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet.core.reports import Reports
-from discreet.engines import TallyFold, observe, tally
+from discreet.engines import TallyFold, gather, tally
 from discreet.errors import MismatchError
 from discreet.formats.plan import Plan
 from discreet.formats.reports import write_reports
@@ -78,8 +78,12 @@ def child(folder: Path, *arguments: object, phase: str = "-", limit: int = 0) ->
 # Files
 
 
+def on_disk(mechanism: BlockMechanism, sources: Any) -> Any:
+    return gather(mechanism, sources, memory=0)
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("read", [tally, observe])
+@pytest.mark.parametrize("read", [tally, on_disk])
 def test_nothing_is_counted_of_mixed_plans(
     suffix: str, read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

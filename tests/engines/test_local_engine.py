@@ -1,24 +1,24 @@
 """Files and folders of reports, tallied in parts: the tally of all reports, or one sentence of what is wrong."""
 
 import json
-import time
 from collections import Counter
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-import discreet.formats.sources as reading
+import discreet.formats.scanned as reading
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.engines import TallyFold, tally
-from discreet.engines.local import _Work
 from discreet.errors import DataError, MismatchError
 from discreet.formats.reports import write_reports
-from discreet.formats.sources import Sources
+from discreet.formats.scanned import CheckedBatch
+from discreet.formats.sources import Account, SourceReader, Sources
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import (
     BlockMechanism,
@@ -74,10 +74,11 @@ def test_a_folder_has_the_tally_of_all_its_reports(case: Case, tmp_path: Path) -
 def test_states_merge_in_any_order_and_in_pieces(case: Case) -> None:
     mechanism, reports = case.mechanism, sampled(case, 300)
     fold = TallyFold(mechanism)
-    states = []
+    states, account = [], Account(mechanism)
     for part in batches(reports, 70):
         state = fold.zero()
-        fold.add(state, part, {})
+        fold.add(state, CheckedBatch(part))
+        account.add(CheckedBatch(part))
         states.append(state)
     expected = mechanism.tally(reports)
     for order in (states, states[::-1], states[2:] + states[:2]):
@@ -85,19 +86,20 @@ def test_states_merge_in_any_order_and_in_pieces(case: Case) -> None:
         for state in order:
             fold.merge(whole, state)
         assert whole.dtype == np.int64
-        assert fold.finish(whole).tally == expected
+        assert fold.finish(whole, account).tally == expected
     in_pieces = np.concatenate([sum(state[cut : cut + 7] for state in states) for cut in range(0, len(states[0]), 7)])
-    assert fold.finish(in_pieces).tally == expected
-    assert fold.finish(fold.zero()).tally == mechanism.empty_tally()
+    assert fold.finish(in_pieces, account).tally == expected
+    assert fold.finish(fold.zero(), Account(mechanism)).tally == mechanism.empty_tally()
 
 
 def test_an_explicit_channel_folds_too() -> None:
     channel = Channel([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
     reports = channel.obfuscate_codes([0, 1] * 50, random=SeededRandom(3))
     fold = TallyFold(channel)
-    state = fold.zero()
-    fold.add(state, reports, {})
-    assert fold.finish(state).tally == channel.tally(reports)
+    state, account = fold.zero(), Account(channel)
+    fold.add(state, CheckedBatch(reports))
+    account.add(CheckedBatch(reports))
+    assert fold.finish(state, account).tally == channel.tally(reports)
 
 
 DOMAIN = Domain(range(50), sensitive=list(range(30)))
@@ -207,19 +209,22 @@ def test_an_interruption_ends_all_threads(tmp_path: Path, monkeypatch: pytest.Mo
     for name in range(20):
         write_reports(tmp_path / f"{name}.parquet", UNARY, reports_of(UNARY, 400 + name))
     monkeypatch.setattr("discreet.engines.local._SECONDS_BETWEEN", 0.0)
-    add, begun = _Work._add, []
+    part, stop, begun, stopped = SourceReader.part, SourceReader.stop, [], Event()
 
-    def held(work: _Work, state: Any, part: Any) -> None:
-        begun.append(part)
-        until = time.monotonic() + 60
-        while not work._interrupted and time.monotonic() < until:
-            time.sleep(0.001)
-        add(work, state, part)
+    def held(reader: SourceReader, each: Any) -> Any:
+        begun.append(each)
+        assert stopped.wait(60)
+        yield from part(reader, each)
+
+    def stopping(reader: SourceReader) -> None:
+        stop(reader)
+        stopped.set()
 
     def interrupted(done: int, total: int | None) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_Work, "_add", held)
+    monkeypatch.setattr(SourceReader, "part", held)
+    monkeypatch.setattr(SourceReader, "stop", stopping)
     with pytest.raises(KeyboardInterrupt):
         tally(UNARY, Sources(tmp_path, progress=interrupted), threads=3)
     assert len(begun) <= 3

@@ -15,7 +15,7 @@ import pytest
 
 import discreet as dc
 from discreet.core.batches import NamedBatch
-from discreet.engines import LocalEngine, gather, observe, seal, tally
+from discreet.engines import LocalEngine, gather, seal, tally
 from discreet.errors import DataError, ParameterError
 from discreet.files.stored import look
 from discreet.formats.public_columns import read_public
@@ -91,7 +91,7 @@ def test_every_way_through_files_refuses(mechanism: Any, tmp_path: Path) -> None
         partial(tally, mechanism, threads=1),
         partial(gather, mechanism),
         partial(gather, mechanism, memory=0),
-        partial(observe, mechanism),
+        partial(gather, mechanism, memory=0),
         lambda named: seal(mechanism, named, tmp_path / "sealed.parquet", force=True),
         lambda named: LocalEngine().tally_by(mechanism, named, "region"),
         lambda named: read_public(mechanism, named, ["region"]),

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import discreet.formats.sources as reading
+import discreet.formats.scanned as reading
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.engines import evidence as stored
-from discreet.engines import gather, observe
+from discreet.engines import gather
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate
 from discreet.files.reading import prefetched
@@ -75,7 +75,7 @@ SIZED = [Case(builder, sizes, 1.0) for sizes in ("1of40", "40of40") for builder 
 @pytest.mark.parametrize("case", [*STORED, *SIZED], ids=str)
 def test_estimates_are_those_in_memory(case: Case, spread: Any, temporary: Path) -> None:
     reports = sampled(case, 700)
-    found, left_out = observe(case.mechanism, spread(case.mechanism, reports), folder=temporary)
+    found, left_out = gather(case.mechanism, spread(case.mechanism, reports), folder=temporary, memory=0)
     assert isinstance(found, StoredBlocks)
     assert not left_out
     assert found.tally == case.mechanism.tally(reports)
@@ -106,7 +106,7 @@ def test_stretches_of_rows_change_nothing(
     whole = estimate(case.mechanism, reports, method=method)
     monkeypatch.setattr("discreet.estimators.likelihood._STRETCH", 160)
     monkeypatch.setattr("discreet.estimators.likelihood._PIECE", 50)
-    data, _ = observe(case.mechanism, spread(case.mechanism, reports), folder=temporary)
+    data, _ = gather(case.mechanism, spread(case.mechanism, reports), folder=temporary, memory=0)
     inside, outside = (estimate(case.mechanism, found, method=method) for found in (reports, data))
     np.testing.assert_array_equal(outside.frequencies, inside.frequencies)
     assert (outside.gap, outside.passes) == (inside.gap, inside.passes)
@@ -122,7 +122,7 @@ def test_nothing_as_long_as_all_rows_is_in_memory(
     monkeypatch.setattr("discreet.estimators.likelihood._STRETCH", 1 << 13)
     n = 200_000
     write_reports(tmp_path / "a.parquet", MECHANISM, reports_of(n))
-    data, _ = observe(MECHANISM, tmp_path / "a.parquet", folder=temporary)
+    data, _ = gather(MECHANISM, tmp_path / "a.parquet", folder=temporary, memory=0)
     if not on_disk:
         data = StoredBlocks(data.tally, data.membership)
     estimate(MECHANISM, data, method=method)
@@ -155,7 +155,7 @@ def test_products_let_go_of_what_they_read(mechanism: Any, temporary: Path, tmp_
     """Whatever the law's matrix is read from, it is in memory when it was looked at, and not after a product."""
     mechanism = mechanism(Domain(range(60)), 1.0)
     write_reports(tmp_path / "a.parquet", mechanism, mechanism.obfuscate_codes(np.arange(100_000) % 60))
-    membership = observe(mechanism, tmp_path / "a.parquet", folder=temporary)[0].membership
+    membership = gather(mechanism, tmp_path / "a.parquet", folder=temporary, memory=0)[0].membership
     weights = np.ones(membership.rows)
     for product in (lambda: membership.dot(np.ones(60)), lambda: membership.transpose_dot(weights)):
         for column in getattr(membership, "blocks", {"laid": getattr(membership, "laid", None)}).values():
@@ -193,12 +193,10 @@ def test_what_is_read_ahead_keeps_its_order(threads: str, monkeypatch: pytest.Mo
 
 def test_tallies_have_no_blocks(tmp_path: Path) -> None:
     write_tally(tmp_path / "a.tally.parquet", MECHANISM.tally(reports_of(10)))
-    with pytest.raises(ParameterError, match="needs reports"):
-        observe(MECHANISM, tmp_path)
     data, _ = gather(MECHANISM, tmp_path)
     assert data == MECHANISM.tally(reports_of(10))
     write_reports(tmp_path / "b.parquet", MECHANISM, reports_of(10))
-    with pytest.raises(ParameterError, match="cannot be mixed"):
+    with pytest.raises(ParameterError, match=r"leave out the tallies \(1 of the files\)"):
         gather(MECHANISM, tmp_path)
     with pytest.raises(ParameterError, match="has no blocks"):
         stored.BlockWriter(Channel([[0.9, 0.1], [0.1, 0.9]]))
@@ -210,7 +208,7 @@ def test_threads_change_nothing(spread: Any, temporary: Path, monkeypatch: pytes
     found = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("DISCREET_THREADS", threads)
-        data, _ = observe(MECHANISM, folder, folder=temporary)
+        data, _ = gather(MECHANISM, folder, folder=temporary, memory=0)
         found.append(estimate(MECHANISM, data, method="mle").frequencies.tobytes())
     assert len(set(found)) == 1
 
@@ -219,7 +217,7 @@ def test_threads_change_nothing(spread: Any, temporary: Path, monkeypatch: pytes
 
 
 def test_files_have_no_names_and_end_with_their_arrays(spread: Any, temporary: Path) -> None:
-    data, _ = observe(MECHANISM, spread(MECHANISM, reports_of(2000)), folder=temporary)
+    data, _ = gather(MECHANISM, spread(MECHANISM, reports_of(2000)), folder=temporary, memory=0)
     assert list(temporary.iterdir()) == []
     assert mapped_from(temporary) > 0 or sys.platform != "linux"
     estimate(MECHANISM, data, method="mle")
@@ -251,7 +249,7 @@ def test_a_full_disk_is_one_sentence(room: int, spread: Any, temporary: Path, mo
     make = stored.tempfile.TemporaryFile
     monkeypatch.setattr(stored.tempfile, "TemporaryFile", lambda **options: _FullDisk(make(**options), room))
     with pytest.raises(DataError, match=r"^there is no room left in .* for temporary files; free some"):
-        observe(MECHANISM, folder, folder=temporary)
+        gather(MECHANISM, folder, folder=temporary, memory=0)
     gc.collect()
     assert list(temporary.iterdir()) == []
     assert mapped_from(temporary) == 0
@@ -279,7 +277,7 @@ def test_whatever_ends_the_reading_leaves_nothing(error: type[BaseException], sp
             raise error
 
     with pytest.raises(error):
-        observe(MECHANISM, Sources(folder, progress=interrupt), folder=temporary)
+        gather(MECHANISM, Sources(folder, progress=interrupt), folder=temporary, memory=0)
     gc.collect()
     assert calls[-1][1] == 2000
     assert list(temporary.iterdir()) == []
@@ -290,7 +288,7 @@ def test_an_interrupted_pass_leaves_nothing(spread: Any, temporary: Path) -> Non
     def interrupt(passes: float, gap: float) -> None:
         raise KeyboardInterrupt
 
-    data, _ = observe(MECHANISM, spread(MECHANISM, reports_of(2000)), folder=temporary)
+    data, _ = gather(MECHANISM, spread(MECHANISM, reports_of(2000)), folder=temporary, memory=0)
     with pytest.raises(KeyboardInterrupt):
         estimate(MECHANISM, data, method="em", progress=interrupt)
     del data

@@ -101,7 +101,7 @@ def test_batches_that_are_not_sealed(mechanism: Any, tmp_path: Path) -> None:
     assert "seal them apart" in refused(DataError, attempt)
     (source / "simulated.parquet").unlink()
     write_tally(source / "kept.tally.parquet", mechanism.tally(reports_of(mechanism)))
-    assert "leave the 1 tallies out" in refused(ParameterError, attempt)
+    assert "leave out the tallies (1 of the files)" in refused(ParameterError, attempt)
     (source / "kept.tally.parquet").unlink()
     other = type(mechanism)(DOMAIN, 2.0)
     write_reports(source / "strange.parquet", other, reports_of(other))

@@ -17,7 +17,7 @@ from discreet.engines.evidence import memory_needed
 from discreet.errors import DataError
 from discreet.files.paths import ending, is_lines, lines_of, opened_text, text_bytes
 from discreet.formats.reports import write_reports
-from discreet.formats.sources import Sources, partitions_of
+from discreet.formats.sources import Sources
 from discreet.mechanisms import UnaryEncoding
 from refusals import refused
 
@@ -102,7 +102,5 @@ def test_what_compressed_reports_take_in_memory_is_what_they_say(tmp_path: Path)
     reports = REPORTING.obfuscate_codes(np.zeros(20_000, np.int64), random=SeededRandom(1))
     for name in ("a.jsonl", "b.jsonl.gz"):
         write_reports(tmp_path / name, REPORTING, reports)
-    plain, packed = (
-        memory_needed(REPORTING, partitions_of(tmp_path / n, REPORTING)) for n in ("a.jsonl", "b.jsonl.gz")
-    )
+    plain, packed = (memory_needed(Sources(tmp_path / n).scan(REPORTING)) for n in ("a.jsonl", "b.jsonl.gz"))
     assert plain == packed > 5 * (tmp_path / "b.jsonl.gz").stat().st_size

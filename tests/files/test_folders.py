@@ -8,7 +8,7 @@ import pytest
 
 from damage import MECHANISM, written
 from discreet.core.random import SeededRandom
-from discreet.engines import gather, observe, tally
+from discreet.engines import gather, tally
 from discreet.errors import DataError, ParameterError
 from discreet.formats.reports import write_reports
 from refusals import refused
@@ -99,7 +99,7 @@ def test_a_folder_with_a_list_of_its_files_is_refused(folder: Path) -> None:
     assert tally(MECHANISM, folder / "a.parquet").tally.n == 2100
 
 
-@pytest.mark.parametrize("go_through", [tally, gather, observe], ids=lambda through: through.__name__)
+@pytest.mark.parametrize("go_through", [tally, gather], ids=lambda through: through.__name__)
 def test_copies_are_refused(go_through, folder: Path) -> None:  # type: ignore[no-untyped-def]
     first, copy = folder / "a.parquet", folder / "c.parquet"
     shutil.copy(first, copy)

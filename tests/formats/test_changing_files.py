@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from damage import EACH, MECHANISM, written
-from discreet.engines.folds import TallyFold
-from discreet.engines.local import fold_parts
+from discreet.engines import LocalEngine, TallyFold
 from discreet.errors import DataError, DiscreetError
 from discreet.formats.reports import iterate_reports, read_reports, write_reports
-from discreet.formats.sources import surveyed
+from discreet.formats.scanned import SourcePart, part_of_ticket
+from discreet.formats.sources import Sources
 from discreet.tables.scan import scan
 from discreet.tables.text import Cells, Kind
 from refusals import refused
@@ -50,9 +50,9 @@ def test_a_file_that_changes_after_the_check_is_refused(
 ) -> None:
     path = tmp_path / f"a.{suffix}"
     written(path)
-    parts = surveyed(MECHANISM, path).parts
+    sources = Sources(path).scan(MECHANISM)
     change(path)
-    message = refused(DataError, lambda: fold_parts(TallyFold(MECHANISM), parts, threads=1))
+    message = refused(DataError, lambda: LocalEngine(threads=1).fold(TallyFold(MECHANISM), sources))
     assert message == f"{path}: the file was replaced or changed while it was read; leave it alone and start again."
 
 
@@ -71,22 +71,41 @@ def test_a_file_that_changes_while_it_is_read_is_refused(suffix: str, tmp_path: 
 def test_a_file_that_goes_is_refused(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
     written(path)
-    parts = surveyed(MECHANISM, path).parts
+    sources = Sources(path).scan(MECHANISM)
     path.unlink()
-    refused(DataError, lambda: fold_parts(TallyFold(MECHANISM), parts, threads=1))
+    refused(DataError, lambda: LocalEngine(threads=1).fold(TallyFold(MECHANISM), sources))
 
 
 @formats
 def test_another_machine_must_see_the_same_file(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"a.{suffix}"
     written(path)
-    (part,) = surveyed(MECHANISM, path).parts
+    (part,) = Sources(path).scan(MECHANISM).parts
     ticket = part.ticket
     touch(path)
-    assert ticket.part(MECHANISM).rows == part.rows
+    assert part_of_ticket(MECHANISM, ticket).rows == part.rows
     reports = read_reports(path, MECHANISM)
     write_reports(path, MECHANISM, reports.part(0, EACH), force=True)
-    assert "not the file that was checked" in refused(DataError, lambda: ticket.part(MECHANISM))
+    assert "not the file that was checked" in refused(DataError, lambda: part_of_ticket(MECHANISM, ticket))
+
+
+def test_a_reader_says_at_its_end_that_rows_are_missing_or_were_read_twice(tmp_path: Path) -> None:
+    written(tmp_path / "a.parquet")
+    written(tmp_path / "b.parquet")
+    sources = Sources(tmp_path).scan(MECHANISM)
+    rows, (first, second) = sources.rows, sources.parts
+    with sources.reader() as reader:
+        found = [batch.reports.n for batch in reader]
+    assert sum(found) == rows == reader.account.rows == reader.account.n
+    for parts in ([first], [first, second, second]):
+
+        def read(parts: list[SourcePart] = parts) -> None:
+            with sources.reader() as reader:
+                for part in parts:
+                    list(reader.part(part))
+
+        read_rows = sum(part.rows or 0 for part in parts)
+        assert f"announced {rows:,} rows, and {read_rows:,} were read" in refused(DataError, read)
 
 
 SHORTENED = """

@@ -17,7 +17,7 @@ from collectors import PLANS
 from sealed_folders import EPOCHS, N, sealed_of
 
 import discreet as dc
-import discreet.formats.sources as reading
+import discreet.formats.scanned as reading
 from discreet import spark as engine
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom

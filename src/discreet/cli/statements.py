@@ -1,5 +1,6 @@
 """The end of a verb's result: what protects an answer and, on request, what publishing the result reveals."""
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,9 +11,7 @@ from discreet.errors import ParameterError
 from discreet.files.paths import COLLECTION
 
 if TYPE_CHECKING:
-    from discreet.core.batches import NamedBatch
-    from discreet.formats.sources import Sources
-    from discreet.mechanisms import Mechanism
+    from discreet.formats.sources import ScannedSources, Sources
     from discreet.privacy.publication import Publication
 
 _ON_REQUEST = "--statement says what publishing this reveals."
@@ -99,33 +98,21 @@ def statement_of(
     """
     remarks = {VOUCHED: sources.trust_plan, _NOT_COUNTED: not counted}
     more = [remark for remark, holds in remarks.items() if holds]
-    named = publication.named or named_batches(publication.mechanism.maker, sources, known)
-    alone = replace(publication, remarks=(*publication.remarks, *more), named=named)
-    wider = _with_columns(alone, sources, known, left_out) if counted and not alone.simulated else None
+    # Whoever read the reports was warned of what the files do not say.
+    with warnings.catch_warnings(action="ignore"):
+        scan = sources.scan(publication.mechanism.maker, known)
+    alone = replace(publication, remarks=(*publication.remarks, *more), named=publication.named or scan.all_batches)
+    wider = _with_columns(alone, scan, known, left_out) if counted and not alone.simulated else None
     return {"publication": alone} | ({} if wider is None else {"publication_with_columns": wider})
 
 
-def named_batches(mechanism: "Mechanism", sources: "Sources", known: Sequence[str]) -> tuple["NamedBatch", ...]:
-    """Return the batches of sources, as far as these name them.
-
-    Args:
-        mechanism: what made the reports.
-        sources: that were read.
-        known: names of columns beside the reports that were read too.
-    """
-    from discreet.core.batches import merged
-    from discreet.formats.sources import surveyed
-
-    return merged(batch for source in surveyed(mechanism, sources, known).sources for batch in source.batches)
-
-
 def _with_columns(
-    alone: "Publication", sources: "Sources", known: Sequence[str], left_out: int
+    alone: "Publication", scan: "ScannedSources", known: Sequence[str], left_out: int
 ) -> "Publication | None":
     """Return a publication with the columns beside its reports; None if there are no others than those known."""
     from discreet.formats.public_columns import cells_beside
 
-    beside = cells_beside(alone.mechanism.maker, sources, most=_MOST_CELLS, public=known)
+    beside = cells_beside(scan, known, most=_MOST_CELLS)
     if not set(beside.names) - set(known):
         return None
     names = ", ".join(beside.names)

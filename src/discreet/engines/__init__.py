@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
-    from discreet.engines.evidence import observe
     from discreet.engines.folds import Counted, Fold, TallyFold
     from discreet.engines.local import LocalEngine, gather, seal, tally
     from discreet.engines.obfuscation import Obfuscated, obfuscate
@@ -29,7 +28,6 @@ _HOMES = {
     "TallyFold": "engines.folds",
     "gather": "engines.local",
     "obfuscate": "engines.obfuscation",
-    "observe": "engines.evidence",
     "seal": "engines.local",
     "tally": "engines.local",
 }
@@ -46,7 +44,6 @@ __all__ = [
     "TallyFold",
     "gather",
     "obfuscate",
-    "observe",
     "seal",
     "tally",
 ]

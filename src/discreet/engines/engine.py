@@ -11,11 +11,10 @@ from discreet.core.checks import checked_whole
 from discreet.core.tally import GroupedTally
 from discreet.engines.folds import Counted, Fold, TallyFold
 from discreet.engines.groups import GroupFold, checked_names
-from discreet.engines.sealing import Sealed, Taken, refuse_replacing
-from discreet.errors import ParameterError
+from discreet.engines.sealing import Sealed, refuse_replacing
 from discreet.files.reading import Progress
-from discreet.formats.sealed_files import LEAST, checked_sealed, put_sealed
-from discreet.formats.sources import Sources, SourceSurvey, sources_of, surveyed
+from discreet.formats.sealed_files import LEAST, checked_sealed, put_sealed, refuse_fewer
+from discreet.formats.sources import Account, ScannedSources, sources_of
 from discreet.mechanisms import BlockMechanism, Mechanism
 
 if TYPE_CHECKING:
@@ -66,26 +65,24 @@ class Engine(ABC):
         """Write a report for every value of tables; see `discreet.engines.obfuscation.obfuscate`."""
 
     @abstractmethod
-    def fold(self, fold: Fold[Any, Any, Answer], survey: SourceSurvey, read: Sources) -> Answer:
+    def fold(self, fold: Fold[Any, Answer], scan: ScannedSources) -> Answer:
         """Return the result of a fold over all reports."""
 
     @abstractmethod
-    def fold_groups(self, fold: GroupFold, survey: SourceSurvey, read: Sources) -> GroupedTally:
+    def fold_groups(self, fold: GroupFold, scan: ScannedSources) -> GroupedTally:
         """Return the tally of each group."""
 
     @abstractmethod
-    def gathered(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources) -> Observed:
+    def gathered(self, scan: ScannedSources) -> Observed:
         """Return the evidence in reports."""
 
     @abstractmethod
-    def in_order(
-        self, mechanism: Mechanism, survey: SourceSurvey, read: Sources
-    ) -> AbstractContextManager[tuple[Taken, Any]]:
-        """Give all reports in canonical order, and how many there are."""
+    def in_order(self, scan: ScannedSources) -> AbstractContextManager[tuple[Account, Any]]:
+        """Give the account of all rows, and all reports in canonical order."""
 
-    def survey(self, mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> SourceSurvey:
-        """Return the sources, looked at; see `discreet.formats.sources.surveyed`."""
-        return surveyed(mechanism, sources, public)
+    def scan(self, mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> ScannedSources:
+        """Return the sources, scanned; see `discreet.formats.sources.Sources.scan`."""
+        return sources_of(sources).scan(mechanism, public)
 
     def tally(self, mechanism: Mechanism, sources: Any) -> Counted:
         """Return the tally of reports, in memory independent of their number, and the rows left out by reason.
@@ -101,14 +98,11 @@ class Engine(ABC):
             ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
             EngineError: if a cluster gives up.
         """
-        read = sources_of(sources)
-        return self._tallied(mechanism, self.survey(mechanism, read), read)
+        return self._tallied(self.scan(mechanism, sources))
 
-    def _tallied(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources) -> Counted:
-        counted = self.fold(TallyFold(mechanism), survey, read)
-        whole = Counted(survey.whole(counted.tally), counted.left_out)
-        whole.refuse_above(read.bad_share)
-        return whole
+    def _tallied(self, scan: ScannedSources) -> Counted:
+        counted = self.fold(TallyFold(scan.mechanism), scan)
+        return Counted(scan.whole(counted.tally), counted.left_out)
 
     def tally_onto(self, mechanism: Mechanism, sources: Any, before: "Tally") -> "Tally":
         """Return a tally with batches added that it has not counted yet; those that it has are not read.
@@ -123,9 +117,7 @@ class Engine(ABC):
             MismatchError: as for `tally`, and if a tally has counted some of the batches and not others.
             ParameterError: as for `tally`; and if a source is not a whole batch with a name.
         """
-        read = sources_of(sources)
-        survey = self.survey(mechanism, read).beyond(before)
-        return before + self._tallied(mechanism, survey, read).tally
+        return before + self._tallied(self.scan(mechanism, sources).beyond(before)).tally
 
     def tally_by(self, mechanism: Mechanism, sources: Any, by: str | Sequence[str]) -> GroupedTally:
         """Return a tally for each group of people, streamed.
@@ -141,9 +133,7 @@ class Engine(ABC):
                 columns, or labels are missing.
         """
         names = checked_names(by)
-        read = sources_of(sources).without_sifting("groups belong to rows, and none is left out")
-        survey = self.survey(mechanism, read, names)
-        return self.fold_groups(GroupFold(mechanism, names), survey, read)
+        return self.fold_groups(GroupFold(mechanism, names), self.scan(mechanism, sources, names))
 
     def evidence(self, mechanism: Mechanism, sources: Any) -> Observed:
         """Return the evidence in reports for a likelihood: reports, or their blocks where they are too many.
@@ -160,13 +150,11 @@ class Engine(ABC):
             DataError, MismatchError, EngineError: as for `tally`, and if temporary files do not fit.
             ParameterError: as for `tally`, and if reports and tallies are mixed.
         """
-        read = sources_of(sources)
-        survey = self.survey(mechanism, read)
-        if not survey.parts:
-            return survey.whole(mechanism.empty_tally()), {}
-        if any(tally.n for tally in survey.tallies.values()):
-            raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
-        return self.gathered(mechanism, survey, read)
+        scan = self.scan(mechanism, sources)
+        if not scan.sources:
+            return scan.whole(mechanism.empty_tally()), {}
+        scan.refuse_tallies("reports are read one by one, and a tally has only counts")
+        return self.gathered(scan)
 
     def seal(
         self,
@@ -201,13 +189,12 @@ class Engine(ABC):
             ParameterError: if a parameter is out of range, there is a tally among the sources, or the target cannot be
                 written, is among the sources, or lies in a folder of them.
         """
-        read, least = sources_of(sources), checked_whole("least", least)
-        output = checked_sealed(target, force=force)
-        survey = self.survey(mechanism, read)
-        survey.refuse_tallies("reports are sealed, and a tally says nothing of their order already")
-        refuse_replacing(output, read.named, [part.path for part in survey.parts])
-        batch_name = survey.name if name is None and survey.name else checked_name(name)
-        with self.in_order(mechanism, survey, read) as (counted, batches):
-            counted.check(read.bad_share, least)
-            written = put_sealed(output, mechanism, batches, counted.n, facts={NAME: batch_name}, force=force)
-        return Sealed(output, batch_name, written, counted.simulated, survey.beside, counted.left_out)
+        least, output = checked_whole("least", least), checked_sealed(target, force=force)
+        scan = self.scan(mechanism, sources)
+        scan.refuse_tallies("reports are sealed, and a tally says nothing of their order already")
+        refuse_replacing(output, scan.asked.named, [source.place for source in scan.sources])
+        batch_name = scan.name if name is None and scan.name else checked_name(name)
+        with self.in_order(scan) as (account, batches):
+            refuse_fewer(account.n, least)
+            written = put_sealed(output, mechanism, batches, account.n, facts={NAME: batch_name}, force=force)
+        return Sealed(output, batch_name, written, account.simulated, scan.beside, account.left_out)

@@ -1,18 +1,13 @@
-"""Evidence of files: blocks in memory, or on disk in files without names.
-
-Blocks of reports larger than memory, in temporary files that are mapped back.
+"""Evidence in files of reports: the reports in memory, or their blocks in temporary files that are mapped back.
 
 A block law's matrix is read from the columns of the blocks, or from a layout of its own (`BlockLaw.laid_out`); mapped
 from a file, the same arrays go through the same kernels in the same order. The files have no names: they disappear with
 the last array that reads them, or with the process, however it ends.
-
-Evidence from files of reports: the reports in memory, or their blocks on disk.
 """
 
 import errno
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,15 +19,12 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray
 from discreet.core.reports import Blocks, Reports, block_count
-from discreet.core.tally import Tally
 from discreet.engines.engine import Observed
-from discreet.engines.folds import Counted, TallyFold, memory_limit
+from discreet.engines.folds import TallyFold, memory_limit
 from discreet.errors import DataError, ParameterError
 from discreet.estimators.likelihood import LocalRows
-from discreet.files.paths import text_bytes
-from discreet.files.reading import prefetched, readable
-from discreet.files.stored import HeldTable
-from discreet.formats.sources import Partition, Sources, SourceSurvey, rows_in, sources_of, surveyed
+from discreet.formats.scanned import CheckedBatch
+from discreet.formats.sources import ScannedSources, SourceReader
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.block_law import Membership, StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
@@ -191,111 +183,34 @@ class BlockWriter:
 _COPIES = 3
 
 
-def gathered(
-    mechanism: Mechanism,
-    survey: SourceSurvey,
-    read: Sources,
-    *,
-    memory: int | None,
-    folder: str | Path | None,
-    threads: int | None,
+def gathered(scan: ScannedSources, *, memory: int | None, folder: str | Path | None, threads: int | None) -> Observed:
+    """Return the reports of sources, or blocks on disk where they exceed the memory; see `LocalEngine`."""
+    most = memory_limit() if memory is None else memory
+    # One pass, in order, so that rows stay in the order of the files.
+    with scan.reader() as reader:
+        batches = reader.batches(threads=threads)
+        if memory_needed(scan) > most:
+            return _onto_disk(scan, reader, batches, folder)
+        reports = Reports.concatenate(batch.reports for batch in batches)
+    return replace(reports, batches=scan.batches), reader.account.left_out
+
+
+def _onto_disk(
+    scan: ScannedSources, reader: SourceReader, batches: Iterator[CheckedBatch], folder: str | Path | None
 ) -> Observed:
-    """Return the reports of a survey, or blocks on disk where they exceed the memory; see `LocalEngine`."""
-    through = _Through(mechanism, survey, read, threads)
-    if memory_needed(mechanism, survey.parts) > (memory_limit() if memory is None else memory):
-        return through.onto_disk(folder)
-    return through.into_memory()
+    fold = TallyFold(scan.mechanism)
+    state = fold.zero()
+    with BlockWriter(scan.mechanism, folder) as stored:
+        for batch in batches:
+            fold.add(state, batch)
+            stored.add(batch.reports)
+        counted = fold.finish(state, reader.account)
+        # What reading took would otherwise stay with Arrow while the likelihood is worked out.
+        pa.default_memory_pool().release_unused()
+        rows_of = partial(LocalRows, new_rows=rows_on_disk(folder))
+        return StoredBlocks(scan.whole(counted.tally), stored.membership(), rows_of), counted.left_out
 
 
-def observe(
-    mechanism: Mechanism, sources: Any, *, folder: str | Path | None = None
-) -> tuple[StoredBlocks, Mapping[str, int]]:
-    """Return the evidence in sources with its blocks on disk, in one pass.
-
-    Args:
-        mechanism: what made the reports.
-        sources: reports, no tallies: `Sources`, or what they may be of.
-        folder: where temporary files go, as large as the blocks of all reports, and for ``mle`` 16 bytes more for each;
-            None for the system's place for them. They have no names: whatever ends this process, they are gone.
-
-    Returns:
-        The evidence for ``mle`` and ``em``, with the same estimate as from the reports themselves; and the number of
-        rows left out by reason.
-
-    Raises:
-        DataError: as for `Engine.tally`, and if the temporary files do not fit.
-        MismatchError: if a file belongs to another plan.
-        ParameterError: if there is a tally among the sources, from which blocks cannot be told, or a file is named
-            twice.
-
-    Example:
-        >>> import discreet as dc
-        >>> from discreet.formats.reports import write_reports
-        >>> from tempfile import TemporaryDirectory
-        >>> mechanism = dc.SubsetSelection(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
-        >>> with TemporaryDirectory() as folder:
-        ...     written = write_reports(f"{folder}/monday.parquet", mechanism, mechanism.obfuscate(["bus"] * 50))
-        ...     observed, left_out = observe(mechanism, folder)
-        >>> observed.tally.n, dict(left_out)
-        (50, {})
-    """
-    read = sources_of(sources)
-    survey = surveyed(mechanism, read)
-    if survey.tallies:
-        raise ParameterError("this method needs reports; tallies cannot be mixed with them.")
-    return _Through(mechanism, survey, read).onto_disk(folder)
-
-
-class _Through:
-    """One pass through all parts, in order, so that rows stay in the order of the files."""
-
-    def __init__(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources, threads: int | None = None) -> None:
-        self._mechanism, self._survey, self._read, self._threads = mechanism, survey, read, threads
-        self._left_out: Counter[str] = Counter()
-
-    def _batches(self) -> Iterator[Reports]:
-        done, total = 0, rows_in(self._survey.parts)
-        checked = (batch for part in self._survey.parts for batch in part.reports(sift=self._read.sift))
-        for reports, left_out in prefetched(checked, self._threads):
-            self._left_out += left_out
-            done += reports.n
-            yield reports
-            if self._read.progress is not None:
-                self._read.progress(done, total)
-
-    def onto_disk(self, folder: str | Path | None) -> tuple[StoredBlocks, Mapping[str, int]]:
-        fold = TallyFold(self._mechanism)
-        state = fold.zero()
-        with BlockWriter(self._mechanism, folder) as stored:
-            for reports in self._batches():
-                fold.add(state, reports, {})
-                stored.add(reports)
-            counted = self._counted(self._survey.whole(fold.finish(state).tally))
-            # What reading took would otherwise stay with Arrow while the likelihood is worked out.
-            pa.default_memory_pool().release_unused()
-            rows_of = partial(LocalRows, new_rows=rows_on_disk(folder))
-            return StoredBlocks(counted.tally, stored.membership(), rows_of), counted.left_out
-
-    def into_memory(self) -> tuple[Reports, Mapping[str, int]]:
-        reports = Reports.concatenate(self._batches())
-        empty = self._mechanism.empty_tally()
-        n = Tally(empty.fingerprint, reports.n, empty.support, empty.clear)
-        return replace(reports, batches=self._survey.batches), self._counted(n).left_out
-
-    def _counted(self, tally: Tally) -> Counted:
-        counted = Counted(tally, dict(self._left_out))
-        counted.refuse_above(self._read.bad_share)
-        return counted
-
-
-def memory_needed(mechanism: Mechanism, parts: Sequence[Partition]) -> int:
-    """Return about how many bytes the reports of parts would take in memory."""
-    each = sum(column.bytes for column in mechanism.columns)
-    # Where nobody has counted rows, a text is longer than what it says.
-    return _COPIES * sum(_text_bytes(part) if part.rows is None else part.rows * each for part in parts)
-
-
-def _text_bytes(part: Partition) -> int:
-    assert not isinstance(part.path, HeldTable)
-    with readable(part.path):
-        return text_bytes(part.path)
+def memory_needed(scan: ScannedSources) -> int:
+    """Return about how many bytes the reports of sources would take in memory."""
+    return _COPIES * sum(source.memory for source in scan.sources)

@@ -10,76 +10,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet.core.reports import Reports
 from discreet.core.tally import Tally
-from discreet.errors import DataError
+from discreet.formats.scanned import CheckedBatch
+from discreet.formats.sources import Account
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.row_checks import reasons
 
-Batch = TypeVar("Batch")
 State = TypeVar("State")
 Answer = TypeVar("Answer")
 
-# The first entries of a state: reports, simulated batches, then bad rows for each reason.
-_REPORTS, _SIMULATED, _REASONS = 0, 1, 2
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StateHeading:
-    """The first entries of a state: how many reports there are, simulated batches, and bad rows for each reason.
-
-    Attributes:
-        mechanism: what made the reports.
-    """
-
-    mechanism: Mechanism
-
-    @property
-    def length(self) -> int:
-        """Number of entries."""
-        return _REASONS + len(reasons(self.mechanism))
-
-    def add(self, state: IntArray, reports: Reports, left_out: Mapping[str, int]) -> None:
-        """Add a batch of reports, and the number of rows left out beside them by reason, in place."""
-        state[_REPORTS] += reports.n
-        state[_SIMULATED] += reports.simulated
-        for place, reason in enumerate(reasons(self.mechanism), start=_REASONS):
-            state[place] += left_out.get(reason, 0)
-
-    def reports(self, state: IntArray) -> int:
-        """Return the number of reports."""
-        return int(state[_REPORTS])
-
-    def simulated(self, state: IntArray) -> bool:
-        """Return true if a batch was simulated."""
-        return bool(state[_SIMULATED])
-
-    def left_out(self, state: IntArray) -> dict[str, int]:
-        """Return the number of rows left out, by reason; only reasons that occurred."""
-        bad = state[_REASONS : self.length].tolist()
-        return {reason: count for reason, count in zip(reasons(self.mechanism), bad, strict=True) if count}
-
-
-def refuse_above(rows: int, left_out: Mapping[str, int], share: float) -> None:
-    """Refuse more bad rows than a share of all rows.
-
-    Raises:
-        DataError: if there are more; it says how many, and why.
-    """
-    bad = sum(left_out.values())
-    if bad > share * rows:
-        why = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
-        raise DataError(
-            f"{bad} of {rows} rows are no reports of this plan, more than the share of {share:g} that may be: {why}."
-        )
-
-
-class Fold(ABC, Generic[Batch, State, Answer]):
+class Fold(ABC, Generic[State, Answer]):
     """A computation over batches of checked reports whose states add up.
 
     Attributes:
@@ -88,8 +33,8 @@ class Fold(ABC, Generic[Batch, State, Answer]):
     Example:
         >>> import discreet as dc
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
-        >>> fold: Fold[dc.Reports, IntArray, Counted] = TallyFold(mechanism)
-        >>> fold.finish(fold.zero()).tally == mechanism.empty_tally()
+        >>> fold: Fold[IntArray, Counted] = TallyFold(mechanism)
+        >>> fold.finish(fold.zero(), Account(mechanism)).tally == mechanism.empty_tally()
         True
     """
 
@@ -100,16 +45,16 @@ class Fold(ABC, Generic[Batch, State, Answer]):
         """Return the state of no reports."""
 
     @abstractmethod
-    def add(self, state: State, batch: Batch, left_out: Mapping[str, int]) -> None:
-        """Add checked reports, and the number of rows left out beside them by reason, to a state, in place."""
+    def add(self, state: State, batch: CheckedBatch) -> None:
+        """Add checked reports to a state, in place."""
 
     def merge(self, state: State, other: State) -> None:
         """Add another state to a state, in place."""
         state += other  # type: ignore[operator]
 
     @abstractmethod
-    def finish(self, state: State) -> Answer:
-        """Return the result of a state."""
+    def finish(self, state: State, account: Account) -> Answer:
+        """Return the result of a state, and of the account of the rows that were read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,18 +86,10 @@ class Counted:
         """Number of rows left out."""
         return sum(self.left_out.values())
 
-    def refuse_above(self, share: float) -> None:
-        """Refuse a tally with more than a share of its rows left out.
-
-        Raises:
-            DataError: if it is so; it says how many, and why.
-        """
-        refuse_above(self.rows, self.left_out, share)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TallyFold(Fold[Reports, IntArray, Counted]):
-    """The fold that tallies reports, with bad rows counted by reason.
+class TallyFold(Fold[IntArray, Counted]):
+    """The fold that tallies reports.
 
     Attributes:
         mechanism: what made the reports.
@@ -160,44 +97,36 @@ class TallyFold(Fold[Reports, IntArray, Counted]):
     Example:
         >>> import discreet as dc
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
-        >>> fold, reports = TallyFold(mechanism), mechanism.obfuscate(["yes"] * 50)
+        >>> fold, reports, account = TallyFold(mechanism), mechanism.obfuscate(["yes"] * 50), Account(mechanism)
         >>> state, other = fold.zero(), fold.zero()
-        >>> fold.add(state, reports.part(0, 20), left_out={})
-        >>> fold.add(other, reports.part(20, 50), left_out={})
+        >>> for part, into in (reports.part(0, 20), state), (reports.part(20, 50), other):
+        ...     account.add(CheckedBatch(part))
+        ...     fold.add(into, CheckedBatch(part))
         >>> fold.merge(state, other)
-        >>> fold.finish(state).tally == mechanism.tally(reports)
+        >>> fold.finish(state, account).tally == mechanism.tally(reports)
         True
     """
 
     mechanism: Mechanism
 
     def zero(self) -> IntArray:
-        """Return the ``(2 + reasons + support + clear,)`` state of no reports."""
+        """Return the ``(support + clear,)`` state of no reports."""
         empty = self.mechanism.empty_tally()
-        return np.zeros(self._heading.length + len(empty.support) + len(empty.clear), dtype=np.int64)
+        return np.zeros(len(empty.support) + len(empty.clear), dtype=np.int64)
 
-    @property
-    def _heading(self) -> StateHeading:
-        return StateHeading(self.mechanism)
+    def add(self, state: IntArray, batch: CheckedBatch) -> None:
+        """Add checked reports, in place."""
+        self.mechanism.add_tally(batch.reports, *self._counts(state))
 
-    @property
-    def _support(self) -> int:
-        return len(self.mechanism.empty_tally().support)
-
-    def add(self, state: IntArray, batch: Reports, left_out: Mapping[str, int]) -> None:
-        """Add checked reports, and the number of rows left out beside them by reason, in place."""
-        heading, support = self._heading, self._support
-        start = heading.length
-        self.mechanism.add_tally(batch, state[start : start + support], state[start + support :])
-        heading.add(state, batch, left_out)
-
-    def finish(self, state: IntArray) -> Counted:
+    def finish(self, state: IntArray, account: Account) -> Counted:
         """Return the tally, and the rows left out."""
-        heading, support = self._heading, self._support
-        start = heading.length
-        counts: dict[str, Any] = {"support": state[start : start + support], "clear": state[start + support :]}
-        n, simulated = heading.reports(state), heading.simulated(state)
-        return Counted(Tally(self.mechanism.fingerprint, n, **counts, simulated=simulated), heading.left_out(state))
+        support, clear = self._counts(state)
+        tally = Tally(self.mechanism.fingerprint, account.n, support, clear, account.simulated)
+        return Counted(tally, account.left_out)
+
+    def _counts(self, state: IntArray) -> tuple[IntArray, IntArray]:
+        support = len(self.mechanism.empty_tally().support)
+        return state[:support], state[support:]
 
 
 _UNKNOWN_MEMORY = 1 << 32

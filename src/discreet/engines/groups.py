@@ -1,8 +1,8 @@
 """Tallies by group: reports with public columns beside them, counted into a row of counts for each group."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,15 +11,13 @@ from discreet.arrays import AnyArray, IntArray
 from discreet.core.arrow import arrow_numbers, present
 from discreet.core.columns import missing_message
 from discreet.core.reading import composed
-from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally
 from discreet.engines.folds import Fold, memory_limit
 from discreet.errors import DataError, ParameterError
+from discreet.formats.scanned import CheckedBatch
+from discreet.formats.sources import Account
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.mechanism import GroupedCounts
-
-PublicRows: TypeAlias = tuple[Reports, pa.RecordBatch]
-"""Reports, and the public columns beside them."""
 
 # Combinations of labels of several columns that are looked up in a table; more are sorted.
 _TABLE = 1 << 20
@@ -82,7 +80,7 @@ class GroupState:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GroupFold(Fold[PublicRows, GroupState, GroupedTally]):
+class GroupFold(Fold[GroupState, GroupedTally]):
     """The fold that tallies reports by group.
 
     Attributes:
@@ -100,20 +98,19 @@ class GroupFold(Fold[PublicRows, GroupState, GroupedTally]):
         self.states.append(GroupState({}, GroupedCounts.of_nobody(self.mechanism), self.states))
         return self.states[-1]
 
-    def add(self, state: GroupState, batch: PublicRows, left_out: Mapping[str, int]) -> None:
+    def add(self, state: GroupState, batch: CheckedBatch) -> None:
         """Add reports with the public columns beside them, in place."""
-        assert not left_out
-        reports, public = batch
-        codes, labels = groups_in([public.column(name) for name in self.by], self.by)
-        state.counts.add(reports, state.rows_of(labels)[codes])
+        codes, labels = groups_in([batch.public.column(name) for name in self.by], self.by)
+        state.counts.add(batch.reports, state.rows_of(labels)[codes])
 
     def merge(self, state: GroupState, other: GroupState) -> None:
         """Add another state, in place."""
         rows = state.rows_of(list(other.places))
         state.counts.add_rows(rows, other.counts)
 
-    def finish(self, state: GroupState) -> GroupedTally:
+    def finish(self, state: GroupState, account: Account) -> GroupedTally:
         """Return the tally of each group, in the order of the labels."""
+        del account
         # A dictionary may list labels that nobody has.
         there = sorted(label for label, row in state.places.items() if state.counts.people[row])
         return GroupedTally(self.by, {label: state.counts.tally(state.places[label]) for label in there})

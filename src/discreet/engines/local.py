@@ -3,23 +3,24 @@
 All cores count, a few megabytes of reports at a time, with the same result in any order.
 """
 
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.core.tally import GroupedTally
 from discreet.engines.engine import Engine, Observed
 from discreet.engines.folds import Counted, Fold
 from discreet.engines.groups import CountsTooLargeError, GroupFold
-from discreet.engines.sealing import Sealed, Taken, sorted_into
+from discreet.engines.sealing import Sealed
 from discreet.files.reading import Progress
+from discreet.formats.scanned import SourcePart
 from discreet.formats.sealed_files import LEAST
 from discreet.formats.sealing import CanonicalOrder
-from discreet.formats.sources import Partition, Sources, SourceSurvey, rows_in
+from discreet.formats.sources import Account, ScannedSources, SourceReader
 from discreet.kernels.parallel import thread_count
 from discreet.mechanisms import BlockMechanism, Mechanism
 
@@ -78,32 +79,73 @@ class LocalEngine(Engine):
         asked: dict[str, Any] = {"seed": seed, "force": force, "progress": progress}
         return obfuscate(mechanism, values, target, columns, threads=self.threads, **asked)
 
-    def fold(self, fold: Fold[Any, Any, Answer], survey: SourceSurvey, read: Sources) -> Answer:
-        """Return the result of a fold over all parts, several at a time."""
-        options: dict[str, Any] = {"sift": read.sift, "threads": self.threads, "progress": read.progress}
-        return fold_parts(fold, survey.parts, **options)
+    def fold(self, fold: Fold[Any, Answer], scan: ScannedSources) -> Answer:
+        """Return the result of a fold over all parts, several at a time; of several errors, that of the first part."""
+        state = fold.zero()
+        most = max(_STATES_BYTES // max(state.nbytes, 1), 1)
+        workers = min(thread_count(self.threads), most, len(scan.parts))
+        others = [fold.zero() for _ in range(workers - 1)]
+        with scan.reader() as reader:
+            if others:
+                _in_threads(fold, [state, *others], scan, reader)
+            else:
+                for batch in reader:
+                    fold.add(state, batch)
+        for other in others:
+            fold.merge(state, other)
+        return fold.finish(state, reader.account)
 
-    def fold_groups(self, fold: GroupFold, survey: SourceSurvey, read: Sources) -> GroupedTally:
+    def fold_groups(self, fold: GroupFold, scan: ScannedSources) -> GroupedTally:
         """Return the tally of each group; where all threads' counts do not fit, one thread's may."""
         try:
-            return self.fold(fold, survey, read)
+            return self.fold(fold, scan)
         except CountsTooLargeError:
             if self.threads == 1:
                 raise
-            return fold_parts(GroupFold(fold.mechanism, fold.by), survey.parts, threads=1, progress=read.progress)
+            return replace(self, threads=1).fold(GroupFold(fold.mechanism, fold.by), scan)
 
-    def gathered(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources) -> Observed:
+    def gathered(self, scan: ScannedSources) -> Observed:
         """Return the reports, or their blocks on disk where they exceed the memory."""
         from discreet.engines.evidence import gathered
 
-        return gathered(mechanism, survey, read, memory=self.memory, folder=self.folder, threads=self.threads)
+        return gathered(scan, memory=self.memory, folder=self.folder, threads=self.threads)
 
     @contextmanager
-    def in_order(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources) -> Iterator[tuple[Taken, Any]]:
-        """Give all reports in canonical order, and how many there are."""
+    def in_order(self, scan: ScannedSources) -> Iterator[tuple[Account, Any]]:
+        """Give the account of all rows, and all reports in canonical order."""
         folder = None if self.folder is None else Path(self.folder)
-        with CanonicalOrder(mechanism, folder=folder) as order:
-            yield sorted_into(order, survey.parts, read), order.batches()
+        with CanonicalOrder(scan.mechanism, folder=folder) as order:
+            with scan.reader() as reader:
+                for batch in reader:
+                    order.add(batch.reports)
+            yield reader.account, order.batches()
+
+
+def _in_threads(fold: Fold[Any, Any], states: Sequence[Any], scan: ScannedSources, reader: SourceReader) -> None:
+    """Add all parts to states, a thread for each; an error or an interruption stops all threads at their next batch."""
+    free: SimpleQueue[Any] = SimpleQueue()
+    for state in states:
+        free.put(state)
+
+    def add(part: SourcePart) -> None:
+        state = free.get()
+        try:
+            for batch in reader.part(part):
+                fold.add(state, batch)
+        finally:
+            free.put(state)
+
+    with ThreadPoolExecutor(len(states)) as pool:
+        try:
+            # In the order of the parts: whichever thread was faster, the first error is raised.
+            for adding in [pool.submit(add, part) for part in scan.parts]:
+                while wait([adding], _SECONDS_BETWEEN).not_done:
+                    reader.show_progress()
+                adding.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            reader.stop()
+            raise
 
 
 def tally(mechanism: Mechanism, sources: Any, *, threads: int | None = None) -> Counted:
@@ -180,86 +222,6 @@ def seal(
         50
     """
     return LocalEngine().seal(mechanism, sources, target, name=name, least=least, force=force)
-
-
-def fold_parts(
-    fold: Fold[Any, Any, Answer],
-    parts: Sequence[Partition],
-    *,
-    sift: bool = False,
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> Answer:
-    """Return the result of a fold over all parts, several at a time; errors as for `LocalEngine.tally`.
-
-    Of several errors the one of the first part is raised, whichever thread was faster.
-    """
-    state = fold.zero()
-    most = max(_STATES_BYTES // max(state.nbytes, 1), 1)
-    work = _Work(fold, list(parts), sift)
-    workers = min(thread_count(threads), most, len(parts))
-    others = [fold.zero() for _ in range(workers - 1)]
-    if others:
-        work.run_together([state, *others], progress)
-    else:
-        work.run_into(state)
-    if work.errors:
-        # A state that met with an error cannot be merged.
-        raise work.errors[min(work.errors)]
-    for other in others:
-        fold.merge(state, other)
-    return fold.finish(state)
-
-
-@dataclass(eq=False)
-class _Work:
-    """Parts that threads take in turn."""
-
-    fold: Fold[Any, Any, Any]
-    parts: list[Partition]
-    sift: bool
-
-    def __post_init__(self) -> None:
-        self.errors: dict[int, Exception] = {}
-        self.done = 0
-        self._next = iter(enumerate(self.parts))
-        self._lock = threading.Lock()
-        self._interrupted = False
-
-    def _take(self) -> tuple[int, Partition] | None:
-        # After an error nothing new is begun; what was begun before it is finished, so that the first error is found.
-        with self._lock:
-            return None if self.errors or self._interrupted else next(self._next, None)
-
-    def run_into(self, state: Any) -> None:
-        """Take parts until there are none."""
-        while (task := self._take()) is not None:
-            place, part = task
-            try:
-                self._add(state, part)
-            except Exception as error:
-                self.errors[place] = error
-
-    def _add(self, state: Any, part: Partition) -> None:
-        for batch, left_out in part.batches(sift=self.sift):
-            self.fold.add(state, batch, left_out)
-            if self._interrupted:
-                break
-        with self._lock:
-            self.done += part.rows or 0
-
-    def run_together(self, states: Sequence[Any], progress: Progress | None) -> None:
-        """Take parts in a thread per state; an interruption stops all of them at their next batch."""
-        total = rows_in(self.parts)
-        with ThreadPoolExecutor(len(states)) as pool:
-            running = {pool.submit(self.run_into, state) for state in states}
-            try:
-                while wait(running, _SECONDS_BETWEEN).not_done:
-                    if progress is not None:
-                        progress(self.done, total)
-            except BaseException:
-                self._interrupted = True
-                raise
 
 
 @contextmanager

@@ -258,7 +258,7 @@ def output_of(target: str | Path, wanted: str) -> Path:
     return file
 
 
-def shared_files(files: Iterable[File]) -> None:
+def shared_files(files: Iterable[object]) -> None:
     """Refuse files that only one process can open.
 
     Raises:

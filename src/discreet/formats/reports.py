@@ -13,11 +13,10 @@ from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
 from discreet.files import paths
 from discreet.files.paths import output_of, written_text
-from discreet.files.reading import Progress
 from discreet.files.stored import TableFile, schema_entries
 from discreet.files.writing import replacing
 from discreet.formats import json_reports
-from discreet.formats.sources import SourceSurvey, rows_in, sources_of, surveyed
+from discreet.formats.sources import ScannedSources, sources_of
 from discreet.mechanisms import Mechanism, report_tables
 from discreet.tables.values import check_writable
 
@@ -238,8 +237,10 @@ def read_reports(sources: Any, mechanism: "Mechanism | Plan") -> Reports:
         >>> dc.read_reports(reports.to_arrow(), mechanism).n
         100
     """
-    survey, batches = _reports_alone(sources, _mechanism_of(mechanism), _BATCH)
-    return replace(Reports.concatenate(batches), batches=survey.batches)
+    scan = _scan_of_reports(sources, mechanism)
+    with scan.reader() as reader:
+        reports = Reports.concatenate(batch.reports for batch in reader)
+    return replace(reports, batches=scan.batches)
 
 
 def iterate_reports(sources: Any, mechanism: "Mechanism | Plan", *, batch: int = _BATCH) -> Iterator[Reports]:
@@ -254,24 +255,14 @@ def iterate_reports(sources: Any, mechanism: "Mechanism | Plan", *, batch: int =
         ...     [reports.n for reports in iterate_reports(f"{folder}/reports.arrow", mechanism, batch=2)]
         [2, 2, 1]
     """
-    _, batches = _reports_alone(sources, _mechanism_of(mechanism), batch)
-    yield from batches
+    with _scan_of_reports(sources, mechanism).reader() as reader:
+        for checked in reader.batches(batch):
+            yield checked.reports
 
 
-def _reports_alone(sources: Any, mechanism: Mechanism, most: int) -> tuple[SourceSurvey, Iterator[Reports]]:
-    """Return reports in batches of so many at most, without tallies, and where they come from."""
+def _scan_of_reports(sources: Any, mechanism: "Mechanism | Plan") -> ScannedSources:
+    """Return sources, scanned, that are reports alone."""
     read = sources_of(sources).without_sifting("rows are left out, and counted, by discreet.engines")
-    survey = surveyed(mechanism, read)
-    if survey.tallies:
-        raise ParameterError(f"reports are read, and {len(survey.tallies)} of the files are tallies; leave them out.")
-    return survey, _batches(survey, most, read.progress)
-
-
-def _batches(survey: SourceSurvey, most: int, progress: Progress | None) -> Iterator[Reports]:
-    done, total = 0, rows_in(survey.parts)
-    for part in survey.parts:
-        for reports, _ in part.reports(most=most):
-            yield reports
-            done += reports.n
-            if progress is not None:
-                progress(done, total)
+    scan = read.scan(_mechanism_of(mechanism))
+    scan.refuse_tallies("reports are read one by one, and a tally has only counts")
+    return scan

@@ -24,8 +24,8 @@ from discreet.files.reading import readable
 from discreet.files.stored import SCHEMA_KEY, StoredTable, TableFile, look
 from discreet.files.writing import check_free
 from discreet.formats.reports import write_batches
+from discreet.formats.scanned import TableSource
 from discreet.formats.sealing import CanonicalOrder, OrderCheck, batch_rows
-from discreet.formats.sources import Partition
 from discreet.mechanisms import Mechanism, report_tables
 from discreet.mechanisms.report_tables import Form
 
@@ -293,12 +293,11 @@ def _notes(metadata: Any) -> bool:
 
 def _rewrite(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any], sink: "_Comparing") -> None:
     """Write a file's reports as they are sealed, after checks of their order."""
-    check = OrderCheck(mechanism)
+    check, source = OrderCheck(mechanism), TableSource(table.path, mechanism, Form(facts), table=table)
     file = TableFile(Path("sealed.parquet"), _schema(mechanism, facts), mechanism.columns, into=cast(IO[bytes], sink))
     try:
         for group, rows in enumerate(table.rows):
-            part = Partition(table.path, mechanism, (group,), rows, table.state, Form(facts), table)
-            reports = Reports.concatenate(batch for batch, _ in part.reports(most=rows))
+            reports = Reports.concatenate(batch.reports for batch in source.batches((group,), most=rows))
             check.add(reports)
             if check.misplaced is not None:
                 raise UnsealedError(

@@ -1,51 +1,50 @@
-"""Sources of reports: files, folders, URLs and tables, looked at before any is read, and their parts.
+"""Sources of reports: files, folders, URLs and tables; scanned before any is read, then read batch by batch.
 
-Every file's plan and columns are checked before any part is read; of JSON lines, each with a plan of its own, that of
-the first. A part is a run of row groups (Parquet), a run of batches (Arrow), a run of rows of a table in memory or a
-whole file (JSON lines): the one way from sources to `Reports`. No report counts twice.
+    paths -> Sources -> ScannedSources -> SourceReader -> checked batches -> tally, evidence or table
+
+A scan checks the plan and the columns of every file (in JSON lines only the first line), and that no report is there
+twice. A reader yields the checked batches of all sources, and checks at its end that the numbers add up.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self
 
-import pyarrow as pa
+import numpy as np
 
+from discreet.arrays import IntArray
 from discreet.core.batches import NamedBatch, merged
 from discreet.core.checks import checked_share
-from discreet.core.reports import PLAN, STAMP, Reports
+from discreet.core.reports import PLAN, STAMP
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
-from discreet.files.paths import (
-    LINES,
-    REPORTS,
-    File,
-    RemoteFile,
-    checked,
-    folder_columns,
-    is_tally,
-    lines_of,
-    matched,
-    opened_text,
+from discreet.files.paths import LINES, REPORTS, File, RemoteFile, checked, is_tally, matched, opened_text
+from discreet.files.reading import Progress, files_in, prefetched, readable
+from discreet.files.stored import look
+from discreet.formats.scanned import (
+    CheckedBatch,
+    Place,
+    ScannedSource,
+    SourcePart,
+    refuse_public,
+    scanned_file,
+    scanned_table,
 )
-from discreet.files.reading import Progress, files_in, readable
-from discreet.files.stored import FileState, HeldTable, StoredTable, look, no_rows, read_groups
-from discreet.formats import json_reports
 from discreet.formats.tallies import read_tally
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.report_tables import (
-    Form,
-    batch_reports,
-    form_of,
-    stamped_public,
-    table_of,
-    warn_of,
-)
-from discreet.mechanisms.row_checks import Checked
+from discreet.mechanisms.report_tables import warn_of
+from discreet.mechanisms.row_checks import reasons
+
+# Bytes of small files of services that are held until they are read.
+_MOST_HELD = 1 << 28
+_NAMES_SHOWN, _LETTERS = 5, 1 << 25
+# The first entries of an account: reports, simulated reports, simulated batches; then rows left out for each reason.
+_REASONS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,11 +98,6 @@ class Sources:
         object.__setattr__(self, "of", named)
 
     @property
-    def sift(self) -> bool:
-        """True if bad rows are left out and counted."""
-        return self.bad_share > 0
-
-    @property
     def named(self) -> list[File]:
         """The files and folders, without tables; errors as for `matched`."""
         return [path for place in self.of if not _is_table(place) for path in matched(place)]
@@ -124,9 +118,46 @@ class Sources:
         Raises:
             ParameterError: if it is so; ``why`` they cannot be.
         """
-        if self.sift:
+        if self.bad_share > 0:
             raise ParameterError(f"bad_share must be 0 here: {why}.")
         return self
+
+    def scan(self, mechanism: Mechanism, public: Sequence[str] = ()) -> "ScannedSources":
+        """Return the sources, scanned; warn of what is taken on the caller's word, and of columns that are not read.
+
+        Args:
+            mechanism: what made the reports.
+            public: names of columns beside the reports that all sources must have, and no tally has. No rows are left
+                out then.
+
+        Raises:
+            DataError: if a file is missing, truncated, or not of this plan's reports, or together they hold more
+                reports of a batch than it has; it names the file.
+            MismatchError: if a file belongs to another plan.
+            ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
+        """
+        files, tables = self.files, self.tables
+        tallies = {path: read_tally(path, mechanism) for path in files if is_tally(path)}
+        if tallies:
+            refuse_public(public)
+        if public:
+            self.without_sifting("public columns belong to rows, and none is left out")
+        if len(set(map(id, tables))) < len(tables):
+            raise ParameterError("a table is named twice; name it once.")
+        asked: dict[str, Any] = {"trust_plan": self.trust_plan, "public": public}
+        sources, held = list[ScannedSource](), 0
+        for path in (path for path in files if path not in tallies):
+            sources.append(scanned_file(path, mechanism, **asked))
+            if isinstance(path, RemoteFile):
+                held += path.held
+                if held > _MOST_HELD:
+                    path.release()
+        sources += [scanned_table(f"table {at}", each, mechanism, **asked) for at, each in enumerate(tables, start=1)]
+        forms = [source.form for source in sources]
+        warn_of(forms, mechanism.fingerprint, kind="tables" if not files else "files")
+        scan = ScannedSources(mechanism, self, tallies, sources)
+        scan.refuse_twice()
+        return scan
 
 
 def _is_table(place: object) -> bool:
@@ -136,163 +167,6 @@ def _is_table(place: object) -> bool:
 def sources_of(reports: Any) -> Sources:
     """Return sources; files, folders, URLs and tables alone are read with the usual care."""
     return reports if isinstance(reports, Sources) else Sources(reports)
-
-
-# Rows per part: enough work to be worth handing out. Rows and bytes per batch: what stays in the cache while it is
-# checked and counted.
-_PART_ROWS = 1 << 21
-_BATCH_ROWS = 1 << 20
-_BATCH_BYTES = 1 << 22
-# Bytes of small files of services that are held until they are read.
-_MOST_HELD = 1 << 28
-_NAMES_SHOWN = 5
-_LINES, _LETTERS = 1 << 16, 1 << 25
-
-Place: TypeAlias = File | HeldTable
-"""A file, or a table in memory."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Partition:
-    """A part of a source of reports.
-
-    Attributes:
-        path: the file, or the table in memory.
-        mechanism: what made the reports.
-        groups: row groups, batches or stretches of the part; empty for a file of lines.
-        rows: number of reports; None if they are not counted yet.
-        state: identity and time of the file when it was inspected; None of a table in memory.
-        form: what the source says about itself.
-        table: the inspected table; None for a file of lines.
-        public: names of the public columns beside the reports that are read too; see `public_rows`.
-    """
-
-    path: Place
-    mechanism: Mechanism
-    groups: Sequence[int]
-    rows: int | None
-    state: FileState | None
-    form: Form
-    table: StoredTable | HeldTable | None = None
-    public: tuple[str, ...] = ()
-
-    @property
-    def content(self) -> tuple[int, int]:
-        """The file's size and the CRC-32 of its footer (0 for lines): the same wherever the file is seen from."""
-        return (0 if self.state is None else self.state.size), 0 if self.table is None else self.table.footer
-
-    @property
-    def bytes(self) -> int:
-        """About how many bytes of the file belong to the part."""
-        whole = 0 if self.table is None else sum(self.table.rows)
-        size = 0 if self.state is None else self.state.size
-        return size if not whole or self.rows is None else size * self.rows // whole
-
-    @property
-    def ticket(self) -> "Ticket":
-        """The facts of a part of a file by which another machine reads it."""
-        assert not isinstance(self.path, HeldTable)
-        return Ticket(self.path, tuple(self.groups), self.rows, self.content, self.form.trusted, self.public)
-
-    def reports(self, *, sift: bool = False, most: int | None = None) -> Iterator[Checked]:
-        """Yield the reports of the part, checked, in batches of 4 MB at most; at least one batch, perhaps empty.
-
-        Args:
-            sift: whether rows that no device can have sent are left out and counted; else the first is refused. A batch
-                with a name is whole, or damaged: none of its rows is left out.
-            most: rows of a batch; None for what is fast.
-
-        Raises:
-            DataError: if the file is damaged or not what it was, its columns are not those of the plan's reports, or a
-                row is bad and none is to be left out; it names the file.
-            MismatchError: if a row belongs to another plan.
-        """
-        sift, lines = sift and not self.form.has_batch, self.table is None
-        read = self._of_lines(sift, most or _LINES) if lines else self._of_table(sift, most or self._batch_rows)
-        return (checked for checked, _ in self._through(read))
-
-    def batches(self, *, sift: bool) -> Iterator[tuple[Any, Mapping[str, int]]]:
-        """Yield batches for folds: reports, with the public columns where these are read too, and rows left out."""
-        if not self.public:
-            yield from self.reports(sift=sift)
-            return
-        for rows in self.public_rows():
-            yield rows, {}
-
-    def _through(self, read: Iterator[tuple[Checked, Any]]) -> Iterator[tuple[Checked, Any]]:
-        with readable(self.path):
-            yield from read
-        if isinstance(self.path, RemoteFile):
-            self.path.release()
-
-    def _of_table(self, sift: bool, most: int, public: Sequence[str] = ()) -> Iterator[tuple[Checked, pa.RecordBatch]]:
-        assert self.table is not None
-        names, none = self.form.names(self.mechanism), not public
-        for batch in read_groups(self.table, self.groups, most, [*names, *public], labels=public):
-            none = False
-            yield batch_reports(self.mechanism, batch.select(names), self.form, sift=sift), batch
-        if none:
-            none_of = no_rows(self.table.schema, names)
-            yield batch_reports(self.mechanism, none_of, self.form, sift=sift), none_of
-
-    @property
-    def _batch_rows(self) -> int:
-        width = sum(column.bytes for column in self.mechanism.columns)
-        return min(max(_BATCH_BYTES // width, 1), _BATCH_ROWS)
-
-    @property
-    def kept(self) -> list[str]:
-        """The names of the public columns of which the stamp says that they are beside the reports."""
-        return [] if self.table is None else stamped_public(self.table.schema)
-
-    @property
-    def beside(self) -> list[str]:
-        """The names of all columns beside the reports, read or not."""
-        return [*self.kept, *self.form.extra, *self.folders]
-
-    @property
-    def folders(self) -> dict[str, str | None]:
-        """The columns by which the file's folders are named, and which it has not itself, with their one cell."""
-        if self.table is None or isinstance(self.path, HeldTable):
-            return {}
-        return columns_of_folders(self.path, self.table.schema)
-
-    def public_rows(self) -> Iterator[tuple[Reports, pa.RecordBatch]]:
-        """Yield the reports of the part, checked, with the public columns beside them; errors as for `reports`."""
-        inside = [name for name in self.public if name not in self.folders]
-        for (reports, _), rows in self._through(self._of_table(False, self._batch_rows, inside)):
-            cells = {name: pa.repeat(pa.scalar(cell, pa.string()), reports.n) for name, cell in self.folders.items()}
-            columns = [rows[name] if name in inside else cells[name] for name in self.public]
-            yield reports, pa.record_batch(columns, list(self.public))
-
-    def _of_lines(self, sift: bool, most: int) -> Iterator[tuple[Checked, None]]:
-        count = 0
-        assert self.state is not None
-        assert not isinstance(self.path, HeldTable)
-        self.state.check(self.path)
-        with opened_text(self.path) as text:
-            for texts in _some_lines(lines_of(text, json_reports.longest_line(self.mechanism)), most):
-                if sift:
-                    yield json_reports.sift_json(self.mechanism, texts, trust_plan=self.form.trusted), None
-                else:
-                    trusted = self.form.trusted
-                    reports = json_reports.from_json(self.mechanism, texts, first=count, trust_plan=trusted)
-                    yield (reports, Counter()), None
-                count += len(texts)
-        self.state.check(self.path)
-
-
-def _some_lines(lines: Iterable[str], most: int) -> Iterator[list[str]]:
-    """Yield lines, some at a time; at least one list, perhaps empty."""
-    letters, texts, none = 0, list[str](), True
-    for line in lines:
-        texts.append(line)
-        letters += len(line)
-        if len(texts) == most or letters > _LETTERS:
-            yield texts
-            letters, texts, none = 0, [], False
-    if texts or none:
-        yield texts
 
 
 def report_files(sources: Iterable[str | File]) -> list[File]:
@@ -317,137 +191,36 @@ def stamped_plan(file: File) -> str:
     return ""
 
 
-def columns_of_folders(path: File, schema: pa.Schema) -> dict[str, str | None]:
-    """Return the columns by which a file's folders are named, and which it has not itself, with their one cell."""
-    return {name: cell for name, cell in folder_columns(path).items() if name not in schema.names}
-
-
-def partitions_of(
-    place: Place, mechanism: Mechanism, *, trust_plan: bool = False, public: Sequence[str] = ()
-) -> list[Partition]:
-    """Return the parts of a source of reports, after checks of its metadata.
-
-    Args:
-        place: the file, or the table in memory.
-        mechanism: what made the reports.
-        trust_plan: as for `Sources`.
-        public: names of public columns beside the reports, which it must have then.
-
-    Raises:
-        DataError: if it is missing, truncated, does not say its plan, or has other columns than the plan's reports; it
-            names the file.
-        MismatchError: if it belongs to another plan.
-    """
-    with readable(place):
-        if isinstance(place, HeldTable):
-            form = form_of(mechanism, place.schema, trust_plan=trust_plan, public=public)
-            return _runs(Partition(place, mechanism, (), 0, None, form, place, tuple(public)))
-        if not place.exists():
-            raise FileNotFoundError
-        if isinstance(place, RemoteFile):
-            place.hold()
-        if checked(place, REPORTS, "reports") in LINES:
-            refuse_public(public)
-            state = FileState.of(place)
-            with opened_text(place) as text:
-                lines = lines_of(text, json_reports.longest_line(mechanism))
-                form = json_reports.form_of_lines(mechanism, lines, trust_plan=trust_plan)
-            with opened_text(place) as text:
-                return [Partition(place, mechanism, (), None if text.read(1) else 0, state, form)]
-        table = look(place)
-        inside = [name for name in public if name not in columns_of_folders(place, table.schema)]
-        form = form_of(mechanism, table.schema, trust_plan=trust_plan, public=inside)
-        return _runs(Partition(place, mechanism, (), 0, table.state, form, table, tuple(public)))
-
-
-def refuse_public(public: Sequence[str]) -> None:
-    """Refuse public columns of a file that has none.
-
-    Raises:
-        DataError: if there are to be some.
-    """
-    if public:
-        raise DataError(
-            f"the public columns {', '.join(map(repr, public))} are read from Parquet and Arrow files of reports, not "
-            "from lines of JSON or tallies."
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ticket:
-    """The facts of a part by which another machine reads it.
-
-    Attributes:
-        path: the file.
-        groups: as of the part.
-        rows: as of the part.
-        content: `Partition.content`.
-        trust_plan: whether the file was let through on the caller's word.
-        public: as of the part.
-    """
-
-    path: File
-    groups: Sequence[int]
-    rows: int | None
-    content: tuple[int, int]
-    trust_plan: bool
-    public: tuple[str, ...] = ()
-
-    def part(self, mechanism: Mechanism) -> Partition:
-        """Return the part, after checking that the file here is the same.
-
-        Raises:
-            DataError: as for `partitions_of`, and if the file has not the `Partition.content` that it had.
-            MismatchError: if it belongs to another plan.
-        """
-        # What a file says of itself is read again: it may be large, and another machine reads it now.
-        whole, *_ = partitions_of(self.path, mechanism, trust_plan=self.trust_plan, public=self.public)
-        if whole.content != self.content:
-            raise DataError(
-                f"{self.path} is not the file that was checked before; see that all machines see the same files."
-            )
-        return replace(whole, groups=self.groups, rows=self.rows)
-
-
-def _runs(whole: Partition) -> list[Partition]:
-    """Return parts of neighbouring row groups; at least one part, which also carries the mark of simulation."""
-    runs, groups, rows = list[Partition](), list[int](), 0
-    for place, size in enumerate(() if whole.table is None else whole.table.rows):
-        groups.append(place)
-        rows += size
-        if rows >= _PART_ROWS:
-            runs.append(replace(whole, groups=tuple(groups), rows=rows))
-            groups, rows = [], 0
-    if groups or not runs:
-        runs.append(replace(whole, groups=tuple(groups), rows=rows))
-    return runs
-
-
-class SourceBatches(NamedTuple):
-    """The batches of one source.
-
-    Attributes:
-        path: the file, or the table in memory.
-        batches: those with a name, or parts of such.
-        others: whether it holds other reports.
-    """
-
-    path: Place
-    batches: Sequence[NamedBatch]
-    others: bool
-
-
 @dataclass(frozen=True, eq=False)
-class SourceSurvey:
-    """The sources of a run, looked at.
+class ScannedSources:
+    """The sources of one run, scanned.
 
     Attributes:
+        mechanism: what made the reports.
+        asked: the sources, as the caller asked for them.
         tallies: by their files, in order.
-        parts: of all files of reports, in order.
+        sources: files of reports and tables, in order.
     """
 
+    mechanism: Mechanism
+    asked: Sources
     tallies: Mapping[File, Tally]
-    parts: Sequence[Partition]
+    sources: Sequence[ScannedSource]
+
+    @cached_property
+    def parts(self) -> list[SourcePart]:
+        """The parts of all files and tables, in order."""
+        return [part for source in self.sources for part in source.parts]
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows of all files and tables; None if some are not counted yet."""
+        counts = [source.rows for source in self.sources]
+        return None if None in counts else sum(count for count in counts if count)
+
+    def reader(self) -> "SourceReader":
+        """Return a reader of all reports, for one pass."""
+        return SourceReader(self)
 
     def refuse_tallies(self, why: str) -> None:
         """Refuse tallies where reports are needed.
@@ -456,36 +229,37 @@ class SourceSurvey:
             ParameterError: if there is one; ``why`` it is of no use.
         """
         if self.tallies:
-            raise ParameterError(f"{why}; leave the {len(self.tallies)} tallies out.")
+            raise ParameterError(f"{why}; leave out the tallies ({len(self.tallies)} of the files).")
 
     @property
     def beside(self) -> tuple[str, ...]:
         """The names of the columns beside the reports, read or not."""
-        return tuple(dict.fromkeys(name for part in self.parts for name in part.beside))
-
-    @cached_property
-    def sources(self) -> list[SourceBatches]:
-        """The batches of each file of reports, table and tally."""
-        listed = list[SourceBatches]()
-        for path, parts in _by_file(self.parts).items():
-            # Lines are counted when they are read.
-            n = rows_in(parts)
-            batch = parts[0].form.batch(n or 0)
-            listed.append(SourceBatches(path, (), n != 0) if batch is None else SourceBatches(path, (batch,), False))
-        for path, tally in self.tallies.items():
-            listed.append(SourceBatches(path, tally.batches, tally.rest_n > 0))
-        return listed
+        return tuple(dict.fromkeys(name for source in self.sources for name in source.beside))
 
     @cached_property
     def batches(self) -> tuple[NamedBatch, ...]:
-        """The batches among the files of reports, without those in tallies."""
-        return merged(batch for source in self.sources if source.path not in self.tallies for batch in source.batches)
+        """The batches with a name among the files of reports and tables, without those in tallies."""
+        return merged(source.batch for source in self.sources if source.batch is not None)
+
+    @cached_property
+    def _held(self) -> list[tuple[Place, Sequence[NamedBatch], bool]]:
+        """The batches with a name that each source holds, and whether it holds other reports."""
+        # Lines are counted when they are read.
+        files = [
+            (s.place, () if s.batch is None else (s.batch,), s.batch is None and s.rows != 0) for s in self.sources
+        ]
+        return [*files, *((path, tally.batches, tally.rest_n > 0) for path, tally in self.tallies.items())]
+
+    @property
+    def all_batches(self) -> tuple[NamedBatch, ...]:
+        """The batches with a name among all sources."""
+        return merged(batch for _, batches, _ in self._held for batch in batches)
 
     @property
     def name(self) -> str:
         """The name of the one batch that all sources are; empty if they are several, or a part, or have no name."""
-        batches = merged(batch for source in self.sources for batch in source.batches)
-        alone = len(batches) == 1 and batches[0].is_whole and not any(source.others for source in self.sources)
+        batches = self.all_batches
+        alone = len(batches) == 1 and batches[0].is_whole and not any(others for *_, others in self._held)
         return batches[0].name if alone else ""
 
     def whole(self, reports: Tally) -> Tally:
@@ -496,7 +270,7 @@ class SourceSurvey:
         """
         return sum(self.tallies.values(), start=replace(reports, batches=self.batches))
 
-    def beyond(self, counted: Tally) -> "SourceSurvey":
+    def beyond(self, counted: Tally) -> "ScannedSources":
         """Return the sources without what a tally has counted, which is not read.
 
         Raises:
@@ -506,7 +280,7 @@ class SourceSurvey:
         """
         known = {batch.name: batch for batch in counted.batches}
         new = set[Place]()
-        for path, batches, others in self.sources:
+        for path, batches, others in self._held:
             if others or not all(batch.is_whole for batch in batches):
                 raise ParameterError(
                     f"{path} must hold whole batches with names: no other reports are recognised the next time."
@@ -518,7 +292,8 @@ class SourceSurvey:
             if not batches or any(batch.name not in known for batch in batches):
                 new.add(path)
         tallies = {path: tally for path, tally in self.tallies.items() if path in new}
-        return replace(self, tallies=tallies, parts=[part for part in self.parts if part.path in new])
+        sources = [source for source in self.sources if source.place in new]
+        return ScannedSources(self.mechanism, self.asked, tallies, sources)
 
     def refuse_twice(self) -> None:
         """Refuse sources that together hold more reports of a batch than it has.
@@ -527,7 +302,7 @@ class SourceSurvey:
             DataError: if there are some; it names them.
         """
         by_name: dict[str, list[tuple[Place, NamedBatch]]] = {}
-        for path, batches, _ in self.sources:
+        for path, batches, _ in self._held:
             for batch in batches:
                 by_name.setdefault(batch.name, []).append((path, batch))
         for parts in by_name.values():
@@ -539,53 +314,136 @@ class SourceSurvey:
                 raise DataError(f"{places} {verb} {n:,} reports of batch {parts[0][1]}, which has {size:,}; {advice}.")
 
 
-def _by_file(parts: Sequence[Partition]) -> dict[Place, list[Partition]]:
-    by_path: dict[Place, list[Partition]] = {}
-    for part in parts:
-        by_path.setdefault(part.path, []).append(part)
-    return by_path
-
-
-def surveyed(mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> SourceSurvey:
-    """Return the tallies among the sources, and the parts of all reports, in order.
-
-    Warns of what is taken on the caller's word, and of columns that are not read.
+class Account:
+    """The rows that a reader has read, in numbers that add up: reports, simulated ones, rows left out by reason.
 
     Args:
         mechanism: what made the reports.
-        sources: `Sources`, or what they may be of.
-        public: names of columns beside the reports that all sources must have, and no tally has.
+
+    Attributes:
+        entries: ``(3 + reasons,)`` reports, simulated reports, simulated batches, and rows left out for each reason.
+    """
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._reasons = reasons(mechanism)
+        self.entries = np.zeros(_REASONS + len(self._reasons), np.int64)
+
+    def add(self, batch: CheckedBatch) -> None:
+        """Add a batch, in place."""
+        n, simulated = batch.reports.n, batch.reports.simulated
+        self.entries[:_REASONS] += (n, n * simulated, simulated)
+        for reason, count in batch.left_out.items():
+            self.entries[_REASONS + self._reasons.index(reason)] += count
+
+    def add_reports(self, n: int) -> None:
+        """Add reports that were counted elsewhere."""
+        self.entries[0] += n
+
+    def before(self, state: IntArray) -> IntArray:
+        """Return the entries and, behind them, a state of a fold, as one array."""
+        return np.concatenate([self.entries, state])
+
+    def split(self, sums: IntArray) -> IntArray:
+        """Add the entries of the sums of `before`, and return the sum of the states."""
+        self.entries += sums[: len(self.entries)]
+        return sums[len(self.entries) :]
+
+    @property
+    def n(self) -> int:
+        """Number of reports."""
+        return int(self.entries[0])
+
+    @property
+    def simulated(self) -> bool:
+        """True if a batch was simulated."""
+        return bool(self.entries[2])
+
+    @property
+    def is_mixed(self) -> bool:
+        """True if some reports are simulated and others are not."""
+        return int(self.entries[1]) not in {0, self.n}
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Number of rows left out, by reason; only reasons that occurred."""
+        counts = zip(self._reasons, self.entries[_REASONS:].tolist(), strict=True)
+        return {reason: count for reason, count in counts if count}
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, with those left out."""
+        return self.n + int(self.entries[_REASONS:].sum())
+
+
+class SourceReader:
+    """One pass through scanned sources: a context that yields checked batches, and checks their numbers at its end.
+
+    Args:
+        scan: the sources.
+
+    Attributes:
+        account: the rows that were read.
 
     Raises:
-        DataError: if a file is missing, truncated, or not of this plan's reports, or together they hold more reports
-            of a batch than it has; it names the file.
-        MismatchError: if a file belongs to another plan.
-        ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
+        DataError: at the end, if another number of rows was read than the files announced, or too many were left out.
     """
-    read = sources_of(sources)
-    files = read.files
-    tallies = {path: read_tally(path, mechanism) for path in files if is_tally(path)}
-    if tallies:
-        refuse_public(public)
-    if len(set(map(id, read.tables))) < len(read.tables):
-        raise ParameterError("a table is named twice; name it once.")
-    held = [HeldTable(f"table {number}", table_of(table)) for number, table in enumerate(read.tables, start=1)]
-    places: list[Place] = [*(path for path in files if path not in tallies), *held]
-    parts, held_size = list[Partition](), 0
-    for place in places:
-        parts += partitions_of(place, mechanism, trust_plan=read.trust_plan, public=public)
-        if isinstance(place, RemoteFile):
-            held_size += place.held
-            if held_size > _MOST_HELD:
-                place.release()
-    forms = {id(part.path): part.form for part in parts}
-    warn_of(list(forms.values()), mechanism.fingerprint, kind="tables" if not files else "files")
-    survey = SourceSurvey(tallies, parts)
-    survey.refuse_twice()
-    return survey
 
+    def __init__(self, scan: ScannedSources) -> None:
+        self._scan, self._lock, self._stopped = scan, Lock(), False
+        self.account = Account(scan.mechanism)
 
-def rows_in(parts: Sequence[Partition]) -> int | None:
-    """Return the number of rows in parts; None if some are not counted yet."""
-    counts = [part.rows for part in parts]
-    return None if None in counts else sum(count for count in counts if count)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._stopped = True
+        if kind is None:
+            self._check()
+
+    def __iter__(self) -> Iterator[CheckedBatch]:
+        return self.batches()
+
+    def batches(self, most: int | None = None, threads: int | None = 1) -> Iterator[CheckedBatch]:
+        """Yield the batches of all parts, in order; errors as for `ScannedSource.batches`.
+
+        Args:
+            most: rows of a batch; None for what is fast.
+            threads: as for `discreet.files.reading.prefetched`; by default nothing is read ahead.
+        """
+        checked = (batch for part in self._scan.parts for batch in self.part(part, most))
+        for batch in prefetched(checked, threads):
+            yield batch
+            self.show_progress()
+
+    def part(self, part: SourcePart, most: int | None = None) -> Iterator[CheckedBatch]:
+        """Yield the batches of one part, until the reader is stopped; several threads may each read a part."""
+        for batch in part.batches(sift=self._scan.asked.bad_share > 0, most=most):
+            if self._stopped:
+                return
+            with self._lock:
+                self.account.add(batch)
+            yield batch
+
+    def stop(self) -> None:
+        """End all threads that read, each at its next batch."""
+        self._stopped = True
+
+    def show_progress(self) -> None:
+        """Tell the caller how many rows were read."""
+        if self._scan.asked.progress is not None:
+            self._scan.asked.progress(self.account.rows, self._scan.rows)
+
+    def _check(self) -> None:
+        announced, rows, left_out = self._scan.rows, self.account.rows, self.account.left_out
+        if announced not in {None, rows}:
+            raise DataError(
+                f"the sources announced {announced:,} rows, and {rows:,} were read; leave the files alone and start "
+                "again."
+            )
+        bad, share = rows - self.account.n, self._scan.asked.bad_share
+        if bad > share * rows:
+            why = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
+            raise DataError(
+                f"{bad} of {rows} rows are no reports of this plan, more than the share of {share:g} that may be: "
+                f"{why}."
+            )

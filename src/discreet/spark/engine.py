@@ -19,16 +19,15 @@ from discreet.engines.evidence import with_blocks
 from discreet.engines.folds import Fold, TallyFold
 from discreet.engines.groups import GroupFold
 from discreet.engines.obfuscation import Obfuscated, Values, obfuscate
-from discreet.engines.sealing import CountFold, Taken
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.files.paths import File, output_of, shared_files
 from discreet.files.reading import Piped, Progress
 from discreet.files.stored import look
 from discreet.files.writing import check_free
-from discreet.formats.sealing import in_batches
-from discreet.formats.sources import Sources, SourceSurvey
+from discreet.formats.sealing import MIXED, in_batches
+from discreet.formats.sources import Account, ScannedSources, sources_of
 from discreet.mechanisms import BlockMechanism, Mechanism
-from discreet.spark.frames import FrameSurvey, clustered, one_thread
+from discreet.spark.frames import clustered, one_thread, scanned
 from discreet.spark.likelihood import kept_blocks
 from discreet.spark.running import QUIET, SCHEMA, blocks_of, collected, refused, session, working
 from discreet.spark.tallying import folded, folded_groups, sorted_keys
@@ -99,38 +98,48 @@ class SparkEngine(Engine):
         left_out = {reason: int(count) for reason, count in zip(REASONS, counts[1:], strict=True) if count}
         return Obfuscated(int(counts[0]), left_out, seed is not None)
 
-    def survey(self, mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> SourceSurvey:
-        """Return the sources, looked at: files that every executor sees under the same names, or a frame of Spark."""
-        return FrameSurvey.of(mechanism, sources, public)
+    def scan(self, mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> ScannedSources:
+        """Return the sources, scanned: files that every executor sees under the same names, or a frame of Spark."""
+        return scanned(mechanism, sources_of(sources), public)
 
-    def fold(self, fold: Fold[Any, Any, Answer], survey: SourceSurvey, read: Sources) -> Answer:
+    def fold(self, fold: Fold[Any, Answer], scan: ScannedSources) -> Answer:
         """Return the result of a fold over all reports, a state per task."""
         # Bad rows are counted before they are judged: no task knows their share.
-        sift = read.sift or isinstance(fold, TallyFold)
-        source = clustered(self.session, fold.mechanism, survey, sift=sift)
-        return folded(self.session, source, fold, read.progress)
+        source = clustered(self.session, scan, sift=True)
+        with scan.reader() as reader:
+            state = folded(self.session, source, fold, reader.account, scan.asked.progress)
+        return fold.finish(state, reader.account)
 
-    def fold_groups(self, fold: GroupFold, survey: SourceSurvey, read: Sources) -> GroupedTally:
+    def fold_groups(self, fold: GroupFold, scan: ScannedSources) -> GroupedTally:
         """Return the tally of each group: each task counts those of its parts, and the counts of a group are summed."""
-        source = clustered(self.session, fold.mechanism, survey, sift=False)
-        return folded_groups(self.session, source, fold, read.progress)
+        source = clustered(self.session, scan, sift=False)
+        with scan.reader() as reader:
+            state = folded_groups(self.session, source, fold, scan.asked.progress)
+            grouped = fold.finish(state, reader.account)
+            reader.account.add_reports(sum(tally.n for tally in grouped.values()))
+        return grouped
 
-    def gathered(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources) -> Observed:
+    def gathered(self, scan: ScannedSources) -> Observed:
         """Return the evidence in reports, in one pass; executors hold the blocks."""
-        fold = TallyFold(with_blocks(mechanism))
-        source = clustered(self.session, mechanism, survey, sift=True)
-        counted, observed = kept_blocks(self.session, source, fold, read.progress)
-        whole = survey.whole(counted.tally)
-        counted.refuse_above(read.bad_share)
-        return dataclasses.replace(observed, tally=whole), counted.left_out
+        fold = TallyFold(with_blocks(scan.mechanism))
+        source = clustered(self.session, scan, sift=True)
+        with scan.reader() as reader:
+            observed = kept_blocks(self.session, source, fold, reader.account, scan.asked.progress)
+        return dataclasses.replace(observed, tally=scan.whole(observed.tally)), reader.account.left_out
 
     @contextmanager
-    def in_order(self, mechanism: Mechanism, survey: SourceSurvey, read: Sources) -> Iterator[tuple[Taken, Any]]:
-        """Give all reports in canonical order, as Spark sorts them, and how many there are."""
-        counted = self.fold(CountFold(mechanism), survey, read)
-        source = clustered(self.session, mechanism, survey, sift=read.sift)
-        with working(self.session, read.progress):
-            yield counted, in_batches(mechanism, sorted_keys(source, mechanism), simulated=counted.simulated)
+    def in_order(self, scan: ScannedSources) -> Iterator[tuple[Account, Any]]:
+        """Give the account of all rows, and all reports in canonical order, as Spark sorts them."""
+        with scan.reader() as reader:
+            source = clustered(self.session, scan, sift=True)
+            folded(self.session, source, TallyFold(scan.mechanism), reader.account, scan.asked.progress)
+        account = reader.account
+        if account.is_mixed:
+            raise DataError(MIXED)
+        source = clustered(self.session, scan, sift=scan.asked.bad_share > 0)
+        with working(self.session, scan.asked.progress):
+            keys = sorted_keys(source, scan.mechanism)
+            yield account, in_batches(scan.mechanism, keys, simulated=account.simulated)
 
 
 def _places(values: Values, folder: Path, *, force: bool) -> list[tuple[File, Path]]:
@@ -155,13 +164,7 @@ def _seed_of(seed: int, name: str) -> int:
     return int.from_bytes(hashlib.sha256(f"file {name} of {seed}".encode()).digest(), "little")
 
 
-def _written(
-    mechanism: BlockMechanism,
-    source: File,
-    path: Path,
-    columns: ValueColumns,
-    seed: int | None,
-) -> IntArray:
+def _written(mechanism: BlockMechanism, source: File, path: Path, columns: ValueColumns, seed: int | None) -> IntArray:
     """Return the number of reports of a table, written now or by an earlier run of this task, and of rows left out."""
     if path.exists():
         table = columns.of(source)

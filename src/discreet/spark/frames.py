@@ -9,10 +9,9 @@ A column of values is obfuscated for simulations, and for gateways that are trus
 
 import hashlib
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -24,11 +23,11 @@ from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.files.paths import shared_files
 from discreet.files.reading import Progress
 from discreet.files.stored import HeldTable
-from discreet.formats.sources import Partition, Sources, SourceSurvey, surveyed
+from discreet.formats.scanned import CheckedBatch, ScannedSource, part_of_ticket
+from discreet.formats.sources import ScannedSources, Sources
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.report_tables import Form, check_columns, is_bits, refuse_counts, sifted_rows, to_arrow
-from discreet.mechanisms.row_checks import Checked
 from discreet.spark.running import working
 
 _OURS = "belongs"
@@ -66,7 +65,7 @@ def prepared(frame: Any, mechanism: Mechanism, *, trust_plan: bool = False) -> A
     return frame.select(*names, sql.coalesce(ours, sql.lit(False)).alias(_OURS), marked.alias(SIMULATED))
 
 
-def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> tuple[Reports, Counter[str]]:
+def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> CheckedBatch:
     """Return the reports of a batch of a `prepared` frame, and the number of rows left out by reason.
 
     Raises:
@@ -79,7 +78,7 @@ def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> tuple[Reports, Co
             f"belong to {mechanism.fingerprint[:12]}."
         )
     simulated = bool(pc.any(batch.column(SIMULATED)).as_py())
-    return sifted_rows(mechanism, batch, simulated=simulated)
+    return CheckedBatch(*sifted_rows(mechanism, batch, simulated=simulated))
 
 
 def to_spark(mechanism: Mechanism, reports: Reports) -> pa.RecordBatch:
@@ -109,7 +108,7 @@ _THREADS = "DISCREET_THREADS"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clustered:
-    """The reports of a survey on a cluster.
+    """Scanned reports on a cluster.
 
     Attributes:
         frame: what is cut into tasks.
@@ -117,74 +116,69 @@ class Clustered:
     """
 
     frame: Any
-    read: Callable[[Iterator[pa.RecordBatch]], Iterator[Any]]
+    read: Callable[[Iterator[pa.RecordBatch]], Iterator[CheckedBatch]]
 
 
-@dataclass(frozen=True, eq=False)
-class FrameSurvey(SourceSurvey):
-    """The survey of a frame of a cluster, which is one part.
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameSource(ScannedSource):
+    """A frame of a cluster, `prepared`.
 
     Attributes:
-        frame: the frame, `prepared`.
-        others: names of its columns beside the reports.
+        frame: the frame.
     """
 
-    frame: Any
-    others: tuple[str, ...]
+    frame: Any = None
 
-    @classmethod
-    def of(cls, mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> SourceSurvey:
-        """Return the survey of a frame, or of files.
-
-        Raises:
-            DataError: if a column is missing or of another kind; and as for `surveyed`.
-            MismatchError: as for `surveyed`.
-            ParameterError: if there are tables besides, or groups are to be told; and as for `surveyed`.
-        """
-        if not sources.tables:
-            return surveyed(mechanism, sources, public)
-        frame = sources.tables[0]
-        if len(sources.of) > 1 or not hasattr(frame, "sparkSession"):
-            raise ParameterError(
-                "a cluster reads files that all executors see, or one frame of its own; make a frame of a table with "
-                "session.createDataFrame."
-            )
-        if public:
-            raise ParameterError("tallies by group are of files on a cluster, got a frame; write it as Parquet first.")
-        own_names = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
-        named = tuple(name for name in frame.columns if name not in own_names)
-        place = HeldTable("the frame", None)
-        wanted = prepared(frame, mechanism, trust_plan=sources.trust_plan)
-        return cls({}, [Partition(place, mechanism, (), None, None, Form())], wanted, named)
-
-    @property
-    def beside(self) -> tuple[str, ...]:
-        """The names of the columns beside the reports."""
-        return self.others
+    def _read(self, groups: Sequence[int], sift: bool, most: int | None) -> NoReturn:
+        raise NotImplementedError
 
 
-def clustered(spark: Any, mechanism: Mechanism, survey: SourceSurvey, *, sift: bool) -> Clustered:
-    """Return the reports of a survey, in tasks of about as many bytes; bad rows are left out, or refused.
+def scanned(mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> ScannedSources:
+    """Return files that every executor sees, or a frame, scanned.
+
+    Raises:
+        DataError: if a column is missing or of another kind; and as for `Sources.scan`.
+        MismatchError: as for `Sources.scan`.
+        ParameterError: if there are tables besides, or public columns of a frame; and as for `Sources.scan`.
+    """
+    if not sources.tables:
+        scan = sources.scan(mechanism, public)
+        shared_files(source.place for source in scan.sources)
+        return scan
+    frame = sources.tables[0]
+    if len(sources.of) > 1 or not hasattr(frame, "sparkSession"):
+        raise ParameterError(
+            "a cluster reads files that all executors see, or one frame of its own; make a frame of a table with "
+            "session.createDataFrame."
+        )
+    if public:
+        raise ParameterError("tallies by group are of files on a cluster, got a frame; write it as Parquet first.")
+    own_names = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
+    others = tuple(name for name in frame.columns if name not in own_names)
+    wanted = prepared(frame, mechanism, trust_plan=sources.trust_plan)
+    source = FrameSource(HeldTable("the frame", None), mechanism, Form(extra=others), frame=wanted)
+    return ScannedSources(mechanism, sources, {}, [source])
+
+
+def clustered(spark: Any, scan: ScannedSources, *, sift: bool) -> Clustered:
+    """Return scanned reports, in tasks of about as many bytes; bad rows are left out, or refused.
 
     Those of a frame are always left out. A task of files reads several parts: a small file takes longer to hand out
     than to read.
     """
-    if isinstance(survey, FrameSurvey):
-
-        def read_frame(batches: Iterator[pa.RecordBatch]) -> Iterator[Checked]:
-            return (reports_in(batch, mechanism) for batch in batches)
-
-        return Clustered(survey.frame, read_frame)
-    shared_files(part.path for part in survey.parts if not isinstance(part.path, HeldTable))
-    tickets = [part.ticket for part in survey.parts]
+    mechanism = scan.mechanism
+    for source in scan.sources:
+        if isinstance(source, FrameSource):
+            return Clustered(source.frame, lambda batches: (reports_in(batch, mechanism) for batch in batches))
+    tickets = [part.ticket for part in scan.parts]
     # The cores of a cluster, where it says how many.
     cores = int(spark.sparkContext.defaultParallelism) if hasattr(spark, "_jsc") else 1
-    tasks = packed([part.bytes for part in survey.parts], cores)
+    tasks = packed([part.bytes for part in scan.parts], cores)
 
-    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[Any]:
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[CheckedBatch]:
         for batch in batches:
             for number in (number for task in batch.column(0).to_pylist() for number in tasks[task]):
-                yield from tickets[number].part(mechanism).batches(sift=sift)
+                yield from part_of_ticket(mechanism, tickets[number]).batches(sift=sift)
 
     return Clustered(spark.range(0, len(tasks), 1, max(len(tasks), 1)), read)
 

@@ -17,10 +17,11 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray, FloatArray
 from discreet.core.reports import Blocks, block_count
-from discreet.engines.folds import Counted, TallyFold
+from discreet.engines.folds import TallyFold
 from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, Rows, RowSums
 from discreet.files.reading import Progress
+from discreet.formats.sources import Account
 from discreet.mechanisms.block_law import BlockLaw, Membership, StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
 from discreet.spark.frames import Clustered, Task, one_thread
@@ -33,9 +34,9 @@ _SUMS = 2
 
 
 def kept_blocks(
-    spark: Any, source: Clustered, fold: TallyFold, progress: Progress | None
-) -> tuple[Counted, StoredBlocks]:
-    """Return the tally, and the rows of blocks that Spark holds, both computed once.
+    spark: Any, source: Clustered, fold: TallyFold, account: Account, progress: Progress | None
+) -> StoredBlocks:
+    """Return the tally, and the rows of blocks that Spark holds, and add the rows of all tasks to an account.
 
     The executors keep the blocks until the session is stopped, in memory where they fit and on disk where they do not.
     """
@@ -46,25 +47,26 @@ def kept_blocks(
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state, layout = fold.zero(), _Layout(mechanism)
+        state, rows, layout = fold.zero(), Account(mechanism), _Layout(mechanism)
         try:
-            for reports, left_out in read(batches):
-                fold.add(state, reports, left_out)
-                yield from layout.add(mechanism.blocks_of_unknown(reports))
+            for batch in read(batches):
+                rows.add(batch)
+                fold.add(state, batch)
+                yield from layout.add(mechanism.blocks_of_unknown(batch.reports))
         except DiscreetError as error:
             yield refused(error)
             return
         yield from layout.rest()
-        yield from blocks_of(state)
+        yield from blocks_of(rows.before(state))
 
     with working(spark, progress):
         both = source.frame.mapInArrow(work, SCHEMA).persist()
-        counted = fold.finish(collected(both.where(sql.col("kind") != _BLOCKS), fold.zero()))
+        sums = collected(both.where(sql.col("kind") != _BLOCKS), Account(mechanism).before(fold.zero()))
     blocks = both.where(sql.col("kind") == _BLOCKS)
-    tally = counted.tally
+    tally = fold.finish(account.split(sums), account).tally
     # Reports in clear may carry blocks of noise, which say nothing.
     extent = RemoteRows(tally.n - tally.clear_total, mechanism.law.size)
-    return counted, StoredBlocks(tally, extent, partial(RowsOnSpark, spark=spark, blocks=blocks, law=mechanism.law))
+    return StoredBlocks(tally, extent, partial(RowsOnSpark, spark=spark, blocks=blocks, law=mechanism.law))
 
 
 _BLOCKS = "blocks"

@@ -17,22 +17,14 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray
 from discreet.core.arrow import from_buffer
-from discreet.core.tally import GroupedTally
 from discreet.engines.folds import Fold
 from discreet.engines.groups import GroupFold, GroupState
 from discreet.errors import DataError, DiscreetError
 from discreet.files.reading import Progress
 from discreet.formats.sealing import CanonicalOrder
-from discreet.formats.sources import sources_of
+from discreet.formats.sources import Account, sources_of
 from discreet.mechanisms import Mechanism
-from discreet.spark.frames import (
-    Clustered,
-    FrameSurvey,
-    clustered,
-    frame_schema,
-    one_thread,
-    to_spark,
-)
+from discreet.spark.frames import Clustered, clustered, frame_schema, one_thread, scanned, to_spark
 from discreet.spark.running import REFUSALS, SCHEMA, blocks_of, collected, refused, working
 
 Answer = TypeVar("Answer")
@@ -51,56 +43,59 @@ def read_reports(spark: Any, mechanism: Mechanism, sources: Any) -> Any:
             the frame is worked out. A frame has no files, so that nobody notices reports that are in two of them.
     """
     read = sources_of(sources).without_sifting("rows are left out, and counted, by the engine")
-    source = clustered(spark, mechanism, FrameSurvey.of(mechanism, read), sift=False)
+    source = clustered(spark, scanned(mechanism, read), sift=False)
 
     frame, rows = source.frame, source.read
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for reports, _ in rows(batches):
-            yield to_spark(mechanism, reports)
+        for batch in rows(batches):
+            yield to_spark(mechanism, batch.reports)
 
     return frame.mapInArrow(work, frame_schema(mechanism))
 
 
-def folded(spark: Any, source: Clustered, fold: Fold[Any, AnyArray, Answer], progress: Progress | None) -> Answer:
-    """Return the result of a fold over all reports of a source, a state per task.
+def folded(
+    spark: Any, source: Clustered, fold: Fold[AnyArray, Any], account: Account, progress: Progress | None
+) -> AnyArray:
+    """Return the state of a fold over all reports of a source, and add the rows of all tasks to an account.
 
     Raises:
         DataError, MismatchError: what an executor refuses.
         EngineError: if Spark gives up.
     """
-    read = source.read
+    read, mechanism = source.read, fold.mechanism
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state = fold.zero()
+        state, rows = fold.zero(), Account(mechanism)
         try:
-            for checked in read(batches):
-                fold.add(state, *checked)
+            for batch in read(batches):
+                rows.add(batch)
+                fold.add(state, batch)
         except DiscreetError as error:
             yield refused(error)
             return
-        yield from blocks_of(state)
+        yield from blocks_of(rows.before(state))
 
     with working(spark, progress):
-        state = collected(source.frame.mapInArrow(work, SCHEMA), fold.zero())
-    return fold.finish(state)
+        frame = source.frame.mapInArrow(work, SCHEMA)
+        return account.split(collected(frame, Account(mechanism).before(fold.zero())))
 
 
 _SCHEMA = "label string, failed string, counts binary"
 _ARROW = pa.schema({"label": pa.string(), "failed": pa.string(), "counts": pa.binary()})
 
 
-def folded_groups(spark: Any, source: Clustered, fold: GroupFold, progress: Progress | None) -> GroupedTally:
-    """Return the tally of each group over all reports of a source; errors as for `folded`."""
+def folded_groups(spark: Any, source: Clustered, fold: GroupFold, progress: Progress | None) -> GroupState:
+    """Return the state of all groups over all reports of a source; errors as for `folded`."""
     read = source.read
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
         state = fold.zero()
         try:
-            for checked in read(batches):
-                fold.add(state, *checked)
+            for batch in read(batches):
+                fold.add(state, batch)
         except DiscreetError as error:
             kind = type(error).__name__
             yield _row("", kind if kind in REFUSALS else DataError.__name__, str(error).encode())
@@ -111,7 +106,7 @@ def folded_groups(spark: Any, source: Clustered, fold: GroupFold, progress: Prog
 
     with working(spark, progress):
         rows = source.frame.mapInArrow(work, _SCHEMA).groupBy("failed", "label").applyInArrow(_sum, _SCHEMA).collect()
-    return fold.finish(_state_of(fold, rows))
+    return _state_of(fold, rows)
 
 
 def _state_of(fold: GroupFold, rows: Sequence[Any]) -> GroupState:
@@ -154,8 +149,8 @@ def sorted_keys(source: Clustered, mechanism: Mechanism) -> Iterator[AnyArray]:
 
     def keys(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        for reports, _ in read(batches):
-            rows = from_buffer(pa.binary(width), CanonicalOrder(mechanism).keys(reports), None)
+        for batch in read(batches):
+            rows = from_buffer(pa.binary(width), CanonicalOrder(mechanism).keys(batch.reports), None)
             yield pa.record_batch([rows.cast(pa.binary())], names=["keys"])
 
     def packed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

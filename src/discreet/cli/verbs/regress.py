@@ -11,7 +11,8 @@ from discreet.cli.commands import Verb
 from discreet.cli.options import OptionGroup, Reading, Showing, Writing, allow_outside, load_plan, option
 from discreet.cli.output import InputFile, OutputFile, file_notes, notes_of
 from discreet.cli.results import VerbResult
-from discreet.cli.statements import Ending, named_batches
+from discreet.cli.statements import Ending
+from discreet.core.batches import NamedBatch
 from discreet.core.result_table import ResultTable
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
@@ -56,15 +57,15 @@ class Model(OptionGroup):
         """The public columns that are read."""
         return list(dict.fromkeys([*self.on, *filter(None, [self.weights])]))
 
-    def fit(self, mechanism: Any, sources: Sources) -> Regression:
-        """Return the regression of reports."""
+    def fit(self, mechanism: Any, sources: Sources) -> tuple[Regression, Sequence[NamedBatch]]:
+        """Return the regression of reports, and the batches that these are."""
         if len(set(self.on)) < len(self.on):
             raise ParameterError("--on must name each column once.")
         against = dict(word.partition("=")[::2] for word in self.reference)
         if len(against) < len(self.reference) or not all(against.values()):
             raise ParameterError("--reference must be COLUMN=LABEL, once for a column.")
         evidence, public = read_public(mechanism, sources, self.names, memory=memory_limit())
-        return regressed(
+        regression = regressed(
             mechanism,
             evidence,
             public.select(list(self.on)),
@@ -74,6 +75,7 @@ class Model(OptionGroup):
             baseline=self.baseline,
             weights=None if self.weights is None else public[self.weights],
         )
+        return regression, evidence.batches
 
 
 LEVEL = click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
@@ -124,13 +126,13 @@ def regression(
         raise ParameterError("regress does not go with personalized plans, whose bots are no values.")
     mechanism, sources = document.mechanism(), Sources(reports, trust_plan=trust_plan)
     with file_notes() as notes:
-        fit = model.fit(mechanism, sources)
+        fit, batches = model.fit(mechanism, sources)
     stated = {}
     if statement:
         from discreet.privacy.publication import published
 
-        named = named_batches(mechanism, sources, model.names)
-        stated = {"publication": replace(published(mechanism, fit, shown="this regression"), named=named)}
+        publication = published(mechanism, fit, shown="this regression")
+        stated = {"publication": replace(publication, named=tuple(batches))}
     ending = Ending(mechanism.guarantee.brief, fit.simulated, trust_plan, stated)
     facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
     table = fit.table(level)
