@@ -14,6 +14,7 @@ from bench.measure import Cell, Group, Row, interleaved, median_seconds, one_cor
 from discreet import Domain, HadamardResponse, RandomizedResponse, Reports, SeededRandom, UnaryEncoding, estimate
 from discreet.estimators.likelihood import RowLikelihood, expectation_maximization
 from discreet.mechanisms import BlockMechanism
+from discreet.risk.bounds.hits import hit_distribution
 from discreet.theory.capacity import Inputs, capacity, channel_capacity
 
 COLUMNS = ("seconds", "passes", "gap", "times ours")
@@ -180,7 +181,7 @@ def _formula(mechanism: BlockMechanism) -> float:
     moments, size = mechanism.numbers, mechanism.domain.size
     epsilon = mechanism.guarantee.realised
     inputs = Inputs(moments.truth, moments.noisy, float(moments.inclusion), epsilon, size, 0)
-    return capacity(inputs, mechanism.law.hit_distribution(size))
+    return capacity(inputs, hit_distribution(mechanism.law, size))
 
 
 def _tables(*, quick: bool) -> Group:

@@ -29,7 +29,7 @@ from discreet.engines import gather, tally
 from discreet.formats.reports import write_reports
 from discreet.kernels.parallel import thread_count
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.block_law import Membership
+from discreet.mechanisms.evidence import Membership
 
 COLUMNS = (
     "seconds",

@@ -7,7 +7,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray
 from discreet.core.random import WORD_RANGE
-from discreet.mechanisms.law import Memo
+from discreet.mechanisms.memo import Memo
 
 
 def whole(fractions: AnyArray) -> AnyArray:

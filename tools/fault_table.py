@@ -216,13 +216,13 @@ PROMISE = [
     ),
     Fault(
         "a memo tells the truth too often",
-        "discreet.mechanisms.law:Memo.truth",
+        "discreet.mechanisms.memo:Memo.truth",
         lambda right, memo: raised(right(memo)),
         _MEMOS,
     ),
     Fault(
         "many rounds reveal as little as one",
-        "discreet.mechanisms.law:Memo.ratio",
+        "discreet.mechanisms.memo:Memo.ratio",
         lambda right, memo, rounds=None: right(memo, 1),
         _MEMOS,
     ),

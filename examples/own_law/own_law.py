@@ -1,8 +1,8 @@
 """A block law outside discreet: every sensitive value but one, which the report names.
 
 It is subset selection with k = v - 1, with one index per report instead of k. A law says its probabilities as exact
-fractions, how a block is written down, drawn, counted and read; everything else follows: the guarantee, the linear
-estimate with its errors, maximum likelihood, plans, files, risk.
+fractions, how a block is written down and drawn, and what it contains; everything else follows: counts, the guarantee,
+the linear estimate with its errors, maximum likelihood, plans, files, risk.
 """
 
 from dataclasses import dataclass
@@ -17,9 +17,7 @@ from discreet.laws import (
     BlockMechanism,
     Blocks,
     Column,
-    MemberLists,
     RandomSource,
-    ValueCounts,
     checked_whole,
     sensitive_size,
     smallest_unsigned,
@@ -63,10 +61,6 @@ class AllButOne(BlockLaw):
         """Return v."""
         return self.size
 
-    def describe(self) -> dict[str, Any]:
-        """Return what determines the law: it becomes a part of the plan's fingerprint."""
-        return {"law": self.kind, "size": self.size}
-
     def draw(self, members: Any, random: RandomSource, out: Blocks) -> None:
         """Draw blocks: noise lacks any value, the truth any value but the member. As many words for both."""
         noise = uniform_below(self.size, len(members), random).astype(np.int64)
@@ -75,31 +69,14 @@ class AllButOne(BlockLaw):
         # One of the two without a branch, whose time would tell which.
         out["absent"][:] = ((others ^ noise) & ~(members >> 63)) ^ noise
 
-    @property
-    def counts(self) -> ValueCounts:
-        """Return how many blocks contain each value."""
-        return ValueCounts(self, self._add)
-
-    def _add(self, blocks: Blocks, counts: Any) -> None:
-        counts += len(blocks["absent"]) - np.bincount(blocks["absent"], minlength=self.size)
-
     def contains(self, blocks: Blocks) -> Any:
         """Return ``(m, v)`` booleans."""
         return blocks["absent"][:, None] != np.arange(self.size)
-
-    def membership(self, blocks: Blocks) -> MemberLists:
-        """Return the members of each block as lists, which a likelihood multiplies with."""
-        listed = np.arange(self.size - 1)[None, :] + (np.arange(self.size - 1) >= blocks["absent"][:, None])
-        return MemberLists(listed.astype(smallest_unsigned(self.size)), self.size)
 
     def alphabet(self) -> tuple[Blocks, Any]:
         """Return the v blocks, uniform."""
         absent = np.arange(self.size, dtype=smallest_unsigned(self.size))
         return {"absent": absent}, np.full(self.size, Fraction(1, self.size), dtype=object)
-
-    def flaws(self, blocks: Blocks) -> Any:
-        """Return no flaws: every value may be absent."""
-        return np.zeros(len(blocks["absent"]), dtype=np.bool_)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

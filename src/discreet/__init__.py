@@ -17,7 +17,7 @@ _HOMES = {
     "HadamardResponse": "discreet.mechanisms",
     "LocalHashing": "discreet.mechanisms",
     "METHODS": "discreet.estimators",
-    "Memo": "discreet.mechanisms.law",
+    "Memo": "discreet.mechanisms.memo",
     "PaleyResponse": "discreet.mechanisms",
     "PooledHashing": "discreet.mechanisms",
     "Personalized": "discreet.mechanisms.personalized",

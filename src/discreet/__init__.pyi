@@ -25,7 +25,7 @@ from discreet.mechanisms import SubsetSelection as SubsetSelection
 from discreet.mechanisms import TranslateResponse as TranslateResponse
 from discreet.mechanisms import UnaryEncoding as UnaryEncoding
 from discreet.mechanisms import Windows as Windows
-from discreet.mechanisms.law import Memo as Memo
+from discreet.mechanisms.memo import Memo as Memo
 from discreet.mechanisms.personalized import Personalized as Personalized
 from discreet.mechanisms.personalized import SecretTags as SecretTags
 from discreet.planning.best import best as best

@@ -14,18 +14,10 @@ Example:
 from discreet.core.checks import checked_whole
 from discreet.core.random import Coins, RandomSource, or_noise, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
-from discreet.mechanisms.block_law import (
-    BlockCounts,
-    BlockLaw,
-    Counting,
-    IndexedLaw,
-    Membership,
-    ValueCounts,
-    WholeAlphabet,
-)
+from discreet.mechanisms.block_law import BlockCounts, BlockLaw, Counting, IndexedLaw, ValueCounts
+from discreet.mechanisms.evidence import MemberLists, Membership, WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, LawMechanism, sensitive_size
-from discreet.mechanisms.subsets import MemberLists
-from discreet.theory.hits import HitDistribution
+from discreet.theory.capacity import HitDistribution
 
 CommonLaw = BlockLaw
 """The name of `BlockLaw` for packages that were written when it was two classes."""

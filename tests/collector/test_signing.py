@@ -14,7 +14,7 @@ from discreet.device.protocol.envelope import RebuiltError, SignatureError, Untr
 from discreet.device.protocol.notice import notice
 from discreet.errors import DiscreetError, OutputExistsError, ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS
-from discreet.mechanisms.law import Memo
+from discreet.mechanisms.memo import Memo
 from packing import each
 from refusals import refused
 from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, altered, collection, document, envelope, key, terms

@@ -12,7 +12,6 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.estimators import estimate
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, Channel, HadamardResponse, UnaryEncoding
-from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.subsets import MixedSubsets
 from discreet.testing import spell_out
 from laws import MEDIUM, SMALL, Case, cases, sampled, sizes_told_apart, spelled
@@ -59,13 +58,6 @@ def test_outputs_of_a_channel_that_nobody_can_send_do_not_count() -> None:
     assert np.array_equal(least, worths.min(axis=0))
     assert np.array_equal(most, worths.max(axis=0))
     assert (abs(channel.decoder.inverse[1]) == 0).all()
-
-
-def test_bots_are_values_like_others() -> None:
-    mechanism = Personalized(Domain(["clinic", "park", "mall"], sensitive=["clinic"]), 1.0, tags=["home"])
-    least, most = mechanism.decoder.worth_range
-    assert len(least) == len(most) == mechanism.common.domain.size
-    assert np.array_equal(most, mechanism.common.decoder.worth_range[1])
 
 
 @pytest.mark.parametrize(

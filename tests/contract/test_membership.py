@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.mechanisms.block_law import members_of
 from laws import Case, by_kind, every, one_epsilon, sampled
 
 
@@ -73,7 +74,7 @@ def test_members_are_listed_block_by_block(case: Case, at_once: int, monkeypatch
     for module in ("block_law", "hashing"):
         monkeypatch.setattr(f"discreet.mechanisms.{module}._ENTRIES_AT_ONCE", at_once)
     law, blocks = case.mechanism.law, sampled(case, 400).blocks
-    sizes, ranks = (np.concatenate(parts) for parts in zip(*law.members(blocks), strict=True))
+    sizes, ranks = (np.concatenate(parts) for parts in zip(*members_of(law, blocks), strict=True))
     contained = law.contains(blocks)
     assert sizes.tolist() == contained.sum(axis=1).tolist()
     rows = np.repeat(np.arange(len(sizes)), sizes)

@@ -14,7 +14,7 @@ from discreet.core.tally import Tally, total
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import METHODS, estimate
 from discreet.mechanisms import BlockDesign, BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.block_law import StoredBlocks
+from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.hadamard import HadamardColumns
 from discreet.mechanisms.law import LawMechanism
 from laws import BUILDERS

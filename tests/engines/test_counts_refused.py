@@ -72,7 +72,6 @@ def test_no_reader_takes_a_count_for_a_report(name: str, tmp_path: Path) -> None
 def test_tables_in_python_are_not_read_as_reports_either() -> None:
     for table in (named(), named().to_pandas(), pl.from_arrow(named())):
         assert WHY in refused(DataError, lambda table=table: dc.estimate(MECHANISM, table))
-        assert WHY in refused(DataError, lambda table=table: MECHANISM.tally(table))
         assert WHY in refused(DataError, lambda table=table: tally(MECHANISM, table))
 
 

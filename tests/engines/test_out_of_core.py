@@ -25,7 +25,7 @@ from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
 from discreet.kernels.parallel import forget
 from discreet.mechanisms import Channel, LocalHashing, SubsetSelection, UnaryEncoding
-from discreet.mechanisms.block_law import StoredBlocks
+from discreet.mechanisms.evidence import StoredBlocks
 from laws import MEDIUM, Case, cases, sampled
 
 MECHANISM = UnaryEncoding(Domain(range(70), sensitive=list(range(45))), 2.0)

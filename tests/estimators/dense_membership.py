@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from discreet.mechanisms.block_law import Membership
+from discreet.mechanisms.evidence import Membership
 
 
 class DenseMembership(Membership):

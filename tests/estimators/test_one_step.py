@@ -11,9 +11,9 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.estimators import estimate
 from discreet.mechanisms import Channel, HadamardResponse, PooledHashing, RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.covariances import BlockRatios, OutputRatios
 from discreet.mechanisms.hashing import PooledHashBlocks
 from discreet.mechanisms.law import LawMechanism
+from discreet.mechanisms.likelihood_ratios import BlockRatios, OutputRatios
 from discreet.results.one_step import OneStep, one_step
 
 P = np.array([0.35, 0.25, 0.2, 0.1, 0.1, 0.0])

@@ -198,7 +198,7 @@ def test_what_comes_out() -> None:
 def test_tallies_do() -> None:
     plan = personalized("unary")
     reports = plan.common.obfuscate_codes(np.random.default_rng(1).choice(8, 2000, p=R), random=SeededRandom(1))
-    tally = plan.tally(reports.part(0, 700)) + plan.tally(reports.part(700, 2000)) + plan.empty_tally()
+    tally = plan.common.tally(reports.part(0, 700)) + plan.common.tally(reports.part(700, 2000))
     one, other = (estimate_personalized(plan, data, background=PI).estimate for data in (reports, tally))
     np.testing.assert_array_equal(one.frequencies, other.frequencies)
     np.testing.assert_array_equal(one.standard_errors, other.standard_errors)

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.estimators import estimate
 from discreet.mechanisms import RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.personalized import Personalized, SecretTags, SimulatedTags, candidates_left
+from discreet.mechanisms.personalized import Personalized, SecretTags, SimulatedTags, candidates_left, common_of
 from discreet.privacy.verify import matrix_epsilon, verify
 from laws import BUILDERS, WINDOWS
 from packing import each
@@ -301,13 +302,11 @@ def test_what_is_not_said_without_the_bots_is_refused() -> None:
     """Reports are those of the common mechanism, whose values are others; and a device needs its user's tags."""
     personalized = Personalized(DOMAIN, 1.0, TAGS)
     reports = personalized.common.obfuscate_codes([0, 1, 5], random=SeededRandom(1))
-    assert personalized.maker is personalized.common
-    assert personalized.tally(reports) == personalized.common.tally(reports)
-    for attempt in (personalized.evidence, personalized.worth, personalized.likelihoods):
-        assert "estimate_personalized takes" in refused(ParameterError, partial(attempt, reports))
-    assert "a channel of their own" in refused(ParameterError, personalized.channel)
+    assert common_of(personalized) is personalized.common is common_of(personalized.common)
+    assert "estimate_personalized" in refused(ParameterError, partial(estimate, personalized, reports))
+    with pytest.raises(AttributeError, match="its `common` mechanism"):
+        personalized.tally(reports)
     assert "SecretTags, got NoneType" in refused(ParameterError, lambda: personalized.obfuscate(["park"]))
-    assert "SecretTags, got NoneType" in refused(ParameterError, lambda: next(personalized.obfuscate_batches([1])))
 
 
 def test_candidates_left() -> None:

@@ -47,7 +47,7 @@ from discreet.mechanisms import (
     RandomizedResponse,
     UnaryEncoding,
 )
-from discreet.mechanisms.block_law import StoredBlocks
+from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.report_tables import to_arrow
 from discreet.spark import SparkEngine, frames, likelihood, running
 from discreet.tables.values import ValueColumns

@@ -131,10 +131,10 @@ def test_a_seeded_source_that_two_threads_draw_from_is_refused() -> None:
     stream = random._stream
 
     class Slow:
-        def fill(self, target: Any) -> None:
+        def words(self, n: int) -> Any:
             entered.set()
             done.wait(10)
-            stream.fill(target)
+            return stream.words(n)
 
     random._stream = Slow()  # type: ignore[assignment]
     thread = threading.Thread(target=random.words, args=(5,))

@@ -213,7 +213,8 @@ def channel(design: Design) -> tuple[Any, Any]:
     for row in contained:
         k = int(row.sum())
         ways_in, ways_out = _choose(v - 1, k - 1), _choose(v - 1, k)
-        own, other = design.inside(k) / ways_in, (1 - design.inside(k)) / max(ways_out, 1)
+        within = 1 - design.noise(k) * (1 - k / v)
+        own, other = within / ways_in, (1 - within) / max(ways_out, 1)
         rest = design.noise(k) / _choose(v, k)
         columns.append(design.weights[k] * np.concatenate([np.where(row, own, other), np.full(w - v, rest)]))
         inside, outside, clear = design.block_worth(k)

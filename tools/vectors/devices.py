@@ -39,7 +39,7 @@ from discreet.mechanisms import (
     SubsetSelection,
     UnaryEncoding,
 )
-from discreet.mechanisms.law import Memo
+from discreet.mechanisms.memo import Memo
 from discreet.surveys.documents import Questionnaire
 from discreet.surveys.survey import Question, Survey
 from signed import EPOCH, PLAIN, START, plan_of, terms

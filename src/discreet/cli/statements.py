@@ -96,11 +96,13 @@ def statement_of(
         left_out: rows that are no reports, in whichever cell they are.
         counted: whether this machine can read the columns beside the reports.
     """
+    from discreet.mechanisms.personalized import common_of
+
     remarks = {VOUCHED: sources.trust_plan, _NOT_COUNTED: not counted}
     more = [remark for remark, holds in remarks.items() if holds]
     # Whoever read the reports was warned of what the files do not say.
     with warnings.catch_warnings(action="ignore"):
-        scan = sources.scan(publication.mechanism.maker, known)
+        scan = sources.scan(common_of(publication.mechanism), known)
     alone = replace(publication, remarks=(*publication.remarks, *more), named=publication.named or scan.all_batches)
     wider = _with_columns(alone, scan, known, left_out) if counted and not alone.simulated else None
     return {"publication": alone} | ({} if wider is None else {"publication_with_columns": wider})

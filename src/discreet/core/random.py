@@ -26,11 +26,13 @@ realised epsilon is the logarithm of an exact fraction, and at most the promise.
 import hashlib
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from math import inf, nextafter
+from operator import eq
 from typing import Any, NamedTuple, Protocol, Self
 from weakref import WeakKeyDictionary
 
@@ -71,6 +73,12 @@ class Keystream:
             part = target[start : start + len(_ZEROS)]
             self._stream.update_into(_ZEROS[: len(part)], part)
 
+    def words(self, n: int) -> WordArray:
+        """Return ``(n,)`` words, those that follow the ones before."""
+        words, target = _empty_words(n)
+        self.fill(target)
+        return words
+
 
 WORD_BITS = 64
 WORD_RANGE = 1 << WORD_BITS
@@ -101,16 +109,12 @@ def _empty_words(n: int) -> tuple[WordArray, memoryview]:
     return words, words.data.cast("B") if n else memoryview(bytearray())
 
 
-# Counts forks. A child may bear the process number of its parent (in a namespace, or when numbers are used again).
-_FORKS = [0]
-
-
-def _count_fork() -> None:
-    _FORKS[0] += 1
-
+# An entry for each fork. A child may bear the process number of its parent (in a namespace, or when numbers are used
+# again).
+_FORKS: list[None] = []
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_count_fork)
+    os.register_at_fork(after_in_child=lambda: _FORKS.append(None))
 
 
 class SecureRandom:
@@ -136,7 +140,7 @@ class SecureRandom:
         """Return ``(n,)`` fresh words."""
         words, target = _empty_words(n)
         key: _Key | None = getattr(self._local, "key", None)
-        process = os.getpid(), _FORKS[0]
+        process = os.getpid(), len(_FORKS)
         while True:
             if key is None or key.process != process or key.calls == 0 or key.bytes == 0:
                 key = self._local.key = _Key(process)
@@ -186,20 +190,18 @@ class SeededRandom:
         Raises:
             ParameterError: if another thread draws at this moment.
         """
-        words, target = _empty_words(n)
         if not self._in_use.acquire(blocking=False):
             raise ParameterError(
                 "a SeededRandom must be drawn from by one thread at a time, and another one draws from it now; make "
                 "one for each thread, with a seed of its own."
             )
         try:
-            self._stream.fill(target)
+            return self._stream.words(n)
         finally:
             self._in_use.release()
-        return words
 
 
-class KeyedRandom:
+class KeyedRandom(Keystream):
     """A source of the words that follow from a key, which nobody can predict without it.
 
     Each key serves one report: two reports under one key have the same noise.
@@ -222,13 +224,7 @@ class KeyedRandom:
     def __init__(self, key: bytes) -> None:
         if not isinstance(key, bytes) or len(key) != KEY_SIZE:
             raise ParameterError(f"a key must be {KEY_SIZE} bytes.")
-        self._stream = Keystream(key)
-
-    def words(self, n: int) -> WordArray:
-        """Return ``(n,)`` words, those that follow the ones before."""
-        words, target = _empty_words(n)
-        self._stream.fill(target)
-        return words
+        super().__init__(key)
 
 
 def fresh_words(random: RandomSource, n: int) -> WordArray:
@@ -274,17 +270,12 @@ class _Seen:
                 "return a copy."
             )
         start = words[:_PREFIX].tolist()
-        if any(_begin_alike(start, earlier) for earlier in self._starts):
+        if any(earlier and all(map(eq, start, earlier)) for earlier in self._starts):
             raise ParameterError(
                 "a random source must never return the same words again, and this one did; keep one generator and go "
                 "on with it."
             )
         self._starts, self._last = (self._starts[0] or start, start), words
-
-
-def _begin_alike(words: list[int], other: list[int]) -> bool:
-    shared = min(len(words), len(other))
-    return shared > 0 and words[:shared] == other[:shared]
 
 
 class GuardedRandom:
@@ -296,7 +287,10 @@ class GuardedRandom:
 
     def __init__(self, source: RandomSource) -> None:
         self.secure = bool(source.secure)
-        self._source, self._seen = source, _seen_of(source)
+        self._source, self._seen = source, _Seen()
+        # A source that cannot be a key is remembered within this guard alone, not between calls.
+        with suppress(TypeError):
+            self._seen = _SEEN.setdefault(source, self._seen)
 
     def words(self, n: int) -> WordArray:
         """Return ``(n,)`` fresh words.
@@ -311,14 +305,6 @@ class GuardedRandom:
 
 
 _SEEN: WeakKeyDictionary[RandomSource, _Seen] = WeakKeyDictionary()
-
-
-def _seen_of(source: RandomSource) -> _Seen:
-    try:
-        return _SEEN.setdefault(source, _Seen())
-    except TypeError:
-        # It cannot be remembered between calls, only within one.
-        return _Seen()
 
 
 def checked_source(random: RandomSource | None) -> RandomSource:

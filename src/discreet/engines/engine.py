@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.core.reports import Reports
     from discreet.core.tally import Tally
     from discreet.engines.obfuscation import Obfuscated, Values
-    from discreet.mechanisms.block_law import StoredBlocks
+    from discreet.mechanisms.evidence import StoredBlocks
     from discreet.tables.values import ValueColumns
 
 Observed: TypeAlias = "tuple[Reports | Tally | StoredBlocks, Mapping[str, int]]"

@@ -1,8 +1,8 @@
-"""Evidence in files of reports: the reports in memory, or their blocks in temporary files that are mapped back.
+"""Evidence from files of reports: the reports in memory, or their blocks on disk.
 
-A block law's matrix is read from the columns of the blocks, or from a layout of its own (`BlockLaw.laid_out`); mapped
-from a file, the same arrays go through the same kernels in the same order. The files have no names: they disappear with
-the last array that reads them, or with the process, however it ends.
+Blocks larger than memory wait in temporary files, in the columns of their `BlockLayout`, and are mapped back: the same
+arrays go through the same kernels in the same order. The files have no names: they disappear with the last array that
+reads them, or with the process, however it ends.
 """
 
 import errno
@@ -26,7 +26,8 @@ from discreet.estimators.likelihood import LocalRows
 from discreet.formats.scanned import CheckedBatch
 from discreet.formats.sources import ScannedSources, SourceReader
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.block_law import Membership, StoredBlocks
+from discreet.mechanisms.block_law import BlockLayout
+from discreet.mechanisms.evidence import Membership, StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
 
 # Numbers that are written at a time where room is taken.
@@ -138,9 +139,9 @@ class BlockWriter:
     def __init__(self, mechanism: Mechanism, folder: str | Path | None = None) -> None:
         mechanism = with_blocks(mechanism)
         self._mechanism, self._rows = mechanism, 0
-        self._law = mechanism.law
+        self._layout = BlockLayout.for_law(mechanism.law)
         self._pending: Blocks = {c.name: np.empty(c.shape(0), dtype=c.dtype) for c in mechanism.block_columns}
-        self._files = {name: StoredArray(folder) for name in self._law.laid_out(self._pending)}
+        self._files = {name: StoredArray(folder) for name in self._layout.of(self._pending)}
 
     def __enter__(self) -> Self:
         return self
@@ -160,13 +161,13 @@ class BlockWriter:
         blocks = self._mechanism.blocks_of_unknown(reports)
         self._rows += block_count(blocks)
         blocks = {name: np.concatenate([self._pending[name], column]) for name, column in blocks.items()}
-        whole = block_count(blocks) // self._law.abreast * self._law.abreast
+        whole = block_count(blocks) // self._layout.abreast * self._layout.abreast
         # What does not fill a row of the layout waits for the next batch.
         self._pending = {name: column[whole:].copy() for name, column in blocks.items()}
         self._keep({name: column[:whole] for name, column in blocks.items()})
 
     def _keep(self, blocks: Blocks) -> None:
-        for name, column in self._law.laid_out(blocks).items():
+        for name, column in self._layout.of(blocks).items():
             self._files[name].append(column)
 
     def membership(self) -> Membership:
@@ -176,7 +177,7 @@ class BlockWriter:
             DataError: if the last ones do not fit onto the disk.
         """
         self._keep(self._pending)
-        return self._law.membership_of_laid({name: file.mapped() for name, file in self._files.items()}, self._rows)
+        return self._layout.membership({name: file.mapped() for name, file in self._files.items()}, self._rows)
 
 
 # Reports are held as batches, as one, and as what the law lays them out as.

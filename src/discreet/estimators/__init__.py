@@ -14,7 +14,7 @@ from discreet.estimators import likelihood_methods, linear
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.smooth import smooth
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.block_law import Data
+from discreet.mechanisms.evidence import Data
 from discreet.mechanisms.report_tables import taken_reports
 from discreet.mechanisms.row_checks import ArrowTable
 from discreet.results.estimate import Estimate

@@ -13,7 +13,7 @@ from discreet.core.tally import Tally, WeightedTally
 from discreet.errors import MismatchError, ParameterError
 from discreet.estimators.linear import project_onto_simplex
 from discreet.estimators.strata import Strata, Stratum
-from discreet.mechanisms.law import Memo
+from discreet.mechanisms.memo import Memo
 from discreet.results.comparison import ChiSquare, Comparison, Trend
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate

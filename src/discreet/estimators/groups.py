@@ -21,7 +21,7 @@ from discreet.estimators.linear import LinearStart, linear
 from discreet.estimators.strata import Strata, combine
 from discreet.kernels.counting import runs_of
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.block_law import Evidence
+from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.mechanism import tallies_by_group
 from discreet.results.estimate import Estimate
 from discreet.results.groups import EstimatesOnDemand, GroupedEstimate

@@ -51,7 +51,7 @@ from numpy.typing import ArrayLike
 from discreet.arrays import AnyArray, FloatArray
 from discreet.errors import DataError, ParameterError
 from discreet.kernels.parallel import forget
-from discreet.mechanisms.block_law import Membership
+from discreet.mechanisms.evidence import Membership
 
 NewRows: TypeAlias = Callable[[int, Any], AnyArray]
 """A function that returns a new ``(rows,)`` array of a type, not filled, in memory or in files."""

@@ -22,7 +22,7 @@ from discreet.estimators.linear import (
     thresholded,
 )
 from discreet.estimators.maximum import Solution, Start, maximize
-from discreet.mechanisms.block_law import Evidence, needs_reports
+from discreet.mechanisms.evidence import Evidence, needs_reports
 from discreet.results.estimate import Estimate
 from discreet.results.one_step import OneStepWorths
 from discreet.theory.covariance import Covariance

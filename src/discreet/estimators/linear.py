@@ -38,7 +38,7 @@ from discreet.core.domain import Domain
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators.strata import Strata
-from discreet.mechanisms.block_law import Data, Evidence
+from discreet.mechanisms.evidence import Data, Evidence
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits
@@ -306,7 +306,7 @@ class LinearStart:
         if not callable(getattr(type(mechanism), "evidence", None)):
             raise ParameterError(
                 f"mechanism must be what made the reports, got {type(mechanism).__name__}; "
-                "surveys are estimated by estimate_survey."
+                "surveys are estimated by estimate_survey, personalized mechanisms by estimate_personalized."
             )
         evidence = mechanism.evidence(data)
         return cls(mechanism.domain, mechanism.fingerprint, mechanism.decoder, evidence)

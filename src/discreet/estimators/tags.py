@@ -20,7 +20,7 @@ from discreet.core.columns import of_parameter
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.estimators import Method, estimate
-from discreet.mechanisms.block_law import Data
+from discreet.mechanisms.evidence import Data
 from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.row_checks import ArrowTable
 from discreet.results.estimate import Estimate

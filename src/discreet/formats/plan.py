@@ -47,8 +47,8 @@ from discreet.core.reading import composed, composed_names
 from discreet.errors import ParameterError, SurveyDocumentError
 from discreet.files.paths import PLANS, checked_output, output_of
 from discreet.files.writing import replacing
-from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, Mechanism
-from discreet.mechanisms.personalized import OTHERS, Personalized
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
+from discreet.mechanisms.personalized import OTHERS, AnyMechanism, Personalized
 
 _MOST = 1 << 20
 
@@ -113,7 +113,7 @@ def _spelled(space: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
             "the table domain.file."
         )
     if isinstance(space, WithBots):
-        raise ParameterError("a plan says tags in place of bots; make the mechanism with Personalized.")
+        raise ParameterError("a plan lists tags, not placeholders; make the mechanism with Personalized.")
     (column,) = space.table(codes).values()
     labels: list[Any] = column.tolist()
     return labels
@@ -580,7 +580,7 @@ class Plan:
         return cls(read_document(path, PlanDocument), Path(path).parent, allow_outside)
 
     @classmethod
-    def of(cls, mechanism: Mechanism, *, title: str = "") -> "Plan":
+    def of(cls, mechanism: AnyMechanism, *, title: str = "") -> "Plan":
         """Return the plan of a mechanism, which `save` writes.
 
         Args:
@@ -783,22 +783,23 @@ def moved_domain(domain: dict[str, Any], folder: Path, target: Path) -> dict[str
     return {**domain, "file": {**file, "path": Path(moved).as_posix()}}
 
 
-def described_plan(mechanism: Mechanism, title: str) -> dict[str, Any]:
+def described_plan(mechanism: AnyMechanism, title: str) -> dict[str, Any]:
     """Return the document of a mechanism's plan; arguments and errors as for `Plan.of`."""
-    blocks: Any = getattr(mechanism, "maker", mechanism)
+    blocks: Any = getattr(mechanism, "common", mechanism)
     if type(blocks) not in BLOCK_MECHANISMS.values():
         raise ParameterError(
             f"plans say by name what a mechanism is ({', '.join(BLOCK_MECHANISMS)}), and a "
             f"{type(mechanism).__name__} has no such name; make one of these, or join yours by an entry point."
         )
     tags: dict[str, Any] = {}
-    if mechanism.tags:
+    names: tuple[str, ...] = getattr(mechanism, "tags", ())
+    if names:
         if Personalized.checked(mechanism).cell_of is not None:
             raise ParameterError(
-                "a plan with bots over coarse cells says how many these are; write its file, with a table cells."
+                "a plan with placeholders over cells says how many these are; write its file, with a table cells."
             )
-        others = OTHERS in mechanism.tags
-        tags = {"tags": [tag for tag in mechanism.tags if tag != OTHERS]} | ({} if others else {"others": False})
+        others = OTHERS in names
+        tags = {"tags": [tag for tag in names if tag != OTHERS]} | ({} if others else {"others": False})
     head = {"title": title} if title else {}
     epsilon: float = blocks.epsilon
     return head | {

@@ -1,14 +1,5 @@
 """Independent bits: RAPPOR, optimized unary encoding, and their utility-optimized forms.
 
-The matrix of reports that are bits, in tiles: its products cost a masked addition per bit, of which a register holds
-twice as many in single precision as in double.
-
-Blocks as packed bits, one for each sensitive value: drawn in lanes of 64, sent in bytes, counted in tiles.
-
-A noise bit is a comparison of an integer of ``depth`` random digits with a threshold, from its last digit to its first.
-
-Independent bits: RAPPOR, OUE and their utility-optimized forms.
-
 Every sensitive value has a bit that noise sets with probability d1, on its own; the truth sets its own bit for sure. So
 pi = rho = d1, and with theta = s + (1 - s) d1 the probability that one's own bit is set,
 
@@ -17,72 +8,32 @@ pi = rho = d1, and with theta = s + (1 - s) d1 the probability that one's own bi
 which is generalized RAPPOR [ULDP, section 3.2] when every value is sensitive and uRAP [ULDP, Def. 4] otherwise;
 theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 2017].
 
-Epsilon is kept by the probability s of the truth, whatever d1 is. So d1 may be a fraction of few binary digits, each of
-which costs a random bit per noise bit: 3/8 in place of .3775 changes the error by a quarter of a percent, and takes 3
-random bits in place of 13.
+The probability s of the truth keeps epsilon, whatever d1 is. So d1 may be a fraction of few binary digits, each of
+which costs a random bit per noise bit: 3/8 instead of .3775 changes the error by a quarter of a percent, and takes 3
+random bits instead of 13. Bits are drawn in lanes of 64, each as a comparison of an integer of ``depth`` random digits
+with a threshold, from its last digit to its first; they are sent in bytes and counted in tiles.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, exp, log1p, log2
+from math import ceil, exp, log2
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Self
+from typing import Literal
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_flag, checked_whole, real_number, shown
 from discreet.core.random import RandomSource, fresh_words, rare_bits, truth_threshold
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.kernels import counting
-from discreet.mechanisms.block_law import BlockLaw, CutMembership, ValueCounts
+from discreet.mechanisms.block_law import BlockLaw, BlockLayout, ValueCounts
+from discreet.mechanisms.evidence import BitTiles
 from discreet.mechanisms.law import BlockMechanism, numbers_of, sensitive_size
-from discreet.theory.hits import HitDistribution, binomial
 from discreet.theory.optimum import optimal_theta
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BitTiles(CutMembership):
-    """Bits transposed in tiles of 32 reports.
-
-    Attributes:
-        laid: ``(ceil(m / 32), v)`` words; bit u of word [i, j] is bit j of report 32 i + u.
-        rows: m.
-        size: v.
-        multiplicity: ``(m,)`` counts of the rows; None if each came once.
-    """
-
-    laid: AnyArray
-    rows: int = field()
-    size: int = field()
-    multiplicity: FloatArray | None = None
-
-    @classmethod
-    def of(cls, bits: AnyArray, size: int) -> Self:
-        """Return the matrix of packed reports."""
-        from discreet.kernels.bits import transpose_tiles
-
-        return cls(transpose_tiles(bits, size), len(bits), size)
-
-    def dot(self, values: Any) -> Any:
-        """Return ``(m,)`` B @ values, in the precision of ``values``."""
-        from discreet.kernels.bits import tiles_dot
-
-        return tiles_dot(self.laid, values, self.rows)
-
-    def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
-        from discreet.kernels.bits import tiles_dot_transposed
-
-        return tiles_dot_transposed(self.laid, weights)
-
-    def part(self, start: int, stop: int) -> Self:
-        """Return rows start..stop - 1; the start is a multiple of 32."""
-        return type(self)(self.laid[start // 32 : -(-stop // 32)], stop - start, self.size)
-
 
 # A piece's words stay in the second-level cache.
 _PIECE_WORDS = 1 << 17
@@ -166,19 +117,11 @@ class IndependentBits(BlockLaw):
         return self.inclusion**count
 
     def rare_chances(self, has_others: bool) -> list[Fraction] | None:
-        """Return the probability of a block of one value, and of all; see `BlockLaw`."""
+        """Return the probability of a block of one value, and of all; see `Memo`."""
         if self.size * self.depth > _MOST_DIGITS:
             return None
         pi, v = self.inclusion, self.size
         return [pi**k * (1 - pi) ** (v - k) for k in {1, v if has_others else max(v - 1, 1)}]
-
-    def hit_distribution(self, m: int) -> HitDistribution:
-        """Return the law of K: binomial."""
-        return binomial(m, self.inclusion)
-
-    def hits(self, m: FloatArray) -> FloatArray:
-        """Return 1 - (1 - d1)^m."""
-        return -np.expm1(m * log1p(-float(self.inclusion)))
 
     # Bits as they are drawn, sent and counted
 
@@ -188,7 +131,7 @@ class IndependentBits(BlockLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return one for each byte, and for each value of the decoded tally; see `BlockLaw`."""
+        """Return one for each byte, and for each value of the decoded tally."""
         return self._row_bytes, self.size
 
     @property
@@ -206,11 +149,6 @@ class IndependentBits(BlockLaw):
     def alphabet_size(self) -> int:
         """Return 2^v."""
         return 1 << self.size
-
-    @property
-    def triple_covariance(self) -> Fraction:
-        """Return 0: bits are independent."""
-        return Fraction(0)
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`. Takes the same steps whether a member is wanted or not."""
@@ -249,8 +187,6 @@ class IndependentBits(BlockLaw):
     def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
         counting.add_bits(blocks["bits"], groups, counts)
 
-    has_joint_law: ClassVar[bool] = True
-
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
         """Draw the number of blocks with each bit set: those that tell it, and a binomial of the others."""
         # Whoever tells the truth has that bit set for sure; in every other block noise sets it, on its own.
@@ -267,15 +203,14 @@ class IndependentBits(BlockLaw):
         every = np.arange(1 << self.size, dtype="<u2").view(np.uint8).reshape(-1, 2)[:, : self._row_bytes]
         return replace(BitTiles.of(np.ascontiguousarray(every), self.size), multiplicity=counts.astype(np.float64))
 
-    abreast: ClassVar[int] = 32
-
-    def laid_out(self, blocks: Blocks) -> Blocks:
-        """Return the tiles."""
-        return {"laid": BitTiles.of(blocks["bits"], self.size).laid}
-
-    def membership_of_laid(self, laid: Blocks, rows: int) -> BitTiles:
-        """Return the bit matrix of tiles."""
-        return BitTiles(laid["laid"], rows, self.size)
+    @property
+    def layout(self) -> BlockLayout:
+        """Return the layout in tiles of 32 reports."""
+        return BlockLayout(
+            lambda blocks: {"laid": BitTiles.of(blocks["bits"], self.size).laid},
+            lambda laid, rows: BitTiles(laid["laid"], rows, self.size),
+            abreast=32,
+        )
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans."""

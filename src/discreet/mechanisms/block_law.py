@@ -1,142 +1,36 @@
-"""Block laws: how blocks are drawn, what they contain, how they are counted; the law of truth or noise does the rest.
+"""Block laws: how blocks are drawn, what they contain, and how a tally counts them.
 
-With them are the membership matrix B of a batch of blocks, as an operator: a row per block, a column per value; and the
-counts of blocks in a tally: of the blocks that contain each value; of each block of a small alphabet; or of the blocks
-of each size that contain each value. From any of them follow the support that the decoder reads, and whether a tally
+The law of truth or noise (`discreet.mechanisms.law`) does the rest. What follows from a block law is a function of it;
+where a law knows a faster way, or one that cannot be read off its blocks, it has a member of that name:
+
+- `coins` and `fill` draw a batch from fewer words (`discreet.mechanisms.obfuscation`); `layout` and `members` read it;
+- `joint_inclusion(count)` is the probability that `count` given values are all in a noise block, where it is the same
+  for any values; `nearly_independent` says that it is taken from independent inclusions above two values;
+- `conditional_variation` is for laws that draw something public once for all devices;
+- `blocks_alike` and `rare_chances` are for memos, `draw_support` for simulations, `additions` for the planner,
+  `hit_distribution` and `hits` for the risk of a report.
+
+A tally holds the counts of the blocks that contain each value, of each block of a small alphabet, or of the blocks of
+each size that contain each value. From any of them follow the support that the decoder reads, and whether a tally
 suffices for a likelihood.
-
-And the evidence of the frequencies, as a likelihood reads it: rows a + (B p), and the counts of values in
-clear. A block has a = 1/c and members as its row of B; an output of an explicit channel has a = 0 and the column of Q.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_whole
-from discreet.core.random import Coins, RandomSource, half_toss, or_noise
-from discreet.core.reports import Blocks, Column, Reports, block_count, smallest_unsigned
-from discreet.core.tally import Tally, total
-from discreet.errors import ParameterError
+from discreet.core.random import RandomSource
+from discreet.core.reports import Blocks, Column, block_count, smallest_unsigned
+from discreet.core.tally import total
 from discreet.kernels import counting
-from discreet.theory.hits import HitDistribution, from_pairs
-
-
-class Membership(ABC):
-    """The membership matrix of a batch of blocks, as an operator: its products with vectors."""
-
-    __slots__ = ()
-
-    is_here: ClassVar[bool] = True
-    """Whether this process has the rows; else they are summed where they are."""
-
-    @property
-    @abstractmethod
-    def rows(self) -> int:
-        """The number of rows: of distinct blocks."""
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """The number of columns: v, or |X| for an explicit channel."""
-
-    @property
-    def multiplicity(self) -> FloatArray | None:
-        """``(rows,)`` counts of the blocks; None if each came once."""
-        return None
-
-    @abstractmethod
-    def dot(self, values: Any) -> Any:
-        """Return ``(rows,)`` B @ values, in the precision of ``values``."""
-
-    @abstractmethod
-    def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
-
-    def stretches(self, most: int) -> Iterator[tuple[slice, "Membership"]]:
-        """Yield stretches of rows with their part of the matrix: all at once, unless it can be cut without a copy.
-
-        Args:
-            most: rows of a stretch, a multiple of `BlockLaw.abreast`.
-        """
-        del most
-        yield slice(0, self.rows), self
-
-
-class CutMembership(Membership):
-    """A membership matrix that can be cut into stretches of rows without a copy."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def part(self, start: int, stop: int) -> Membership:
-        """Return the matrix of rows start..stop - 1; start is a multiple of `BlockLaw.abreast`."""
-
-    def stretches(self, most: int) -> Iterator[tuple[slice, Membership]]:
-        """Yield stretches of rows with their part of the matrix."""
-        for start in range(0, self.rows, most):
-            stop = min(start + most, self.rows)
-            yield slice(start, stop), self.part(start, stop)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class EachValue(Membership):
-    """The membership matrix of blocks of one value: the identity, each value with its count."""
-
-    multiplicity: FloatArray = field()
-
-    @property
-    def rows(self) -> int:
-        """Return v."""
-        return len(self.multiplicity)
-
-    size = rows
-
-    def dot(self, values: Any) -> Any:
-        """Return ``values``."""
-        return np.array(values)
-
-    def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``weights``."""
-        return np.array(weights, dtype=np.float64)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MatrixRows(Membership):
-    """The outputs of an explicit channel that were seen: rows of Q transposed, in place of zeros and ones.
-
-    Attributes:
-        matrix: ``(rows, |X|)`` probabilities Q(y|x), a row per output.
-        multiplicity: ``(rows,)`` counts of the outputs.
-    """
-
-    matrix: FloatArray
-    multiplicity: FloatArray = field()
-
-    @property
-    def rows(self) -> int:
-        """Return the number of distinct outputs that were seen."""
-        return len(self.matrix)
-
-    @property
-    def size(self) -> int:
-        """Return |X|."""
-        return int(self.matrix.shape[1])
-
-    def dot(self, values: Any) -> Any:
-        """Return ``(rows,)`` probabilities of the outputs."""
-        return self.matrix @ np.asarray(values, dtype=np.float64)
-
-    def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(|X|,)`` sums over the outputs."""
-        return np.asarray(weights, dtype=np.float64) @ self.matrix
-
+from discreet.mechanisms.evidence import BitTiles, EachValue, Membership
 
 Add = Callable[[Blocks, IntArray], None]
 """Adds the counts of blocks to counts, in place."""
@@ -144,17 +38,18 @@ Add = Callable[[Blocks, IntArray], None]
 AddByGroup = Callable[[Blocks, AnyArray, IntArray], None]
 """Adds the counts of blocks to the row of counts of the group of each, in place."""
 
+# Booleans that are listed together.
+_ENTRIES_AT_ONCE = 1 << 24
+
 
 class Counting(ABC):
     """The counts of blocks that a tally holds.
 
     Attributes:
         size: the number of counts.
-        numbered: whether place i counts the blocks whose one column says i.
     """
 
     size: int
-    numbered: bool = False
 
     @abstractmethod
     def add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -211,28 +106,25 @@ class ValueCounts(Counting):
 
     Args:
         law: the law of the blocks.
-        add: a function that adds blocks to ``(v,)`` counts, in place.
+        add: a function that adds blocks to ``(v,)`` counts, in place; None for one that asks ``law.contains``.
         add_by_group: one that adds them to ``(groups, v)`` counts by group; None for one that calls ``add`` for each
             group.
-        numbered: as in `Counting`.
     """
 
-    def __init__(
-        self, law: "BlockLaw", add: Add, add_by_group: AddByGroup | None = None, *, numbered: bool = False
-    ) -> None:
-        self.size, self._law, self.numbered = law.size, law, numbered
-        self._add, self._add_by_group = add, add_by_group
+    def __init__(self, law: "BlockLaw", add: Add | None = None, add_by_group: AddByGroup | None = None) -> None:
+        self.size, self._law, self._add, self._add_by_group = law.size, law, add, add_by_group
 
     def add(self, blocks: Blocks, counts: IntArray) -> None:
         """Add blocks to ``(size,)`` counts, in place."""
-        self._add(blocks, counts)
+        if self._add is None:
+            for contained in _contained(self._law, blocks):
+                counts += contained.sum(axis=0)
+        else:
+            self._add(blocks, counts)
 
     def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
         """Add blocks to ``(groups, size)`` counts, each to the row of its group, in place."""
-        if self._add_by_group is None:
-            super().add_by_group(blocks, groups, counts)
-        else:
-            self._add_by_group(blocks, groups, counts)
+        (self._add_by_group or super().add_by_group)(blocks, groups, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
         """Return true if no value is in more blocks than there are, and the sum fits the size of a block."""
@@ -243,7 +135,7 @@ class ValueCounts(Counting):
 
     @cached_property
     def _block_size(self) -> Fraction | None:
-        return self._law.block_size
+        return block_size(self._law)
 
     @property
     def one_per_value(self) -> bool:
@@ -283,11 +175,10 @@ class PlaceCounts(Counting):
     Args:
         size: of the alphabet.
         places: a function that returns the ``(m,)`` place of each block in it.
-        numbered: as in `Counting`.
     """
 
-    def __init__(self, size: int, places: Callable[[Blocks], AnyArray], *, numbered: bool = False) -> None:
-        self.size, self._places, self.numbered = size, places, numbered
+    def __init__(self, size: int, places: Callable[[Blocks], AnyArray]) -> None:
+        self.size, self._places = size, places
 
     def add(self, blocks: Blocks, counts: IntArray) -> None:
         """Add blocks to ``(size,)`` counts, in place."""
@@ -305,8 +196,8 @@ class PlaceCounts(Counting):
 class BlockCounts(PlaceCounts):
     """The counts of each block of a small alphabet; the support is computed once, from these counts."""
 
-    def __init__(self, law: "ListedLaw", *, numbered: bool = False) -> None:
-        super().__init__(law.alphabet_size, law.places, numbered=numbered)
+    def __init__(self, law: "ListedLaw") -> None:
+        super().__init__(law.alphabet_size, law.places)
         self._law = law
 
     def support_of(self, counts: IntArray) -> IntArray:
@@ -321,12 +212,6 @@ class BlockCounts(PlaceCounts):
     def membership_of(self, counts: IntArray) -> Membership:
         """Return the matrix of the whole alphabet."""
         return self._law.membership_of(counts)
-
-
-# Booleans that are spelled out together.
-_ENTRIES_AT_ONCE = 1 << 24
-# Members of blocks that are looked at one by one.
-_MOST_LISTED = 1 << 16
 
 
 class BlockLaw(ABC):
@@ -352,8 +237,6 @@ class BlockLaw(ABC):
         """
         checked_whole("size", self.size)
 
-    # What a law states
-
     @property
     @abstractmethod
     def inclusion(self) -> Fraction:
@@ -378,10 +261,9 @@ class BlockLaw(ABC):
     def alphabet_size(self) -> int:
         """Return the number of different blocks."""
 
-    @property
     @abstractmethod
-    def counts(self) -> Counting:
-        """Return the counting of blocks, as a tally holds it."""
+    def alphabet(self) -> tuple[Blocks, AnyArray]:
+        """Return every block with its probability under Lambda, as ``(m,)`` fractions."""
 
     @abstractmethod
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
@@ -398,10 +280,6 @@ class BlockLaw(ABC):
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans: true where the block contains the value."""
 
-    @abstractmethod
-    def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return every block with its probability under Lambda, as ``(m,)`` fractions."""
-
     def flaws(self, blocks: Blocks) -> BoolArray:
         """Return ``(m,)`` booleans: true for a block within the bounds of its columns that no device can have sent.
 
@@ -409,161 +287,105 @@ class BlockLaw(ABC):
         """
         return np.zeros(block_count(blocks), dtype=np.bool_)
 
-    # What follows, unless a law knows better
-
     @property
-    def block_size(self) -> Fraction | None:
-        """Return the number of values in a block; None if it varies."""
-        rho, mean = self.conditional_inclusion, self.size * self.inclusion
-        # A block with a given member would be as large as any other.
-        return mean if rho is not None and 1 + (self.size - 1) * rho == mean else None
-
-    @property
-    def conditional_variation(self) -> tuple[Fraction, Fraction]:
-        """Return the variance of R_xx', the rho of two given values, and its covariance with R_xx''.
-
-        Where something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw,
-        and rho is its mean. Both are 0 where rho is exact (see `discreet.theory.linear_decoder`).
-        """
-        return Fraction(0), Fraction(0)
-
-    @property
-    def triple_covariance(self) -> Fraction | None:
-        """Return the covariance of x' in A and x'' in A given x in A, the same for any three values.
-
-        None if it depends on them, so that the covariances of estimates follow from the reports, not from their tally.
-        """
-        triple, rho = self.joint_inclusion(3), self.conditional_inclusion
-        return None if triple is None or rho is None else triple / self.inclusion - rho**2
-
-    def joint_inclusion(self, count: int) -> Fraction | None:
-        """Return the probability that ``count`` given values are all in a noise block; None if it depends on them.
-
-        Above two values it may be that of independent inclusions, where `triple_covariance` is None and limits of sums
-        that are taken from it are conservative, as of hash functions.
-        """
-        return None
-
-    @property
-    def additions(self) -> tuple[float, float]:
-        """Return roughly how many additions it takes to count a block, and to decode a tally, whatever its size."""
-        return self.size * float(self.inclusion), self.size
-
-    def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw the coins of a batch, True with probability ``threshold / 2^64``, and perhaps noise from their words."""
-        return Coins(half_toss(n, threshold, random))
-
-    def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Draw the blocks of a batch after its coins.
-
-        Args:
-            ranks: ``(m,)`` ranks of the values that the blocks of those who tell the truth must contain; of no meaning
-                elsewhere.
-            coins: theirs.
-            random: the source of random words.
-            out: columns of length m, to be filled.
-        """
-        self.draw(or_noise(ranks, coins.truth), random, out)
-
-    blocks_alike: ClassVar[bool] = False
-    """Whether all blocks of the alphabet are equally likely as noise."""
-
-    def rare_chances(self, has_others: bool) -> list[Fraction] | None:
-        """Return probabilities of noise blocks, the one that tells most in several rounds among them.
-
-        None if there are too many blocks.
-
-        Args:
-            has_others: whether there are values beside the v, which no block contains.
-        """
-        if self.blocks_alike:
-            return [Fraction(1, self.alphabet_size)]
-        if self.alphabet_size * self.size > _MOST_LISTED:
-            return None
-        blocks, chances = self.alphabet()
-        contained = self.contains(blocks)
-        # A block of every value there is compares none with another.
-        telling = contained.any(axis=1) & (has_others | ~contained.all(axis=1))
-        return list(set(chances[telling].tolist()))
-
-    has_joint_law: ClassVar[bool] = False
-    """Whether the counts of many blocks can be drawn at once; see `draw_support`."""
-
-    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw the support of many blocks from its joint law, for a simulation.
-
-        Args:
-            truth: ``(v,)`` counts of the blocks that tell each value.
-            blocks: the number of blocks, noise included.
-            generator: the source of randomness.
-
-        Returns:
-            ``(v,)`` counts of the blocks that contain each value.
-        """
-        raise NotImplementedError
-
-    def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield stretches of blocks: ``(m,)`` numbers of members, and the ranks of the members, block by block."""
-        step = max(_ENTRIES_AT_ONCE // self.size, 1)
-        for start in range(0, block_count(blocks), step):
-            contained = self.contains({name: column[start : start + step] for name, column in blocks.items()})
-            yield contained.sum(axis=1), np.nonzero(contained)[1]
-
-    def hit_distribution(self, m: int) -> HitDistribution:
-        """Return the hit distribution of the m values that tell most of their users, or one that tells no less."""
-        # Where rho depends on the two values, it is at least 0.
-        return from_pairs(m, self.inclusion, self.conditional_inclusion or Fraction(0))
-
-    def hits(self, m: FloatArray) -> FloatArray:
-        """Return P(a noise block contains one of m values) for each m: the largest over the sets, or an upper bound."""
-        return np.minimum(1.0, m * float(self.inclusion))
-
-    # The matrix of a batch
+    def counts(self) -> Counting:
+        """Return the counting of blocks, as a tally holds it: of those that contain each value."""
+        return ValueCounts(self)
 
     def membership(self, blocks: Blocks) -> Membership:
-        """Return the matrix of ``blocks``, from their counts; for laws whose counts suffice."""
+        """Return the matrix of ``blocks``: from their counts where these suffice, else bit by bit."""
         counts = self.counts
-        return counts.membership_of(counts.of(blocks))
-
-    @property
-    def abreast(self) -> int:
-        """Return the number of reports in one piece of the matrix's layout; only the last piece may have fewer."""
-        return 1
-
-    def laid_out(self, blocks: Blocks) -> Blocks:
-        """Return the columns from which the matrix is read: those of the reports, unless it has a layout of its own.
-
-        The layouts of pieces, end to end, are that of the whole.
-        """
-        return blocks
-
-    def membership_of_laid(self, laid: Blocks, rows: int) -> Membership:
-        """Return the matrix of ``rows`` blocks, from its layout."""
-        del rows
-        return self.membership(laid)
-
-    # The description
+        if counts.suffices:
+            return counts.membership_of(counts.of(blocks))
+        packed = [np.packbits(contained, axis=1, bitorder="little") for contained in _contained(self, blocks)]
+        return BitTiles.of(np.concatenate([np.empty((0, -(-self.size // 8)), np.uint8), *packed]), self.size)
 
     def describe(self) -> dict[str, Any]:
         """Return the integers that determine the law, as values of JSON: its fields, unless it says otherwise."""
-        return {"law": self.kind} | {part.name: getattr(self, part.name) for part in parts_of(self)}
-
-    @classmethod
-    def of_parts(cls, parts: dict[str, Any]) -> Self:
-        """Return the law with these parts of a description, ``law`` apart; see `Registry.law_of`.
-
-        Parts that follow from the others are left out here; the law's own description is compared with this one.
-
-        Raises:
-            ParameterError: if they define no law; foreign parts may raise other errors.
-        """
-        follow = {part.name for part in parts_of(cls) if not part.init}
-        return cls(**{name: part for name, part in parts.items() if name not in follow})
+        parts = {part.name: getattr(self, part.name) for part in parts_of(self)}
+        return {"law": self.kind} | {
+            name: list(part) if isinstance(part, tuple) else part for name, part in parts.items()
+        }
 
 
 def parts_of(law: Any) -> tuple[Field[Any], ...]:
     """Return the fields of a law that its description has."""
     return tuple(part for part in fields(law) if not part.name.startswith("_"))
+
+
+def _contained(law: BlockLaw, blocks: Blocks) -> Iterator[BoolArray]:
+    """Yield `BlockLaw.contains` of stretches of blocks."""
+    step = max(_ENTRIES_AT_ONCE // law.size, 1)
+    for start in range(0, block_count(blocks), step):
+        yield law.contains({name: column[start : start + step] for name, column in blocks.items()})
+
+
+def members_of(law: BlockLaw, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield stretches of blocks: ``(m,)`` numbers of members, and the ranks of the members, block by block."""
+    if hasattr(law, "members"):
+        yield from law.members(blocks)
+        return
+    for contained in _contained(law, blocks):
+        yield contained.sum(axis=1), np.nonzero(contained)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLayout:
+    """The columns in which a matrix of blocks waits, in files or on other machines.
+
+    Attributes:
+        of: a function from blocks to columns; those of pieces, end to end, are those of the whole.
+        membership: one from the columns and the number of blocks to the matrix.
+        abreast: the number of blocks in one piece; only the last piece may have fewer.
+    """
+
+    of: Callable[[Blocks], Blocks]
+    membership: Callable[[Blocks, int], Membership]
+    abreast: int = 1
+
+    @classmethod
+    def for_law(cls, law: BlockLaw) -> "BlockLayout":
+        """Return the layout of a law's blocks: their own columns, unless the law has a `layout`."""
+        layout: BlockLayout = getattr(law, "layout", None) or cls(dict, lambda laid, _: law.membership(laid))
+        return layout
+
+
+def joint_inclusion(law: BlockLaw, count: int) -> Fraction | None:
+    """Return the probability that ``count`` given values are all in a noise block; None if it depends on them.
+
+    Above two values it may be taken from independent inclusions, as of hash functions. `triple_covariance` is None
+    then, and limits of sums that are taken from it are conservative.
+    """
+    share: Fraction | None = law.joint_inclusion(count) if hasattr(law, "joint_inclusion") else None
+    return share
+
+
+def triple_covariance(law: BlockLaw) -> Fraction | None:
+    """Return the covariance of x' in A and x'' in A given x in A, the same for any three values.
+
+    None if it depends on them, so that the covariances of estimates follow from the reports, not from their tally.
+    """
+    triple, rho = joint_inclusion(law, 3), law.conditional_inclusion
+    if triple is None or rho is None or getattr(law, "nearly_independent", False):
+        return None
+    return triple / law.inclusion - rho**2
+
+
+def conditional_variation(law: BlockLaw) -> tuple[Fraction, Fraction]:
+    """Return the variance of R_xx', the rho of two given values, and its covariance with R_xx''.
+
+    Where something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw, and
+    rho is its mean. Both are 0 where rho is exact (see `discreet.theory.linear_decoder`).
+    """
+    variation: tuple[Fraction, Fraction] = getattr(law, "conditional_variation", (Fraction(0), Fraction(0)))
+    return variation
+
+
+def block_size(law: BlockLaw) -> Fraction | None:
+    """Return the number of values in a block; None if it varies."""
+    rho, mean = law.conditional_inclusion, law.size * law.inclusion
+    # A block with a given member would be as large as any other.
+    return mean if rho is not None and 1 + (law.size - 1) * rho == mean else None
 
 
 def uniform(size: int) -> AnyArray:
@@ -583,7 +405,7 @@ class ListedLaw(BlockLaw):
     @property
     def counts(self) -> BlockCounts:
         """Return the counting of blocks, each by itself."""
-        return BlockCounts(self, numbered=len(self.columns) == 1)
+        return BlockCounts(self)
 
     @abstractmethod
     def places(self, blocks: Blocks) -> AnyArray:
@@ -617,7 +439,7 @@ class IndexedLaw(ListedLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return one for a block, and those of a transform of all counts; see `BlockLaw`."""
+        """Return one for a block, and those of a transform of all counts."""
         return 1, _TRANSFORM * self.alphabet_size
 
     def places(self, blocks: Blocks) -> AnyArray:
@@ -628,80 +450,3 @@ class IndexedLaw(ListedLaw):
         """Return all blocks, uniform."""
         indices = np.arange(self.alphabet_size, dtype=smallest_unsigned(self.alphabet_size))
         return {self.index: indices}, uniform(len(indices))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WholeAlphabet(Membership):
-    """The membership matrix of all blocks of a law, a row for each index; a law adds the products.
-
-    Attributes:
-        multiplicity: ``(rows,)`` counts of the blocks.
-        size: v.
-    """
-
-    multiplicity: FloatArray = field()
-    size: int = field()
-
-    @property
-    def rows(self) -> int:
-        """Return the number of blocks."""
-        return len(self.multiplicity)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredBlocks:
-    """The blocks of reports that are not kept in this memory, and their tally.
-
-    Attributes:
-        tally: the counts of the reports.
-        membership: the matrix of the blocks, in files or on other machines.
-        rows_of: a function from a likelihood to its `Rows`, which sum over the blocks where they are; None for the
-            rows of this process.
-    """
-
-    tally: Tally
-    membership: Membership
-    rows_of: Callable[[Any], Any] | None = None
-
-
-Data: TypeAlias = Reports | Tally | StoredBlocks
-"""What estimates are made of."""
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """A tally that was checked, and the terms of the likelihood of its reports.
-
-    Attributes:
-        tally: the counts.
-        contrast: c = 1/a; infinite for an explicit channel.
-        covered: ``(|X|,)`` booleans: true for a value with a column of B; the others come in clear.
-        truth: s, the probability that a value that is not covered comes in clear.
-        noise: the probability of each value as noise, where each block is a single value; None elsewhere.
-        information_left: the share of the information of the rows about a frequency that is left where the part that
-            all reports have in common is unknown too.
-        blocks: a function that returns the matrix B; None if the tally does not determine it.
-        rows_of: as for `StoredBlocks`.
-    """
-
-    tally: Tally
-    contrast: float
-    covered: BoolArray
-    truth: float = 1.0
-    noise: float | None = None
-    information_left: float = 1.0
-    blocks: Callable[[], Membership] | None = None
-    rows_of: Callable[[Any], Any] | None = None
-
-    @cached_property
-    def membership(self) -> Membership | None:
-        """The matrix B as an operator; None if the tally does not determine it."""
-        return None if self.blocks is None else self.blocks()
-
-
-def needs_reports(method: str) -> ParameterError:
-    """Return the refusal of a method that needs more than a tally."""
-    return ParameterError(
-        f"method {method!r} needs the reports of this mechanism, not only their tally; "
-        "pass the reports, or choose linear, threshold, norm-sub or projected."
-    )

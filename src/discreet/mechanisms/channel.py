@@ -23,9 +23,10 @@ from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_so
 from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.block_law import Data, Evidence, MatrixRows, PlaceCounts
+from discreet.mechanisms.block_law import PlaceCounts
 from discreet.mechanisms.count_laws import CodedLaw
-from discreet.mechanisms.covariances import LikelihoodRatios, OutputRatios
+from discreet.mechanisms.evidence import Data, Evidence, MatrixRows
+from discreet.mechanisms.likelihood_ratios import LikelihoodRatios, OutputRatios
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.theory.binomial import MeanWorths, WorthMoment
 from discreet.theory.covariance import Contributions, SampleCovariance
@@ -143,7 +144,7 @@ class MatrixDecoder(Decoder):
 
     def worth(self, reports: Reports) -> FloatArray:
         """Return the ``(n, |X|)`` contributions of reports to the estimates: the row of the output of each."""
-        self.maker.checked_tally_of(reports)
+        self.maker.tally_of(reports)
         return self.inverse[self.outputs(reports)]
 
     @cached_property
@@ -341,15 +342,10 @@ class Channel(Mechanism):
             raise DataError("reports of an explicit channel must each have an output, and none a value in clear.")
         return np.zeros(0, dtype=np.int64)
 
-    def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
-        """Add what `tally` counts to ``(|Y|,)`` counts, in place; there are none of values in clear."""
-        del clear
-        support += self.tally(reports).support
-
     @property
     def counts(self) -> PlaceCounts:
         """The counting of outputs."""
-        return PlaceCounts(self.outputs, itemgetter("output"), numbered=True)
+        return PlaceCounts(self.outputs, itemgetter("output"))
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
         """Return true if nonnegative counts could be those of n reports."""
@@ -367,7 +363,7 @@ class Channel(Mechanism):
 
     def evidence(self, data: Data) -> Evidence:
         """Return the evidence of reports, or of a tally of them; see `Mechanism.evidence`."""
-        tally = self.judged(data)
+        tally = self.tally_of(data)
         used = np.flatnonzero(tally.support)
         rows = MatrixRows(np.ascontiguousarray(self.matrix[:, used].T), tally.support[used].astype(np.float64))
         everything = np.ones(self.domain.size, dtype=np.bool_)

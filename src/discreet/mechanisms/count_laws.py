@@ -11,7 +11,7 @@ reports (`discreet.theory.binomial`), controlled by the known total. All others 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, Floats, IntArray
 from discreet.core.domain import Domain
 from discreet.core.tally import Tally
-from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.block_law import BlockLaw, joint_inclusion
 from discreet.mechanisms.covariances import plausible
 from discreet.theory.binomial import (
     AlikeBlocks,
@@ -30,8 +30,7 @@ from discreet.theory.binomial import (
     WorthMoment,
     sum_moment,
 )
-from discreet.theory.design import Design
-from discreet.theory.linear_decoder import LinearDecoder
+from discreet.theory.linear_decoder import BlockNumbers
 
 CodedLaw: TypeAlias = tuple[IntArray, CountLaw]
 """Codes, and what is known of the counts of these values."""
@@ -92,9 +91,7 @@ class SumLaw:
     noise: float | None
 
     @classmethod
-    def of(
-        cls, domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design, tally: Tally, linear: FloatArray
-    ) -> "SumLaw":
+    def of(cls, domain: Domain, law: BlockLaw, numbers: BlockNumbers, tally: Tally, linear: FloatArray) -> "SumLaw":
         """Return the law of a tally of a block mechanism, each value a set, given its linear estimate."""
         v, n, s = domain.sensitive_count, tally.n, numbers.truth
         clear = tally.clear.astype(np.float64)
@@ -112,8 +109,8 @@ class SumLaw:
             likely,
         )
         parts: tuple[AlikeBlocks, ...] = ()
-        if v and noise is None and law.joint_inclusion(1) is not None:
-            kinds = numbers.alike_worths(law.joint_inclusion)
+        if v and noise is None and joint_inclusion(law, 1) is not None:
+            kinds = numbers.alike_worths(partial(joint_inclusion, law))
             parts = tuple(
                 AlikeBlocks(truth, noisy, tuple(float(joint(count) or 0) for count in range(1, 5)), worth, share)
                 for truth, noisy, joint, worth, share in kinds
@@ -209,7 +206,7 @@ class SumLaw:
         return ValueSets(sets.covered, clear_mass, control, int(self.whole.covered[0]), self.mass)
 
 
-def worth_moments(numbers: LinearDecoder | Design, mass: Floats) -> tuple[WorthMoment, WorthMoment]:
+def worth_moments(numbers: BlockNumbers, mass: Floats) -> tuple[WorthMoment, WorthMoment]:
     """Return the second and third moment of a report's worth to a sensitive value, where p(X_S) is about ``mass``."""
     moments = []
     for power in (2, 3):

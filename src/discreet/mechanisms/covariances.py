@@ -1,59 +1,44 @@
-"""Covariances of the estimates of blocks, and likelihood ratios of drawn ones.
-
-Covariances of linear estimates: from the numbers of the law where values are alike, else from the reports.
+"""Covariances of linear estimates: from the numbers of the law where values are alike, else from the reports.
 
 - Blocks of one value: a tally is multinomial with q_x = (1 - s) pi + s p_x, so n Cov = (diag(q) - q q')/s^2.
 - Laws that state their `triple_covariance`: a diagonal and a few outer products, from the cross moments of one report
-  (`discreet.theory.design`). All but p p' vanish where bits are independent.
+  (`discreet.theory.linear_decoder`). All but p p' vanish where bits are independent.
 - All others (Hadamard columns, translates of squares, hash functions, laws of other packages) and explicit channels:
-  the sample covariance of what the reports are worth. A tally that counts each block is enough for it.
+  the sample covariance of the contributions of the reports. A tally that counts each block is enough for it.
 
-Each has the covariance as its mean, for every n of at least 2: what is affine in p is taken at the estimate, and the
-product of the estimates is divided by n - 1 in the place of n. What all reports share is added (see
+Each has the covariance as its mean, for every n of at least 2: terms that are affine in p are taken at the estimate,
+and the product of the estimates is divided by n - 1 instead of n. A bias that all reports share is added (see
 `discreet.theory.linear_decoder`).
-
-Likelihood ratios of the reports of a mechanism: how much likelier each is for a value than on average.
-
-At a distribution f a block A has the ratios u_x = (1 + c 1{x in A}) / q, q = 1 + c f(A), and
-u_rest = 1/q for all values that may go in clear; a value in clear has 0 and 1/rest. An output y of an explicit channel
-has u_x = Q(y|x) / q_y. Sums over all reports are exact where these are few; elsewhere blocks are drawn under f, from a
-fixed seed. Ratios are handed out less one, d = u - 1: where the contrast is small they are all that is told, and single
-precision keeps them.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Any, cast
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray
+from discreet.arrays import FloatArray
 from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Blocks, block_count
 from discreet.core.tally import Tally
-from discreet.mechanisms.block_law import BlockLaw, Evidence, Membership
+from discreet.mechanisms.block_law import BlockLaw, joint_inclusion, triple_covariance
+from discreet.mechanisms.evidence import Evidence, Membership
 from discreet.theory.covariance import (
     Contributions,
     Covariance,
     LowRankCovariance,
     SampleCovariance,
 )
-from discreet.theory.design import Design
-from discreet.theory.linear_decoder import LinearDecoder, PoolBias
+from discreet.theory.linear_decoder import BlockNumbers, PoolBias
 
 
-def _of_blocks_to(membership: Membership, domain: Domain, numbers: LinearDecoder, weights: FloatArray) -> FloatArray:
+def _of_blocks_to(membership: Membership, domain: Domain, numbers: BlockNumbers, weights: FloatArray) -> FloatArray:
     """Return the ``(rows,)`` contributions of blocks to a weighted sum."""
-    inside, outside, _ = numbers.worth
+    inside, outside, _ = numbers.kinds[0].worth
     chosen = weights[domain.sensitive_codes]
     worth: FloatArray = membership.dot((inside - outside) * chosen) + outside * float(chosen.sum())
     return worth
 
 
-def _of_clear_to(domain: Domain, numbers: LinearDecoder, weights: FloatArray) -> FloatArray:
+def _of_clear_to(domain: Domain, numbers: BlockNumbers, weights: FloatArray) -> FloatArray:
     """Return the ``(N,)`` contributions of values in clear to a weighted sum."""
     silent, _, own_worth = numbers.clear_worth
     worth: FloatArray = own_worth * weights[domain.clear_codes]
@@ -90,7 +75,7 @@ def pool_covariance(bias: PoolBias, domain: Domain, p: FloatArray) -> LowRankCov
 
 
 def block_covariance(
-    domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design, evidence: Evidence, linear: FloatArray
+    domain: Domain, law: BlockLaw, numbers: BlockNumbers, evidence: Evidence, linear: FloatArray
 ) -> Covariance | None:
     """Return the covariance of the linear estimate of a block mechanism, of at least two reports.
 
@@ -111,18 +96,15 @@ def block_covariance(
         shares = domain.arrange(tally.support / tally.n, tally.clear / tally.n)
         return _single_values(shares, numbers, linear).scaled(each)
     # Where reports are needed and not at hand, but inclusions are nearly independent, values are taken as alike.
-    nearly = not (numbers.clear_blocks or numbers.pool_bias) and law.joint_inclusion(3) is not None
+    nearly = not (numbers.clear_blocks or numbers.pool_bias) and joint_inclusion(law, 3) is not None
     if _is_alike(domain, law) or (evidence.blocks is None and nearly):
         return _alike_values(domain, law, numbers, linear).scaled(each)
     if numbers.clear_blocks or evidence.membership is None or not evidence.membership.is_here:
         return None
-    # The numbers are none of a design, whose values are alike.
-    return _of_blocks(domain, cast("LinearDecoder", numbers), evidence.membership, tally, linear)
+    return _of_blocks(domain, numbers, evidence.membership, tally, linear)
 
 
-def covariance_at(
-    domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design, p: FloatArray
-) -> LowRankCovariance | None:
+def covariance_at(domain: Domain, law: BlockLaw, numbers: BlockNumbers, p: FloatArray) -> LowRankCovariance | None:
     """Return the covariance of the linear estimate of one report whose value has the distribution p.
 
     Returns:
@@ -136,18 +118,16 @@ def covariance_at(
 
 
 def _is_alike(domain: Domain, law: BlockLaw) -> bool:
-    return law.triple_covariance is not None or not domain.sensitive_count
+    return triple_covariance(law) is not None or not domain.sensitive_count
 
 
-def _single_values(shares: FloatArray, numbers: LinearDecoder | Design, linear: FloatArray) -> LowRankCovariance:
+def _single_values(shares: FloatArray, numbers: BlockNumbers, linear: FloatArray) -> LowRankCovariance:
     """Return the covariance of one report that is each value with these probabilities."""
     square = 1 / numbers.truth**2
     return LowRankCovariance(linear, shares * square, shares[None], np.array([[-square]]))
 
 
-def _alike_values(
-    domain: Domain, law: BlockLaw, numbers: LinearDecoder | Design, linear: FloatArray
-) -> LowRankCovariance:
+def _alike_values(domain: Domain, law: BlockLaw, numbers: BlockNumbers, linear: FloatArray) -> LowRankCovariance:
     """Return the covariance of one report at frequencies that need be no distribution."""
     classes = linear[domain.sensitive_codes], linear[domain.clear_codes]
     mass = 1 - float(classes[1].sum()) if domain.sensitive_count else 0.0
@@ -168,17 +148,17 @@ def _alike_values(
     return LowRankCovariance(linear, diagonal, factors, core[np.ix_(used, used)])
 
 
-def _products(law: BlockLaw, numbers: LinearDecoder | Design, mass: float) -> FloatArray:
+def _products(law: BlockLaw, numbers: BlockNumbers, mass: float) -> FloatArray:
     """Return the cross moments of one report."""
-    independent = not law.triple_covariance and law.inclusion == law.conditional_inclusion
+    independent = not triple_covariance(law) and law.inclusion == law.conditional_inclusion
     if independent or not numbers.size:
         # A block says nothing of a value to whoever knows another one.
         return np.zeros((4, 4))
-    return numbers.cross_moments(float(law.triple_covariance or 0), mass)
+    return numbers.cross_moments(float(triple_covariance(law) or 0), mass)
 
 
 def _of_blocks(
-    domain: Domain, numbers: LinearDecoder, membership: Membership, tally: Tally, linear: FloatArray
+    domain: Domain, numbers: BlockNumbers, membership: Membership, tally: Tally, linear: FloatArray
 ) -> Covariance:
     reports = [Contributions(membership.multiplicity, partial(_of_blocks_to, membership, domain, numbers))]
     if domain.clear_count:
@@ -195,112 +175,3 @@ def plausible(domain: Domain, linear: FloatArray) -> FloatArray:
     positive = np.maximum(linear[domain.sensitive_codes], 0)
     mass = float(np.clip(1 - linear[domain.clear_codes].sum(), 0, 1))
     return positive * (mass / max(float(positive.sum()), 1e-300))
-
-
-_LEAST_DRAWN = 10_000
-_DRAWN_PER_VALUE = 100
-_SEED = 1
-# Ratios that are held together.
-_AT_ONCE = 1 << 19
-# Squares of larger contrasts do not fit into single precision.
-_SINGLE_CONTRAST = 1e15
-
-
-class LikelihoodRatios(ABC):
-    """The reports of a mechanism under a distribution, with their probabilities and likelihood ratios.
-
-    Attributes:
-        point: the ``(k,)`` distribution f: of the values that blocks cover, and of the rest if any of it was seen.
-    """
-
-    point: FloatArray
-
-    @abstractmethod
-    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield stretches of reports: ``(m,)`` probabilities, and ``(m, k)`` ratios less one, d."""
-
-
-@dataclass(frozen=True, eq=False)
-class BlockRatios(LikelihoodRatios):
-    """The likelihood ratios of blocks, and of values in clear as one.
-
-    Attributes:
-        law: the block law.
-        truth: s, the probability of telling the truth.
-        contrast: c.
-        members: ``(v,)`` frequencies of the sensitive values.
-        rest: the frequency of all others; 0 if none was seen.
-    """
-
-    law: BlockLaw
-    truth: float
-    contrast: float
-    members: FloatArray
-    rest: float
-
-    @property
-    def noisy(self) -> float:
-        """1 - s, from the odds of the truth, pi c: where s is nearly 1, 1 - s would have lost its digits."""
-        return 1 / (1 + float(self.law.inclusion) * self.contrast)
-
-    @cached_property
-    def point(self) -> FloatArray:  # type: ignore[override]
-        """The ``(k,)`` distribution."""
-        return np.append(self.members, self.rest) if self.rest else self.members
-
-    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield stretches of reports; see `LikelihoodRatios`."""
-        blocks, weights = self._blocks
-        # What is drawn is not known to more digits than single precision has.
-        single = isinstance(weights, float) and self.contrast < _SINGLE_CONTRAST
-        precision: Any = np.float32 if single else np.float64
-        contrast, members = precision(self.contrast), self.members.astype(precision)
-        step = max(_AT_ONCE // self.law.size, 1)
-        for start in range(0, block_count(blocks), step):
-            part = {name: column[start : start + step] for name, column in blocks.items()}
-            gains: AnyArray = self.law.contains(part) * contrast
-            mean: FloatArray = gains @ members
-            if self.rest:
-                gains = np.append(gains, np.zeros((len(gains), 1), precision), axis=1)
-            gains -= mean[:, None]
-            gains /= 1 + mean[:, None]
-            if isinstance(weights, float):
-                yield np.full(len(gains), weights), gains
-            else:
-                yield weights[start : start + step] * (1 + mean), gains
-        if self.rest:
-            ratios = np.append(np.zeros(len(self.members)), 1 / self.rest)
-            yield np.array([self.truth * self.rest]), ratios[None] - 1
-
-    @cached_property
-    def _blocks(self) -> tuple[Blocks, FloatArray | float]:
-        """All blocks, with (1 - s) Lambda(A); or blocks drawn under f, and the probability of each."""
-        drawn = max(_DRAWN_PER_VALUE * self.law.size, _LEAST_DRAWN)
-        if self.law.alphabet_size <= drawn:
-            blocks, probabilities = self.law.alphabet()
-            return blocks, self.noisy * np.array([float(each) for each in probabilities])
-        # As many for each value as it is expected to send, to one.
-        ends = np.cumsum(np.append(self.noisy, self.truth * self.members))
-        members = np.searchsorted(ends, (np.arange(drawn) + 0.5) * (ends[-1] / drawn)).astype(np.int64) - 1
-        blocks = {each.name: np.empty(each.shape(drawn), dtype=each.dtype) for each in self.law.columns}
-        self.law.draw(members, SeededRandom(_SEED), blocks)
-        return blocks, float(ends[-1]) / drawn
-
-
-@dataclass(frozen=True, eq=False)
-class OutputRatios(LikelihoodRatios):
-    """The likelihood ratios of the outputs of an explicit channel.
-
-    Attributes:
-        matrix: ``(|X|, |Y|)`` Q(y|x).
-        point: ``(|X|,)`` the distribution.
-    """
-
-    matrix: FloatArray
-    point: FloatArray
-
-    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield all outputs that are possible; see `LikelihoodRatios`."""
-        q = self.point @ self.matrix
-        possible = q > 0
-        yield q[possible], (self.matrix[:, possible] / q[possible]).T - 1

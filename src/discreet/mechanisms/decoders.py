@@ -15,21 +15,16 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, Counting, Evidence, ListedLaw
+from discreet.mechanisms.block_law import BlockLaw, Counting, ListedLaw
 from discreet.mechanisms.channel import MatrixDecoder
 from discreet.mechanisms.count_laws import CodedLaw, SumLaw, worth_moments
-from discreet.mechanisms.covariances import (
-    BlockRatios,
-    LikelihoodRatios,
-    block_covariance,
-    covariance_at,
-    pool_covariance,
-)
+from discreet.mechanisms.covariances import block_covariance, covariance_at, pool_covariance
+from discreet.mechanisms.evidence import Evidence
+from discreet.mechanisms.likelihood_ratios import BlockRatios, LikelihoodRatios
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.theory.binomial import BinomialCounts, MeanWorths, WorthMoment
 from discreet.theory.covariance import Covariance
-from discreet.theory.design import Design
-from discreet.theory.linear_decoder import LinearDecoder
+from discreet.theory.linear_decoder import BlockNumbers
 
 _PATIENCE = 1 << 25
 # Where covariances follow from no formula: reports that are simulated for each value, numbers at a time, and values.
@@ -48,7 +43,7 @@ class BlockDecoder(Decoder):
 
     maker: Mechanism
     law: BlockLaw
-    numbers: LinearDecoder | Design
+    numbers: BlockNumbers
 
     @classmethod
     def checked(cls, mechanism: Mechanism) -> Self:
@@ -242,7 +237,7 @@ class BlockDecoder(Decoder):
             MismatchError: if they belong to another plan.
             ParameterError: if there are more than about 30 million numbers; pass fewer reports at a time.
         """
-        self.maker.checked_tally_of(reports)
+        self.maker.tally_of(reports)
         if reports.n * self.domain.size > _PATIENCE:
             raise ParameterError(f"{reports.n} reports are worth too many numbers; pass fewer at a time.")
         domain, whole = self.domain, np.zeros((reports.n, self.domain.size))

@@ -15,7 +15,8 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.random import Coins, RandomSource, fresh_lanes, fresh_words, half_toss, or_noise
 from discreet.core.reports import Blocks, smallest_unsigned
 from discreet.kernels import counting
-from discreet.mechanisms.block_law import IndexedLaw, WholeAlphabet
+from discreet.mechanisms.block_law import IndexedLaw
+from discreet.mechanisms.evidence import WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 
@@ -46,10 +47,6 @@ class HadamardColumns(IndexedLaw):
     def alphabet_size(self) -> int:
         """Return V, the least power of two above v."""
         return 1 << self.size.bit_length()
-
-    def hits(self, m: FloatArray) -> FloatArray:
-        """Return 1/2, 3/4 and then 1: of two rows and their product, an odd number is +1 in every column."""
-        return np.array([0.0, 0.5, 0.75, 1.0])[np.minimum(m, 3).astype(np.int64)]
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`."""

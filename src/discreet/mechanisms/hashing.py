@@ -1,6 +1,4 @@
-"""Local hashing: a bucket of a hash function of one's own, or of a pool.
-
-Hash buckets: local hashing (BLH, OLH, GLH) and its utility-optimized form.
+"""Local hashing: a bucket of a hash function of one's own (BLH, OLH, GLH), or of a public pool (FLH; RAPPOR's cohorts).
 
 A block is the set of values that a random hash function sends to one bucket. The family is that of Carter and Wegman
 over a prime P,
@@ -14,13 +12,11 @@ A report carries alpha = 1/a and beta = -b/a (mod P), which are uniform on the s
 {alpha z + beta mod P : z = bucket, bucket + g, ... < P}, and no number is ever inverted. Given the value x, a device
 draws alpha and z = a x + b and sets beta = x - alpha z.
 
-A pool of public hash functions: local hashing whose tally is decoded once (FLH; RAPPOR's cohorts).
-
-The plan has a public seed, which determines m hash functions. A device draws one of them, its *cohort* c, and a block
-is the set of values that h_c sends to one bucket; the bucket of noise is uniform on 0..g - 1. So pi = 1/g for every
-value, exactly and under any functions, and so epsilon is exact too. There are m g blocks only: their counts are the
-tally, and their members are computed once, in m v steps, not in v/g steps for every report [Cormode, Maddock, Maple
-2021].
+With a pool the plan has a public seed, which determines m hash functions. A device draws one of them, its *cohort* c,
+and a block is the set of values that h_c sends to one bucket; the bucket of noise is uniform on 0..g - 1. So pi = 1/g
+for every value, exactly and under any functions, and so epsilon is exact too. There are m g blocks only: their counts
+are the tally, and their members are computed once, in m v steps, not in v/g steps for every report [Cormode, Maddock,
+Maple 2021].
 
 The price is an error that more reports do not lessen (`discreet.theory.linear_decoder`). To state it exactly, functions
 are cubic polynomials over the integers modulo the prime P = 2^31 - 1,
@@ -40,7 +36,7 @@ would be biased, the last number of the text becomes 1, 2, and so on.
 import hashlib
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import expm1
@@ -54,9 +50,9 @@ from discreet.core.checks import checked_whole
 from discreet.core.random import WORD_RANGE, Coins, RandomSource, chosen, joint, uniform_below
 from discreet.core.reports import Blocks, Column, block_count, smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, CutMembership, ListedLaw, ValueCounts, WholeAlphabet, uniform
+from discreet.mechanisms.block_law import BlockLaw, ListedLaw, ValueCounts, uniform
+from discreet.mechanisms.evidence import CutMembership, WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, least_worst, sensitive_size
-from discreet.theory.hits import HitDistribution, binomial, single
 
 _LARGEST_PRIME = (1 << 32) - 5
 # Products of two numbers below this fit into 32 bits.
@@ -91,15 +87,6 @@ class HashedBlocks(BlockLaw):
         """Return pi = 1/g."""
         return Fraction(1, self.buckets)
 
-    def hit_distribution(self, m: int) -> HitDistribution:
-        """Return a hit distribution that tells no less than that of any m values under any hash family.
-
-        Given the function, a report is randomized response over the g buckets: as much as m values of which no two
-        collide, or as all g buckets evenly. Under a public function that is uniformly random, K is binomial.
-        """
-        bound = single(min(m, self.buckets), self.inclusion, exact=False)
-        return replace(bound, ideal=binomial(m, self.inclusion), idealised="a uniformly random public hash function")
-
 
 @dataclass(frozen=True, slots=True)
 class HashBuckets(HashedBlocks):
@@ -112,6 +99,7 @@ class HashBuckets(HashedBlocks):
     """
 
     kind = "hashing"
+    nearly_independent: ClassVar[bool] = True
 
     size: int
     buckets: int
@@ -133,10 +121,8 @@ class HashBuckets(HashedBlocks):
         full, over = divmod(self.prime, self.buckets)
         return Fraction(full * (self.prime + over - self.buckets), self.prime * (self.prime - 1))
 
-    triple_covariance = None
-
     def joint_inclusion(self, count: int) -> Fraction:
-        """Return pi rho^(count - 1): exact for two values, above two of independent inclusions; see `BlockLaw`."""
+        """Return pi rho^(count - 1): exact for two values, above two of independent inclusions."""
         return self.inclusion * self.conditional_inclusion ** (count - 1)
 
     @property
@@ -415,7 +401,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return two for a block, and three steps of each function for each value; see `BlockLaw`."""
+        """Return two for a block, and three steps of each function for each value."""
         return 2, 3 * self.functions * self.size
 
     @property
@@ -433,7 +419,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @classmethod
     def of_parts(cls, parts: dict[str, Any]) -> "PooledHashBlocks":
-        """Return the law of a description, whose prime must be that of plans; see `BlockLaw.of_parts`."""
+        """Return the law of a description, whose prime must be that of plans."""
         return cls(parts["size"], parts["buckets"], parts["functions"], parts["seed"])
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:

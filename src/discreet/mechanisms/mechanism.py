@@ -14,20 +14,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.columns import integers
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
 from discreet.core.random import RandomSource, checked_source
-from discreet.core.reports import Column, Reports, check_same_plan, is_plain, report_columns
+from discreet.core.reports import Blocks, Column, Reports, check_same_plan, is_plain, report_columns
 from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.kernels import counting
-from discreet.mechanisms.block_law import Counting, Data, Evidence, StoredBlocks
+from discreet.mechanisms.block_law import Counting
 from discreet.mechanisms.count_laws import CodedLaw, SumLaw
-from discreet.mechanisms.covariances import LikelihoodRatios
-from discreet.mechanisms.row_checks import ArrowTable, ReportMaker
+from discreet.mechanisms.evidence import Data, Evidence, StoredBlocks
+from discreet.mechanisms.likelihood_ratios import LikelihoodRatios
 from discreet.theory.covariance import Covariance
 
 _BATCH_BYTES = 1 << 26
@@ -174,7 +174,7 @@ class Decoder(ABC):
         """
 
 
-class Mechanism(ReportMaker):
+class Mechanism(ABC):
     """A mechanism: it makes reports on devices and counts them, and has a decoder and the evidence of reports.
 
     Attributes:
@@ -183,13 +183,13 @@ class Mechanism(ReportMaker):
         clear_blocks: whether reports in clear carry a block of noise too.
         is_explicit: whether it is a matrix, from which all follows that elsewhere follows from a block law.
         of_neighbours: whether it tells neighbours together, so that plans do not compare it by errors of single values.
-        tags: names for kinds of users' own secret values, with a bot for each; empty where users have none.
     """
 
     name: ClassVar[str]
     is_explicit: ClassVar[bool] = False
     of_neighbours: ClassVar[bool] = False
-    tags: tuple[str, ...] = ()
+    domain: Domain
+    clear_blocks: bool = False
 
     @classmethod
     def checked(cls, mechanism: object) -> Self:
@@ -208,9 +208,18 @@ class Mechanism(ReportMaker):
         return self.is_explicit
 
     @property
-    def maker(self) -> "Mechanism":
-        """The mechanism that makes the reports: itself, or the one that is common to users with tags of their own."""
-        return self
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """Digest of everything that the meaning of a report depends on."""
+
+    @property
+    @abstractmethod
+    def block_columns(self) -> tuple[Column, ...]:
+        """The columns of a block."""
+
+    @abstractmethod
+    def flaws(self, blocks: Blocks) -> BoolArray:
+        """Return ``(m,)`` booleans: true for a block that no device can have sent."""
 
     @property
     @abstractmethod
@@ -305,17 +314,17 @@ class Mechanism(ReportMaker):
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns of a report: of the code of a value in clear, where there are such values, and of a block."""
-        domain = self.maker.domain
+        domain = self.domain
         return report_columns(domain.size, bool(domain.clear_count), self.block_columns)
 
     def block_count(self, n: int, in_clear: int) -> int:
         """Return the number of blocks of n reports of which some are in clear."""
-        return n if self.maker.clear_blocks else n - in_clear
+        return n if self.clear_blocks else n - in_clear
 
     @property
     def tally_sizes(self) -> tuple[int, int]:
         """The numbers of counts of blocks and of values in clear in a tally."""
-        domain = self.maker.domain
+        domain = self.domain
         return self.counts.size if domain.sensitive_count else 0, domain.clear_count
 
     def empty_tally(self) -> Tally:
@@ -323,23 +332,16 @@ class Mechanism(ReportMaker):
         blocks, clear = (np.zeros(size, np.int64) for size in self.tally_sizes)
         return Tally(self.fingerprint, 0, blocks, clear)
 
-    def tally(self, reports: Reports | ArrowTable) -> Tally:
-        """Return the tally of reports, or of a table of them; see `discreet.mechanisms.report_tables.taken_reports`.
+    def tally(self, reports: Reports) -> Tally:
+        """Return the tally of reports; engines tally tables and files (`discreet.engines.local`).
 
         Raises:
             DataError: if they are no reports that this mechanism can make.
             MismatchError: if the reports belong to another plan.
         """
-        if not isinstance(reports, Reports):
-            # Tables wake Arrow, which devices do not have.
-            from discreet.mechanisms.report_tables import taken_reports
-
-            reports = taken_reports(self.maker, reports)
         reports = self.checked_reports(reports)
-        clear = self.counted_in_clear(reports.clear)
-        support = np.zeros(self.tally_sizes[0], dtype=np.int64)
-        if len(support):
-            self.counts.add(reports.blocks, support)
+        support, clear = (np.zeros(size, dtype=np.int64) for size in self.tally_sizes)
+        self.add_tally(reports, support, clear)
         return Tally(self.fingerprint, reports.n, support, clear, reports.simulated, reports.batches)
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
@@ -349,11 +351,9 @@ class Mechanism(ReportMaker):
             MismatchError: if the reports belong to another plan.
         """
         check_same_plan({self.fingerprint, reports.fingerprint})
+        clear += self.counted_in_clear(reports.clear)
         if len(support):
             self.counts.add(reports.blocks, support)
-        slots = self.maker.domain.slots
-        if slots is not None and len(reports.clear):
-            np.add.at(clear, ~slots[reports.clear], 1)
 
     def counted_in_clear(self, codes: AnyArray) -> IntArray:
         """Return the ``(|X_N|,)`` counts F of values in clear.
@@ -364,7 +364,7 @@ class Mechanism(ReportMaker):
         Raises:
             DataError: if one of them is of a sensitive value, or of none.
         """
-        domain = self.maker.domain
+        domain = self.domain
         slots = domain.slots
         if not len(codes):
             return np.zeros(domain.clear_count, dtype=np.int64)
@@ -452,29 +452,16 @@ class Mechanism(ReportMaker):
                 "take reports as the mechanism made them."
             )
 
-    def checked_tally_of(self, reports: object) -> Tally:
-        """Return the tally of reports that this mechanism can have made, of one at least.
-
-        Raises:
-            DataError: if there is no report, or none that this mechanism makes.
-            MismatchError: if they belong to another plan.
-        """
-        self.refuse_flaws(checked := self.checked_reports(reports))
-        return self.checked_tally(self.tally(checked))
-
-    def judged(self, data: object) -> Tally:
-        """Return the tally of data that this mechanism can have made; errors as for `evidence`.
+    def tally_of(self, data: object) -> Tally:
+        """Return the tally of data that this mechanism can have made, checked; errors as for `evidence`.
 
         Raises:
             DataError: if they are neither reports nor a tally.
         """
-        if isinstance(data, StoredBlocks):
-            return self.checked_tally(data.tally)
-        if isinstance(data, Tally):
-            return self.checked_tally(data)
-        if not isinstance(data, Reports):
-            raise DataError(f"reports or a tally of them are needed, got {type(data).__name__}.")
-        return self.checked_tally_of(data)
+        if isinstance(data, Reports):
+            self.refuse_flaws(data := self.checked_reports(data))
+            data = self.tally(data)
+        return self.checked_tally(data.tally if isinstance(data, StoredBlocks) else data)
 
     def checked_tally(self, tally: object) -> Tally:
         """Return a tally of at least one report that this mechanism can have made.
@@ -484,7 +471,7 @@ class Mechanism(ReportMaker):
             MismatchError: if it belongs to another plan.
         """
         if not isinstance(tally, Tally):
-            raise DataError(f"a tally is needed, got {type(tally).__name__}.")
+            raise DataError(f"reports or a tally of them are needed, got {type(tally).__name__}.")
         check_same_plan({self.fingerprint, tally.fingerprint})
         if tally.n == 0:
             raise DataError("at least one report is needed to estimate anything, got none.")

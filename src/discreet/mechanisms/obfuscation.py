@@ -84,25 +84,48 @@ def _draw_each(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: 
     return is_clear
 
 
+def coins_of(law: BlockLaw, n: int, threshold: int, random: RandomSource) -> Coins:
+    """Draw the coins of a batch, True with probability ``threshold / 2^64``, and perhaps noise from their words."""
+    drawn: Coins = law.coins(n, threshold, random) if hasattr(law, "coins") else Coins(half_toss(n, threshold, random))
+    return drawn
+
+
+def fill(law: BlockLaw, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
+    """Draw the blocks of a batch after its coins.
+
+    Args:
+        law: of the blocks.
+        ranks: ``(m,)`` ranks of the values that the blocks of those who tell the truth must contain; of no meaning
+            elsewhere.
+        coins: theirs.
+        random: the source of random words.
+        out: columns of length m, to be filled.
+    """
+    if hasattr(law, "fill"):
+        law.fill(ranks, coins, random, out)
+    else:
+        law.draw(or_noise(ranks, coins.truth), random, out)
+
+
 def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: Blocks) -> BoolArray | None:
     """Draw the coins and blocks of a batch; as `_draw_each`, from fewer words."""
     n, law, threshold, slots = len(codes), mechanism.law, mechanism.threshold, mechanism.slots
     if slots is None:
-        law.fill(codes, law.coins(n, threshold, random), random, out)
+        fill(law, codes, coins_of(law, n, threshold, random), random, out)
         return None
     slot: AnyArray = slots.take(codes)
     # Noise that comes with the coins is for those who do not tell the truth; here others send some too.
-    coins = Coins(half_toss(n, threshold, random)) if mechanism.clear_blocks else law.coins(n, threshold, random)
+    coins = Coins(half_toss(n, threshold, random)) if mechanism.clear_blocks else coins_of(law, n, threshold, random)
     is_clear: BoolArray = coins.truth & (slot < 0)
     if mechanism.clear_blocks:
-        law.fill(slot, Coins(coins.truth & ~is_clear), random, out)
+        fill(law, slot, Coins(coins.truth & ~is_clear), random, out)
         return is_clear
     rows = np.flatnonzero(~is_clear)
     if coins.noise is None or len(out) > 1:
-        law.fill(slot.take(rows), coins.take(rows), random, _first(out, len(rows)))
+        fill(law, slot.take(rows), coins.take(rows), random, _first(out, len(rows)))
         return is_clear
     # One choice among finished symbols, not among all that they are made of.
-    law.fill(slot, coins, random, out)
+    fill(law, slot, coins, random, out)
     for column in out.values():
         column[: len(rows)] = column.take(rows)
     return is_clear

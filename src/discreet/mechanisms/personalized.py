@@ -1,18 +1,14 @@
-"""Personalized mechanisms: what is sensitive for a user stays on the user's device.
+"""Personalized mechanisms (PUM): values that are secret for single users are protected as well [ULDP, section 5].
 
-Secret values of users, with their tags, which must stay on the device.
+Every user has secret values X_S^(i), such as a home. The user's device replaces them by *placeholders*, which are
+public: one per tag ("home", "workplace", "others"), or one per coarse cell of a map. Then it applies a common mechanism
+Q_cmn over values and placeholders, which are sensitive like any other value. With f_i the replacement on the device of
+user i, Q^(i) = Q_cmn after f_i is (X_S + X_S^(i), epsilon)-ULDP. Q_cmn is public and does not depend on X_S^(i); it
+makes and counts the reports.
 
-`SecretTags` holds those of one user; it cannot be printed, compared, copied or written to a file. That guards against
-accidents, not against hostile code on a user's device, or code that sends local variables away. `SimulatedTags`
-holds those of the many users of a simulation, where there are no secrets.
-
-The personalized mechanism (PUM): values that are secret for single users are protected as well [ULDP, section 5].
-
-Every user has secret values X_S^(i) of their own, such as their home. Their device replaces them by *bots*, which are
-public: one per tag ("home", "workplace", "others"), or one per coarse cell of a map. Then it applies a common
-mechanism Q_cmn, for which the bots are sensitive values like any other. With f_i the replacement on the device of
-user i, Q^(i) = Q_cmn after f_i is (X_S + X_S^(i), epsilon)-ULDP, and Q_cmn, which is public, does not depend on
-X_S^(i).
+The secret values of one user stay on the device: `SecretTags` cannot be printed, compared, copied or written to a file.
+That guards against accidents, not against hostile code on a user's device, or code that sends local variables away.
+`SimulatedTags` has the secret values of the many users of a simulation, where there are no secrets.
 """
 
 import warnings
@@ -25,7 +21,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray, sealed
+from discreet.arrays import IntArray, sealed
 from discreet.core import columns
 from discreet.core.alike import BOTH_WAYS
 from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
@@ -35,14 +31,13 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.labels import Grid, LabelSpace, as_read, flat
 from discreet.core.random import RandomSource
 from discreet.core.reading import composed, visible
-from discreet.core.reports import Blocks, Column, Reports, check_same_plan
+from discreet.core.reports import Reports, check_same_plan
 from discreet.errors import DataError, ParameterError, SecretError
-from discreet.mechanisms.block_law import Counting, Data
 from discreet.mechanisms.law import BlockMechanism
-from discreet.mechanisms.mechanism import Decoder, Mechanism
+from discreet.mechanisms.mechanism import Mechanism
 
 Replacement: TypeAlias = Callable[[IntArray, IntArray], IntArray]
-"""Given ``(n,)`` keys and codes, the bots of the keys that have one and the codes of the others."""
+"""Given ``(n,)`` keys and codes, the placeholders of the keys that have one and the codes of the others."""
 
 
 class SecretTags:
@@ -50,7 +45,8 @@ class SecretTags:
 
     Args:
         personalized: the plan's mechanism.
-        tagged: a mapping from tags to the values that carry them; where bots stand for cells, the secret values.
+        tagged: a mapping from tags to the values that carry them; the secret values, where placeholders stand
+            for cells.
         keep_sensitive: let a value that is sensitive for everybody stay itself, as protected as it was, instead of
             refusing it.
 
@@ -72,7 +68,7 @@ class SecretTags:
     __replace: Replacement
 
     def __init__(self, personalized: "Personalized", tagged: Any, *, keep_sensitive: bool = False) -> None:
-        codes, bots = _tagged(Personalized.checked(personalized), tagged)
+        codes, placeholders = _tagged(Personalized.checked(personalized), tagged)
         replaceable = ~personalized.domain.sensitive[codes]
         if not keep_sensitive and not replaceable.all():
             # To the caller only: a warning would go to a log, and says something of one person.
@@ -84,11 +80,11 @@ class SecretTags:
         object.__setattr__(
             self,
             "_SecretTags__replace",
-            _replacement(codes[replaceable], bots[replaceable], personalized.domain.size + len(personalized.tags)),
+            _replacement(codes[replaceable], placeholders[replaceable]),
         )
 
     def _replaced(self, personalized: "Personalized", codes: Any) -> IntArray:
-        """Apply f_i: return ``(n,)`` codes in which bots stand for the secret values."""
+        """Apply f_i: return ``(n,)`` codes in which placeholders stand for the secret values."""
         check_same_plan({self.__plan, personalized.fingerprint})
         checked = personalized.domain.check_codes(codes)
         return self.__replace(checked, checked)
@@ -105,12 +101,12 @@ class SecretTags:
 
 
 def _tagged(personalized: "Personalized", tagged: Any) -> tuple[IntArray, IntArray]:
-    """Return ``(m,)`` codes of the secret values and of their bots."""
+    """Return ``(m,)`` codes of the secret values and of their placeholders."""
     if personalized.cell_of is not None:
         if isinstance(tagged, Mapping):
-            raise ParameterError("bots of this plan stand for cells; give the secret values themselves, without tags.")
+            raise ParameterError("placeholders of this plan stand for cells; give secret values without tags.")
         codes = personalized.domain.encode(tagged)
-        return codes, _bots_of_cells(personalized, codes)
+        return codes, _cell_placeholders(personalized, codes)
     if not isinstance(tagged, Mapping):
         raise ParameterError("secret values must be given by tag, {tag: values}.")
     tags = [composed(tag) if isinstance(tag, str) else tag for tag in tagged]
@@ -122,29 +118,29 @@ def _tagged(personalized: "Personalized", tagged: Any) -> tuple[IntArray, IntArr
         )
     parts = [personalized.domain.encode(values) for values in tagged.values()]
     ranks = [personalized.tags.index(tag) for tag in tags]
-    bots = np.repeat(np.array(ranks, dtype=np.int64), [len(part) for part in parts])
-    return np.concatenate([np.empty(0, dtype=np.int64), *parts]), bots + personalized.domain.size
+    placeholders = np.repeat(np.array(ranks, dtype=np.int64), [len(part) for part in parts])
+    return np.concatenate([np.empty(0, dtype=np.int64), *parts]), placeholders + personalized.domain.size
 
 
-def _bots_of_cells(personalized: "Personalized", codes: IntArray) -> IntArray:
+def _cell_placeholders(personalized: "Personalized", codes: IntArray) -> IntArray:
     if personalized.cell_of is None:
-        raise ParameterError("bots of this plan stand for tags; say which tag every secret value carries.")
+        raise ParameterError("placeholders of this plan stand for tags; say which tag every secret value carries.")
     return personalized.domain.size + personalized.cell_of[codes]
 
 
-def _replacement(keys: IntArray, bots: IntArray, most: int) -> Replacement:
-    """Return the replacement of ``keys`` by bots; each step is the same for every key, secret or not."""
+def _replacement(keys: IntArray, placeholders: IntArray) -> Replacement:
+    """Return the replacement of ``keys`` by placeholders; each step is the same for every key, secret or not."""
     order = np.argsort(keys, kind="stable")
-    keys, bots = keys[order], bots[order]
-    twice = int(np.count_nonzero((np.diff(keys) == 0) & (np.diff(bots) != 0)))
+    keys, placeholders = keys[order], placeholders[order]
+    twice = int(np.count_nonzero((np.diff(keys) == 0) & (np.diff(placeholders) != 0)))
     if twice:
         raise DataError(f"every secret value must carry one tag; {twice} carry another one too.")
-    # One key that nothing equals: so that there is one to look at, and none is beyond the last.
-    keys, bots = np.append(keys, np.iinfo(np.int64).max), np.append(bots, most)
+    # One key that nothing equals, whose placeholder is never chosen: so that no search ends beyond the last key.
+    keys, placeholders = np.append(keys, np.iinfo(np.int64).max), np.append(placeholders, 0)
 
     def replace(wanted: IntArray, codes: IntArray) -> IntArray:
         place = np.searchsorted(keys, wanted)
-        return np.where(keys[place] == wanted, bots[place], codes)
+        return np.where(keys[place] == wanted, placeholders[place], codes)
 
     return replace
 
@@ -156,10 +152,10 @@ class SimulatedTags:
         personalized: the plan's mechanism.
         users: ``(m,)`` integers or texts: the user of each secret.
         codes: ``(m,)`` codes of the secret values.
-        tags: ``(m,)`` texts; None where bots stand for cells.
+        tags: ``(m,)`` texts; None where placeholders stand for cells.
 
     Raises:
-        ParameterError: if tags are given where bots stand for cells, or not given where they do not.
+        ParameterError: if tags are given where placeholders stand for cells, or not given where they do not.
         DataError: if something is missing, a tag is not in the plan, a code is not in the domain, columns are of
             different lengths, or a user's value carries two tags.
 
@@ -174,11 +170,10 @@ class SimulatedTags:
         self._plan = personalized.fingerprint
         self._people = _people(users) if len(users) else None
         owner = self._owners(users)
-        bots = _bots_of_tags(personalized, codes, tags)
-        if not len(owner) == len(codes) == len(bots):
-            raise DataError(
-                f"users, values and tags must be of one length, got {len(owner)}, {len(codes)} and {len(bots)}."
-            )
+        placeholders = _tag_placeholders(personalized, codes, tags)
+        lengths = len(owner), len(codes), len(placeholders)
+        if len(set(lengths)) > 1:
+            raise DataError("users, values and tags must be of one length, got {}, {} and {}.".format(*lengths))
         replaceable = ~personalized.domain.sensitive[codes]
         if not replaceable.all():
             # The line shown beside a warning is this one, not the caller's with the user's values in it.
@@ -187,9 +182,7 @@ class SimulatedTags:
                 stacklevel=1,
             )
         keys = owner * personalized.domain.size + codes
-        self._replace = _replacement(
-            keys[replaceable], bots[replaceable], personalized.domain.size + len(personalized.tags)
-        )
+        self._replace = _replacement(keys[replaceable], placeholders[replaceable])
 
     def __repr__(self) -> str:
         return "SimulatedTags(hidden)"
@@ -203,7 +196,7 @@ class SimulatedTags:
         return owners
 
     def replaced(self, personalized: "Personalized", codes: Any, users: Any) -> IntArray:
-        """Return ``(n,)`` codes in which bots stand for the secret values of the user of each.
+        """Return ``(n,)`` codes in which placeholders stand for the secret values of the user of each.
 
         Args:
             personalized: the plan's mechanism.
@@ -230,11 +223,11 @@ def _people(users: Any) -> LabelSpace:
     return as_read(flat(list(dict.fromkeys(composed(name) for name in names)), "users"))
 
 
-def _bots_of_tags(personalized: "Personalized", codes: IntArray, tags: Any) -> IntArray:
+def _tag_placeholders(personalized: "Personalized", codes: IntArray, tags: Any) -> IntArray:
     if tags is None:
-        return _bots_of_cells(personalized, codes)
+        return _cell_placeholders(personalized, codes)
     if personalized.cell_of is not None:
-        raise ParameterError("bots of this plan stand for cells; leave the tags out.")
+        raise ParameterError("placeholders of this plan stand for cells; leave the tags out.")
     ranks = flat(list(personalized.tags)).encode(tags)
     unknown = np.flatnonzero(ranks < 0)
     if len(unknown):
@@ -253,8 +246,10 @@ Build: TypeAlias = str | Callable[..., BlockMechanism]
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
-class Personalized(Mechanism):
-    """A common mechanism over the values and the bots that stand for users' own secret values.
+class Personalized:
+    """A common mechanism over the values and the placeholders that stand for users' own secret values.
+
+    Reports are counted, and their distribution over values and placeholders is estimated, by `common`.
 
     Args:
         domain: the values, and which of them are sensitive for everybody.
@@ -265,11 +260,11 @@ class Personalized(Mechanism):
         options: of the common mechanism.
 
     Attributes:
-        domain: X, the values without bots.
-        common: Q_cmn, the mechanism over X and the bots; it is public.
-        tags: one name per bot.
-        cell_of: ``(|X|,)`` ranks of the bots that stand for the values, -1 for a value that is sensitive for everybody;
-            None if it depends on the user's tags.
+        domain: X, the values without placeholders.
+        common: Q_cmn, the mechanism over X and the placeholders; it is public.
+        tags: one name per placeholder.
+        cell_of: ``(|X|,)`` ranks of the placeholders that stand for the values, -1 for a value that is sensitive for
+            everybody; None if it depends on the user's tags.
 
     Raises:
         ParameterError: if the tags are not different texts, every value is sensitive for everybody already, labels
@@ -304,17 +299,16 @@ class Personalized(Mechanism):
     ) -> None:
         if others and isinstance(tags, Sequence) and not isinstance(tags, str) and OTHERS not in tags:
             tags = [*tags, OTHERS]
-        self._set(domain, checked_tags(tags), None)
-        object.__setattr__(self, "common", self._built(mechanism, epsilon, options))
+        self._set(domain, checked_tags(tags), None, _built(mechanism, epsilon, options))
 
     @classmethod
     def cells(
         cls, domain: Domain, epsilon: float, *, rows: int, cols: int, mechanism: Build = "unary", **options: Any
     ) -> "Personalized":
-        """Return a mechanism with one bot per coarse cell of a map: the bot of its cell replaces a user's secret place.
+        """Return a mechanism with one placeholder per coarse cell of a map, which replaces the secret places in it.
 
-        The collector shares a bot's mass inside its cell, and needs no knowledge from elsewhere. Cells in which every
-        region is sensitive for everybody need no bot and have none.
+        The collector shares a placeholder's mass inside its cell, and needs no knowledge from elsewhere. Cells in
+        which every region is sensitive for everybody need no placeholder and have none.
 
         Args:
             domain: a grid.
@@ -329,14 +323,19 @@ class Personalized(Mechanism):
         """
         tags, cell_of = _cells(domain, rows, cols)
         personalized = cls.__new__(cls)
-        personalized._set(domain, tags, cell_of)
-        object.__setattr__(personalized, "common", personalized._built(mechanism, epsilon, options))
+        personalized._set(domain, tags, cell_of, _built(mechanism, epsilon, options))
         return personalized
 
-    def _set(self, domain: Domain, tags: tuple[str, ...], cell_of: IntArray | None) -> None:
+    def _set(
+        self,
+        domain: Domain,
+        tags: tuple[str, ...],
+        cell_of: IntArray | None,
+        common: Callable[[Domain], BlockMechanism],
+    ) -> None:
         if checked_domain(domain).clear_count == 0:
             raise ParameterError(
-                "every value is sensitive for everybody, so that nobody needs a bot; use the common mechanism itself."
+                "every value is sensitive for everybody, so nobody needs a placeholder; use the common mechanism."
             )
         alike = [group.labels for group in domain.alike if not all(group.protected)]
         if alike and cell_of is None and not domain.exact:
@@ -345,27 +344,14 @@ class Personalized(Mechanism):
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "tags", tags)
         object.__setattr__(self, "cell_of", None if cell_of is None else sealed(cell_of))
-
-    def _built(self, mechanism: Build, epsilon: float, options: dict[str, Any]) -> BlockMechanism:
-        extended, epsilon = self.domain.with_bots(self.tags), checked_epsilon(epsilon)
-        if not callable(mechanism):
-            from discreet.mechanisms import BLOCK_MECHANISMS
-
-            mechanism = BLOCK_MECHANISMS[checked_choice("mechanism", mechanism, BLOCK_MECHANISMS)]
-        common = mechanism(extended, epsilon, **options)
-        if not isinstance(common, BlockMechanism):
-            raise ParameterError(f"mechanism must make a block mechanism, got {type(common).__name__}.")
-        # The guarantee is stated for this domain and this epsilon, so the common mechanism must be for them.
-        if common.domain != extended or common.epsilon != epsilon:
-            raise ParameterError(
-                "mechanism must make one over the domain and the epsilon that it is handed, got one over another "
-                f"{'epsilon' if common.domain == extended else 'domain'}; hand both on as they are."
-            )
-        return common
+        object.__setattr__(self, "common", common(domain.with_bots(tags)))
 
     def __repr__(self) -> str:
-        bots = f"tags {', '.join(self.tags)}" if self.cell_of is None else f"{len(self.tags)} cells"
-        return f"Personalized({self.domain!r}, {bots}, {self.common.name}, epsilon={self.epsilon!r})"
+        behind = f"tags {', '.join(self.tags)}" if self.cell_of is None else f"{len(self.tags)} cells"
+        return f"Personalized({self.domain!r}, {behind}, {self.common.name}, epsilon={self.epsilon!r})"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"Personalized has no {name!r}; its `common` mechanism reads and counts reports.")
 
     @property
     def epsilon(self) -> float:
@@ -380,13 +366,12 @@ class Personalized(Mechanism):
     @cached_property
     def guarantee(self) -> Guarantee:
         """The guarantee of the common mechanism, restated for X_S and any secret values of a user's own."""
-        common, domain = self.common.guarantee, self.domain
-        numbers = common.promised, common.realised
-        return Guarantee("ULDP", domain, *numbers, tags=len(self.tags))
+        common = self.common.guarantee
+        return Guarantee("ULDP", self.domain, common.promised, common.realised, tags=len(self.tags))
 
     @cached_property
     def behind(self) -> tuple[IntArray, ...]:
-        """The codes of the values that each bot may stand for, ascending; never one of X_S."""
+        """The codes of the values that each placeholder may stand for, ascending; never one of X_S."""
         if self.cell_of is None:
             return (self.domain.clear_codes,) * len(self.tags)
         order = np.argsort(self.cell_of, kind="stable")
@@ -448,66 +433,12 @@ class Personalized(Mechanism):
         """
         return self.common.obfuscate_codes(tags.replaced(self, codes, users), random=random)
 
-    # The collector
-
     @classmethod
     def checked(cls, mechanism: object) -> Self:
         """Return a personalized mechanism, or refuse another object."""
         if not isinstance(mechanism, cls):
             raise ParameterError(f"a Personalized mechanism is needed, got {type(mechanism).__name__}.")
         return mechanism
-
-    @property
-    def maker(self) -> BlockMechanism:
-        """The common mechanism."""
-        return self.common
-
-    @property
-    def counts(self) -> Counting:
-        """The counting of blocks of the common mechanism."""
-        return self.common.counts
-
-    @property
-    def block_columns(self) -> tuple[Column, ...]:
-        """The columns of a block."""
-        return self.common.block_columns
-
-    @property
-    def decoder(self) -> Decoder:
-        """The linear decoder of the common mechanism, over the values and the bots."""
-        return self.common.decoder
-
-    def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return true if nonnegative counts could be those of n reports."""
-        return self.common.is_consistent(n, support, clear)
-
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a block that no device can have sent."""
-        return self.common.flaws(blocks)
-
-    def evidence(self, data: Data) -> NoReturn:
-        """Refuse reports of a personalized mechanism: bots are no values of the domain.
-
-        Raises:
-            ParameterError: always; estimate_personalized shares the mass of the bots among values.
-        """
-        raise ParameterError("estimate_personalized takes what a personalized mechanism made; use it, or `common`.")
-
-    def worth(self, reports: Reports, values: Any = None) -> NoReturn:
-        """Refuse, as `evidence` does."""
-        self.evidence(reports)
-
-    def likelihoods(self, reports: Reports) -> NoReturn:
-        """Refuse, as `evidence` does."""
-        self.evidence(reports)
-
-    def channel(self) -> NoReturn:
-        """Refuse: users' own replacements are a part of it, and no one else's.
-
-        Raises:
-            ParameterError: always.
-        """
-        raise ParameterError("each user of a personalized mechanism has a channel of their own; take that of `common`.")
 
     # What is left of a secret
 
@@ -521,6 +452,42 @@ class Personalized(Mechanism):
         return candidates_left(self.domain, len(np.unique(reports.clear)))
 
 
+AnyMechanism: TypeAlias = Mechanism | Personalized
+"""A mechanism, or a personalized one, whose guarantee is that of the common mechanism for other secret values."""
+
+
+def common_of(mechanism: object) -> Mechanism:
+    """Return the mechanism that makes the reports: the common one of a personalized mechanism, or the mechanism itself.
+
+    Raises:
+        ParameterError: if it is no mechanism.
+    """
+    return mechanism.common if isinstance(mechanism, Personalized) else Mechanism.checked(mechanism)
+
+
+def _built(mechanism: Build, epsilon: float, options: dict[str, Any]) -> Callable[[Domain], BlockMechanism]:
+    """Return the function that makes the common mechanism over a domain, and checks it."""
+
+    def build(domain: Domain) -> BlockMechanism:
+        promise, make = checked_epsilon(epsilon), mechanism
+        if not callable(make):
+            from discreet.mechanisms import BLOCK_MECHANISMS
+
+            make = BLOCK_MECHANISMS[checked_choice("mechanism", make, BLOCK_MECHANISMS)]
+        common = make(domain, promise, **options)
+        if not isinstance(common, BlockMechanism):
+            raise ParameterError(f"mechanism must make a block mechanism, got {type(common).__name__}.")
+        # The guarantee is stated for this domain and this epsilon, so the common mechanism must be for them.
+        if common.domain != domain or common.epsilon != promise:
+            raise ParameterError(
+                "mechanism must make one over the domain and the epsilon that it is handed, got one over another "
+                f"{'epsilon' if common.domain == domain else 'domain'}; hand both on as they are."
+            )
+        return common
+
+    return build
+
+
 def candidates_left(domain: Domain, seen_in_clear: int) -> int:
     """Return the number of values that may still be a user's secret place: |X| - t_I.
 
@@ -528,7 +495,7 @@ def candidates_left(domain: Domain, seen_in_clear: int) -> int:
     never fewer are left than |X| less the number of different values that the user ever has.
 
     Args:
-        domain: the values, without bots.
+        domain: the values, without placeholders.
         seen_in_clear: t_I, the number of different values that the user has told in clear.
 
     Raises:
@@ -539,7 +506,7 @@ def candidates_left(domain: Domain, seen_in_clear: int) -> int:
 
 
 def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntArray]:
-    """Return the names of the cells that need a bot, and for every region the rank of its cell or -1."""
+    """Return the names of the cells that need a placeholder, and for every region the rank of its cell or -1."""
     space = checked_domain(domain).space
     if not isinstance(space, Grid):
         raise ParameterError("cells need a grid; give users tags for their secret values instead.")

@@ -1,11 +1,4 @@
-"""Laws of other packages: registered by entry points, and examined by enumeration.
-
-A block law as its blocks have it: pi, rho and the probabilities counted from them, beside what the law states.
-
-What a law states is its author's word. Its blocks are what devices send, so whoever relies on the word counts here
-first: all of them where they are few, else those of the same law over few values.
-
-Block mechanisms by their names in plans: those of this package, and those of other packages that join them.
+"""Block mechanisms by their names in plans: those of this package, and those of other packages.
 
 Another package joins by an entry point of the group `GROUP`, whose name is that of the mechanism in plans:
 
@@ -13,7 +6,9 @@ Another package joins by an entry point of the group `GROUP`, whose name is that
     exclusion = "own_law:Exclusion"
 
 Entry points are looked up when a name is not of this package, or when all names are wanted: a device that knows its
-plan loads nothing else. What joins is looked at first: its law must be what its blocks say, over a few values at least.
+plan loads nothing else. A law states pi, rho and its probabilities, and its author may err. So whoever relies on them,
+as the registry does before a mechanism joins, counts them here from the blocks (`Enumeration`): from all of them where
+they are few, else from those of the same law over few values.
 """
 
 import json
@@ -33,7 +28,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.block_law import BlockLaw, conditional_variation, parts_of
 from discreet.mechanisms.law import MOST_ENTRIES, BlockMechanism
 
 _SMALL_SIZES = (5, 2)
@@ -102,7 +97,7 @@ class Enumeration:
             if number != pi:
                 yield f"pi of value {x} must be {_short(number)}, as counted, the law states {_short(pi)}."
                 return
-        if law.size == 1 or any(law.conditional_variation) or rho is None:
+        if law.size == 1 or any(conditional_variation(law)) or rho is None:
             return
         # One product with random factors tells whether any pair is wrong; the pair is looked for only then.
         factors = np.random.default_rng().integers(1, _FACTORS, law.size)
@@ -298,7 +293,7 @@ def made_again(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
     """
     parts = {name: _of_text(part) if name in law.wide else part for name, part in description.items() if name != "law"}
     try:
-        rebuilt: Any = law.of_parts(parts)
+        rebuilt: Any = made_of(law, parts)
         # As text: True is no 1 then, and 007 is no 7.
         is_own = _canonical(spelled_out(rebuilt)) == _canonical(description)
     except ParameterError:
@@ -315,6 +310,22 @@ def made_again(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
     return rebuilt  # type: ignore[no-any-return]
 
 
+def made_of(law: type[BlockLaw], parts: dict[str, Any]) -> BlockLaw:
+    """Return the law of a class with these parts of a description, its kind apart.
+
+    Parts that follow from the others are left out here; `made_again` compares the law's own description.
+
+    Raises:
+        ParameterError: if they define no law; foreign parts may raise other errors.
+    """
+    if hasattr(law, "of_parts"):
+        rebuilt: BlockLaw = law.of_parts(parts)
+        return rebuilt
+    follow = {part.name for part in parts_of(law) if not part.init}
+    plain = {name: tuple(part) if isinstance(part, list) else part for name, part in parts.items()}
+    return law(**{name: part for name, part in plain.items() if name not in follow})
+
+
 def _canonical(description: dict[str, Any]) -> str:
     return json.dumps(description, sort_keys=True)
 
@@ -324,17 +335,20 @@ def _of_text(part: Any) -> Any:
     return int(part) if isinstance(part, str) and part.isdecimal() and len(part) <= _DIGITS else part
 
 
-def _fault_of(candidate: type[BlockMechanism]) -> str | None:
-    """Return a sentence on what another package's mechanism does not keep; None if nothing is known against it."""
+def _fault_of(candidate: Any, name: str) -> str | None:
+    """Return the end of a sentence on what is wrong with another package's mechanism; None if nothing is known."""
+    if not (isinstance(candidate, type) and issubclass(candidate, BlockMechanism)) or candidate.name != name:
+        return "must be a block mechanism of this name"
     known = {option.name for option in fields(candidate)}
     written = {name for name, kind in vars(candidate).get("__annotations__", {}).items() if "ClassVar" not in str(kind)}
     if lost := sorted(written - known - {"name", "laws", "proposed", "law"}):
         return (
-            f"{', '.join(lost)} must be an option, but {candidate.__name__} is no dataclass; decorate it with "
-            "@dataclass(frozen=True, eq=False, repr=False, kw_only=True)."
+            f"must have {', '.join(lost)} as an option, but {candidate.__name__} is no dataclass; decorate it with "
+            "@dataclass(frozen=True, eq=False, repr=False, kw_only=True)"
         )
     laws = at_small_sizes(lambda size: candidate(Domain(range(size)), 1.0).law)
-    return next((fault for law in laws for fault in examined(law)[1]), None)
+    fault = next((fault for law in laws for fault in examined(law)[1]), None)
+    return None if fault is None else f"must be a mechanism that is what it states: {fault}"
 
 
 class Registry(Mapping[str, type[BlockMechanism]]):
@@ -360,27 +374,19 @@ class Registry(Mapping[str, type[BlockMechanism]]):
 
         mechanisms: dict[str, type[BlockMechanism]] = {}
         for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+            fault: str | None = None
+            kind: Any = None
             try:
                 kind = point.load()
             except Exception as failure:  # another package's code, which may raise anything
+                fault = f"cannot be loaded ({type(failure).__name__}: {failure})"
+            if fault is None and point.name in {*self.built_in, *mechanisms}:
+                fault = "has the name of another mechanism"
+            fault = fault or _fault_of(kind, point.name)
+            if fault is not None:
                 raise ParameterError(
-                    f"entry point {point.name!r} of {GROUP} cannot be loaded ({type(failure).__name__}: {failure}); "
-                    "mend or remove the package that brings it."
-                ) from None
-            if not (isinstance(kind, type) and issubclass(kind, BlockMechanism)) or kind.name != point.name:
-                raise ParameterError(
-                    f"entry point {point.name!r} of {GROUP} must be a block mechanism of this name, got "
-                    f"{point.value!r}; mend or remove the package that brings it."
-                )
-            if point.name in self.built_in or point.name in mechanisms:
-                raise ParameterError(
-                    f"entry point {point.name!r} of {GROUP} has the name of another mechanism; remove the package that "
-                    "brings it, or rename it there."
-                )
-            if (fault := _fault_of(kind)) is not None:
-                raise ParameterError(
-                    f"entry point {point.name!r} of {GROUP} must be a mechanism that is what it states: "
-                    f"{fault.rstrip('.')}; mend or remove the package that brings it."
+                    f"entry point {point.name!r} of {GROUP} ({point.value}) {fault.rstrip('.')}; mend or remove the "
+                    "package that brings it."
                 )
             mechanisms[point.name] = kind
         return mechanisms

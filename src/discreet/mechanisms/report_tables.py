@@ -42,13 +42,13 @@ from discreet.core.reports import (
     report_table,
 )
 from discreet.errors import DataError, MismatchError, SourceWarning
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.row_checks import (
     GAP,
     UNREADABLE,
     Checked,
     FlawedRowsError,
     Nullable,
-    ReportMaker,
     checked_reports,
     refuse_rows,
 )
@@ -57,7 +57,7 @@ _PUBLIC = "public"
 
 
 def schema_of(
-    mechanism: ReportMaker,
+    mechanism: Mechanism,
     *,
     simulated: bool = False,
     facts: Mapping[str, Any] = MappingProxyType({}),
@@ -108,7 +108,7 @@ def read_stamp(schema: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]
     return dict(facts)
 
 
-def to_arrow(mechanism: ReportMaker, reports: Reports) -> pa.Table:
+def to_arrow(mechanism: Mechanism, reports: Reports) -> pa.Table:
     """Return reports as a table with `schema_of`."""
     check_same_plan({mechanism.fingerprint, reports.fingerprint})
     return report_table(reports, mechanism.columns)
@@ -123,7 +123,7 @@ def is_bits(column: Column) -> bool:
     return column.width is not None and column.bound is None
 
 
-def check_columns(mechanism: ReportMaker, schema: pa.Schema) -> None:
+def check_columns(mechanism: Mechanism, schema: pa.Schema) -> None:
     """Refuse a table that cannot hold reports of this plan.
 
     Raises:
@@ -158,7 +158,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_float64(kind))
 
 
-def sifted_rows(mechanism: ReportMaker, batch: Any, *, simulated: bool = False) -> Checked:
+def sifted_rows(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> Checked:
     """Return the valid reports of a batch, and the number of invalid rows by flaw.
 
     Args:
@@ -178,13 +178,13 @@ def sifted_rows(mechanism: ReportMaker, batch: Any, *, simulated: bool = False) 
         plain = plain.filter(flags_of(keep))
 
 
-def _checked_rows(mechanism: ReportMaker, plain: pa.RecordBatch, *, simulated: bool) -> Reports:
+def _checked_rows(mechanism: Mechanism, plain: pa.RecordBatch, *, simulated: bool) -> Reports:
     """Return the reports of `_plain_columns`, checked; errors as for `checked_reports`."""
     columns = {column.name: _nullable(column, plain.column(column.name)) for column in mechanism.columns}
     return checked_reports(mechanism, plain.num_rows, columns, simulated=simulated)
 
 
-def _plain_columns(mechanism: ReportMaker, batch: Any) -> pa.RecordBatch:
+def _plain_columns(mechanism: Mechanism, batch: Any) -> pa.RecordBatch:
     names = [column.name for column in mechanism.columns]
     return pa.record_batch([_plain(column, batch.column(column.name)) for column in mechanism.columns], names=names)
 
@@ -260,7 +260,7 @@ class Form:
     marked: bool = False
     extra: tuple[str, ...] = ()
 
-    def names(self, mechanism: ReportMaker) -> list[str]:
+    def names(self, mechanism: Mechanism) -> list[str]:
         """Return the names of the columns to read."""
         extras = [(PLAN, self.named), (SIMULATED, self.marked)]
         return [*(column.name for column in mechanism.columns), *(name for name, there in extras if there)]
@@ -275,7 +275,7 @@ class Form:
         return None if self.facts is None else batch_in(self.facts, n)
 
 
-def form_of(mechanism: ReportMaker, schema: pa.Schema, *, trust_plan: bool = False, public: Sequence[str] = ()) -> Form:
+def form_of(mechanism: Mechanism, schema: pa.Schema, *, trust_plan: bool = False, public: Sequence[str] = ()) -> Form:
     """Return the form of a table of reports.
 
     Args:
@@ -336,7 +336,7 @@ def refuse_counts(names: Iterable[str]) -> None:
         )
 
 
-def batch_reports(mechanism: ReportMaker, batch: pa.RecordBatch, form: Form, *, sift: bool) -> Checked:
+def batch_reports(mechanism: Mechanism, batch: pa.RecordBatch, form: Form, *, sift: bool) -> Checked:
     """Return the reports of a batch, and the number of rows left out by reason.
 
     Args:
@@ -429,7 +429,7 @@ def table_of(data: Any) -> pa.Table:
     raise DataError(f"the table cannot be read by Arrow ({failed}); see that every column is of one type.")
 
 
-def taken_reports(mechanism: ReportMaker, data: Any) -> Any:
+def taken_reports(mechanism: Mechanism, data: Any) -> Any:
     """Return the reports of a table that Arrow reads, checked as those of files are; what is no table as it is.
 
     Args:
@@ -444,8 +444,8 @@ def taken_reports(mechanism: ReportMaker, data: Any) -> Any:
         >>> import discreet as dc, pyarrow as pa
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
         >>> table = pa.table(mechanism.obfuscate(["yes"] * 50))
-        >>> mechanism.tally(table).n, dc.estimate(mechanism, table).n
-        (50, 50)
+        >>> dc.estimate(mechanism, table).n
+        50
     """
     if not hasattr(data, "__arrow_c_stream__"):
         return data

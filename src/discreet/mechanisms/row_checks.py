@@ -4,7 +4,6 @@ A batch arrives as nullable columns: ``clear`` with a value's code, and the colu
 either a value in clear or a whole block (both, where reports in clear carry noise blocks too).
 """
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -12,43 +11,12 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.domain import Domain
-from discreet.core.reports import CLEAR, Blocks, Column, Reports, smallest_unsigned
+from discreet.core.reports import CLEAR, Column, Reports, smallest_unsigned
 from discreet.errors import DataError
+from discreet.mechanisms.mechanism import Mechanism
 
 Checked: TypeAlias = tuple[Reports, Counter[str]]
 """Reports, each of which a device can have sent, and the number of rows left out beside them by reason."""
-
-
-class ReportMaker(ABC):
-    """A maker of reports, as far as rows of them are judged by it: every mechanism is one.
-
-    Attributes:
-        domain: the values.
-        clear_blocks: whether reports in clear carry a block of noise too.
-    """
-
-    domain: Domain
-    clear_blocks: bool = False
-
-    @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """Digest of everything that the meaning of a report depends on."""
-
-    @property
-    @abstractmethod
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of a report: of the code of a value in clear, where there are such values, and of a block."""
-
-    @property
-    @abstractmethod
-    def block_columns(self) -> tuple[Column, ...]:
-        """The columns of a block."""
-
-    @abstractmethod
-    def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a block that no device can have sent."""
 
 
 class ArrowTable(Protocol):
@@ -104,14 +72,14 @@ class FlawedRowsError(DataError):
         self.what, self.rows = what, rows
 
 
-def reasons(mechanism: ReportMaker) -> tuple[str, ...]:
+def reasons(mechanism: Mechanism) -> tuple[str, ...]:
     """Return the possible flaws of a row, each as the end of "n reports ...", in the order of the checks."""
     bounds = [_outside(column) for column in mechanism.columns if column.bound is not None]
     return (UNREADABLE, GAP, _LACKING, _BOTH, _NEITHER, *bounds, _SENSITIVE, _IMPOSSIBLE)
 
 
 def sifted_reports(
-    mechanism: ReportMaker, n: int, columns: dict[str, Nullable], *, simulated: bool | BoolArray
+    mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool | BoolArray
 ) -> Checked:
     """Return the valid reports among rows, and the number of invalid ones by flaw; see `checked_reports`.
 
@@ -137,7 +105,7 @@ def sifted_reports(
         n = int(np.count_nonzero(keep))
 
 
-def checked_reports(mechanism: ReportMaker, n: int, columns: dict[str, Nullable], *, simulated: bool) -> Reports:
+def checked_reports(mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool) -> Reports:
     """Return a batch of reports from nullable columns, checked.
 
     Args:
@@ -168,7 +136,7 @@ def checked_reports(mechanism: ReportMaker, n: int, columns: dict[str, Nullable]
     return Reports(mechanism.fingerprint, n, in_clear, narrow, stored, simulated, mechanism.columns)
 
 
-def _check_shape(mechanism: ReportMaker, n: int, in_clear: BoolArray | None, blocks: dict[str, Nullable]) -> None:
+def _check_shape(mechanism: Mechanism, n: int, in_clear: BoolArray | None, blocks: dict[str, Nullable]) -> None:
     for column in blocks.values():
         if mechanism.clear_blocks or in_clear is None:
             if column.present is not None:

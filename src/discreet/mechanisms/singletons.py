@@ -22,7 +22,6 @@ from discreet.core.random import Coins, RandomSource, chosen, joint, uniform_bel
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.mechanisms.block_law import BlockLaw, PlaceCounts, ValueCounts, uniform
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
-from discreet.theory.hits import HitDistribution, single
 
 # Below this a 32-bit lane is hardly ever thrown away.
 _SMALL = 1 << 16
@@ -38,7 +37,6 @@ class Singletons(BlockLaw):
 
     kind = "singletons"
     blocks_alike: ClassVar[bool] = True
-    has_joint_law: ClassVar[bool] = True
 
     size: int
 
@@ -52,10 +50,9 @@ class Singletons(BlockLaw):
         """Return rho = 0."""
         return Fraction(0)
 
-    @property
-    def triple_covariance(self) -> Fraction:
-        """Return 0: no block holds a second value."""
-        return Fraction(0)
+    def joint_inclusion(self, count: int) -> Fraction:
+        """Return 0 for two values and more: no block holds a second one."""
+        return self.inclusion if count == 1 else Fraction(0)
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -75,7 +72,7 @@ class Singletons(BlockLaw):
     def counts(self) -> ValueCounts:
         """Return the counting of values."""
         symbols = PlaceCounts(self.size, itemgetter("symbol"))
-        return ValueCounts(self, symbols.add, symbols.add_by_group, numbered=True)
+        return ValueCounts(self, symbols.add, symbols.add_by_group)
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
         """Draw coins, and noise from the same words; see `BlockLaw`."""
@@ -101,10 +98,6 @@ class Singletons(BlockLaw):
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
         """List all blocks at once."""
         yield np.ones(len(blocks["symbol"]), dtype=np.int64), blocks["symbol"].astype(np.int64)
-
-    def hit_distribution(self, m: int) -> HitDistribution:
-        """Return the law of K: 1 with probability m/v."""
-        return single(m, self.inclusion)
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
         """Draw the counts of the values: the truth, and a multinomial of noise."""

@@ -1,64 +1,56 @@
-"""Subsets of k values, and designs of two sizes: the exact optimum.
-
-Uniform subsets in batches: noise bits, repaired until they are k.
-
-Of v values one is wanted: a member that the block must contain, or for noise a uniform one. With a uniform subset of
-k - 1 of the v - 1 others it makes a uniform k-subset among those that contain it, and for noise a uniform one of all.
-The others are drawn with about a tenth of the random numbers that one member after the other would take:
-
-1. each of them is in with a probability near (k - 1)/(v - 1) that has few binary digits;
-2. while there are too few, a uniformly drawn place that is not in yet is put in; while there are too many, one that is
-   in is taken out. Places are drawn among all, and those that change nothing are skipped.
-
-Given how many there are, noise bits are a uniform subset of that size, and a uniform addition or removal keeps it
-uniform; so the result is uniform for every probability, exactly. It is also independent of the number of bits at first
-and of the number of places drawn and skipped, which are all that the time of the repair depends on: time says nothing
-about the report, and the wanted value joins only then, by the same steps for members and noise.
-
-The least batch has 4,096 reports. Devices, which make one, draw them one member after the other (`subsets.py`), in a
-time that depends on nothing but v, k and rejected words.
-
-k-subsets: subset selection and the utility-optimized block design uBD(k).
+"""Uniform subsets: subset selection, the utility-optimized block design uBD(k), and the optimal design of two sizes.
 
 A block is a uniform subset of k of the v sensitive values, so
 
     pi = k/v,  rho = (k - 1)/(v - 1),  s = k (e^eps - 1) / (v + k (e^eps - 1)),
 
-which is subset selection when every value is sensitive [Ye and Barg 2018] and uBD(k) otherwise [Park, Nam, Lee].
-
-Block designs: the mechanism with the least error that any ULDP mechanism can have.
-
-The optimum draws uniform subsets of one size k, or of two neighbouring sizes k and k + 1. For one size
-this is subset selection. For two, a block of noise has the larger size with probability lambda = ``larger / 2^64``, and
+which is subset selection when every value is sensitive [Ye and Barg 2018] and uBD(k) otherwise [Park, Nam, Lee]. The
+mechanism with the least error of all ULDP mechanisms has one size k, or two neighbouring sizes k and k + 1. Of two, a
+block of noise has the larger size with probability lambda = ``larger / 2^64``, and
 
     pi = ((1 - lambda) k + lambda (k + 1)) / v,
     rho = ((1 - lambda) k (k - 1) + lambda (k + 1) k) / (pi v (v - 1)).
 
 A block that must contain a member has the sizes that Lambda gives to blocks with that member: the larger one is
 likelier, by (k + 1)/k. It is drawn by rejection, exactly, and never from the number that decides on truth or noise.
+
+Subsets of batches are drawn from about a tenth of the random numbers that one member after the other would take. One
+value is wanted: a member that the block must contain, or for noise a uniform one. With a uniform subset of k - 1 of the
+v - 1 others it makes a uniform k-subset among those that contain it, and for noise a uniform one of all. For the others
+
+1. each of them is in with a probability near (k - 1)/(v - 1) that has few binary digits;
+2. while there are too few, a uniformly drawn place that is not in yet is put in; while there are too many, one that is
+   in is taken out. Places are drawn among all, and those that change nothing are skipped.
+
+Given their number, noise bits are a uniform subset of that size, and a uniform addition or removal keeps it uniform; so
+the result is uniform for every probability, exactly. It is also independent of the number of bits at first and of the
+number of places drawn and skipped, which are all that the time of the repair depends on: time says nothing about the
+report, and the wanted value joins only then, by the same steps for members and noise. The least batch has 4,096
+reports. Devices, which make one, draw one member after the other, in a time that depends on nothing but v, k and
+rejected words.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations
 from math import ceil, comb, expm1, sqrt
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
+from discreet.arrays import AnyArray, BoolArray, IntArray, WordArray, frozen
 from discreet.core.checks import checked_whole
 from discreet.core.random import BATCH, WORD_RANGE, RandomSource, fresh_words, rare_bits, toss, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.kernels import counting
-from discreet.mechanisms.block_law import BlockLaw, CutMembership, SizeCounts, ValueCounts, uniform
+from discreet.mechanisms.block_law import BlockLaw, SizeCounts, ValueCounts, uniform
 from discreet.mechanisms.decoders import BlockDecoder
+from discreet.mechanisms.evidence import MemberLists
 from discreet.mechanisms.law import BlockMechanism, least_worst, sensitive_size
 from discreet.theory.binomial import joint_share
 from discreet.theory.design import Design
-from discreet.theory.hits import HitDistribution, hits_of_subsets, hypergeometric, mixed
 from discreet.theory.optimum import optimal_design
 
 _WORD = 64
@@ -212,7 +204,7 @@ class MembersLaw(BlockLaw):
 
     __slots__ = ()
 
-    def membership(self, blocks: Blocks) -> "MemberLists":
+    def membership(self, blocks: Blocks) -> MemberLists:
         """Return the lists as an operator; v adds nothing."""
         return MemberLists(blocks["members"], self.size)
 
@@ -279,14 +271,6 @@ class Subsets(MembersLaw):
         """Return v choose k."""
         return comb(self.size, self.count)
 
-    def hit_distribution(self, m: int) -> HitDistribution:
-        """Return the law of K: hypergeometric."""
-        return hypergeometric(self.size, self.count, m)
-
-    def hits(self, m: FloatArray) -> FloatArray:
-        """Return 1 - C(v - m, k)/C(v, k)."""
-        return hits_of_subsets(self.size, self.count, m)
-
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`.
 
@@ -315,7 +299,7 @@ class Subsets(MembersLaw):
 def draw_subsets(size: int, members: IntArray, random: RandomSource, out: AnyArray) -> None:
     """Draw uniform subsets of 0..size - 1 that contain the given members.
 
-    Batches of 4,096 and more are drawn from noise bits (`subset_batches.py`); fewer, as on devices, by Floyd's method.
+    Batches of 4,096 and more are drawn from noise bits; fewer, as on devices, by Floyd's method.
 
     Args:
         size: v.
@@ -353,40 +337,6 @@ def _uniform_subsets(size: int, count: int, n: int, random: RandomSource) -> tup
         listed[place] = np.where(inside[rows, drawn], last, drawn)
         inside[rows, listed[place]] = True
     return inside, listed
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class MemberLists(CutMembership):
-    """The membership matrix of index lists.
-
-    Attributes:
-        members: ``(m, k)`` indices.
-        size: v.
-    """
-
-    members: AnyArray
-    size: int = field()
-
-    @property
-    def rows(self) -> int:
-        """Return m."""
-        return len(self.members)
-
-    def dot(self, values: Any) -> Any:
-        """Return ``(m,)`` B @ values."""
-        from discreet.kernels.members import members_dot
-
-        return members_dot(self.members, np.asarray(values, dtype=np.float64))
-
-    def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
-        from discreet.kernels.members import members_dot_transposed
-
-        return members_dot_transposed(self.members, np.asarray(weights, dtype=np.float64), self.size)
-
-    def part(self, start: int, stop: int) -> "MemberLists":
-        """Return rows start..stop - 1."""
-        return MemberLists(self.members[start:stop], self.size)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -439,7 +389,7 @@ class MixedSubsets(MembersLaw):
 
     Attributes:
         size: v, the number of sensitive values; at least 2.
-        smaller: k, in 1..v - 1.
+        count: k, the smaller size, in 1..v - 1.
         larger: lambda 2^64, in 1..2^64 - 1; lambda is the probability that a noise block has k + 1 members.
     """
 
@@ -447,7 +397,7 @@ class MixedSubsets(MembersLaw):
     wide = ("larger",)
 
     size: int
-    smaller: int
+    count: int
     larger: int
 
     def __post_init__(self) -> None:
@@ -456,15 +406,15 @@ class MixedSubsets(MembersLaw):
         Raises:
             ParameterError: if a number is out of its range.
         """
-        for name in ("size", "smaller", "larger"):
+        for name in ("size", "count", "larger"):
             checked_whole(name, getattr(self, name), 1, WORD_RANGE)
-        if not 1 <= self.smaller < self.size or not 0 < self.larger < WORD_RANGE:
-            raise ParameterError(f"two sizes must lie in 1..{self.size}, got {self.smaller!r} and the next.")
+        if not 1 <= self.count < self.size or not 0 < self.larger < WORD_RANGE:
+            raise ParameterError(f"two sizes must lie in 1..{self.size}, got {self.count!r} and the next.")
 
     @property
     def sizes(self) -> tuple[int, int]:
         """Return k and k + 1."""
-        return self.smaller, self.smaller + 1
+        return self.count, self.count + 1
 
     @property
     def shares(self) -> tuple[Fraction, Fraction]:
@@ -484,7 +434,7 @@ class MixedSubsets(MembersLaw):
         return pairs / (self.inclusion * self.size * (self.size - 1))
 
     def rare_chances(self, has_others: bool) -> list[Fraction]:
-        """Return the probability of a block of each size, unless it holds every value; see `BlockLaw`."""
+        """Return the probability of a block of each size, unless it holds every value; see `Memo`."""
         shares = zip(self.sizes, self.shares, strict=True)
         return [share / comb(self.size, k) for k, share in shares if has_others or k < self.size]
 
@@ -496,31 +446,12 @@ class MixedSubsets(MembersLaw):
     @property
     def columns(self) -> tuple[Column, ...]:
         """Return one column: the members, ascending; a block of k members has v in the last place."""
-        return (Column("members", smallest_unsigned(self.size + 1), width=self.smaller + 1, bound=self.size + 1),)
+        return (Column("members", smallest_unsigned(self.size + 1), width=self.count + 1, bound=self.size + 1),)
 
     @property
     def alphabet_size(self) -> int:
         """Return the number of subsets of both sizes."""
         return sum(comb(self.size, k) for k in self.sizes)
-
-    def describe(self) -> dict[str, Any]:
-        """Return v, k and the share of k + 1."""
-        return {"law": self.kind, "size": self.size, "count": self.smaller, "larger": self.larger}
-
-    @classmethod
-    def of_parts(cls, parts: dict[str, Any]) -> "MixedSubsets":
-        """Return the law of a description; see `BlockLaw.of_parts`."""
-        return cls(parts["size"], parts["count"], parts["larger"])
-
-    def hit_distribution(self, m: int) -> HitDistribution:
-        """Return the law of K: a mixture of two hypergeometric ones."""
-        return mixed([hypergeometric(self.size, k, m) for k in self.sizes], self.shares)
-
-    def hits(self, m: FloatArray) -> FloatArray:
-        """Return the mean of 1 - C(v - m, k)/C(v, k) over both sizes."""
-        smaller, larger = (hits_of_subsets(self.size, k, m) for k in self.sizes)
-        share = float(self.shares[1])
-        return (1 - share) * smaller + share * larger
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`.
@@ -535,9 +466,9 @@ class MixedSubsets(MembersLaw):
         shrinks = ~((truth & among_truth) | (~truth & among_noise))
         # Counted and masked: a search that stops at the member, or a branch, would let time tell the coin.
         place = np.count_nonzero(listed < members[:, None], axis=1)
-        beside = uniform_below(self.smaller, n, random).astype(np.int64)
+        beside = uniform_below(self.count, n, random).astype(np.int64)
         beside += beside >= place
-        anywhere = uniform_below(self.smaller + 1, n, random).astype(np.int64)
+        anywhere = uniform_below(self.count + 1, n, random).astype(np.int64)
         loser = ((beside ^ anywhere) & ~(members >> 63)) ^ anywhere
         rows = np.flatnonzero(shrinks)
         listed[rows, loser[rows]] = self.size
@@ -546,11 +477,11 @@ class MixedSubsets(MembersLaw):
     def _larger_given_a_member(self, n: int, random: RandomSource) -> BoolArray:
         """Draw sizes of blocks with a given member: a size of noise is kept with probability in proportion to it."""
         larger = toss(n, self.larger, random)
-        open_rows = np.flatnonzero(~larger & (uniform_below(self.smaller + 1, n, random) == self.smaller))
+        open_rows = np.flatnonzero(~larger & (uniform_below(self.count + 1, n, random) == self.count))
         while len(open_rows):
             again = toss(len(open_rows), self.larger, random)
             larger[open_rows] = again
-            refused = uniform_below(self.smaller + 1, len(open_rows), random) == self.smaller
+            refused = uniform_below(self.count + 1, len(open_rows), random) == self.count
             open_rows = open_rows[~again & refused]
         return larger
 
@@ -571,8 +502,8 @@ class MixedSubsets(MembersLaw):
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return the subsets of both sizes, uniform within each."""
-        short = [(*members, self.size) for members in combinations(range(self.size), self.smaller)]
-        long = list(combinations(range(self.size), self.smaller + 1))
+        short = [(*members, self.size) for members in combinations(range(self.size), self.count)]
+        long = list(combinations(range(self.size), self.count + 1))
         weights = [Fraction(share, len(subsets)) for share, subsets in zip(self.shares, (short, long), strict=True)]
         listed = np.array([*short, *long], dtype=smallest_unsigned(self.size + 1))
         return {"members": listed}, np.repeat(np.array(weights, dtype=object), [len(short), len(long)])

@@ -1,22 +1,17 @@
 """Translates of a set modulo V: cyclic designs, projective planes, squares of a field.
 
-Blocks that are translates: a set D modulo V, moved by a uniform index t, so that a block is t + D.
-
-Value x is the residue x, v <= V, and every value is in |D| of the V translates. The values x and x' are both in as
-many as D has pairs of elements that differ by x' - x. So
+A set D modulo V is moved by a uniform index t, so that a block is t + D. Value x is the residue x, v <= V, and every
+value is in |D| of the V translates. The values x and x' are both in as many as D has pairs of elements that differ by
+x' - x. So
 
     pi = |D|/V,  rho = (pairs of D with a given difference)/|D|,
 
 if that number is the same for all differences 1..v - 1, as it is where D is a difference set. A report is the index.
-
-Randomized response (D = {0}), all values but one, Paley's squares, cyclic designs and projective planes are such laws.
-A set of up to 4,096 elements is data: devices read it from the sampler. A larger one needs a rule, as the squares have.
-
-Paley blocks: translates of the squares modulo a prime, a response with one small index like Hadamard's.
+Randomized response (D = {0}), all values but one, cyclic designs and projective planes are such laws. A set of up to
+4,096 elements is data: devices read it from the sampler. A larger one needs a rule, as Paley's squares have.
 
 For a prime q of the form 4 m + 3 the non-zero squares modulo q are a difference set [Paley 1933]: of the q translates
-t + squares, every value is in (q - 1)/2, and any two values are together in (q - 3)/4. A block is a uniform translate,
-restricted to the v sensitive values 0..v - 1, v <= q. So
+t + squares, every value is in (q - 1)/2, and any two values are together in (q - 3)/4. So
 
     pi = (q - 1)/(2 q),  rho = (q - 3)/(2 (q - 1)),
 
@@ -28,7 +23,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +33,8 @@ from discreet.core.checks import checked_whole, is_whole, shown
 from discreet.core.random import Coins, RandomSource, chosen, joint, uniform_below
 from discreet.core.reports import Blocks
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import IndexedLaw, WholeAlphabet
+from discreet.mechanisms.block_law import IndexedLaw
+from discreet.mechanisms.evidence import WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 # Up to here squares fit into 32 bits, and a 32-bit lane is hardly ever thrown away.
@@ -224,15 +220,6 @@ class SetTranslates(TranslatesLaw):
     def alphabet_size(self) -> int:
         """Return V."""
         return self.modulus
-
-    def describe(self) -> dict[str, Any]:
-        """Return v, V and D."""
-        return {"law": self.kind, "size": self.size, "modulus": self.modulus, "base": list(self.base)}
-
-    @classmethod
-    def of_parts(cls, parts: dict[str, Any]) -> Self:
-        """Return the law of a description, whose base is a list; see `BlockLaw.of_parts`."""
-        return cls(**{**parts, "base": tuple(parts["base"])})
 
     @property
     def choices(self) -> int:

@@ -22,7 +22,6 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from math import exp
-from typing import Any, Self
 
 import numpy as np
 
@@ -101,15 +100,6 @@ class WindowBlocks(TranslatesLaw):
     def mask(self) -> BoolArray:
         """Return ``(V,)`` booleans: the first k."""
         return np.arange(self.alphabet_size) < self.width
-
-    def describe(self) -> dict[str, Any]:
-        """Return v, k and where ranges begin."""
-        return {"law": self.kind, "size": self.size, "width": self.width, "starts": list(self.starts)}
-
-    @classmethod
-    def of_parts(cls, parts: dict[str, Any]) -> Self:
-        """Return the law of a description, whose starts are a list; see `BlockLaw.of_parts`."""
-        return cls(**{**parts, "starts": tuple(parts["starts"])})
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

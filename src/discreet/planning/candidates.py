@@ -442,7 +442,8 @@ def largest_bytes(mechanism: BlockMechanism) -> int:
 
 def collector_seconds(requirements: Requirements, mechanism: BlockMechanism) -> float:
     """Return roughly the seconds of one core that counting all reports and decoding their tally take."""
-    block, tally = mechanism.law.additions
+    law = mechanism.law
+    block, tally = getattr(law, "additions", (law.size * float(law.inclusion), law.size))
     each = _ADDITION + _PER_MILLION * mechanism.domain.size / 1e6
     return (requirements.counted * block + tally) * each / 1e9
 

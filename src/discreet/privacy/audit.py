@@ -29,7 +29,7 @@ from discreet.core.random import BATCH, RandomSource, checked_source
 from discreet.core.reports import Reports
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Mechanism
-from discreet.mechanisms.law import Memo
+from discreet.mechanisms.memo import Memo
 from discreet.privacy.events import Event, Sample, ScoredEvent, Values, best_candidate, suspicious
 from discreet.privacy.notions import required, smallest_epsilon
 from discreet.theory.binomial import lower_bound, upper_bound

@@ -200,8 +200,7 @@ def repeated_epsilon(mechanism: Mechanism, reports: int) -> float:
 
 
 def _channel(source: object, name: str) -> Channel:
-    # A personalized mechanism has another maker, and everything else has none.
-    if source is None or getattr(source, "maker", None) is not source:
+    if not callable(getattr(source, "channel", None)) or isinstance(source, type):
         raise ParameterError(f"{name} must be a channel or a mechanism, got {type(source).__name__}.")
     channel: Channel = cast("Mechanism", source).channel()
     return channel

@@ -25,7 +25,8 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.reports import Reports
 from discreet.mechanisms import BlockMechanism, Mechanism
-from discreet.mechanisms.block_law import Membership
+from discreet.mechanisms.block_law import members_of
+from discreet.mechanisms.evidence import Membership
 
 Cell: TypeAlias = tuple[str, Hashable]
 """A set of observations: a kind, and which one of it."""
@@ -481,7 +482,7 @@ def _holds_own(sample: Sample, codes: IntArray) -> FloatArray:
     domain, unknown = mechanism.domain, np.flatnonzero(sample.clear < 0)
     ranks = np.where(domain.sensitive[codes], np.searchsorted(domain.sensitive_codes, codes), -1)[unknown]
     start = 0
-    for sizes, members in mechanism.law.members(sample._unknown):
+    for sizes, members in members_of(mechanism.law, sample._unknown):
         rows = np.repeat(np.arange(start, start + len(sizes)), sizes)
         marks[unknown[rows[members == ranks[rows]]]] = 1.0
         start += len(sizes)

@@ -24,7 +24,7 @@ from discreet.core.reports import Reports
 from discreet.core.result_table import ResultTable
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
-from discreet.mechanisms import Mechanism
+from discreet.mechanisms.personalized import AnyMechanism
 from discreet.privacy.shuffling import ShuffledGuarantee, Surest, shuffled
 from discreet.privacy.shuffling_rounds import MOST_PAIRS, surest_together
 from discreet.results.comparison import Comparison
@@ -95,7 +95,7 @@ class Publication:
 which of two protected values is a person's; the chance that they get further is at most 1 in 1,000,000.
     """
 
-    mechanism: Mechanism
+    mechanism: AnyMechanism
     batches: tuple[int, ...]
     answers: Answers = "unknown"
     most: int | None = None
@@ -161,7 +161,7 @@ which of two protected values is a person's; the chance that they get further is
         yield self.beside
         if not 0 < self.local < inf:
             yield "nothing is protected, as every value is told in clear"
-        if len(self.mechanism.tags) > 1:
+        if self.mechanism.guarantee.tags > 1:
             yield "a plan with several tags is not covered, as which secrets stand behind them differs between people"
         if self.answers == "permanent" and len(self.batches) > 1:
             yield "permanent answers are sent again, which links the reports of a person in different batches"

@@ -28,9 +28,10 @@ Statements of a central guarantee: sentences, facts for JSON, points of its curv
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from math import ceil, comb, inf
+from math import ceil, inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,8 @@ from discreet.core.guarantee import rounded_down, rounded_up
 from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Mechanism
-from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.block_law import BlockLaw, triple_covariance
+from discreet.mechanisms.personalized import common_of
 from discreet.pictures.charts import delta_chart
 from discreet.privacy.shuffling_pairs import (
     ValuePair,
@@ -99,12 +101,9 @@ def _against(first: FloatArray, second: FloatArray, others: FloatArray, weights:
 def _joint_laws(mechanism: BlockMechanism) -> Iterator[FloatArray]:
     """Yield ``(8,)`` probabilities of which of three values a noise block holds, as `_PATTERNS` lists them."""
     law = mechanism.law
-    hits = law.hit_distribution(3)
-    if hits.exact and not is_pool(mechanism):
-        by_count = dict(zip(np.rint(3 * hits.shares).astype(int).tolist(), hits.probabilities.tolist(), strict=True))
-        yield np.array([by_count.get(k, 0.0) / comb(3, k) for k in _PATTERNS.sum(axis=1).tolist()])
-    elif law.triple_covariance is not None:
-        yield _from_pairs(law)
+    covariance = triple_covariance(law)
+    if covariance is not None:
+        yield _from_pairs(law, covariance)
     elif law.alphabet_size * law.size <= _MOST_ENTRIES:
         blocks, chances = law.alphabet()
         contained, weights = law.contains(blocks), chances.astype(np.float64)
@@ -113,15 +112,15 @@ def _joint_laws(mechanism: BlockMechanism) -> Iterator[FloatArray]:
             yield np.bincount(places, weights=weights, minlength=8).astype(np.float64)
 
 
-def _from_pairs(law: BlockLaw) -> FloatArray:
+def _from_pairs(law: BlockLaw, covariance: Fraction) -> FloatArray:
     """Return the joint law from pi, rho and the covariance of two values given a third."""
-    pi, rho = float(law.inclusion), float(law.conditional_inclusion or 0)
-    three = pi * (rho * rho + float(law.triple_covariance or 0))
+    pi, rho = law.inclusion, law.conditional_inclusion or Fraction(0)
+    three = pi * (rho * rho + covariance)
     # Probabilities that the block holds just two given ones of the three values, just a given one, and none.
     two = pi * rho - three
     single = pi - 2 * two - three
-    by_count = np.array([1 - 3 * single - 3 * two - three, single, two, three])
-    shares: FloatArray = np.maximum(by_count, 0.0)[_PATTERNS.sum(axis=1)]
+    by_count = np.array([float(share) for share in (1 - 3 * single - 3 * two - three, single, two, three)])
+    shares: FloatArray = by_count[_PATTERNS.sum(axis=1)]
     return shares
 
 
@@ -421,7 +420,7 @@ def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_t
             "a report alone has its local epsilon."
         )
     rounds = checked_whole("rounds", rounds, 1, _MOST_ROUNDS)
-    return ShuffledGuarantee(checked, n, _certifiable("delta", delta), rounds, not_trusted, len(mechanism.tags))
+    return ShuffledGuarantee(checked, n, _certifiable("delta", delta), rounds, not_trusted, mechanism.guarantee.tags)
 
 
 def _certifiable(name: str, chance: object) -> float:
@@ -451,7 +450,7 @@ def delta(mechanism: Any, n: int, epsilon: float) -> CentralDeltas:
 
 def _checked(mechanism: Any) -> Mechanism:
     """Return a mechanism that protects something; of a personalized one, the common one over values and bots."""
-    checked = Mechanism.checked(mechanism).maker
+    checked = common_of(mechanism)
     if checked.domain.sensitive_count == 0 or checked.guarantee.realised == inf:
         raise ParameterError("the mechanism must protect something before its reports are shuffled, and does not.")
     return checked

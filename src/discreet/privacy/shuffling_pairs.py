@@ -425,7 +425,7 @@ def ratio_of(mechanism: BlockMechanism) -> float:
 
 def is_pool(mechanism: BlockMechanism) -> bool:
     """True if rho is a mean over public draws, so that two values of this draw may never share a block."""
-    return mechanism.law.conditional_variation[0] > 0
+    return bool(mechanism.numbers.pool_bias)
 
 
 def channel_pairs(channel: Channel, *, towards: bool) -> list[ValuePair]:

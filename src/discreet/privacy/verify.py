@@ -19,8 +19,9 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.core.domain import Domain
 from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.law import Memo, is_small
-from discreet.mechanisms.registry import at_small_sizes, examined, is_countable
+from discreet.mechanisms.law import is_small
+from discreet.mechanisms.memo import Memo
+from discreet.mechanisms.registry import at_small_sizes, examined, is_countable, made_of
 from discreet.privacy.notions import at_most, logarithm, smallest_epsilon
 
 _WORDS = 1 << 64
@@ -131,7 +132,7 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
 
     def of_size(size: int) -> BlockLaw:
         parts = {name: part for name, part in law.describe().items() if name != "law"}
-        return type(law).of_parts(parts | {"size": size})
+        return made_of(type(law), parts | {"size": size})
 
     others = at_small_sizes(lambda size: replace(mechanism, domain=Domain(range(size))).law, of_size)
     examinations = [examined(candidate) for candidate in ([law] if countable else others)]

@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.tally import Tally
-from discreet.mechanisms.covariances import LikelihoodRatios
+from discreet.mechanisms.likelihood_ratios import LikelihoodRatios
 from discreet.theory.binomial import MeanWorths, WorthMoment
 from discreet.theory.covariance import LowRankCovariance
 

@@ -16,7 +16,7 @@ from discreet.mechanisms import BlockMechanism
 
 def can_draw(mechanism: BlockMechanism) -> bool:
     """Return true if the law can draw a tally from its joint law."""
-    return mechanism.law.has_joint_law
+    return hasattr(mechanism.law, "draw_support")
 
 
 def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random.Generator) -> Tally:
@@ -36,12 +36,12 @@ def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random
     if not can_draw(mechanism):
         random = SeededRandom(int(generator.integers(1 << 62)))
         return mechanism.tally(mechanism.obfuscate_codes(np.repeat(np.arange(len(people)), people), random=random))
-    domain, n = mechanism.domain, int(people.sum())
+    domain, n, law = mechanism.domain, int(people.sum()), mechanism.law
     truthful: IntArray = generator.binomial(people, mechanism.numbers.truth)
     truth, clear = truthful[domain.sensitive_codes], truthful[domain.clear_codes]
     support = truth
-    if domain.sensitive_count:
-        support = mechanism.law.draw_support(truth, mechanism.block_count(n, int(clear.sum())), generator)
+    if domain.sensitive_count and hasattr(law, "draw_support"):
+        support = law.draw_support(truth, mechanism.block_count(n, int(clear.sum())), generator)
     return Tally(mechanism.fingerprint, n, support, clear, simulated=True)
 
 

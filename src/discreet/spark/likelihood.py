@@ -22,7 +22,8 @@ from discreet.errors import DiscreetError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, Rows, RowSums
 from discreet.files.reading import Progress
 from discreet.formats.sources import Account
-from discreet.mechanisms.block_law import BlockLaw, Membership, StoredBlocks
+from discreet.mechanisms.block_law import BlockLaw, BlockLayout
+from discreet.mechanisms.evidence import Membership, StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
 from discreet.spark.frames import Clustered, Task, one_thread
 from discreet.spark.running import SCHEMA, blocks_of, collected, refused, working
@@ -113,7 +114,7 @@ class _Layout:
         if self._waiting:
             names = self._pending[0].keys()
             blocks = {name: np.concatenate([piece[name] for piece in self._pending]) for name in names}
-            yield _packed(self._waiting, self._law.laid_out(blocks))
+            yield _packed(self._waiting, BlockLayout.for_law(self._law).of(blocks))
             self._pending, self._waiting = [], 0
 
 
@@ -132,7 +133,7 @@ def _unpacked(law: BlockLaw, entries: bytes) -> Membership:
     with np.load(io.BytesIO(entries), allow_pickle=False) as archive:
         rows = int(archive["rows"])
         arrays = {name[1:]: archive[name] for name in archive.files if name != "rows"}
-    return law.membership_of_laid(arrays, rows)
+    return BlockLayout.for_law(law).membership(arrays, rows)
 
 
 class RowsOnSpark(Rows):

@@ -22,7 +22,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.estimators import METHODS, Options, check_options, estimate
 from discreet.estimators.likelihood_methods import check_progress, checked_tolerance
 from discreet.estimators.linear import LinearStart, censored_deviation, linear
-from discreet.mechanisms.block_law import StoredBlocks
+from discreet.mechanisms.evidence import StoredBlocks
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits, SumLimits
 from discreet.surveys.answers import Answers

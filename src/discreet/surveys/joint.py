@@ -32,7 +32,7 @@ from discreet.estimators.likelihood import RowLikelihood
 from discreet.estimators.likelihood_methods import MOST_VALUES
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.maximum import Solution, Start, maximize
-from discreet.mechanisms.block_law import Evidence, Membership, needs_reports
+from discreet.mechanisms.evidence import Evidence, Membership, needs_reports
 from discreet.surveys.marginals import Axes, EffectSpace
 from discreet.theory.binomial import MeanWorths, WorthMoment
 

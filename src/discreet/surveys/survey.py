@@ -32,7 +32,8 @@ from discreet.core.reading import composed, composed_names
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.mechanisms.law import BlockMechanism, Memo
+from discreet.mechanisms.law import BlockMechanism
+from discreet.mechanisms.memo import Memo
 from discreet.surveys.patterns import coded_patterns, with_ends
 from discreet.surveys.rounds import Rounds
 from discreet.theory.memo import NOT_HIDDEN

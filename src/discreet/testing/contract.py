@@ -38,7 +38,9 @@ from discreet.core.reports import Blocks, Reports, smallest_unsigned
 from discreet.errors import DataError, DiscreetError, MismatchError, ParameterError
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism, spelled_out
+from discreet.mechanisms.block_law import conditional_variation
 from discreet.mechanisms.mechanism import tallies_by_group
+from discreet.mechanisms.obfuscation import coins_of, fill
 from discreet.mechanisms.registry import Enumeration, as_keys, found_among, in_whole_numbers, keys, made_again
 
 
@@ -118,7 +120,7 @@ class Outputs:
         moves the estimates: x's by (R_xx' - rho) / (1 - rho) for each x', with R_xx' what rho is for these two.
         """
         moved, law = np.eye(self.mechanism.domain.size), self.mechanism.law
-        if any(law.conditional_variation):
+        if any(conditional_variation(law)):
             contained = law.contains(law.alphabet()[0]).astype(np.float64)
             together = contained.T @ contained / contained.sum(axis=0)[:, None]
             rho = self.mechanism.numbers.conditional_inclusion
@@ -373,8 +375,8 @@ DRAWN = (blocks_follow_the_law, members_and_noise_keep_their_rows, reports_follo
 def _calls_of_batch(mechanism: BlockMechanism, members: IntArray) -> list[int]:
     """Return the calls for the coins and the blocks of a batch, whose coins are then as the members say."""
     source, law = _Counted(), mechanism.law
-    coins = law.coins(len(members), mechanism.threshold, source)
-    law.fill(np.maximum(members, 0), coins._replace(truth=members >= 0), source, _empty(mechanism, len(members)))
+    coins = coins_of(law, len(members), mechanism.threshold, source)
+    fill(law, np.maximum(members, 0), coins._replace(truth=members >= 0), source, _empty(mechanism, len(members)))
     return source.calls
 
 
@@ -546,7 +548,7 @@ def errors_equal_enumeration(mechanism: BlockMechanism) -> None:
     """
     outputs, n = spell_out(mechanism), _PEOPLE
     worst = mechanism.decoder.worst_case_mse(n)
-    for p in [] if any(mechanism.law.conditional_variation) else _distributions(mechanism):
+    for p in [] if any(conditional_variation(mechanism.law)) else _distributions(mechanism):
         second = p @ outputs.matrix @ outputs.worths**2
         variances = (second - p * p) / n
         room = 1e-9 * second / n

@@ -1,17 +1,13 @@
-"""Information of reports on a user, in bits: capacity, contraction, and success of guessing.
+"""Information of reports on a user, in nats: capacity, contraction, and success of guessing, exact over all sources.
 
-Entropies and divergences in forms that keep their digits near 0.
+Entropies and divergences are written by deviations from the mean: as differences of large entropies they would lose
+their digits wherever a report reveals little.
 
-Information is a difference of large entropies wherever little is told; written by deviations from the mean it is not.
-Everything is in nats.
-
-The capacity of truth or noise among n users: the exact PIE of one report, over all sources.
-
-I(U;Y) is convex in the law of the report given the user, so the worst users have one value each, and alpha_n is the
-largest Shannon capacity of the mechanism on a set S of at most n values. A value in clear leaks more than any other
-(its report can be turned into the report of any sensitive value), so S holds b = min(n, N) values in clear and
-a = min(n - b, v) sensitive ones. Let w be the total weight of the latter, uniform, z = K/a their share in a noise
-block, E = e^eps, and t = 1 + (E - 1) w z. Then
+**Truth or noise, capacity.** I(U;Y) is convex in the law of the report given the user, so the worst users have one
+value each, and alpha_n is the largest Shannon capacity of the mechanism on a set S of at most n values. A value in
+clear leaks more than any other (its report can be turned into the report of any sensitive value), so S holds b = min(n,
+N) values in clear and a = min(n - b, v) sensitive ones. Let w be the total weight of the latter, uniform, z = K/a their
+share in a noise block, E = e^eps, and t = 1 + (E - 1) w z. Then
 
     I(w) = (1 - s)(w pi E eps - E[t ln t]) + (1 - w) s (ln b - ln(1 - w)),
     I'(w)/s = ln(kappa/b) + ln(1 - w) - E*[ln t],   ln(kappa) = eps E/(E - 1),
@@ -20,32 +16,24 @@ where E* weighs by z. Where no value is in clear, w = 1 and, with h(u) = (1 + u)
 
     alpha = pi h(s/pi - s) + (1 - pi) h(-s) - E[h(s z/pi - s)].
 
-Everything is in nats.
-
-Leakage of an explicit matrix: capacity by Blahut and Arimoto with certified bounds, and exact success of guessing.
-
-For any weights p of the inputs, with q = p Q, the capacity lies between sum of p_x D(Q_x || q) and max of D(Q_x || q).
-Everything is in nats.
-
-Contraction coefficients of a matrix: the share of the information about a user that it lets through at most.
-
-eta_KL is the least eta with I(U;Y) <= eta I(U;X) for all sources. It is the largest over pairs x, x' and b in 0..1 of
-
-    f(b) = 1 - sum over y of Q_x Q_x' / (b Q_x + (1 - b) Q_x'),
-
-which is concave in b [Ordentlich and Polyanskiy]; no pair has more than its total variation, and eta_KL is at most
-eta_TV [Dobrushin], and at most eta_TV tanh(eps/2) under epsilon-LDP.
-
-The success of the best guess of n users: exact suprema over all sources, for truth or noise.
-
-V = sum over reports y of max over users u of p_u Q(y|x_u), with a prior p over users. The users with the largest p have
-values of their own, as far as values go; a block of noise is worth most for the likeliest user whose value it contains.
-With hit(j) = P(a noise block contains one of j given values), its steps h_j, and p in falling order,
+**Truth or noise, success.** V = sum over reports y of max over users u of p_u Q(y|x_u), with a prior p over users. The
+users with the largest p have values of their own, as far as values go; a block of noise is worth most for the likeliest
+user whose value it contains. With hit(j) = P(a noise block contains one of j given values), its steps h_j, and p in
+falling order,
 
     V = s sum of p_j in clear + (1 - s) p_1 + sum of h_i ((1 - s + s/pi) p_j(i) - (1 - s) p_1)_+,
 
 the last one over the i-th likeliest user with a sensitive value. Which users those are: a user's loss by having one is
 concave in p and its slope rises as h falls, so they are the likeliest k and the unlikeliest a - k, for some k.
+
+**An explicit matrix.** For any weights p of the inputs, with q = p Q, the capacity lies between the sum of
+p_x D(Q_x || q) and the largest D(Q_x || q) [Blahut; Arimoto]. The contraction coefficient eta_KL is the least eta with
+I(U;Y) <= eta I(U;X) for all sources: the largest over pairs x, x' and b in 0..1 of
+
+    f(b) = 1 - sum over y of Q_x Q_x' / (b Q_x + (1 - b) Q_x'),
+
+which is concave in b [Ordentlich and Polyanskiy]. No pair has more than its total variation, and eta_KL is at most
+eta_TV [Dobrushin], and at most eta_TV tanh(eps/2) under epsilon-LDP.
 """
 
 from dataclasses import dataclass
@@ -57,7 +45,6 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.core.arithmetic import bisected, bisected_each, golden_section
-from discreet.theory.hits import HitDistribution
 
 BITS = 1 / log(2)
 """Bits per nat."""
@@ -127,6 +114,34 @@ def ldp_capacity(epsilon: float, inputs: int) -> float:
 
 _HALVINGS = 100
 _SIMPLE = 50.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HitDistribution:
+    """The hit distribution of m values, as the distribution of the share z = K/m.
+
+    Attributes:
+        shares: ``(k,)`` values of z, ascending, in 0..1.
+        probabilities: ``(k,)`` of each; what is left out is below 1e-18.
+        exact: whether this is the hit distribution of the set that leaks most; else no set of m values leaks more.
+        ideal: the hit distribution under an idealisation of the block law; None if there is none.
+        idealised: the idealisation, in words.
+    """
+
+    shares: FloatArray
+    probabilities: FloatArray
+    exact: bool = True
+    ideal: "HitDistribution | None" = None
+    idealised: str = ""
+
+    @property
+    def hit(self) -> float:
+        """Return P(K > 0), the probability that a noise block contains any of the values."""
+        return min(float(self.probabilities[self.shares > 0].sum()), 1.0)
+
+    def mean(self, values: FloatArray) -> float:
+        """Return the mean of a function of the share, from its values at the shares."""
+        return float(self.probabilities @ values)
 
 
 @dataclass(frozen=True, slots=True)

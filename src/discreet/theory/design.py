@@ -34,20 +34,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats
-from discreet.core.checks import checked_epsilon, checked_mass, checked_n, checked_whole, refuse_silence
+from discreet.arrays import AnyArray, BoolArray, FloatArray
+from discreet.core.checks import checked_epsilon, checked_mass, checked_whole, refuse_silence
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 from discreet.theory.binomial import joint_share
-from discreet.theory.linear_decoder import (
-    NO_POOL_BIAS,
-    AlikeWorths,
-    JointInclusion,
-    PoolBias,
-    Variances,
-    WorthRanges,
-    arranged_moments,
-)
+from discreet.theory.linear_decoder import AlikeWorths, BlockKind, BlockNumbers, JointInclusion
 
 Three = tuple[float, float, float]
 _MOST = 1 << 62
@@ -180,7 +172,7 @@ class Mixture:
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(BlockNumbers):
     """A mixture of block sizes with its decoder, optimal for one sensitive mass.
 
     Attributes:
@@ -211,9 +203,14 @@ class Design:
             raise ParameterError("blocks of all sensitive values tell none from another; add a smaller size.")
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]
         """Return v, the number of sensitive values."""
         return self.instance.size
+
+    @property
+    def clear_size(self) -> int:  # type: ignore[override]
+        """Return N, the number of the others."""
+        return self.instance.clear_size
 
     @property
     def total(self) -> int:
@@ -258,24 +255,28 @@ class Design:
         hidden = self.size * self.instance.tau
         return hidden / (k + hidden)
 
-    pool_bias: ClassVar[PoolBias] = NO_POOL_BIAS
-    clear_blocks: ClassVar[bool] = False
-    stacks: ClassVar[bool] = False
     by_size: ClassVar[bool] = True
 
     @property
-    def noisy_inclusion(self) -> float:
-        """Return the probability that a value in clear sends a block that contains a given sensitive value."""
-        return sum(share * self.noise(k) * k / self.size for k, share in self.weights.items())
+    def noisy(self) -> float:  # type: ignore[override]
+        """Return the probability that a value that is not sensitive sends a block."""
+        return self.mixture.mean([self.noise(k) for k in self.mixture.sizes])
 
     @property
-    def truth(self) -> float:
+    def truth(self) -> float:  # type: ignore[override]
         """Return the probability that a value that is not sensitive goes in clear."""
         return self.mixture.sums(self.instance, self.alpha)[1]
 
-    def inside(self, k: int) -> float:
-        """Return k e^eps / (k e^eps + v - k), the probability that a block of size k contains its sender's value."""
-        return 1 - self.noise(k) * (1 - k / self.size)
+    @cached_property
+    def kinds(self) -> tuple[BlockKind, ...]:
+        """The sizes of blocks: uniform subsets of k values each."""
+        v, hidden = self.size, self.size * self.instance.tau
+        kinds = []
+        for k, share in self.weights.items():
+            pair = (k - 1) / max(v - 1, 1)
+            triple = pair * (k - 2) / max(v - 2, 1) - pair * pair
+            kinds.append(BlockKind(share, k / (k + hidden), self.noise(k), k / v, pair, triple, self.block_worth(k)))
+        return tuple(kinds)
 
     # The decoder
 
@@ -313,29 +314,9 @@ class Design:
         other = (1 - self.alpha) / others + 1 / (others * between) - 1 / (others * among)
         return sensitive, other, other + 1 / among
 
-    @property
-    def worth_ranges(self) -> WorthRanges:
-        """Return the least and the largest contribution of any one report to the estimate of a value.
-
-        Of blocks of every size, however rarely it is drawn.
-        """
-        worths = {k: self.block_worth(k) for k in self.mixture.sizes}
-        sensitive = [inside for inside, _, _ in worths.values()]
-        sensitive += [outside for k, (_, outside, _) in worths.items() if k < self.size]
-        others = [beside for _, _, beside in worths.values()]
-        if self.instance.clear_size:
-            silent, other, own_worth = self.clear_worth
-            sensitive.append(silent)
-            others += [own_worth, other] if self.instance.clear_size > 1 else [own_worth]
-        return WorthRanges((min(sensitive), max(sensitive)), (min(others), max(others)))
-
     def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Return the contributions of blocks to the estimates, given the ``(m, v)`` values that they contain.
-
-        Returns:
-            ``(m, v)`` for the sensitive values, and ``(m, 1)`` for each of the others.
-        """
-        worths = {k: self.block_worth(k) for k in self.mixture.sizes}
+        """Return the contributions of blocks to the estimates; see `BlockNumbers`."""
+        worths = {k: kind.worth for k, kind in zip(self.mixture.sizes, self.kinds, strict=True)}
         inside, outside, beside = np.array([worths[int(k)] for k in contained.sum(axis=1)]).reshape(-1, 3).T[:, :, None]
         return np.where(contained, inside, outside), beside
 
@@ -359,75 +340,12 @@ class Design:
             others += other * (total - clear) + own_worth * clear
         return sensitive / n, others / n
 
-    # Exact errors
-
-    def variances(self, sensitive_mass: Floats) -> Variances:
-        """Return the coefficients of the variances, given p(X_S)."""
-        sensitive = self.sensitive_moment(2, sensitive_mass)
-        if not self.instance.clear_size:
-            return Variances(sensitive, (0.0, 0.0))
-        beside = sum(
-            share * (sensitive_mass + (1 - sensitive_mass) * self.noise(k)) * self.block_worth(k)[2] ** 2
-            for k, share in self.weights.items()
-        )
-        _, other, own_worth = self.clear_worth
-        clear_share = self.truth * (1 - sensitive_mass)
-        return Variances(sensitive, (beside + clear_share * other**2, self.truth * (own_worth**2 - other**2)))
-
-    def sensitive_moment(self, power: int, sensitive_mass: Floats) -> tuple[Floats, float]:
-        """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""
-        constant: Floats = 0.0
-        slope = 0.0
-        for k, share in self.weights.items():
-            own_chance, other = self.inside(k), self._inside_beside(k)
-            inside, outside, _ = self.block_worth(k)
-            blocks = share * (sensitive_mass + (1 - sensitive_mass) * self.noise(k))
-            base = share * (sensitive_mass * other + (1 - sensitive_mass) * self.noise(k) * k / self.size)
-            constant += base * inside**power + (blocks - base) * outside**power
-            slope += share * (own_chance - other) * (inside**power - outside**power)
-        if not self.instance.clear_size:
-            return constant, slope
-        return constant + self.truth * (1 - sensitive_mass) * self.clear_worth[0] ** power, slope
-
-    def noise_moment(self, power: int) -> tuple[float, float]:
-        """Return E w^k of the worth w of noise, to a sensitive value and to another one."""
-        sensitive = clear = 0.0
-        for k, share in self.weights.items():
-            inside, outside, beside = self.block_worth(k)
-            chance, pi = share * self.noise(k) / (1 - self.truth), k / self.size
-            sensitive += chance * (pi * inside**power + (1 - pi) * outside**power)
-            clear += chance * beside**power
-        return sensitive, clear
-
-    @property
-    def count_law(self) -> tuple[float, float] | None:
-        """Return b and d such that the support of x is binomial with probability b + d p_x; None where it is not."""
-        if self.instance.clear_size or len(self.mixture.sizes) > 1:
-            return None
-        other = self._inside_beside(self.mixture.sizes[0])
-        return other, self.inside(self.mixture.sizes[0]) - other
-
-    def _inside_beside(self, k: int) -> float:
-        """Return the probability that a block of size k from a sensitive value contains another one, x'."""
-        if self.size == 1:
-            return 0.0
-        inside = self.inside(k)
-        return (inside * (k - 1) + (1 - inside) * k) / (self.size - 1)
-
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
     ) -> tuple[FloatArray, FloatArray]:
         """Return zeros: the contributions of any report to all estimates add up to 1."""
         del n
         return np.zeros_like(sensitive[0]), np.zeros_like(clear)
-
-    def cross_moments(self, triple: float, mass: float) -> FloatArray:
-        """Return the ``(4, 4)`` cross moments of a mixture of block sizes; see `LinearDecoder.cross_moments`."""
-        del triple
-        total = np.zeros((4, 4))
-        for k, share in self.weights.items():
-            total += share * _of_size(self, k, mass)
-        return total
 
     def alike_worths(self, joint: JointInclusion) -> list[AlikeWorths]:
         """Return the worths of reports by block size; none where some values go in clear."""
@@ -439,78 +357,3 @@ class Design:
             for k, share in self.weights.items()
             for noise in [self.noise(k)]
         ]
-
-    def _square_worth(self, k: int) -> float:
-        inside, outside, clear = self.block_worth(k)
-        return k * inside**2 + (self.size - k) * outside**2 + self.instance.clear_size * clear**2
-
-    @cached_property
-    def sensitive_loss(self) -> float:
-        """Return g_S, the summed mean square contribution of a report on a sensitive value."""
-        return self.mixture.mean([self._square_worth(k) for k in self.mixture.sizes])
-
-    @cached_property
-    def clear_loss(self) -> float:
-        """Return g_N, the summed mean square contribution of a report on a value that may go in clear."""
-        sensitive, other, own_worth = self.clear_worth
-        squares = self.size * sensitive**2 + (self.instance.clear_size - 1) * other**2 + own_worth**2
-        return self.truth * squares + self.mixture.mean(
-            [self.noise(k) * self._square_worth(k) for k in self.mixture.sizes]
-        )
-
-    def mse(self, n: int, sensitive: Floats, squares: float) -> float:
-        """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
-
-        Args:
-            n: number of reports.
-            sensitive: a = p(X_S), or the ``(v,)`` frequencies that it is the sum of.
-            squares: ||p||^2.
-        """
-        mass = float(np.sum(sensitive))
-        clear = (1 - mass) * self.clear_loss if self.instance.clear_size else 0.0
-        return (self.sensitive_loss * mass + clear - squares) / checked_n(n)
-
-    @property
-    def worst_mass(self) -> float:
-        """Return the sensitive mass of the worst p, which is uniform inside each class."""
-        v, others = self.size, self.instance.clear_size
-        if others == 0:
-            return 1.0
-        gain = (self.sensitive_loss - self.clear_loss) / 2
-        return float(np.clip((gain + 1 / others) / (1 / v + 1 / others), 0, 1))
-
-    def worst_case_mse(self, n: int) -> float:
-        """Return the largest mean squared error of this decoder over all distributions."""
-        mass = self.worst_mass
-        return self.mse(n, mass, self.instance.squares(mass))
-
-
-def _of_size(design: Design, k: int, mass: float) -> FloatArray:
-    """Return the cross moments of a device that draws blocks of size k."""
-    v, hit, noise = design.size, design.inside(k), design.noise(k)
-    silent, other_clear, own_clear = design.clear_worth if design.instance.clear_size else (0.0, 0.0, 0.0)
-    beside = design.block_worth(k)[2]
-
-    def worth(members: int, values: int) -> tuple[float, float]:
-        """Return the mean worth to one, and the mean product to two, of values of which a uniform set is inside."""
-        inside, outside, _ = design.block_worth(k)
-        single = members / max(values, 1)
-        both = single * (members - 1) / max(values - 1, 1)
-        pair = both * inside**2 + 2 * (single - both) * inside * outside + (1 - 2 * single + both) * outside**2
-        return single * inside + (1 - single) * outside, pair
-
-    inside, outside, _ = design.block_worth(k)
-    (next_in, pair_in), (next_out, pair_out), (any_one, any_pair) = worth(k - 1, v - 1), worth(k, v - 1), worth(k, v)
-    first = hit * inside * next_in + (1 - hit) * outside * next_out
-    third = hit * pair_in + (1 - hit) * pair_out
-    from_clear = noise * any_pair + (1 - noise) * silent**2
-    mean_own, mean_other = hit * inside + (1 - hit) * outside, hit * next_in + (1 - hit) * next_out
-    joint, joint_other = (noise * any_one * beside + (1 - noise) * silent * each for each in (own_clear, other_clear))
-    clear_pair, clear_third = (
-        noise * beside**2 + (1 - noise) * other_clear * each for each in (own_clear, other_clear)
-    )
-    return arranged_moments(
-        (mass * third + (1 - mass) * from_clear, first - third),
-        (joint - joint_other, (mean_own - mean_other) * beside, mass * mean_other * beside + (1 - mass) * joint_other),
-        (mass * beside**2 + (1 - mass) * clear_third, clear_pair - clear_third),
-    )

@@ -8,6 +8,7 @@ estimate of a sensitive value
 and 1/s to the estimate of the value it gives in clear. Its errors are exact for every n.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +18,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats
+from discreet.core.checks import checked_n
 
 JointInclusion: TypeAlias = Callable[[int], Fraction | None]
 """The probability that so many given values are all in a noise block."""
@@ -129,127 +131,73 @@ NO_POOL_BIAS = PoolBias()
 """No pool bias: reports share no public randomness."""
 
 
-@dataclass(frozen=True)
-class LinearDecoder:
-    """The linear decoder of a block mechanism, determined by its numbers.
+class BlockKind(NamedTuple):
+    """Blocks of one kind, such as one size, and their contributions to the estimates.
+
+    Attributes:
+        share: of the reports whose block, if they have one, is of this kind.
+        truth: s, the probability of telling the truth.
+        noisy: 1 - s, on its own: next to s = 1 the difference would have lost its digits.
+        inclusion: pi, the probability that a noise block contains a given value.
+        conditional_inclusion: rho, the probability that a block drawn for one value contains a second one.
+        triple_covariance: of x' in A and x'' in A given x in A; None where the law of blocks has to say it.
+        worth: the contributions to a sensitive value inside the block, to one outside, and to any other value.
+    """
+
+    share: float
+    truth: float
+    noisy: float
+    inclusion: float
+    conditional_inclusion: float
+    triple_covariance: float | None
+    worth: tuple[float, float, float]
+
+    def mean_power(self, inclusion: float, power: int = 2) -> float:
+        """Return the mean k-th power of the contribution to a value that is inside with probability ``inclusion``."""
+        inside, outside, _ = self.worth
+        return inclusion * inside**power + (1 - inclusion) * outside**power
+
+
+class BlockNumbers(ABC):
+    """The exact errors of a linear decoder of blocks, from numbers alone.
 
     Attributes:
         size: v, the number of sensitive values.
         clear_size: N, the number of the others.
-        truth: s, the probability of telling the truth.
-        noisy: 1 - s, on its own: next to s = 1 the difference would have lost its digits.
-        inclusion: pi, the probability that a noise block contains a given value.
-        conditional_inclusion: rho, the probability that a block drawn for one value contains a second one; nan where
-            it depends on the two values, so that nothing that follows from it is known.
+        truth: s, the probability that a value that is not sensitive is reported in clear.
+        noisy: 1 - s.
         pool_bias: the bias under the pool of hash functions that all reports share, where rho is a mean over pools.
+        clear_blocks: whether reports in clear have a block of noise too.
+        by_size: whether supports are read of each size of block in turn.
     """
 
     size: int
     clear_size: int
     truth: float
     noisy: float
-    inclusion: float
-    conditional_inclusion: float
     pool_bias: PoolBias = NO_POOL_BIAS
-
     clear_blocks: ClassVar[bool] = False
     by_size: ClassVar[bool] = False
-    """Whether supports are read of each size of block in turn."""
 
     @property
-    def stacks(self) -> bool:
-        """True if estimates of many tallies can be made at once: all but those with a pool bias."""
-        return not self.pool_bias
-
-    def block_count(self, n: float, in_clear: Floats) -> Floats:
-        """Return the number, or share, of blocks among n reports of which some are in clear."""
-        return n - in_clear
+    @abstractmethod
+    def kinds(self) -> tuple[BlockKind, ...]:
+        """Return the kinds of blocks."""
 
     @property
-    def offset(self) -> float:
-        """Return c = (pi - rho)(1 - s)."""
-        return (self.inclusion - self.conditional_inclusion) * self.noisy
-
-    @property
-    def noisy_inclusion(self) -> float:
-        """Return (1 - s) pi, the probability of a block of noise that contains a given value."""
-        return self.noisy * self.inclusion
-
-    @property
-    def scale(self) -> float:
-        """Return D = s(1 - rho)."""
-        return self.truth * (1 - self.conditional_inclusion)
-
-    @cached_property
-    def worth(self) -> tuple[float, float, float]:
-        """Return the contributions (phi_in, phi_out, in clear) of a report to the estimate of one sensitive value."""
-        inside = (1 - self.conditional_inclusion - self.offset) / self.scale
-        outside = (-self.conditional_inclusion - self.offset) / self.scale
-        return inside, outside, -self.offset / self.scale
-
-    @property
+    @abstractmethod
     def clear_worth(self) -> tuple[float, float, float]:
         """Return the contributions of a report in clear to a sensitive value, to another value in clear, to its own."""
-        return self.worth[2], 0.0, 1 / self.truth
 
-    @property
-    def worth_ranges(self) -> WorthRanges:
-        """Return the least and the largest contribution of any one report to the estimate of a value."""
-        inside, outside, silent = self.worth
-        # What is in every block is never outside one.
-        worths = [inside] if self.inclusion == 1 else [inside, outside]
-        if self.clear_size and not self.clear_blocks:
-            worths.append(silent)
-        nothing = 0.0 if self.size or self.clear_size > 1 else 1 / self.truth
-        return WorthRanges((min(worths), max(worths)), (nothing, 1 / self.truth))
-
-    def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Return the contributions of blocks to the estimates, given the ``(m, v)`` values that they contain.
-
-        Returns:
-            ``(m, v)`` for the sensitive values, and ``(m, 1)`` for each of the others.
-        """
-        inside, outside, _ = self.worth
-        return np.where(contained, inside, outside), np.zeros((len(contained), 1))
-
-    def decode(self, support: AnyArray, clear_total: Floats, n: float) -> FloatArray:
-        """Return the unbiased estimate of the sensitive frequencies.
-
-        Args:
-            support: ``(v,)`` T, counts or expected counts of blocks that contain each value.
-            clear_total: F, how many reports were in clear; a number, or ``(1,)``.
-            n: how many reports.
-
-        Returns:
-            ``(v,)`` frequencies; may be negative.
-        """
-        blocks = self.block_count(n, clear_total)
-        # One number for all values is worked out once.
-        frequencies: FloatArray = support - (self.conditional_inclusion * blocks + self.offset * n)
-        if self.size == 1:
-            # Exactly 1 where all hold the one value; of many values each is an estimate, and a product is faster.
-            frequencies /= n * self.scale
-        else:
-            frequencies *= 1 / (n * self.scale)
-        return frequencies
-
+    @abstractmethod
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
         """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others."""
-        return self.decode(support, clear.sum(axis=-1, keepdims=True), n), clear / (n * self.truth)
 
-    def variances(self, sensitive_mass: Floats) -> Variances:
-        """Return the coefficients of the variances, given p(X_S)."""
-        return Variances(self.sensitive_moment(2, sensitive_mass), (0.0, 1 / self.truth))
-
+    @abstractmethod
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
     ) -> tuple[FloatArray, FloatArray]:
         """Return the covariance of each linear estimate with the sum of all of them.
-
-        Where every block has one size the sum is always 1, and the covariances are 0; where bits are independent, the
-        noise of each value adds itself to the sum. In between the factor is the regression of the size of a noise
-        block on one of its values, r = (1 + (v - 1) rho - v pi) / (1 - pi). The covariance of two values' pool biases
-        is left out, which is one part in v.
 
         Args:
             sensitive: ``(v,)`` frequencies and ``(v,)`` variances of the linear estimates.
@@ -259,46 +207,119 @@ class LinearDecoder:
         Returns:
             ``(v,)`` and ``(N,)`` covariances.
         """
-        frequencies, variances = sensitive
-        others = self.size * self.conditional_inclusion - self.conditional_inclusion
-        grows = 1 + others - self.size * self.inclusion
-        share = grows / (1 - self.inclusion) if self.inclusion < 1 else 0.0
-        clear_scale = self.size * self.worth[2] + 1 / self.truth
-        if not share:
-            return np.zeros_like(frequencies), clear * (clear_scale - 1) / n
-        noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0)
-        return share * noise, clear * (clear_scale - 1) / n
 
-    @cached_property
-    def noise(self) -> float:
-        """Return the summed square contribution of a noise block."""
-        return self.size * self._square_worth(self.inclusion)
+    @abstractmethod
+    def alike_worths(self, joint: JointInclusion) -> list[AlikeWorths]:
+        """Return the worths of reports to values that are alike; none where they vary otherwise.
 
-    def _square_worth(self, inside: float) -> float:
-        """Return the mean square contribution of a block that contains a value with probability ``inside``."""
-        phi_in, phi_out, _ = self.worth
-        return inside * phi_in**2 + (1 - inside) * phi_out**2
+        Args:
+            joint: the probabilities that numbers of given values are all in a noise block.
+        """
+
+    @property
+    def stacks(self) -> bool:
+        """True if estimates of many tallies can be made at once: those of one kind of block, without a pool bias."""
+        return not (self.pool_bias or self.by_size)
+
+    @property
+    def noisy_inclusion(self) -> float:
+        """Return the probability that a value in clear sends a block of noise that contains a given value."""
+        return sum(kind.share * kind.noisy * kind.inclusion for kind in self.kinds)
+
+    def _blocks(self, kind: BlockKind, sensitive_mass: Floats) -> tuple[Floats, Floats]:
+        """Return the probabilities of a block of noise and of one that tells the truth, given p(X_S) and the kind.
+
+        An estimated p(X_S) may be far outside 0..1, so it is not in the probability of noise unless it has to be.
+        """
+        more_noise = (1 - sensitive_mass) * kind.truth if self.clear_blocks else 0.0
+        return kind.noisy + more_noise, sensitive_mass * kind.truth
+
+    @property
+    def _silent(self) -> tuple[float, float]:
+        """Return the probability of a report in clear without a block, and its contribution to a sensitive value."""
+        alone = self.clear_size > 0 and not self.clear_blocks
+        return (self.truth, self.clear_worth[0]) if alone else (0.0, 0.0)
+
+    @property
+    def worth_ranges(self) -> WorthRanges:
+        """Return the least and the largest contribution of any one report to the estimate of a value.
+
+        Blocks of every kind count, however rarely one is drawn.
+        """
+        sensitive = [kind.worth[0] for kind in self.kinds]
+        # A value that is in every block is never outside one.
+        sensitive += [kind.worth[1] for kind in self.kinds if kind.inclusion < 1]
+        others = [kind.worth[2] for kind in self.kinds] if self.size else []
+        if self.clear_size:
+            others += [self.clear_worth[2], self.clear_worth[1 if self.clear_size > 1 else 2]]
+            sensitive += [] if self.clear_blocks else [self.clear_worth[0]]
+        return WorthRanges((min(sensitive), max(sensitive)), (min(others), max(others)))
+
+    def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Return the contributions of blocks to the estimates, given the ``(m, v)`` values that they contain.
+
+        Returns:
+            ``(m, v)`` for the sensitive values, and ``(m, 1)`` for each of the others.
+        """
+        inside, outside, beside = self.kinds[0].worth
+        return np.where(contained, inside, outside), np.full((len(contained), 1), beside)
+
+    def sensitive_moment(self, power: int, sensitive_mass: Floats) -> tuple[Floats, float]:
+        """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""
+        clear_mass, (silent_share, silent) = 1 - sensitive_mass, self._silent
+        constant, slope = clear_mass * (silent_share * silent**power), 0.0
+        for kind in self.kinds:
+            inside, outside, _ = (worth**power for worth in kind.worth)
+            noise, truthful = self._blocks(kind, sensitive_mass)
+            base = noise * kind.inclusion + truthful * kind.conditional_inclusion
+            constant = constant + kind.share * (inside * base + outside * (noise + truthful - base))
+            slope += kind.share * kind.truth * (1 - kind.conditional_inclusion) * (inside - outside)
+        return constant, slope
+
+    def variances(self, sensitive_mass: Floats) -> Variances:
+        """Return the coefficients of the variances, given p(X_S)."""
+        sensitive = self.sensitive_moment(2, sensitive_mass)
+        if not self.clear_size:
+            return Variances(sensitive, (0.0, 0.0))
+        clear_mass, (_, other, own_worth) = 1 - sensitive_mass, self.clear_worth
+        constant = clear_mass * (self.truth * other**2)
+        for kind in self.kinds:
+            noise, truthful = self._blocks(kind, sensitive_mass)
+            constant = constant + kind.share * (noise + truthful) * kind.worth[2] ** 2
+        # As s (own - other) = 1 in every unbiased decoder; so no digit is lost where sums of estimates are certain.
+        return Variances(sensitive, (constant, own_worth + other))
+
+    def noise_moment(self, power: int) -> tuple[float, float]:
+        """Return E w^k of the worth w of noise, to a sensitive value and to another one."""
+        chances = [kind.share * kind.noisy / (self.noisy or 1.0) for kind in self.kinds]
+        pairs = [(kind.mean_power(kind.inclusion, power), kind.worth[2] ** power) for kind in self.kinds]
+        first, second = np.array(chances) @ np.array(pairs)
+        return float(first), float(second)
 
     @cached_property
     def sensitive_loss(self) -> float:
         """Return g_S, the summed mean square contribution of a report on a sensitive value."""
-        other = self._square_worth(self.conditional_inclusion)
-        true_block = self._square_worth(1.0) + self.size * other - other
-        return self.truth * true_block + self.noisy * self.noise
+        return sum(
+            kind.share
+            * (
+                kind.truth * (kind.worth[0] ** 2 + (self.size - 1) * kind.mean_power(kind.conditional_inclusion))
+                + kind.noisy * self.size * kind.mean_power(kind.inclusion)
+                + self.clear_size * kind.worth[2] ** 2
+            )
+            for kind in self.kinds
+        )
 
     @cached_property
     def clear_loss(self) -> float:
         """Return g_N, the summed mean square contribution of a report on a value that may go in clear."""
-        return self.truth * self._loss_in_clear + 1 / self.truth + self.noisy * self.noise
-
-    @property
-    def _loss_in_clear(self) -> float:
-        """Return the summed square contribution of a report in clear to the sensitive values."""
-        return self.size * self.worth[2] ** 2
-
-    def _beside_clear(self, share: Floats, power: int) -> tuple[Floats, Floats]:
-        """Return the addends of a share in clear: to that of noise blocks, and to the constant of a moment."""
-        return 0.0, share * self.worth[2] ** power
+        _, other, own_worth = self.clear_worth
+        silent_share, silent = self._silent
+        own_square = own_worth * (1 + self.truth * other)
+        loss = silent_share * self.size * silent**2 + self.truth * (self.clear_size - 1) * other**2 + own_square
+        for kind in self.kinds:
+            square = self.size * kind.mean_power(kind.inclusion) + self.clear_size * kind.worth[2] ** 2
+            loss += kind.share * float(self._blocks(kind, 0.0)[0]) * square
+        return loss
 
     def mse(self, n: int, sensitive: Floats, squares: float) -> float:
         """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
@@ -309,8 +330,8 @@ class LinearDecoder:
             squares: ||p||^2.
         """
         mass = float(np.sum(sensitive))
-        noise = self.sensitive_loss * mass + self.clear_loss * (1 - mass) - squares
-        return noise / n + self.pool_bias_error(n, sensitive)
+        clear = (1 - mass) * self.clear_loss if self.clear_size else 0.0
+        return (self.sensitive_loss * mass + clear - squares) / checked_n(n) + self.pool_bias_error(n, sensitive)
 
     def pool_bias_error(self, n: int, sensitive: Floats) -> float:
         """Return the pool bias's part of `mse`, (1 - 1/n) sum E b_x^2."""
@@ -337,9 +358,7 @@ class LinearDecoder:
         if self.pool_bias and self.size:
             return max(self._worst_sharing(n, squares)[0] for squares in (1 / self.size, 1.0))
         a = self.worst_mass
-        squares = (a * a / self.size if self.size else 0.0) + (
-            (1 - a) ** 2 / self.clear_size if self.clear_size else 0.0
-        )
+        squares = sum(mass * mass / count for mass, count in ((a, self.size), (1 - a, self.clear_size)) if count)
         # Rounding may take what vanishes (a domain of one value) below 0.
         return max(self.mse(n, a, squares), 0.0)
 
@@ -363,22 +382,6 @@ class LinearDecoder:
         tops = [0.0, 1.0, *inside] if self.clear_size else [1.0]
         errors = [(self.clear_loss - even + slope * a + bend * a * a) / n for a in tops]
         return max((error, a, share) for error, a in zip(errors, tops, strict=True))
-
-    def sensitive_moment(self, power: int, sensitive_mass: Floats) -> tuple[Floats, float]:
-        """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""
-        inside, outside, _ = self.worth
-        beside = self.truth * self.conditional_inclusion * sensitive_mass
-        clear = self.truth * (1 - sensitive_mass)
-        more_noise, silent = self._beside_clear(clear, power)
-        base = beside + (self.noisy + more_noise) * self.inclusion
-        slope = self.truth * (1 - self.conditional_inclusion)
-        constant = inside**power * base + outside**power * (self.block_count(1.0, clear) - base) + silent
-        return constant, slope * (inside**power - outside**power)
-
-    def noise_moment(self, power: int) -> tuple[float, float]:
-        """Return E w^k of the worth w of noise, to a sensitive value and to another one."""
-        inside, outside, _ = self.worth
-        return self.inclusion * inside**power + (1 - self.inclusion) * outside**power, 0.0
 
     def cross_moments(self, triple: float, mass: float) -> FloatArray:
         """Return the cross moments of one report: the mean product of its worths to two different values.
@@ -404,36 +407,141 @@ class LinearDecoder:
             ``(4, 4)`` C: E phi_x phi_y = b_x' C b_y with b_x = (1, p_x, 0, 0) for x in X_S and (0, 0, 1, p_x) for
             others.
         """
-        inside, o, silent = self.worth
-        s, pi, rho = self.truth, self.inclusion, self.conditional_inclusion
-        d = inside - o
+        crossed = [kind.share * self._crossed(kind, triple, mass) for kind in self.kinds]
+        total: FloatArray = np.sum(crossed, axis=0)
+        return total
+
+    def _crossed(self, kind: BlockKind, triple: float, mass: float) -> FloatArray:
+        """Return the cross moments of a report whose block is of one kind."""
+        inside, o, beside = kind.worth
+        silent, other, _ = self.clear_worth if self.clear_size else (0.0, 0.0, 0.0)
+        s, noisy, pi, rho, rest = kind.truth, kind.noisy, kind.inclusion, kind.conditional_inclusion, 1 - mass
+        d, triple = inside - o, triple if kind.triple_covariance is None else kind.triple_covariance
         m_0 = o * o + 2 * o * d * pi + d * d * pi * rho
         m_1 = o * o + o * d * (1 + rho) + d * d * rho
         m_2 = o * o + 2 * o * d * rho + d * d * (rho * rho + triple)
-        base = self.noisy * m_0 + s * (mass * m_2 + (1 - mass) * silent**2)
-        return arranged_moments((base, s * (m_1 - m_2)), (silent, 0.0, 0.0), (0.0, 0.0))
-
-    def alike_worths(self, joint: JointInclusion) -> list[AlikeWorths]:
-        """Return the worths of reports to values that are alike; none where they vary otherwise.
-
-        Args:
-            joint: the probabilities that numbers of given values are all in a noise block.
-        """
-        if self.clear_blocks or self.pool_bias:
-            return []
-        return [(self.truth, self.noisy, joint, self.worth, 1.0)]
+        c_0, c_1 = noisy * m_0 + s * (mass * m_2 + rest * silent**2), s * (m_1 - m_2)
+        # Of a sensitive value and another one, and of two others.
+        of_x = s * (1 - rho) * d * beside
+        d_0 = noisy * (o + d * pi) * beside + s * (mass * (o + d * rho) * beside + rest * silent * other)
+        e_0 = noisy * beside**2 + s * (mass * beside**2 + rest * other**2)
+        of_y, e_1 = s / self.truth * silent, s / self.truth * other
+        return np.array([[c_0, c_1, d_0, of_y], [c_1, 0, of_x, 0], [d_0, of_x, e_0, e_1], [of_y, 0, e_1, 0]])
 
     @property
     def count_law(self) -> tuple[float, float] | None:
         """Return b and d such that the support of x is binomial with probability b + d p_x; None where it is not.
 
-        It is not where the number of blocks varies with p(X_S) and a block of another value may hold x, nor where
-        reports share a pool.
+        It is not where blocks are of several kinds, nor where the number of blocks varies with p(X_S) and a block of
+        another value may hold x, nor where reports share a pool.
         """
-        varies = self.clear_size > 0 and not self.clear_blocks and self.conditional_inclusion != 0
-        if varies or self.pool_bias:
+        kind = self.kinds[0]
+        varies = self.clear_size > 0 and not self.clear_blocks and kind.conditional_inclusion != 0
+        if varies or self.pool_bias or len(self.kinds) > 1:
             return None
-        return self.noisy_inclusion + self.truth * self.conditional_inclusion, self.scale
+        rho = kind.conditional_inclusion
+        return kind.noisy * kind.inclusion + kind.truth * rho, kind.truth * (1 - rho)
+
+
+@dataclass(frozen=True)
+class LinearDecoder(BlockNumbers):
+    """The linear decoder of a block mechanism, determined by its numbers.
+
+    Attributes:
+        size: v, the number of sensitive values.
+        clear_size: N, the number of the others.
+        truth: s, the probability of telling the truth.
+        noisy: 1 - s, on its own: next to s = 1 the difference would have lost its digits.
+        inclusion: pi, the probability that a noise block contains a given value.
+        conditional_inclusion: rho, the probability that a block drawn for one value contains a second one; nan where
+            it depends on the two values, so that nothing that follows from it is known.
+        pool_bias: the bias under the pool of hash functions that all reports share, where rho is a mean over pools.
+    """
+
+    size: int
+    clear_size: int
+    truth: float
+    noisy: float
+    inclusion: float
+    conditional_inclusion: float
+    pool_bias: PoolBias = NO_POOL_BIAS
+
+    @property
+    def offset(self) -> float:
+        """Return c = (pi - rho)(1 - s)."""
+        return (self.inclusion - self.conditional_inclusion) * self.noisy
+
+    @property
+    def scale(self) -> float:
+        """Return D = s(1 - rho)."""
+        return self.truth * (1 - self.conditional_inclusion)
+
+    @cached_property
+    def worth(self) -> tuple[float, float, float]:
+        """Return the contributions (phi_in, phi_out, in clear) of a report to the estimate of one sensitive value."""
+        inside = (1 - self.conditional_inclusion - self.offset) / self.scale
+        outside = (-self.conditional_inclusion - self.offset) / self.scale
+        return inside, outside, -self.offset / self.scale
+
+    @cached_property
+    def kinds(self) -> tuple[BlockKind, ...]:
+        """The one kind of block."""
+        numbers = self.truth, self.noisy, self.inclusion, self.conditional_inclusion
+        return (BlockKind(1.0, *numbers, None, (*self.worth[:2], 0.0)),)
+
+    @property
+    def clear_worth(self) -> tuple[float, float, float]:
+        """Return the contributions of a report in clear to a sensitive value, to another value in clear, to its own."""
+        return self.worth[2], 0.0, 1 / self.truth
+
+    def decode(self, support: AnyArray, clear_total: Floats, n: float) -> FloatArray:
+        """Return the unbiased estimate of the sensitive frequencies.
+
+        Args:
+            support: ``(v,)`` T, counts or expected counts of blocks that contain each value.
+            clear_total: F, how many reports were in clear; a number, or ``(1,)``.
+            n: how many reports.
+
+        Returns:
+            ``(v,)`` frequencies; may be negative.
+        """
+        blocks = n if self.clear_blocks else n - clear_total
+        # One number for all values is worked out once.
+        frequencies: FloatArray = support - (self.conditional_inclusion * blocks + self.offset * n)
+        if self.size == 1:
+            # Exactly 1 where all hold the one value; of many values each is an estimate, and a product is faster.
+            frequencies /= n * self.scale
+        else:
+            frequencies *= 1 / (n * self.scale)
+        return frequencies
+
+    def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
+        """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others."""
+        return self.decode(support, clear.sum(axis=-1, keepdims=True), n), clear / (n * self.truth)
+
+    def sum_covariance(
+        self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the covariance of each linear estimate with the sum of all of them; see `BlockNumbers`.
+
+        Where every block has one size the sum is always 1, and the covariances are 0; where bits are independent, the
+        noise of each value adds itself to the sum. In between the factor is the regression of the size of a noise
+        block on one of its values, r = (1 + (v - 1) rho - v pi) / (1 - pi). The covariance of two values' pool biases
+        is left out, which is one part in v.
+        """
+        frequencies, variances = sensitive
+        others = self.size * self.conditional_inclusion - self.conditional_inclusion
+        grows = 1 + others - self.size * self.inclusion
+        share = grows / (1 - self.inclusion) if self.inclusion < 1 else 0.0
+        clear_scale = self.size * self.worth[2] + 1 / self.truth
+        noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0) if share else np.zeros_like(frequencies)
+        return share * noise, clear * (clear_scale - 1) / n
+
+    def alike_worths(self, joint: JointInclusion) -> list[AlikeWorths]:
+        """Return the worths of reports; none where reports in clear have blocks, or share a pool."""
+        if self.clear_blocks or self.pool_bias:
+            return []
+        return [(self.truth, self.noisy, joint, self.worth, 1.0)]
 
 
 @dataclass(frozen=True)
@@ -445,30 +553,3 @@ class DecoderBesideClear(LinearDecoder):
     """
 
     clear_blocks: ClassVar[bool] = True
-
-    def block_count(self, n: float, in_clear: Floats) -> Floats:
-        """Return n: every report has a block."""
-        del in_clear
-        return n
-
-    @property
-    def _loss_in_clear(self) -> float:
-        return self.noise
-
-    def _beside_clear(self, share: Floats, power: int) -> tuple[Floats, Floats]:
-        del power
-        return share, 0.0
-
-
-def arranged_moments(
-    sensitive: tuple[float, float], between: tuple[float, float, float], clear: tuple[float, float]
-) -> FloatArray:
-    """Return cross moments C from their coefficients; see `LinearDecoder.cross_moments`.
-
-    Args:
-        sensitive: of two sensitive values: of 1, and of either frequency.
-        between: of a sensitive value x and another y.
-        clear: of two other values: of 1, and of either frequency.
-    """
-    (c_0, c_1), (of_y, of_x, d_0), (e_0, e_1) = sensitive, between, clear
-    return np.array([[c_0, c_1, d_0, of_y], [c_1, 0, of_x, 0], [d_0, of_x, e_0, e_1], [of_y, 0, e_1, 0]])

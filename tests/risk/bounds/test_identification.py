@@ -14,11 +14,11 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.personalized import Personalized
 from discreet.risk.bounds import Bounds, fano, identification_bounds
+from discreet.risk.bounds.hits import binomial, hits_of_subsets, hypergeometric
 from discreet.risk.bounds.identification import ANY_DATA
 from discreet.risk.bounds.leakage import Prior, report_leakage
 from discreet.testing import spell_out
 from discreet.theory.capacity import BITS, Inputs, binary_divergence, excess, ldp_capacity, shortfall, success
-from discreet.theory.hits import binomial, hits_of_subsets, hypergeometric
 from laws import Case, spelled
 from packing import each
 from refusals import refused

@@ -55,7 +55,7 @@ from discreet.formats.public_columns import read_public, read_shares
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import put_tally
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.block_law import StoredBlocks
+from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.personalized import Personalized
 from discreet.results.estimate import Estimate, estimate_facts
 from discreet.results.groups import GroupedEstimate

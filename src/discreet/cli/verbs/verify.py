@@ -21,7 +21,7 @@ from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, spelled
 from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.law import Memo
+from discreet.mechanisms.memo import Memo
 from discreet.privacy.notions import logarithm
 from discreet.privacy.verify import MemoVerification, Verification, verify_memo
 from discreet.privacy.verify import verify as verified

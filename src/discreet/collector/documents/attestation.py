@@ -31,8 +31,8 @@ from discreet.device.protocol.notice import notice
 from discreet.errors import ParameterError
 from discreet.formats.plan import Plan, described_values
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.law import Memo
-from discreet.mechanisms.personalized import Personalized
+from discreet.mechanisms.memo import Memo
+from discreet.mechanisms.personalized import Personalized, common_of
 from discreet.pictures.pages import render
 from discreet.privacy.audit import Audit
 from discreet.privacy.publication import Publication
@@ -226,7 +226,7 @@ class Attestation:
     @cached_property
     def annex(self) -> list[tuple[str, list[str]]]:
         """The lists at the end: sensitive values, and tags, where they are many."""
-        named, tags = f"{self.plan.domain.sensitive_count:,} sensitive values", list(self.promising.tags)
+        named, tags = f"{self.plan.domain.sensitive_count:,} sensitive values", [*getattr(self.promising, "tags", ())]
         lists = [(named, self._sensitive), ("Tags of users' own secret values", tags)]
         return [(caption, entries) for caption, entries in lists if len(entries) > _MOST_NAMES]
 
@@ -241,7 +241,7 @@ class Attestation:
         return self.promising if memo is None else Memo(self.mechanism, memo.epsilon).permanent
 
     def _data(self) -> AttestationPart:
-        domain, tags = self.plan.domain, self.promising.tags
+        domain, tags = self.plan.domain, getattr(self.promising, "tags", ())
         named = "; ".join(self._sensitive) if len(self._sensitive) <= _MOST_NAMES else "listed at the end"
         rows = {
             "values": f"{domain.size:,} {spelled_space(domain.space)}",
@@ -268,7 +268,7 @@ class Attestation:
             most = "1 answer" if number == 1 else f"{number:,} answers"
             epsilons["an epoch, 1 answer"] = epsilon
             if collection.memo is not None:
-                epsilons["all epochs, 1 answer"] = verify(self._answered).realised
+                epsilons["all epochs, 1 answer"] = verify(common_of(self._answered)).realised
             epsilons[f"a lifetime, {most} of a version"] = collection.lifetime
         rows = [[name, *_figures(each)] for name, each in epsilons.items()]
         headings = ["in", "epsilon", "odds grow by", "50% becomes", "1% becomes"]

@@ -42,7 +42,7 @@ from discreet.device.protocol.sampler import Sampler, SamplerError
 from discreet.errors import OutputExistsError, ParameterError
 from discreet.formats.plan import Plan, PlanDocument, all_composed, described_values
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.law import Memo
+from discreet.mechanisms.memo import Memo
 from discreet.privacy.verify import verify
 from discreet.surveys.documents import Questionnaire
 from discreet.surveys.rounds import Rounds

@@ -54,7 +54,7 @@ from discreet.device.protocol.languages import (
 from discreet.device.protocol.sampler import Sampler, SamplerError, UnknownSamplerError
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
-from discreet.mechanisms.law import Memo
+from discreet.mechanisms.memo import Memo
 from discreet.mechanisms.personalized import Personalized
 
 FORMAT = "discreet collection 1"

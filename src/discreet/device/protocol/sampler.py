@@ -21,9 +21,10 @@ from discreet.core.reports import CLEAR, Column, smallest_unsigned
 from discreet.device.protocol.frames import LARGEST_RECORD
 from discreet.errors import DataError, ParameterError
 from discreet.formats.records import RecordCodec
-from discreet.mechanisms import BlockMechanism, Mechanism, law_of, spelled_out
+from discreet.mechanisms import BlockMechanism, law_of, spelled_out
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.obfuscation import Sampling, obfuscated
+from discreet.mechanisms.personalized import common_of
 from discreet.mechanisms.registry import UnknownLawError
 from discreet.mechanisms.translates import SetTranslates
 
@@ -104,7 +105,7 @@ class Sampler:
             SamplerError: if it is another mechanism, which no device can run, or protects nobody.
         """
         try:
-            blocks = BlockMechanism.checked(Mechanism.checked(mechanism).maker)
+            blocks = BlockMechanism.checked(common_of(mechanism))
         except ParameterError:
             raise SamplerError(f"only block mechanisms run on devices, got {type(mechanism).__name__}.") from None
         domain, law = blocks.domain, _spelled(blocks.law)

@@ -24,6 +24,7 @@ from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.random import RandomSource
 from discreet.core.reports import Reports
 from discreet.errors import DataError
+from discreet.mechanisms.block_law import members_of
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
 from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, match
@@ -183,7 +184,7 @@ def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyA
     clear = np.zeros(n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
     lengths, parts, total = np.ones(n, dtype=np.int64), [np.empty(0, dtype=np.int32)], len(reports.clear)
     places, done = np.flatnonzero(~clear), 0
-    for sizes, ranks in mechanism.law.members(mechanism.blocks_of_unknown(reports)):
+    for sizes, ranks in members_of(mechanism.law, mechanism.blocks_of_unknown(reports)):
         lengths[places[done : done + len(sizes)]] = sizes
         parts.append(codes[ranks].astype(np.int32))
         done, total = done + len(sizes), total + len(ranks)

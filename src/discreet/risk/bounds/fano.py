@@ -12,8 +12,8 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.core.arithmetic import bisected, last_whole
+from discreet.risk.bounds.hits import binomial
 from discreet.theory.capacity import binary_divergence, excess
-from discreet.theory.hits import binomial
 
 _HALVINGS = 120
 

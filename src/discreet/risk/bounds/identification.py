@@ -24,7 +24,7 @@ from typing import Any, Literal, TypeAlias
 from discreet.core.checks import checked_whole
 from discreet.core.guarantee import Guarantee, in_odds
 from discreet.core.result_table import ResultTable
-from discreet.mechanisms import Mechanism
+from discreet.mechanisms.personalized import AnyMechanism, common_of
 from discreet.risk.bounds.fano import (
     corollary_8,
     distortion_rate,
@@ -430,7 +430,7 @@ def _strongest(figures: Iterable[Bound]) -> str:
 
 
 def identification_bounds(
-    mechanism: Mechanism, users: int, *, reports: int = 1, prior: Any = None, largest_list: int = 1
+    mechanism: AnyMechanism, users: int, *, reports: int = 1, prior: Any = None, largest_list: int = 1
 ) -> Bounds:
     """Return bounds on both risks of a mechanism, for any source and any adversary.
 
@@ -453,7 +453,7 @@ def identification_bounds(
         >>> [round(identification_bounds(mechanism, 5000, reports=t).identification.value, 4) for t in (1, 3)]
         [0.0104, 0.0352]
     """
-    named = Mechanism.checked(mechanism).maker
+    named = common_of(mechanism)
     population = Prior.of(users, prior)
     reports, listed = checked_whole("reports", reports), checked_whole("largest_list", largest_list)
     leakage = report_leakage(mechanism, population, listed)

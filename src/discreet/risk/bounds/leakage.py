@@ -18,8 +18,11 @@ from discreet.arrays import FloatArray, frozen
 from discreet.core.checks import checked_whole
 from discreet.core.guarantee import Guarantee
 from discreet.errors import ParameterError
-from discreet.mechanisms import BlockMechanism, Channel, Mechanism
+from discreet.mechanisms import BlockMechanism, Channel
+from discreet.mechanisms.personalized import AnyMechanism, common_of
+from discreet.risk.bounds.hits import hit_distribution, hits_of
 from discreet.theory.capacity import (
+    HitDistribution,
     Inputs,
     Interval,
     Sizes,
@@ -35,7 +38,6 @@ from discreet.theory.capacity import (
     success,
     uniform_success,
 )
-from discreet.theory.hits import HitDistribution
 
 _TOLERANCE = 1e-6
 
@@ -158,7 +160,7 @@ class ReportLeakage:
         return self.guarantee.realised if promised else None
 
 
-def report_leakage(mechanism: Mechanism, prior: Prior, listed: int) -> ReportLeakage:
+def report_leakage(mechanism: AnyMechanism, prior: Prior, listed: int) -> ReportLeakage:
     """Return the leakage of one report among n users.
 
     Args:
@@ -167,7 +169,7 @@ def report_leakage(mechanism: Mechanism, prior: Prior, listed: int) -> ReportLea
         prior: over the users who may have sent it.
         listed: k.
     """
-    maker = Mechanism.checked(mechanism).maker
+    maker = common_of(mechanism)
     if maker.is_explicit:
         return _of_matrix(maker.channel(), prior, listed)
     if maker.follows_from_matrix:
@@ -180,8 +182,8 @@ def report_leakage(mechanism: Mechanism, prior: Prior, listed: int) -> ReportLea
 
 def _of_blocks(mechanism: BlockMechanism, prior: Prior, listed: int) -> ReportLeakage:
     inputs, law = _inputs(mechanism, prior), mechanism.law
-    members = law.hit_distribution(inputs.sensitive) if inputs.sensitive else None
-    hits = law.hits(np.array([float(inputs.sensitive)])) if inputs.sensitive else np.zeros(1)
+    members = hit_distribution(law, inputs.sensitive) if inputs.sensitive else None
+    hits = hits_of(law, np.array([float(inputs.sensitive)])) if inputs.sensitive else np.zeros(1)
     eta_tv, eta_kl = _contraction(mechanism)
     return ReportLeakage(
         mechanism.guarantee,
@@ -236,15 +238,15 @@ def _success(mechanism: BlockMechanism, inputs: Inputs, prior: Prior, listed: in
     law, domain, a = mechanism.law, mechanism.domain, inputs.sensitive
     if listed == 1:
         places = np.array([float(a)]) if prior.probabilities is None else np.arange(a + 1.0)
-        hits = law.hits(places) if a else np.zeros(1)
-        exact = a == 0 or law.hit_distribution(a).exact
+        hits = hits_of(law, places) if a else np.zeros(1)
+        exact = a == 0 or hit_distribution(law, a).exact
         if prior.probabilities is not None:
             return UpperBound(success(inputs, hits, prior.probabilities), exact)
         return UpperBound(uniform_success(inputs, float(hits[0]), prior.users), exact)
     if prior.probabilities is not None:
         return None
     rest = prior.users - min(prior.users, domain.clear_count * listed)
-    members = law.hit_distribution(min(rest, domain.sensitive_count)) if rest and domain.sensitive_count else None
+    members = hit_distribution(law, min(rest, domain.sensitive_count)) if rest and domain.sensitive_count else None
     sizes = Sizes(prior.users, domain.sensitive_count, domain.clear_count)
     spread = rest <= domain.sensitive_count or rest % max(domain.sensitive_count, 1) == 0
     exact = spread and (members is None or members.exact)

@@ -9,45 +9,93 @@ weights are. Information is the mean of a concave function of z whose third deri
 the distribution on two points, one of them 1, with that mean and variance [Krein; Chebyshev systems].
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 from fractions import Fraction
-from math import sqrt
+from functools import singledispatch
+from math import log1p, sqrt
 
 import numpy as np
 
 from discreet.arrays import FloatArray, frozen
 from discreet.core.arithmetic import stirling_remainder
+from discreet.mechanisms.bits import IndependentBits
+from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.hadamard import HadamardColumns
+from discreet.mechanisms.hashing import HashedBlocks
+from discreet.mechanisms.singletons import Singletons
+from discreet.mechanisms.subsets import MixedSubsets, Subsets
+from discreet.theory.capacity import HitDistribution
 
 # e^-46 < 1e-19: what is left out of a law.
 _TAIL = 46.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HitDistribution:
-    """The hit distribution of m values, as the distribution of the share z = K/m.
+@singledispatch
+def hit_distribution(law: BlockLaw, m: int) -> HitDistribution:
+    """Return the hit distribution of the m values that leak most about their users, or one that leaks no less."""
+    if hasattr(law, "hit_distribution"):
+        stated: HitDistribution = law.hit_distribution(m)
+        return stated
+    # Where rho depends on the two values, it is at least 0.
+    return from_pairs(m, law.inclusion, law.conditional_inclusion or Fraction(0))
 
-    Attributes:
-        shares: ``(k,)`` values of z, ascending, in 0..1.
-        probabilities: ``(k,)`` of each; what is left out is below 1e-18.
-        exact: whether this is the hit distribution of the set that leaks most; else no set of m values leaks more.
-        ideal: the hit distribution under an idealisation of the block law; None if there is none.
-        idealised: the idealisation, in words.
-    """
 
-    shares: FloatArray
-    probabilities: FloatArray
-    exact: bool = True
-    ideal: "HitDistribution | None" = None
-    idealised: str = ""
+@hit_distribution.register
+def _(law: Singletons, m: int) -> HitDistribution:
+    return single(m, law.inclusion)
 
-    @property
-    def hit(self) -> float:
-        """Return P(K > 0), the probability that a noise block contains any of the values."""
-        return min(float(self.probabilities[self.shares > 0].sum()), 1.0)
 
-    def mean(self, values: FloatArray) -> float:
-        """Return the mean of a function of the share, from its values at the shares."""
-        return float(self.probabilities @ values)
+@hit_distribution.register
+def _(law: IndependentBits, m: int) -> HitDistribution:
+    return binomial(m, law.inclusion)
+
+
+@hit_distribution.register
+def _(law: Subsets, m: int) -> HitDistribution:
+    return hypergeometric(law.size, law.count, m)
+
+
+@hit_distribution.register
+def _(law: MixedSubsets, m: int) -> HitDistribution:
+    return mixed([hypergeometric(law.size, k, m) for k in law.sizes], law.shares)
+
+
+@hit_distribution.register
+def _(law: HashedBlocks, m: int) -> HitDistribution:
+    # Given the function, a report is randomized response over the g buckets: as much as m values of which no two
+    # collide, or as all g buckets evenly. Under a public function that is uniformly random, K is binomial.
+    bound = single(min(m, law.buckets), law.inclusion, exact=False)
+    return replace(bound, ideal=binomial(m, law.inclusion), idealised="a uniformly random public hash function")
+
+
+@singledispatch
+def hits_of(law: BlockLaw, m: FloatArray) -> FloatArray:
+    """Return P(a noise block contains one of m values) for each m: the largest over the sets, or an upper bound."""
+    hits: FloatArray = law.hits(m) if hasattr(law, "hits") else np.minimum(1.0, m * float(law.inclusion))
+    return hits
+
+
+@hits_of.register
+def _(law: IndependentBits, m: FloatArray) -> FloatArray:
+    return -np.expm1(m * log1p(-float(law.inclusion)))
+
+
+@hits_of.register
+def _(law: Subsets, m: FloatArray) -> FloatArray:
+    return hits_of_subsets(law.size, law.count, m)
+
+
+@hits_of.register
+def _(law: MixedSubsets, m: FloatArray) -> FloatArray:
+    smaller, larger = (hits_of_subsets(law.size, k, m) for k in law.sizes)
+    share = float(law.shares[1])
+    return (1 - share) * smaller + share * larger
+
+
+@hits_of.register
+def _(law: HadamardColumns, m: FloatArray) -> FloatArray:
+    # Of two rows and their product, an odd number is +1 in every column.
+    return np.array([0.0, 0.5, 0.75, 1.0])[np.minimum(m, 3).astype(np.int64)]
 
 
 def single(m: int, inclusion: Fraction, *, exact: bool = True) -> HitDistribution:

@@ -1,0 +1,129 @@
+"""Likelihood ratios of reports: how much likelier each report is for a value than on average.
+
+At a distribution f a block A has the ratios u_x = (1 + c 1{x in A}) / q, q = 1 + c f(A), and u_rest = 1/q for all
+values that may go in clear; a value in clear has 0 and 1/rest. An output y of an explicit channel has the ratios
+u_x = Q(y|x) / q_y. Sums over all reports are exact where these are few; elsewhere blocks are drawn under f, from a
+fixed seed. Ratios are returned less one, d = u - 1: where the contrast is small, u itself would have lost the digits in
+single precision.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import AnyArray, FloatArray
+from discreet.core.random import SeededRandom
+from discreet.core.reports import Blocks, block_count
+from discreet.mechanisms.block_law import BlockLaw
+
+_LEAST_DRAWN = 10_000
+_DRAWN_PER_VALUE = 100
+_SEED = 1
+# Ratios that are held together.
+_AT_ONCE = 1 << 19
+# Squares of larger contrasts do not fit into single precision.
+_SINGLE_CONTRAST = 1e15
+
+
+class LikelihoodRatios(ABC):
+    """The reports of a mechanism under a distribution, with their probabilities and likelihood ratios.
+
+    Attributes:
+        point: the ``(k,)`` distribution f: of the values that blocks cover, and of the rest if any of it was seen.
+    """
+
+    point: FloatArray
+
+    @abstractmethod
+    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield stretches of reports: ``(m,)`` probabilities, and ``(m, k)`` ratios less one, d."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRatios(LikelihoodRatios):
+    """The likelihood ratios of blocks, and of values in clear as one.
+
+    Attributes:
+        law: the block law.
+        truth: s, the probability of telling the truth.
+        contrast: c.
+        members: ``(v,)`` frequencies of the sensitive values.
+        rest: the frequency of all others; 0 if none was seen.
+    """
+
+    law: BlockLaw
+    truth: float
+    contrast: float
+    members: FloatArray
+    rest: float
+
+    @property
+    def noisy(self) -> float:
+        """1 - s, from the odds of the truth, pi c: where s is nearly 1, 1 - s would have lost its digits."""
+        return 1 / (1 + float(self.law.inclusion) * self.contrast)
+
+    @cached_property
+    def point(self) -> FloatArray:  # type: ignore[override]
+        """The ``(k,)`` distribution."""
+        return np.append(self.members, self.rest) if self.rest else self.members
+
+    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield stretches of reports; see `LikelihoodRatios`."""
+        blocks, weights = self._blocks
+        # What is drawn is not known to more digits than single precision has.
+        single = isinstance(weights, float) and self.contrast < _SINGLE_CONTRAST
+        precision: Any = np.float32 if single else np.float64
+        contrast, members = precision(self.contrast), self.members.astype(precision)
+        step = max(_AT_ONCE // self.law.size, 1)
+        for start in range(0, block_count(blocks), step):
+            part = {name: column[start : start + step] for name, column in blocks.items()}
+            gains: AnyArray = self.law.contains(part) * contrast
+            mean: FloatArray = gains @ members
+            if self.rest:
+                gains = np.append(gains, np.zeros((len(gains), 1), precision), axis=1)
+            gains -= mean[:, None]
+            gains /= 1 + mean[:, None]
+            if isinstance(weights, float):
+                yield np.full(len(gains), weights), gains
+            else:
+                yield weights[start : start + step] * (1 + mean), gains
+        if self.rest:
+            ratios = np.append(np.zeros(len(self.members)), 1 / self.rest)
+            yield np.array([self.truth * self.rest]), ratios[None] - 1
+
+    @cached_property
+    def _blocks(self) -> tuple[Blocks, FloatArray | float]:
+        """All blocks, with (1 - s) Lambda(A); or blocks drawn under f, and the probability of each."""
+        drawn = max(_DRAWN_PER_VALUE * self.law.size, _LEAST_DRAWN)
+        if self.law.alphabet_size <= drawn:
+            blocks, probabilities = self.law.alphabet()
+            return blocks, self.noisy * np.array([float(each) for each in probabilities])
+        # As many for each value as it is expected to send, to one.
+        ends = np.cumsum(np.append(self.noisy, self.truth * self.members))
+        members = np.searchsorted(ends, (np.arange(drawn) + 0.5) * (ends[-1] / drawn)).astype(np.int64) - 1
+        blocks = {each.name: np.empty(each.shape(drawn), dtype=each.dtype) for each in self.law.columns}
+        self.law.draw(members, SeededRandom(_SEED), blocks)
+        return blocks, float(ends[-1]) / drawn
+
+
+@dataclass(frozen=True, eq=False)
+class OutputRatios(LikelihoodRatios):
+    """The likelihood ratios of the outputs of an explicit channel.
+
+    Attributes:
+        matrix: ``(|X|, |Y|)`` Q(y|x).
+        point: ``(|X|,)`` the distribution.
+    """
+
+    matrix: FloatArray
+    point: FloatArray
+
+    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield all outputs that are possible; see `LikelihoodRatios`."""
+        q = self.point @ self.matrix
+        possible = q > 0
+        yield q[possible], (self.matrix[:, possible] / q[possible]).T - 1
