@@ -30,12 +30,11 @@ NAMES = {
     "formats.sealed_files": "check_sealed write_sealed",
     "formats.sources": "Sources",
     "formats.tallies": "read_tally write_tally",
-    "planning.candidates": "People Requirements even",
-    "planning.compare": "Curve MechanismComparison against_epsilon against_users compare_mechanisms comparison_of",
-    "planning.losses": (
-        "WorstLoss exact_l1 excess normal_l1 paper_worst_l1_rappor paper_worst_l1_rr power_for_change "
-        "reports_for_change reports_for_mse reports_for_standard_error worst_normal_l1 worst_variance"
-    ),
+    "planning.compare": "MechanismComparison compare_mechanisms",
+    "planning.curves": "against_epsilon against_users",
+    "planning.losses": "reports_for_change reports_for_standard_error worst_variance",
+    "planning.numbers": "NumberPlan mean_error mean_moment",
+    "planning.requirements": "Requirements",
     "privacy.composition": (
         "DataTypes Decomposition LowerBoundRate decompose integrated l1_rate post_process "
         "preserves_data_types repeated_epsilon sequential split_epsilon squared_l2_rate"

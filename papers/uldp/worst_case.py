@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import log, sqrt
+from math import log, pi, sqrt
+from typing import Any
 
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.core.arithmetic import golden_section
+from discreet.core.checks import checked_n
 from discreet.core.result_table import ResultTable
 from discreet.mechanisms import BlockMechanism
-from discreet.planning.losses import worst_normal_l1
+from discreet.mechanisms.decoders import BlockDecoder
 from discreet.simulation.tallies import draw_tally
 from papers.cells import WORST, Cell
 from papers.data.population import Population
@@ -22,6 +25,7 @@ from papers.uldp.sweep import DATA_HERE, LOG_SIZE, PAPER_DATA
 RUNS = (200, 50)
 SMALL_EPSILON = 1e-4
 AGREES = 1.1
+_STEPS = 90
 CHANCE = 4.0
 
 L1, SQUARED = "l1", "mse"
@@ -79,9 +83,8 @@ def measure_worst(cell: Cell, population: Population, run: int) -> Iterator[Wors
             yield WorstCaseLoss(**asdict(at), estimator=EMPIRICAL, measure=name, loss=loss, exact=exact[name])
         return
     mechanism = make_mechanism(cell.mechanism, domain, cell.epsilon)
-    l1 = worst_normal_l1(mechanism, n)
     worst = {
-        L1: (l1.sensitive_mass, l1.value),
+        L1: worst_l1(mechanism, n),
         SQUARED: (mechanism.numbers.worst_mass, mechanism.decoder.worst_case_mse(n)),
     }
     for name, (mass, exact_loss) in worst.items():
@@ -90,6 +93,41 @@ def measure_worst(cell: Cell, population: Population, run: int) -> Iterator[Wors
         difference = mechanism.decoder.estimate(tally) - p
         loss = float(np.abs(difference).sum() if name == L1 else difference @ difference)
         yield WorstCaseLoss(**asdict(at), estimator=LINEAR, measure=name, loss=loss, exact=exact_loss)
+
+
+def worst_l1(mechanism: BlockMechanism, n: int) -> tuple[float, float]:
+    """Return the sensitive mass of the worst distribution, and E ||p_hat - p||_1 there, in the limit of many reports.
+
+    E ||p_hat - p||_1 tends to sqrt(2/pi) times the summed standard deviations [ULDP, (11) and (16)]. A standard
+    deviation is concave in p_x for a given sensitive mass, so the worst p is uniform inside each class. The sum is
+    concave in the mass, and searched. Blocks are drawn for each report, not from a pool.
+
+    Example:
+        >>> import discreet as dc
+        >>> mass, loss = worst_l1(dc.RandomizedResponse(dc.Domain(range(10), sensitive=[0, 1]), 1.0), n=10_000)
+        >>> mass, round(loss, 3)
+        (0.0, 0.048)
+    """
+    domain, numbers = mechanism.domain, BlockDecoder.checked(mechanism).numbers
+    v, others = domain.sensitive_count, domain.clear_count
+
+    def loss(mass: float) -> float:
+        sensitive, clear = numbers.variances(mass)
+        return _deviations(v, mass, sensitive) + _deviations(others, 1 - mass, clear)
+
+    mass = 1.0 if v else 0.0
+    if v and others:
+        # An end of the range if the search finds nothing larger.
+        mass = max((0.0, 1.0, sum(golden_section(loss, 0.0, 1.0, _STEPS)) / 2), key=loss)
+    return mass, sqrt(2 / (pi * checked_n(n))) * loss(mass)
+
+
+def _deviations(count: int, mass: float, variance: tuple[Any, Any]) -> float:
+    """Return the sum of standard deviations in a class of values that share a mass evenly."""
+    if count == 0:
+        return 0.0
+    (constant, slope), share = variance, mass / count
+    return count * sqrt(max(constant + slope * share - share**2, 0.0))
 
 
 def _even(mechanism: BlockMechanism, mass: float) -> FloatArray:

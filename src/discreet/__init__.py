@@ -37,7 +37,7 @@ _HOMES = {
     "TranslateResponse": "discreet.mechanisms",
     "UnaryEncoding": "discreet.mechanisms",
     "Windows": "discreet.mechanisms",
-    "best": "discreet.planning.best",
+    "best": "discreet.planning.compare",
     "compare": "discreet.estimators.differences",
     "estimate": "discreet.estimators",
     "homogeneity": "discreet.estimators.differences",

@@ -28,7 +28,7 @@ from discreet.mechanisms import Windows as Windows
 from discreet.mechanisms.memo import Memo as Memo
 from discreet.mechanisms.personalized import Personalized as Personalized
 from discreet.mechanisms.personalized import SecretTags as SecretTags
-from discreet.planning.best import best as best
+from discreet.planning.compare import best as best
 from discreet.privacy.publication import published as published
 from discreet.privacy.shuffling import shuffled as shuffled
 from discreet.results.estimate import Estimate as Estimate

@@ -164,7 +164,6 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--largest-report": ["--largest-report 1.5", "--largest-report 0"],
         "--reports-per-user": ["--reports-per-user 2"],
         "--standard-error": ["--standard-error 0.01", "--standard-error 0"],
-        "--all": ["--all"],
         "--most-seconds": ["--most-seconds 5", "--most-seconds 0"],
         "--change": ["--change 0.05"],
         "--power": ["--power 0.9"],

@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -112,32 +111,25 @@ def test_plan_compares(files: Files, options: list[str]) -> None:
     mass = 0.2 if options else None
     target = "sensitive-mass" if options else "worst-case"
     wanted = compare_mechanisms(files.mechanism.domain, 2.0, 5000, target=target, sensitive_mass=mass)
-    assert told("plan", files.plan, "--epsilon", 2, "--users", 5000, *options)["target"] == target
     facts = told("plan", files.plan, "--epsilon", 2, "--users", 5000, *options)
-    assert facts["sensitive_mass"] == wanted.sensitive_mass
+    assert facts["target"] == target
+    assert facts["sensitive_mass"] == wanted.requirements.mass
     assert facts["sensitive_mass_assumed"] == (not options)
-    assert facts["best_worst_case"] == wanted.best_worst.name
-    assert facts["best_at_sensitive_mass"] == wanted.best_assumed.name
-    for one, record in zip(wanted.rows, facts["mechanisms"], strict=True):
-        assert record["name"] == one.name
-        assert record["worst_case_mse"] == one.worst_mse
-        assert record["mse_at_sensitive_mass"] == one.assumed_mse
-        assert record["standard_error_rare_sensitive"] == one.sensitive_error
-        assert record["standard_error_clear"] == one.clear_error
-        assert record["bytes_per_report"] == one.bytes
-        assert record["worst"] == asdict(one.worst)
-        assert record["assumed"] == asdict(one.assumed)
-        assert (record["largest_report_bytes"], record["report_fits"]) == (one.largest_bytes, True)
+    for one, record in zip(wanted.candidates, facts["mechanisms"], strict=True):
+        assert record["mechanism"] == one.name
+        for name in ("worst_mse", "assumed_mse", "excess", "standard_error", "clear_error", "bytes", "fits"):
+            assert record[name] == getattr(one, name)
         assert record["users_needed"] is None
     assert facts["best"] == wanted.best.name
     assert facts["recommendation"] == wanted.recommendation
-    assert facts["lower_bound"] == {"worst": wanted.bounds.worst, "assumed": wanted.bounds.assumed}
-    text = done("plan", files.plan, "--epsilon", 2, "--users", 5000, *options, "--all")
+    assert facts["lower_bound"] == wanted.least_possible
+    text = done("plan", files.plan, "--epsilon", 2, "--users", 5000, *options)
     assert " ".join(text.split()).count(wanted.recommendation) == 1
-    assert ("is assumed; say --sensitive-mass" in text) == (not options)
-    for one in wanted.candidates:
-        assert f"{one.worst_mse:.3e}" in text
-        assert f"{one.assumed_mse:.3e}" in text
+    assumed = done("plan", files.plan, "--epsilon", 2, "--users", 5000, "--target", "sensitive-mass")
+    assert "is assumed; pass --sensitive-mass" in assumed
+    assert "is assumed; pass" not in text
+    for one in sorted(wanted.candidates, key=wanted.error)[:8]:
+        assert f"{wanted.error(one):.3e}" in text
 
 
 def test_plan_takes_a_domain_with_its_mass(tmp_path: Path) -> None:
@@ -186,18 +178,33 @@ def test_plan_for_a_distribution(files: Files) -> None:
     facts = told("plan", files.plan, *ONE, "--distribution", known)
     wanted = compare_mechanisms(files.mechanism.domain, 1.0, 3000, target="distribution", p=[0.5, 0, 0.125, 0, 0.375])
     assert (facts["target"], facts["sensitive_mass"], facts["distribution_given"]) == ("distribution", 0.5, True)
-    assert facts["mechanisms"][1]["assumed"] == asdict(wanted.candidates[1].assumed)
-    assert facts["lower_bound"]["assumed"] is None
+    assert facts["mechanisms"][1]["assumed_mse"] == wanted.candidates[1].assumed_mse
+    assert facts["lower_bound"] is None
     assert facts["recommendation"] == wanted.recommendation
-    text = done("plan", files.plan, *ONE, "--distribution", known, "--all")
-    assert "50.0% of the people have a sensitive value, as given" in text
+    text = done("plan", files.plan, *ONE, "--distribution", known)
+    assert "50.0% of the people with a sensitive value, for the given distribution" in " ".join(text.split())
     worst = told("plan", files.plan, *ONE, "--distribution", known, "--target", "worst-case")
-    assert worst["best"] == worst["best_worst_case"]
+    assert worst["target"] == "worst-case"
     assert "one of the two" in refusal("plan", files.plan, *ONE, "--distribution", known, "--sensitive-mass", 0.5)
     known.write_text("label,probability\nnever,0.5\nsometimes,0.5\n")
     message = refusal("plan", files.plan, *ONE, "--distribution", known)
     assert "known.csv" in message
     assert "sometimes" not in message
+
+
+def test_plan_with_all_wishes(files: Files) -> None:
+    options = ("--largest-report", 9, "--reports-per-user", 2, "--standard-error", 0.02, "--sensitive-mass", 0.3)
+    facts = told("plan", files.plan, *ONE, *options)
+    assert (facts["epsilon_per_report"], facts["reports"], facts["reports_per_user"]) == (0.5, 6000, 2)
+    assert (facts["largest_report"], facts["standard_error"]) == (9, 0.02)
+    assert not all(one["fits"] for one in facts["mechanisms"])
+    assert all(one["users_needed"] > 0 for one in facts["mechanisms"])
+    text = done("plan", files.plan, *ONE, *options)
+    assert "hashing !" in text
+    assert "3,000 users, 2 reports each" in text
+    assert "The errors are those of 6,000 independent values" in text
+    assert "Each report has epsilon = 0.5 and fresh noise" in text
+    assert f"{facts['mechanisms'][0]['users_needed']:,}" in text
 
 
 def test_a_large_epsilon_is_told_in_odds(files: Files) -> None:
@@ -223,13 +230,8 @@ def test_plan_weighs_reports(files: Files) -> None:
     assert (heavy["within"], heavy["best"], heavy["least_error"]) == (0, "subset", "subset")
     wanted = compare_mechanisms(Domain(range(20_000)), 0.5, 10**8)
     assert light["recommendation"] == wanted.recommendation
-    assert light["mechanisms"][0]["mse_uniform"] == wanted.candidates[0].uniform_mse
-    text = done(*run, "--all")
-    assert "hashing *" in text
-    assert "*: smallest report within 5% of the least error there." in text
-    text = done(*run, "--within", 0, "--all")
-    assert "subset *" in text
-    assert "*: least error there." in text
+    assert "hashing *" in done(*run)
+    assert "subset *" in done(*run, "--within", 0)
     assert "within" in refusal(*run, "--within", -1)
 
 

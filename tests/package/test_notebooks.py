@@ -69,14 +69,14 @@ def test_assessments() -> None:
 def test_comparisons_of_mechanisms_are_tables() -> None:
     found = compare_mechanisms(dc.Domain(range(20), sensitive=range(5)), 1.0, 10_000)
     lines = repr(found).splitlines()
-    assert lines[0] == "MechanismComparison(Domain(20 values, 5 sensitive), epsilon=1, 10,000 users)"
+    assert lines[0] == "Domain(20 values, 5 sensitive), epsilon = 1, 10,000 users"
     assert lines[-1].strip() == found.recommendation
-    assert len(lines) == len(found.rows) + 3
+    assert len(lines) == len(found.candidates) + 3
     starred = [line for line in lines if " *" in line]
     assert len(starred) == 1
     assert starred[0].split()[0] == found.best.name.split()[0]
-    assert f"{found.best.worst.mse:.3e}" in starred[0]
+    assert f"{found.best.worst_mse:.3e}" in starred[0]
     assert found.recommendation in shown(found)
     for table in (pl.DataFrame(found), pl.from_arrow(pa.table(found)), pl.from_pandas(found.to_pandas())):
-        assert table["mechanism"].to_list() == [one.name for one in found.rows]
-        assert table["worst_mse"].to_numpy() == pytest.approx(np.array([one.worst.mse for one in found.rows]))
+        assert table["mechanism"].to_list() == [one.name for one in found.candidates]
+        assert table["worst_mse"].to_numpy() == pytest.approx(np.array([one.worst_mse for one in found.candidates]))

@@ -8,8 +8,9 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.mechanisms import RandomizedResponse
-from discreet.planning.candidates import Requirements
-from discreet.planning.compare import LOWER_BOUND, against_epsilon, against_users, compare_mechanisms
+from discreet.planning.compare import compare_mechanisms
+from discreet.planning.curves import LOWER_BOUND, against_epsilon, against_users
+from discreet.planning.requirements import Requirements
 from discreet.theory.optimum import lower_bound
 
 DOMAIN = Domain(range(40), sensitive=range(12))
@@ -22,7 +23,7 @@ TARGETS: dict[str, dict[str, Any]] = {
 
 
 def requirements(target: Any, **options: Any) -> Requirements:
-    return compare_mechanisms(DOMAIN, 1.0, 5000, target=target, **TARGETS[target], **options).requirements
+    return Requirements(DOMAIN, 1.0, 5000, target=target, **TARGETS[target], **options)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -31,31 +32,30 @@ def test_a_curve_per_mechanism_and_the_bound(target: Any) -> None:
     asked, names = compared.requirements, [one.name for one in compared.candidates]
     bound = [] if target == "distribution" else [LOWER_BOUND]
     for curves in (against_epsilon(asked), against_users(asked)):
-        assert [curve.name for curve in curves] == [*names, *bound]
-        for curve in curves:
-            xs, errors = np.array(curve.points).T
+        assert [*curves] == [*names, *bound]
+        for points in curves.values():
+            xs, errors = np.array(points).T
             assert (np.diff(xs) > 0).all()
             assert (np.diff(errors) < 0).mean() > 0.9
             if bound:
-                assert (errors >= np.array(curves[-1].points)[:, 1] * (1 - 1e-9)).all()
+                assert (errors >= np.array(curves[LOWER_BOUND])[:, 1] * (1 - 1e-9)).all()
 
 
 def test_numbers_are_those_of_the_mechanism() -> None:
     asked = requirements("worst-case", reports_per_user=2)
-    first, *_, bound = against_epsilon(asked)
-    for epsilon, error in first.points:
+    curves = against_epsilon(asked)
+    for epsilon, error in curves["rr"]:
         each = RandomizedResponse(DOMAIN, epsilon / 2)
         assert error == pytest.approx(sqrt(each.decoder.worst_case_mse(10_000)), rel=1e-9)
-    assert (first.points[0][0], first.points[-1][0]) == pytest.approx((0.1, 10))
-    for epsilon, error in bound.points:
+    assert (curves["rr"][0][0], curves["rr"][-1][0]) == pytest.approx((0.1, 10))
+    for epsilon, error in curves[LOWER_BOUND]:
         assert error == pytest.approx(sqrt(lower_bound(12, 40, epsilon / 2, 10_000)), rel=1e-9)
-    first, *_ = against_users(asked)
-    assert 5000 in dict(first.points)
-    for users, error in first.points:
+    first = against_users(asked)["rr"]
+    assert 5000 in dict(first)
+    for users, error in first:
         assert error == pytest.approx(
             sqrt(RandomizedResponse(DOMAIN, 0.5).decoder.worst_case_mse(2 * int(users))), rel=1e-9
         )
-    first, *_ = against_users(requirements("distribution"))
-    for users, error in first.points:
+    for users, error in against_users(requirements("distribution"))["rr"]:
         mechanism = RandomizedResponse(DOMAIN, 1.0)
         assert error == pytest.approx(sqrt(mechanism.decoder.mse(int(users), GIVEN)), rel=1e-9)

@@ -20,9 +20,10 @@ def test_the_expected_error_of_the_mean_is_what_reports_have() -> None:
     worths = mechanism.decoder.inverse @ centres
     assert mean_error(mechanism, 100, p) ** 2 == pytest.approx((outputs @ worths**2 - (outputs @ worths) ** 2) / 100)
     plan = NumberPlan.of(domain, 1.0, 100_000, p)
-    assert [row.name for row in plan.errors] == ["mean", "0.1 quantile", "median", "0.9 quantile", "share of 0 to 5"]
-    assert plan.errors[0].value == pytest.approx(p @ centres)
-    assert all(row.error > 0 for row in plan.errors)
+    errors = plan.columns()
+    assert [*errors["quantity"]] == ["mean", "0.1 quantile", "median", "0.9 quantile", "share of 0 to 5"]
+    assert errors["value"][0] == pytest.approx(p @ centres)
+    assert (errors["standard_error"] > 0).all()
     assert dc.best(domain, 1.0) == plan.mechanism
     refused(ParameterError, lambda: dc.best(domain, 1.0, target="worst-case"))
     refused(ParameterError, lambda: NumberPlan.of(dc.Domain(range(5)), 1.0, 100))

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.mechanisms import LawMechanism, UnaryEncoding
-from discreet.planning.best import best
+from discreet.planning.compare import best
 from discreet.privacy.verify import verify
 from packing import each
 from running import told

@@ -27,19 +27,8 @@ from discreet.mechanisms.law import LawMechanism
 from discreet.mechanisms.personalized import Personalized, SecretTags, candidates_left
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import MixedSubsets, Subsets
-from discreet.planning.best import best
-from discreet.planning.compare import compare_mechanisms
-from discreet.planning.losses import (
-    exact_l1,
-    excess,
-    mean_absolute_deviation,
-    normal_l1,
-    paper_worst_l1_rr,
-    reports_for_mse,
-    reports_for_standard_error,
-    worst_normal_l1,
-    worst_variance,
-)
+from discreet.planning.compare import best, compare_mechanisms
+from discreet.planning.losses import reports_for_standard_error, worst_variance
 from discreet.privacy.composition import integrated, repeated_epsilon, sequential, split_epsilon
 from discreet.privacy.notions import smallest_epsilon
 from discreet.privacy.verify import verify
@@ -161,15 +150,8 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
         ),
     ),
     (best, _of(domain=DOMAIN, epsilon=1.0, sensitive_mass=0.5, largest_report=9)),
-    (exact_l1, _of(mechanism=MECHANISM, n=5, p=EVEN)),
-    (normal_l1, _of(mechanism=MECHANISM, n=5, p=EVEN)),
-    (worst_normal_l1, _of(mechanism=MECHANISM, n=5)),
-    (paper_worst_l1_rr, _of(size=2, total=5, epsilon=1.0, n=5)),
     (worst_variance, _of(mechanism=MECHANISM, n=5)),
-    (reports_for_mse, _of(mechanism=MECHANISM, wanted=0.1)),
     (reports_for_standard_error, _of(mechanism=MECHANISM, wanted=0.1)),
-    (excess, _of(mechanism=MECHANISM)),
-    (mean_absolute_deviation, _of(n=5, chance=0.5)),
     (sequential, _of(first=CHANNEL, second=CHANNEL)),
     (integrated, _of(own=CHANNEL, other=CHANNEL)),
     (split_epsilon, _of(epsilon=1.0, reports=2)),
@@ -223,7 +205,6 @@ ANSWERS = {
     ("compare_mechanisms", "standard_error"): {"none"},
     ("best", "sensitive_mass"): {"none"},
     ("best", "largest_report"): {"none"},
-    ("mean_absolute_deviation", "chance"): {"bool"},
     ("optimal_design", "sensitive_mass"): {"none"},
     ("optimal_theta", "sensitive_mass"): {"none"},
     ("pse_of_scores", "users"): {"none"},

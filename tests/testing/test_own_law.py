@@ -62,7 +62,7 @@ def test_the_example_package_joins_and_keeps_every_promise(tmp_path: Path) -> No
     )
     assert run("-c", saved, folder=tmp_path, places=site) == "True\n"
     assert "exclusion" in run(
-        *command, "plan", "plan.json", "--epsilon", "1", "--users", "99", "--all", folder=tmp_path, places=site
+        *command, "plan", "plan.json", "--epsilon", "1", "--users", "99", "--json", folder=tmp_path, places=site
     )
 
 

@@ -1,382 +1,175 @@
-"""Mechanisms side by side, and which to choose.
+"""Mechanisms compared by their exact errors, and the best one for a target."""
 
-Curves of the error against epsilon and against the number of users, for plots of a comparison.
-
-The choice of a mechanism: the smallest report whose error is close to the least.
-
-The recommendation in one sentence, with its reason.
-
-Comparison of all mechanisms: losses, report sizes, users needed, and the best one for a target.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
 from typing import Any, Unpack
 
-import numpy as np
-
-from discreet.core.domain import Domain
+from discreet.core.domain import Domain, checked_domain
+from discreet.core.labels import Numbers
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, text_column
 from discreet.errors import ParameterError
-from discreet.mechanisms import BlockMechanism
-from discreet.planning.candidates import (
-    COUNTED,
-    WITHIN,
-    Candidate,
-    LeastErrors,
-    Requirements,
-    Wishes,
-    bounds,
-    candidate,
-    eligible_mechanisms,
-    expected_mse,
-    fits,
-    in_seconds,
-    none_fits,
-    with_defaults,
-)
+from discreet.mechanisms import BlockMechanism, Windows
+from discreet.planning.candidates import Candidate, candidate, eligible_mechanisms, least_error
+from discreet.planning.requirements import Requirements, Wishes
 
-LOWER_BOUND = "lower bound"
-
-_EPSILONS = np.geomspace(0.1, 10, 41)
-_DECADES = 1
-_PER_DECADE = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """A curve of errors, for one mechanism or the lower bound.
-
-    Attributes:
-        name: of a mechanism, or `LOWER_BOUND`.
-        points: (epsilon or number of users, root mean squared error), ascending.
-
-    Example:
-        >>> Curve("rr", ((0.5, 0.2), (1.0, 0.1))).points[-1]
-        (1.0, 0.1)
-    """
-
-    name: str
-    points: tuple[tuple[float, float], ...]
-
-
-def against_epsilon(requirements: Requirements) -> tuple[Curve, ...]:
-    """Return the error under the target for epsilon from 0.1 to 10, a curve per mechanism that fits.
-
-    Example:
-        >>> import discreet as dc
-        >>> from discreet.planning.candidates import People
-        >>> domain = dc.Domain(range(2), sensitive=[0])
-        >>> curves = against_epsilon(Requirements(domain, 1.0, 1000, People.of(domain, None, None), largest_report=1))
-        >>> first, *_, last = curves[0].points
-        >>> curves[0].name, first[0], last[0], first[1] > last[1]
-        ('rr', 0.1, 10.0, True)
-    """
-    errors: list[tuple[str, float, float]] = []
-    for epsilon in _EPSILONS.tolist():
-        asked = replace(requirements, epsilon=epsilon)
-        errors += [(name, epsilon, error) for name, error in _errors(asked, _fitting(asked))]
-    return _curves(errors)
-
-
-def against_users(requirements: Requirements) -> tuple[Curve, ...]:
-    """Return the error under the target for numbers of users around that of the requirements, as `against_epsilon`.
-
-    Example:
-        >>> import discreet as dc
-        >>> from discreet.planning.candidates import People
-        >>> domain = dc.Domain(range(4), sensitive=[0])
-        >>> curves = against_users(Requirements(domain, 1.0, 1000, People.of(domain, None, None)))
-        >>> curves[0].points[0][0], curves[0].points[-1][0]
-        (100.0, 10000.0)
-    """
-    steps = np.arange(-_DECADES * _PER_DECADE, _DECADES * _PER_DECADE + 1) / _PER_DECADE
-    users = sorted({max(round((requirements.users or COUNTED) * 10**step), 1) for step in steps.tolist()})
-    # The mechanisms of the requirements: none is tuned for another number of users.
-    fitting = _fitting(requirements)
-    asked = [(count, replace(requirements, users=count)) for count in users]
-    return _curves([(name, float(count), error) for count, need in asked for name, error in _errors(need, fitting)])
-
-
-def _fitting(requirements: Requirements) -> list[tuple[str, BlockMechanism]]:
-    return [(name, mechanism) for name, mechanism in eligible_mechanisms(requirements) if fits(requirements, mechanism)]
-
-
-def _errors(requirements: Requirements, fitting: Iterable[tuple[str, BlockMechanism]]) -> list[tuple[str, float]]:
-    n, p = requirements.reports, requirements.target_p
-    # Nothing to draw on a logarithmic axis where there is no error.
-    errors = [(name, mse) for name, mechanism in fitting if (mse := expected_mse(mechanism, n, p)) > 0]
-    least = bounds(requirements)
-    bound = least.worst if p is None else least.assumed
-    return [(name, sqrt(mse)) for name, mse in [*errors, *([(LOWER_BOUND, bound)] if bound else [])]]
-
-
-def _curves(errors: Iterable[tuple[str, float, float]]) -> tuple[Curve, ...]:
-    names: dict[str, list[tuple[float, float]]] = {}
-    for name, x, error in errors:
-        names.setdefault(name, []).append((x, error))
-    return tuple(Curve(name, tuple(points)) for name, points in names.items())
-
-
-SAME = 1 + 1e-9
-"""Errors whose ratio is below this are the same but for rounding."""
-
-_BETTER = 0.9
-
-
-def least(candidates: Sequence[Candidate], *, worst: bool) -> Candidate:
-    """Return the candidate with the least error; of equal ones the smallest reports, then the first."""
-    limit = min(row.error(worst=worst) for row in candidates) * SAME
-    return min((row for row in candidates if row.error(worst=worst) <= limit), key=lambda row: row.largest_bytes)
-
-
-def recommended(candidates: Sequence[Candidate], within: float, *, worst: bool) -> Candidate:
-    """Return the candidate with the smallest report whose error is close to the least.
-
-    Of equally small ones the least error; where that is the same too, the one that has less error elsewhere, for other
-    distributions than the target is about; then the smallest expected report.
-
-    Args:
-        candidates: those whose reports are small enough.
-        within: how much more error than the least is little, as a share of it.
-        worst: whether the worst case counts, or the people as they are assumed.
-    """
-    limit = least(candidates, worst=worst).error(worst=worst) * (1 + within) * SAME
-    near = [row for row in candidates if row.error(worst=worst) <= limit]
-    smallest = min(row.largest_bytes for row in near)
-    small = [row for row in near if row.largest_bytes == smallest]
-    limit = least(small, worst=worst).error(worst=worst) * SAME
-    equal = [row for row in small if row.error(worst=worst) <= limit]
-    limit = min(_elsewhere(row, worst=worst) for row in equal) * SAME
-    return min((row for row in equal if _elsewhere(row, worst=worst) <= limit), key=lambda row: row.bytes)
-
-
-def _elsewhere(row: Candidate, *, worst: bool) -> float:
-    # Whoever has no more error at each of these has no larger product.
-    return row.error(worst=not worst) * row.uniform_mse
-
-
-def alternative(candidates: Sequence[Candidate], chosen: Candidate, within: float, *, known: bool) -> Candidate | None:
-    """Return a candidate nearly best in the worst case, and at least 10% better for the likely distribution.
-
-    Args:
-        candidates: those whose reports are small enough.
-        chosen: the one that is recommended for the worst case.
-        within: how much more error than the least is little; 5% at least.
-        known: whether something is known of the people, or the likely distribution is the uniform one.
-
-    Returns:
-        the best one there; None if none is that much better.
-    """
-    limit = least(candidates, worst=True).worst_mse * (1 + max(within, WITHIN)) * SAME
-    near = [row for row in candidates if row.worst_mse <= limit]
-    better = min(near, key=lambda row: likely_mse(row, known=known))
-    return better if likely_mse(better, known=known) < _BETTER * likely_mse(chosen, known=known) else None
-
-
-def likely_mse(row: Candidate, *, known: bool) -> float:
-    """Return the error for the assumed distribution, or for the uniform one where none is known."""
-    return row.assumed_mse if known else row.uniform_mse
-
-
-LONG = 10.0
-"""Seconds of the collector from which on a recommendation names them."""
-
+# Rounding: errors of at most this ratio are the same.
+_SAME = 1 + 1e-9
+_LONG = 10.0
 _TIMES = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "hours"), (2 * 60, 60, "minutes"), (0, 1, "seconds"))
 
 
-def recommendation_sentence(
-    requirements: Requirements, best: Candidate, candidates: Sequence[Candidate], other: Candidate | None = None
-) -> str:
-    """Return the recommended mechanism and the reason, in one sentence.
+def best(domain: Domain, epsilon: float, users: int | None = None, **wishes: Unpack[Wishes]) -> BlockMechanism:
+    """Return the mechanism with the smallest reports among those with nearly the least error.
+
+    It is the mechanism of ``compare_mechanisms(...).best`` in `discreet.planning.compare`, with the same arguments.
+    For numbers in bins it is `Windows` (see `discreet.planning.numbers`).
 
     Args:
-        requirements: what was asked.
-        best: the one that is recommended for its target.
-        candidates: all of them.
-        other: one that is worth naming beside it.
+        domain: the values and which of them are sensitive.
+        epsilon: the privacy promise to each user, in nats.
+        users: their number; None for any number.
+        wishes: by name:
+
+            - ``target``: the distribution whose mean squared error is smallest: ``"worst-case"``, ``"sensitive-mass"``
+              (uniform inside each class) or ``"distribution"`` (p); None for the most specific one that is known.
+            - ``sensitive_mass``: p(X_S), the share of people whose value is sensitive, if it is roughly known.
+            - ``p``: the distribution, if it is roughly known, instead of a mass: ``(|X|,)`` probabilities, or a
+              mapping from values to them.
+            - ``largest_report``: most bytes of a report.
+            - ``most_seconds``: most time of one core for counting all reports (100,000 if ``users`` is None) and
+              decoding their tally.
+            - ``reports_per_user``: t (1); each report then has epsilon/t, and n t of them count as independent (see
+              `discreet.planning.requirements.Requirements`).
+            - ``within``: how much more error than the least a smaller report may have (0.05), as a share of the least;
+              0 for the least error, whatever the size of a report.
+
+    Raises:
+        ParameterError: if a number is out of range, or no mechanism is small and quick enough.
+
+    Warns:
+        UserWarning: if counting and decoding take the collector over 10 s, and ``most_seconds`` is not given.
+
+    Example:
+        >>> import discreet as dc
+        >>> domain = dc.Domain(range(400), sensitive=range(76))
+        >>> dc.best(domain, epsilon=1.0, users=100_000).name
+        'unary'
+        >>> dc.best(domain, epsilon=1.0, largest_report=4).bytes_per_report(sensitive_mass=0.05) <= 4
+        True
     """
-    worst = requirements.target == "worst-case"
-    losses = best.worst if worst else best.assumed
-    bound = "" if losses.excess is None else f" and {losses.excess:.2f} times the least possible"
-    within = f", the smallest within {requirements.within * 100:g}% of the least error" if requirements.within else ""
-    needed = ""
-    if best.users_needed is not None:
-        error = requirements.standard_error
-        needed = f", and {best.users_needed:,} users give every value a standard error of at most {error:g}"
-    beside = cost(best.seconds, requirements.counted) + ("" if other is None else _beside(requirements, best, other))
-    return (
-        f"Use {best.title}: {_people(requirements)} its mean squared error is {'at most ' if worst else ''}"
-        f"{losses.mse:.3e}, {_field(requirements, best, candidates)}{bound}; "
-        f"a report takes at most {_bytes(best.largest_bytes)}{within}{needed}{beside}."
-    )
-
-
-def _people(requirements: Requirements) -> str:
-    people = requirements.people
-    if requirements.target == "worst-case":
-        return "whatever the distribution,"
-    if requirements.target == "distribution":
-        return f"for the given distribution ({people.mass:.1%} sensitive)"
-    how = " (assumed)" if people.source == "assumed" else ""
-    return f"if {people.mass:.1%} of the people have a sensitive value{how},"
-
-
-def _field(requirements: Requirements, best: Candidate, candidates: Sequence[Candidate]) -> str:
-    """Return the field of mechanisms compared, and the distance of the chosen one from the least error."""
-    worst = requirements.target == "worst-case"
-    fitting = sorted((row for row in candidates if row.fits), key=lambda row: row.error(worst=worst))
-    limit = requirements.largest_report
-    small = "" if limit is None else f" whose reports take at most {_bytes(limit)}"
-    count = f"the least of all compared{small}"
-    lowest = least(fitting, worst=worst)
-    if best.error(worst=worst) > lowest.error(worst=worst) * SAME:
-        above = _more(best.error(worst=worst) / lowest.error(worst=worst))
-        return f"{above} than {count} ({lowest.title}, up to {_bytes(lowest.largest_bytes)} a report)"
-    behind = next((row for row in fitting if row.error(worst=worst) > lowest.error(worst=worst) * SAME), None)
-    if behind is None or lowest.error(worst=worst) == 0:
-        return count
-    return f"{count} (next is {behind.name}, {_more(behind.error(worst=worst) / lowest.error(worst=worst))})"
-
-
-def _more(ratio: float) -> str:
-    some = "less than 0.1%" if ratio < 1.001 else f"{ratio - 1:.1%}"
-    return f"{some} more" if ratio < 2 else f"{ratio:.1f} times as much"
-
-
-def _bytes(size: float) -> str:
-    text = f"{size:,}" if isinstance(size, int) else f"{size:g}"
-    return f"{text} byte{'' if size == 1 else 's'}"
-
-
-def _beside(requirements: Requirements, best: Candidate, other: Candidate) -> str:
-    """Return a clause on an alternative: nearly as good in the worst case, better for the likely distribution."""
-    known = requirements.people.source != "assumed"
-    where = "where all values are equally frequent"
-    if known:
-        where = "at the given distribution" if not requirements.people.even else "at the given sensitive share"
-    less = 1 - likely_mse(other, known=known) / likely_mse(best, known=known)
-    ratio = other.worst_mse / best.worst_mse
-    worse = "no more error" if ratio <= SAME else f"{_more(ratio)} error"
-    size = _bytes(other.largest_bytes)
-    return f"; {other.title} has {worse} in the worst case and {less:.1%} less {where}, with up to {size} a report"
-
-
-def cost(seconds: float, reports: int) -> str:
-    """Return a clause on the collector's time, where it is long."""
-    if seconds <= LONG:
-        return ""
-    unit, name = next((unit, name) for least, unit, name in _TIMES if seconds >= least)
-    return (
-        f"; counting {reports:,} reports and decoding their tally takes about {seconds / unit:,.0f} {name} of one core"
-    )
+    if "standard_error" in wishes:
+        raise TypeError("best() has no argument 'standard_error'; discreet.planning.compare.compare_mechanisms has.")
+    if isinstance(checked_domain(domain).space, Numbers):
+        if wishes:
+            raise ParameterError("for numbers in bins best() takes no wishes; it always returns windows.")
+        return Windows(domain, epsilon)
+    compared = compare_mechanisms(domain, epsilon, users, **wishes)
+    if compared.requirements.most_seconds is None and compared.best.seconds > _LONG:
+        warnings.warn(f"{compared.recommendation} Pass most_seconds to limit this.", UserWarning, stacklevel=2)
+    return compared.best.mechanism
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MechanismComparison(TabularResult):
-    """The comparison of all mechanisms on a domain, with the best ones.
+    """The comparison of all mechanisms on a domain, with the best one.
 
     Attributes:
-        requirements: the collection and the target.
+        requirements: the values, the promise and the target.
         candidates: one per mechanism.
-        usual: by name of a candidate whose options are not all the defaults the same with the defaults; shown, and
-            never recommended.
-        bounds: the least mean squared errors of any mechanism.
-        best_worst: recommended for the worst case: the smallest report whose mean squared error is within the
-            requirements's share of the least, among those that are small enough.
-        best_assumed: the same for the assumed distribution.
+        least_possible: the least mean squared error of any mechanism under the target; None where it is not known.
+        best: the recommended candidate: the smallest report whose mean squared error under the target is close to the
+            least, among the candidates within the limits.
 
     Example:
         >>> import discreet as dc
         >>> comparison = compare_mechanisms(dc.Domain(range(40), sensitive=range(8)), epsilon=1.0, users=10_000)
         >>> best = comparison.best
-        >>> best.name, round(best.worst.mse, 4), round(best.worst.excess, 2), best.largest_bytes
+        >>> best.name, round(best.worst_mse, 4), round(best.excess, 2), best.largest_bytes
         ('subset', 0.0023, 1.0, 2)
     """
 
     requirements: Requirements
     candidates: tuple[Candidate, ...]
-    bounds: LeastErrors
-    best_worst: Candidate
-    best_assumed: Candidate
-    usual: Mapping[str, Candidate]
+    least_possible: float | None
+    best: Candidate
 
     @property
-    def rows(self) -> tuple[Candidate, ...]:
-        """All that is shown: each candidate, and after it the same with default options, if that is another one."""
-        pairs = ((row, self.usual.get(row.name)) for row in self.candidates)
-        return tuple(row for pair in pairs for row in pair if row is not None)
+    def least(self) -> Candidate:
+        """The candidate with the least error for the target, among those within the limits."""
+        return min((row for row in self.candidates if row.fits), key=self.error)
+
+    def error(self, row: Candidate) -> float:
+        """Return the mean squared error of a candidate for the target."""
+        return row.worst_mse if self.requirements.target == "worst-case" else row.assumed_mse
 
     @property
     def heading(self) -> str:
         """The domain, epsilon and the number of users, in a line."""
         wanted = self.requirements
-        return f"MechanismComparison({wanted.domain!r}, epsilon={wanted.epsilon:g}, {wanted.crowd})"
+        return f"{wanted.domain!r}, epsilon = {wanted.epsilon:g}, {wanted.people}"
 
-    def view(self) -> ResultTable:
-        """Return a row per mechanism with the recommendation below; a star marks the recommended mechanism."""
-        names = text_column("mechanism", (f"{row.name}{' *' * (row is self.best)}" for row in self.rows))
-        return replace(self.table(), contents=[names, *self.table().contents[1:]], notes=[self.recommendation])
+    def view(self, most: int | None = None) -> ResultTable:
+        """Return the least errors first: ``*`` marks the recommended mechanism, ``!`` one above a limit.
+
+        Args:
+            most: how many mechanisms are shown, besides the recommended one; None for all.
+        """
+        ranked = sorted(self.candidates, key=self.error)
+        rows = [row for at, row in enumerate(ranked) if most is None or at < most or row is self.best]
+        marks = (" *" if row is self.best else "" if row.fits else " !" for row in rows)
+        names = text_column("mechanism", (f"{row.name}{mark}" for row, mark in zip(rows, marks, strict=True)))
+        return ResultTable(self.heading, [names, *self._columns(rows)[1:]], [self.recommendation])
 
     def table(self) -> ResultTable:
         """Return a row per mechanism: errors of the linear estimate, bytes, seconds."""
-        rows = self.rows
+        return ResultTable(self.heading, self._columns(self.candidates))
 
-        def column(name: str, numbers: Iterable[Any], heading: str = "", form: Any = "") -> ResultColumn:
-            return ResultColumn(name, np.array([*numbers]), "error", heading, form, shown=bool(heading))
+    def _columns(self, rows: Sequence[Candidate]) -> list[ResultColumn]:
+        wanted, worst = self.requirements, self.requirements.target == "worst-case"
 
-        columns = [
+        def column(name: str, heading: str = "", form: Any = ".3e", *, shown: bool = True) -> ResultColumn:
+            return replace(ResultColumn.of(rows, name, name, heading, form), shown=bool(heading) and shown)
+
+        return [
             text_column("mechanism", (row.name for row in rows)),
-            text_column("options", (row.options for row in rows)),
-            column("worst_mse", (row.worst.mse for row in rows), "worst MSE"),
-            column("assumed_mse", (row.assumed.mse for row in rows), "assumed MSE"),
-            column("worst_standard_error", (row.worst.standard_error for row in rows), "worst s.e."),
-            column("rare_sensitive_error", (row.sensitive_error for row in rows)),
-            column("bytes", (row.bytes for row in rows), "bytes", ".2f"),
-            column("seconds", (row.seconds for row in rows), "s", in_seconds),
-            column("largest_bytes", (row.largest_bytes for row in rows)),
-            column("fits", (row.fits for row in rows)),
+            replace(text_column("options", (row.options for row in rows)), shown=False),
+            column("worst_mse", "MSE", shown=worst),
+            column("assumed_mse", "MSE", shown=not worst),
+            column("excess", "/ bound", ".3f", shown=self.least_possible is not None),
+            column("standard_error", "max s.e."),
+            column("sensitive_error"),
+            column("clear_error"),
+            column("users_needed", "users", ",", shown=wanted.standard_error is not None),
+            column("bytes"),
+            column("largest_bytes", "bytes", ","),
+            column("seconds", "time", _in_seconds, shown=max(row.seconds for row in rows) > _LONG),
+            column("fits"),
         ]
-        return ResultTable(self.heading, columns)
-
-    @property
-    def sensitive_mass(self) -> float:
-        """The assumed share of people with a sensitive value."""
-        return self.requirements.people.mass
-
-    @property
-    def assumed(self) -> bool:
-        """True if the caller left this share to the default."""
-        return self.requirements.people.source == "assumed"
-
-    @property
-    def best(self) -> Candidate:
-        """The recommended candidate for the target."""
-        return self.best_worst if self.requirements.target == "worst-case" else self.best_assumed
-
-    @property
-    def least(self) -> Candidate:
-        """The candidate with the least error for the target, among those with small enough reports."""
-        return least([row for row in self.candidates if row.fits], worst=self.requirements.target == "worst-case")
-
-    @property
-    def alternative(self) -> Candidate | None:
-        """A candidate nearly best in the worst case, and 10% better for the likely distribution.
-
-        The likely distribution is the assumed one, or uniform by default. None if there is no such mechanism, or the
-        target is not the worst case.
-        """
-        requirements = self.requirements
-        if requirements.target != "worst-case":
-            return None
-        fitting = [row for row in self.candidates if row.fits]
-        return alternative(fitting, self.best, requirements.within, known=not self.assumed)
 
     @property
     def recommendation(self) -> str:
-        """The recommendation with its reason, in one sentence."""
-        return recommendation_sentence(self.requirements, self.best, self.candidates, self.alternative)
+        """The recommendation with its reason, in a few sentences."""
+        wanted, best, least = self.requirements, self.best, self.least
+        at_most = "at most " if wanted.target == "worst-case" else ""
+        bound = "" if best.excess is None else f", {best.excess:.2f} times the least possible error"
+        sentences = [
+            f"Use {best.title}.",
+            f"{_people(wanted)} its mean squared error is {at_most}{self.error(best):.3e}{bound}.",
+            f"A report takes at most {_bytes(best.largest_bytes)}.",
+        ]
+        if self.error(best) > self.error(least) * _SAME:
+            less = 1 - self.error(least) / self.error(best)
+            size = _bytes(least.largest_bytes)
+            sentences.append(f"{least.title} has {less:.1%} less error, with reports of up to {size}.")
+        if wanted.standard_error is not None:
+            needed = "No number of" if best.users_needed is None else f"{best.users_needed:,}"
+            sentences.append(f"{needed} users give every value a standard error of at most {wanted.standard_error:g}.")
+        if best.seconds > _LONG:
+            unit, name = next((unit, name) for least, unit, name in _TIMES if best.seconds >= least)
+            time = f"about {best.seconds / unit:,.0f} {name} of one core"
+            sentences.append(f"Counting {wanted.counted:,} reports and decoding their tally takes {time}.")
+        return " ".join(sentences)
 
 
 def compare_mechanisms(
@@ -392,13 +185,13 @@ def compare_mechanisms(
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise to each user, in nats.
-        users: n, their number; None for any number, and then the collector's seconds are those of 100,000 reports.
-        standard_error: wanted for every value, under the target: how many users does that take?
-        wishes: those of `discreet.best`, by name: ``target``, ``sensitive_mass`` (None to assume 5%, or 1 if every
+        users: n, their number; None for any number, with the collector's time for 100,000 reports.
+        standard_error: wanted for every value under the target; the comparison then says how many users it takes.
+        wishes: by name, as for `discreet.best`: ``target``, ``sensitive_mass`` (None to assume 5%, or 1 if every
             value is sensitive), ``p``, ``largest_report``, ``most_seconds``, ``reports_per_user``, ``within``.
 
     Raises:
-        ParameterError: if a number is out of range, the target lacks what it is about, or no mechanism is small
+        ParameterError: if a number is out of range, the target lacks its distribution or mass, or no mechanism is small
             and quick enough.
 
     Example:
@@ -408,33 +201,59 @@ def compare_mechanisms(
         >>> comparison.best.name, comparison.least.name
         ('design, known mass', 'design, known mass')
     """
-    return comparison_of(Requirements.of(domain, epsilon, users, standard_error=standard_error, **wishes))
-
-
-def comparison_of(requirements: Requirements) -> MechanismComparison:
-    """Return the comparison of all mechanisms under requirements; see `compare_mechanisms`.
-
-    Raises:
-        ParameterError: if no mechanism is small and quick enough.
-
-    Example:
-        >>> import discreet as dc
-        >>> domain = dc.Domain(range(4))
-        >>> asked = Requirements.of(domain, 1.0, 1000)
-        >>> comparison_of(asked).best.name == compare_mechanisms(domain, 1.0, 1000).best.name
-        True
-    """
-    bound = bounds(requirements)
-    candidates = tuple(
-        candidate(requirements, name, mechanism, bound) for name, mechanism in eligible_mechanisms(requirements)
-    )
-    usual = {
-        row.name: candidate(requirements, f"{row.name}, default {changed}", mechanism, bound)
-        for row in candidates
-        for mechanism, changed in with_defaults(row.mechanism)
-    }
+    requirements = Requirements(domain, epsilon, users, standard_error=standard_error, **wishes)
+    least = least_error(requirements)
+    candidates = tuple(candidate(requirements, *named, least) for named in eligible_mechanisms(requirements))
     fitting = [row for row in candidates if row.fits]
     if not fitting:
-        raise ParameterError(none_fits(requirements, candidates))
-    by_worst, by_assumed = (recommended(fitting, requirements.within, worst=worst) for worst in (True, False))
-    return MechanismComparison(requirements, candidates, bound, by_worst, by_assumed, usual)
+        raise ParameterError(_none_fits(requirements, candidates))
+    worst = requirements.target == "worst-case"
+    return MechanismComparison(requirements, candidates, least, recommended(fitting, requirements.within, worst=worst))
+
+
+def recommended(candidates: Sequence[Candidate], within: float, *, worst: bool) -> Candidate:
+    """Return the candidate with the smallest report whose error is close to the least.
+
+    Ties go to the least error for the target, then for the other distribution, then to the smallest expected report.
+
+    Args:
+        candidates: those within the limits.
+        within: how much more error than the least is close, as a share of it.
+        worst: whether the target is the worst case, or the people's distribution.
+    """
+    errors = ("worst_mse", "assumed_mse") if worst else ("assumed_mse", "worst_mse")
+    rows = _lowest(candidates, errors[0], within)
+    for name in ("largest_bytes", *errors, "bytes"):
+        rows = _lowest(rows, name)
+    return rows[0]
+
+
+def _lowest(rows: Sequence[Candidate], name: str, within: float = 0.0) -> list[Candidate]:
+    limit = min(getattr(row, name) for row in rows) * (1 + within) * _SAME
+    return [row for row in rows if getattr(row, name) <= limit]
+
+
+def _people(wanted: Requirements) -> str:
+    if wanted.target == "worst-case":
+        return "For any distribution"
+    if wanted.target == "distribution":
+        return f"For the given distribution ({wanted.mass:.1%} sensitive)"
+    return f"If {wanted.mass:.1%} of the people have a sensitive value{' (assumed)' if wanted.is_assumed else ''},"
+
+
+def _bytes(size: int) -> str:
+    return f"{size:,} byte{'' if size == 1 else 's'}"
+
+
+def _in_seconds(seconds: float) -> str:
+    return "<0.01 s" if seconds < 0.01 else f"{seconds:.2g} s" if seconds < 10 else f"{seconds:,.0f} s"
+
+
+def _none_fits(requirements: Requirements, candidates: Iterable[Candidate]) -> str:
+    size, seconds = requirements.largest_report, requirements.most_seconds
+    limits = [] if size is None else [f"reports of at most {size:g} bytes"]
+    limits += [] if seconds is None else [f"at most {seconds:g} s of the collector's time"]
+    smallest = min(row.largest_bytes for row in candidates)
+    quickest = min((row.seconds for row in candidates if size is None or row.largest_bytes <= size), default=None)
+    takes = f"{_bytes(smallest)}" + ("" if quickest is None else f", and the quickest {_in_seconds(quickest)}")
+    return f"no mechanism has {' and '.join(limits)}; the smallest report takes {takes}."

@@ -1,7 +1,7 @@
-"""Expected errors of numbers: of their mean, their quantiles and their sensitive ranges, before anybody reports.
+"""Expected errors of numbers in bins under windows: of their mean, quantiles and sensitive ranges.
 
-What is compared of labels, the errors of single values, says nothing of numbers in bins, whose neighbours windows tell
-together. So windows are recommended for numbers, and this states what their estimates will be worth.
+Mechanisms for labels are compared by the errors of single values. Windows report neighbouring bins together, so single
+bins are noisy and these errors say little.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ from discreet.core.arithmetic import golden_section
 from discreet.core.checks import checked_n
 from discreet.core.domain import Domain
 from discreet.core.labels import Numbers
+from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, text_column
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
@@ -48,10 +49,10 @@ def mean_error(mechanism: Mechanism, users: int, p: Any) -> float:
 
 
 def mean_moment(mechanism: Mechanism) -> float:
-    """Return n Var of the unbiased mean of numbers under a law of neighbours, for people for whom it is largest.
+    """Return the largest n Var of the unbiased mean of numbers under a law of neighbours, over all distributions.
 
-    A variance is the least mean square about any constant. So the largest one is the least, over constants, of the
-    largest mean square of what a report of any number is worth to the mean.
+    A variance is the least mean square about any constant. So the largest variance is the least, over constants, of
+    the largest mean square of a report's contribution to the mean.
 
     Example:
         >>> import discreet as dc
@@ -75,36 +76,21 @@ def _covariances(mechanism: Mechanism, p: Any) -> FloatArray:
     return covariances
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedError:
-    """The expected value and error of a quantity.
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberPlan(TabularResult):
+    """Windows for numbers, with the expected errors of their mean, quantiles and sensitive ranges.
 
     Attributes:
-        name: of the quantity.
-        value: under the distribution that is assumed.
-        error: the standard error, or half of what a 95% interval is long over 1.96.
-    """
-
-    name: str
-    value: float
-    error: float
-
-
-@dataclass(frozen=True, eq=False)
-class NumberPlan:
-    """Windows for numbers, with expected errors for an assumed distribution.
-
-    Args:
         mechanism: the windows.
         users: how many people report.
         p: ``(|X|,)`` the distribution that is assumed.
-        known: whether somebody said so; otherwise numbers are taken to be spread evenly over the bins.
+        known: whether the caller gave p; otherwise it is uniform over the bins.
 
     Example:
         >>> import discreet as dc
         >>> plan = NumberPlan.of(dc.Domain.number(0, 100, bins=50), 1.0, 10_000)
-        >>> [(row.name, round(row.error, 1)) for row in plan.errors[:3]]
-        [('mean', 1.0), ('0.1 quantile', 1.9), ('median', 2.1)]
+        >>> plan.columns()["quantity"][:3].tolist(), plan.columns()["standard_error"][:3].round(1).tolist()
+        (['mean', '0.1 quantile', 'median'], [1.0, 1.9, 2.1])
     """
 
     mechanism: Windows
@@ -120,47 +106,56 @@ class NumberPlan:
             ParameterError: if the domain is of other values, or p is no distribution over it.
         """
         if not isinstance(domain.space, Numbers):
-            raise ParameterError(f"numbers in bins are planned here, got {domain!r}.")
+            raise ParameterError(f"NumberPlan needs a domain of numbers in bins, got {domain!r}.")
         even = np.full(domain.size, 1 / domain.size)
         assumed = even if p is None else domain.check_distribution(p)
         return cls(Windows(domain, epsilon), checked_n(users), assumed, p is not None)
 
     @cached_property
     def expected(self) -> Estimate:
-        """The estimate from as many reports of each kind as are expected."""
+        """The estimate from the expected number of reports of each kind."""
         mechanism = self.mechanism
         counts = np.rint(self.users * (self.p @ mechanism.decoder.matrix)).astype(np.int64)
         size = mechanism.tally_sizes[0]
         tally = Tally(mechanism.fingerprint, int(counts.sum()), counts[:size], counts[size:], simulated=True)
         return estimate(mechanism, tally, method="smooth")
 
-    @cached_property
-    def errors(self) -> tuple[ExpectedError, ...]:
-        """The expected errors of the mean, of three quantiles and of the sensitive ranges."""
-        domain, space = self.mechanism.domain, self.mechanism.domain.space
+    def table(self) -> ResultTable:
+        """Return the expected value and standard error of the mean, of three quantiles and of the sensitive ranges.
+
+        The standard error of a quantile is half the length of its 95% interval, divided by 1.96.
+        """
+        domain, space = self.mechanism.domain, cast("Numbers", self.mechanism.domain.space)
         mean = float(self.p @ scores_of(domain, None, "scores"))
-        rows = [ExpectedError("mean", mean, mean_error(self.mechanism, self.users, self.p))]
-        for share in _SHARES:
-            quantile = self.expected.quantile(share)
+        rows = [("mean", mean, mean_error(self.mechanism, self.users, self.p))]
+        for quantile in (self.expected.quantile(share) for share in _SHARES):
             low, high = quantile.interval(_LEVEL)
-            rows.append(ExpectedError(quantile.name, quantile.estimate, (high - low) / (2 * sigmas((1 - _LEVEL) / 2))))
-        if domain.clear_count and isinstance(space, Numbers):
-            codes = domain.sensitive_codes
-            for run in np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1):
-                chosen = np.isin(np.arange(domain.size), run)
-                name = f"share of {space.borders[run[0]]:.6g} to {space.borders[run[-1] + 1]:.6g}"
-                rows.append(
-                    ExpectedError(name, float(self.p[chosen].sum()), self.expected.total(chosen).standard_error)
-                )
-        return tuple(rows)
+            rows.append((quantile.name, quantile.estimate, (high - low) / (2 * sigmas((1 - _LEVEL) / 2))))
+        codes = domain.sensitive_codes
+        for run in np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1) if domain.clear_count else ():
+            chosen = np.isin(np.arange(domain.size), run)
+            name = f"share of {space.borders[run[0]]:.6g} to {space.borders[run[-1] + 1]:.6g}"
+            rows.append((name, float(self.p[chosen].sum()), self.expected.total(chosen).standard_error))
+        names, values, errors = zip(*rows, strict=True)
+        columns = [
+            text_column("quantity", names),
+            ResultColumn("value", np.array(values), heading="expected", format=".4g"),
+            ResultColumn("standard_error", np.array(errors), heading="std. error", format=".3g"),
+        ]
+        assumed = "this distribution" if self.known else "numbers that are evenly spread over the bins"
+        title = f"Expected errors for {self.users:,} people and {assumed}"
+        return ResultTable(title, columns, [self.recommendation])
 
     @property
     def recommendation(self) -> str:
-        """The recommendation in one sentence, beside randomized response over the same bins."""
+        """The recommendation, with the error of the mean beside the one under randomized response."""
         mechanism = self.mechanism
-        plain = mean_error(RandomizedResponse(mechanism.domain, mechanism.epsilon), self.users, self.p)
+        errors = (
+            mean_error(other, self.users, self.p)
+            for other in (mechanism, RandomizedResponse(mechanism.domain, mechanism.epsilon))
+        )
+        windows, plain = (f"{error:.4g}" for error in errors)
         return (
-            f"Use windows (k={mechanism.law.width}) at epsilon = {mechanism.epsilon:g}: the mean of {self.users:,} "
-            f"people has a standard error of {self.errors[0].error:.4g}, under randomized response {plain:.4g}; "
-            "estimate the distribution by method smooth, as single bins are noisy."
+            f"Use windows (k={mechanism.law.width}): the mean has a standard error of {windows}, and of {plain} with "
+            "randomized response. Estimate with method smooth, because single bins are noisy."
         )

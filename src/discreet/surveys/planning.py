@@ -23,10 +23,10 @@ from discreet.core.labels import Numbers
 from discreet.core.random import WORD_RANGE
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, number_of, text_column
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, Windows
-from discreet.planning.best import best
-from discreet.planning.candidates import Wishes
+from discreet.planning.compare import best
 from discreet.planning.losses import worst_variance
 from discreet.planning.numbers import mean_moment
+from discreet.planning.requirements import Wishes
 from discreet.privacy.composition import split_epsilon
 from discreet.surveys.rounds import Rounds
 from discreet.surveys.shares import whole_shares

@@ -28,7 +28,7 @@ from discreet.core.guarantee import in_odds
 from discreet.errors import ParameterError
 from discreet.files.paths import PLANS, spelled
 from discreet.formats.plan import Plan, plan_text, without_defaults
-from discreet.planning.best import best
+from discreet.planning.compare import best
 from discreet.tables.labels import ColumnLook, proposed_ends
 
 

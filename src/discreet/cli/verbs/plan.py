@@ -1,4 +1,4 @@
-"""The verb ``plan``: mechanisms side by side, and which to use."""
+"""The verb ``plan``: compare mechanisms by their errors and recommend one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,22 +29,22 @@ from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, PLANS, spelled
 from discreet.formats.plan import DomainDocument, read_document, write_plan
 from discreet.mechanisms import BlockMechanism
-from discreet.planning.candidates import Target
 from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_change
 from discreet.planning.numbers import NumberPlan
+from discreet.planning.requirements import Target
 from discreet.tables.columns import read_distribution
 
 _NOT_OF_NUMBERS = (
     "sensitive_mass", "target", "largest_report", "most_seconds", "within", "standard_error", "change", "power",
-    "everything", "reports_per_user",
+    "reports_per_user",
 )  # fmt: skip
 USERS = click.option("--users", required=True, type=Count(), help="Number of people.")
 
 
 @dataclass(frozen=True, slots=True)
 class _Promise(OptionGroup):
-    """The promise and the people who have it."""
+    """The promise, the number of people and of their reports."""
 
     epsilon: float | None = option("--epsilon", type=float, help="Privacy promise, in nats. [the plan's]")
     users: int = option("--users", required=True, type=Count(), help="Number of people.")
@@ -55,7 +55,7 @@ class _Promise(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class _People(OptionGroup):
-    """Knowledge of the people, and the error that counts."""
+    """The known distribution of the people, and the target of the error."""
 
     sensitive_mass: float | None = option(
         "--sensitive-mass", type=float, help="Share of people whose value is sensitive, if roughly known."
@@ -67,7 +67,7 @@ class _People(OptionGroup):
         "--target",
         type=click.Choice(["worst-case", "sensitive-mass", "distribution"]),
         metavar="TARGET",
-        help="Least error in the worst-case, for sensitive-mass, or distribution. [what is known]",
+        help="Least error for: worst-case, sensitive-mass or distribution. [the most specific one given]",
     )
 
     def known(self, path: Path) -> tuple[Domain, dict[str, Any]]:
@@ -99,7 +99,7 @@ class ReportLimits(OptionGroup):
         "--within",
         type=float,
         metavar="SHARE",
-        help="Recommend the smallest report with at most so much more than the least error. [0.05]",
+        help="Additional error, as a share of the least, that a smaller report may have. [0.05]",
     )
 
     def given(self) -> dict[str, Any]:
@@ -113,10 +113,10 @@ class _Precision(OptionGroup):
     """The precision for which people are counted."""
 
     standard_error: float | None = option(
-        "--standard-error", type=float, help="Say how many users give every value this standard error or less."
+        "--standard-error", type=float, help="Number of users that gives every value this standard error or less."
     )
     change: float | None = option(
-        "--change", type=float, metavar="SHARE", help="Say how many users in each of two groups show this change."
+        "--change", type=float, metavar="SHARE", help="Number of users in each of two groups that shows this change."
     )
     power: float | None = option(
         "--power",
@@ -126,15 +126,15 @@ class _Precision(OptionGroup):
     )
 
     def sight(self, mechanism: BlockMechanism, p: Any) -> dict[str, str]:
-        """Return the sentence on the reports that show a change between two groups, by its name, if it is asked for."""
+        """Return by name the sentence on the reports that show a change between two groups, if it is asked for."""
         if self.change is None:
             return {}
         likely = 0.8 if self.power is None else self.power
         reports = reports_for_change(mechanism, self.change, power=likely, p=p)
-        known = "the worst distribution" if p is None else "this distribution"
+        known = "any distribution" if p is None else "this distribution"
         return {
-            "change": f"To see a change of {self.change:g} in a value's share with probability {likely:g} (two-sided "
-            f"test, 5%), {known}: {reports:,} reports in each of two groups."
+            "change": f"{reports:,} reports in each of two groups show a change of {self.change:g} in a value's share "
+            f"with probability {likely:g}, for {known} (two-sided test at 5%)."
         }
 
 
@@ -180,7 +180,6 @@ class _Outputs(PlanFile):
 @_People.options
 @ReportLimits.options
 @_Precision.options
-@click.option("--all", "everything", is_flag=True, help="Show all mechanisms, options and errors, and what they mean.")
 @_Outputs.options
 @allow_outside
 def plan(
@@ -190,8 +189,6 @@ def plan(
     limits: ReportLimits,
     precision: _Precision,
     out: _Outputs,
-    *,
-    everything: bool,
 ) -> None:
     """Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.
 
@@ -200,7 +197,7 @@ def plan(
     values, choice = people.known(domain)
     epsilon = _stated_epsilon(domain) if promise.epsilon is None else promise.epsilon
     if isinstance(values.space, Numbers):
-        refuse_idle(_NOT_OF_NUMBERS, "numbers are planned by the errors of their mean and quantiles")
+        refuse_idle(_NOT_OF_NUMBERS, "a plan of numbers states the errors of their mean and quantiles")
         planned = NumberPlan.of(values, epsilon, promise.users, choice.get("p"))
         files = out.write_all(domain, planned.mechanism, planned.expected.plot)
         show(views.number_record(planned), chain(views.number_parts(planned), files))
@@ -217,7 +214,7 @@ def plan(
     sight = precision.sight(comparison.best.mechanism, choice.get("p"))
     files = out.write_all(domain, comparison.best.mechanism, lambda: views.comparison_chart(comparison))
     alike, named = alike_in({"": values})
-    parts = chain(views.comparison_parts(comparison, brief=not everything), sight.values(), alike, files)
+    parts = chain(views.comparison_parts(comparison), sight.values(), alike, files)
     show(views.comparison_record(comparison) | sight | named, parts)
 
 
