@@ -4,13 +4,13 @@ Where one of two alike labels is sensitive and the other is not, a sensitive ans
 clear. A domain refuses such labels unless it is exact.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.labels import LabelSpace, Product, Texts
+from discreet.core.labels import LabelSpace, Texts
 from discreet.core.reading import visible
 from discreet.errors import ParameterError
 
@@ -113,8 +113,8 @@ def alike_sentences(alike: Collection[AlikeLabels], *, exact: bool) -> list[str]
     return [*sentences, f"{more:,} more groups of labels read alike."] if more > 0 else sentences
 
 
-def _parts(space: LabelSpace) -> dict[str, LabelSpace]:
-    return space.attributes if isinstance(space, Product) else {"": space}
+def _parts(space: LabelSpace) -> Mapping[str, LabelSpace]:
+    return space.parts or {"": space}
 
 
 def _texts(space: LabelSpace) -> Iterator[tuple[int, str, Texts]]:

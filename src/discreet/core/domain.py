@@ -1,13 +1,8 @@
-"""The domain: values, labels, and which of them are sensitive.
+"""The domain: the values of a plan, their labels, and which of them are sensitive.
 
-Bots: sensitive values that stand for the secrets of single users [ULDP, section 5].
-
-A personalized mechanism works over an extended domain: the values, and then one bot per tag. Bots are public; the
+Sensitive subsets are given by labels, masks, predicates or patterns. The extended domain of a personalized mechanism
+has the values, and then one placeholder (a bot) per tag [ULDP, section 5]. Placeholders are public and sensitive; the
 values that a user's device replaces by them stay on the device.
-
-Sensitive subsets: from labels, masks, predicates or patterns to one boolean per code.
-
-Domains: the values of a plan, and its sensitive values.
 """
 
 import hashlib
@@ -15,7 +10,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
@@ -31,10 +26,8 @@ from discreet.core.labels import (
     LabelSpace,
     Numbers,
     Product,
-    as_read,
     flat,
     named_columns,
-    names,
 )
 from discreet.core.reading import composed, composed_names
 from discreet.errors import DataError, DiscreetError, ParameterError
@@ -44,7 +37,7 @@ SIGN = "⊥"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WithBots:
+class WithBots(LabelSpace):
     """A label space followed by one bot per tag.
 
     No value encodes to a bot: devices put bots in the place of codes themselves.
@@ -56,6 +49,7 @@ class WithBots:
 
     space: LabelSpace
     tags: Sequence[str]
+    is_ordered: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse tags that repeat or look alike.
@@ -63,13 +57,18 @@ class WithBots:
         Raises:
             ParameterError: if there are none, or they are not different texts, or the space has bots already.
         """
-        if isinstance(self.space, WithBots):
+        if self.space.plain is not self.space:
             raise ParameterError("a domain has its bots only once; extend the domain without bots.")
         object.__setattr__(self, "tags", checked_tags(self.tags))
 
     @property
-    def size(self) -> int:
-        """Number of labels and bots."""
+    def plain(self) -> LabelSpace:
+        """The labels without placeholders."""
+        return self.space
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """Number of labels and placeholders."""
         return self.space.size + len(self.tags)
 
     def encode(self, values: Any) -> IntArray:
@@ -81,7 +80,7 @@ class WithBots:
         codes = np.asarray(codes)
         bots = codes >= self.space.size
         spelled = np.empty(len(codes), dtype=object)
-        spelled[~bots] = names(self.space, codes[~bots])
+        spelled[~bots] = self.space.names(codes[~bots])
         spelled[bots] = [SIGN + self.tags[code - self.space.size] for code in codes[bots]]
         return {"value": spelled.astype(np.dtypes.StringDType())}
 
@@ -230,21 +229,21 @@ def _by_predicate(space: LabelSpace, predicate: Callable[..., bool]) -> BoolArra
 
 
 def _by_patterns(space: LabelSpace, patterns: Sequence[Mapping[str, Any]], name: str, *, closed: bool) -> BoolArray:
-    if not isinstance(space, Product):
+    if not space.parts:
         raise ParameterError(f"{name} patterns need a product domain; list the labels instead.")
-    mask = np.zeros(tuple(part.size for part in space.attributes.values()), dtype=np.bool_)
+    mask = np.zeros(tuple(part.size for part in space.parts.values()), dtype=np.bool_)
     for place, pattern in enumerate(patterns):
         mask[np.ix_(*_selection(space, pattern, f"{name} pattern {place}", closed=closed))] = True
     return mask.reshape(-1)
 
 
-def _selection(space: Product, pattern: Mapping[str, Any], where: str, *, closed: bool) -> list[IntArray]:
+def _selection(space: LabelSpace, pattern: Mapping[str, Any], where: str, *, closed: bool) -> list[IntArray]:
     pattern = {composed(name) if isinstance(name, str) else name: wanted for name, wanted in pattern.items()}
-    unknown = [name for name in pattern if name not in space.attributes]
+    unknown = [name for name in pattern if name not in space.parts]
     if unknown or not pattern:
-        raise ParameterError(f"{where} must name attributes among {list(space.attributes)}, got {list(pattern)}.")
+        raise ParameterError(f"{where} must name attributes among {list(space.parts)}, got {list(pattern)}.")
     chosen = []
-    for name, part in space.attributes.items():
+    for name, part in space.parts.items():
         if name not in pattern:
             chosen.append(np.arange(part.size))
             continue
@@ -272,11 +271,11 @@ def _ending(space: LabelSpace, mask: BoolArray, numbers: Iterable[float]) -> Lab
     """Return a space whose numbers know where sensitive ranges end, by numbers that say so; see `Numbers.ending`."""
     if isinstance(space, Numbers):
         return space.ending(mask, numbers)
-    if not (isinstance(space, Product) and any(isinstance(part, Numbers) for part in space.attributes.values())):
+    if not any(isinstance(part, Numbers) for part in space.parts.values()):
         return space
-    cells, known = mask.reshape([part.size for part in space.attributes.values()]), list(numbers)
+    cells, known = mask.reshape([part.size for part in space.parts.values()]), list(numbers)
     marks = (np.moveaxis(cells, axis, 0).reshape(size, -1) for axis, size in enumerate(cells.shape))
-    pairs = zip(space.attributes.items(), marks, strict=True)
+    pairs = zip(space.parts.items(), marks, strict=True)
     return Product({name: part.ending(m, known) if isinstance(part, Numbers) else part for (name, part), m in pairs})
 
 
@@ -292,7 +291,7 @@ def numbers_in(sensitive: Any) -> Iterator[float]:
 
 def known_labels(space: LabelSpace) -> str:
     """Return the first labels of a space, as refusals list them."""
-    shown = names(space, np.arange(min(space.size, _SHOWN)))
+    shown = space.names(np.arange(min(space.size, _SHOWN)))
     return ", ".join(shown) + (f" and {space.size - _SHOWN:,} more" if space.size > _SHOWN else "")
 
 
@@ -302,13 +301,11 @@ def _as_float32(space: LabelSpace, values: Any) -> Any:
         return columns.float32(values)
     if isinstance(space, Grid):
         return np.column_stack([columns.float32(part) for part in space.coordinates(values)])
-    parts = space.attributes if isinstance(space, Product) else {}
-    if not any(isinstance(part, Numbers) for part in parts.values()):
+    if not any(isinstance(part, Numbers) for part in space.parts.values()):
         raise ParameterError("float32 must be False for a domain without numbers; leave it out.")
-    table = named_columns(values, [*parts])
-    return {
-        name: columns.float32(table[name]) if isinstance(part, Numbers) else table[name] for name, part in parts.items()
-    }
+    table = named_columns(values, [*space.parts])
+    numbers = [name for name, part in space.parts.items() if isinstance(part, Numbers)]
+    return table | {name: columns.float32(table[name]) for name in numbers}
 
 
 AS_READ = "codes_of(values, as_read=True)"
@@ -376,7 +373,7 @@ class Domain:
                 "pass allow_unprotected=True if that is what you want."
             )
         if not checked_flag("exact", exact):
-            plain = _plain(space)
+            plain = space.plain
             refuse_alike(plain, None if mask is None else mask[: plain.size])
         object.__setattr__(self, "space", space if mask is None else _ending(space, mask, numbers_in(sensitive)))
         object.__setattr__(self, "size", space.size)
@@ -604,7 +601,7 @@ class Domain:
     @cached_property
     def space_as_read(self) -> LabelSpace:
         """The labels without bots, and the texts that `codes_of` takes for them with ``as_read``."""
-        return as_read(_plain(self.space))
+        return self.space.plain.as_read()
 
     def _checked(self, codes: IntArray, values: Any = None) -> IntArray:
         """Return codes; refused if some are those of missing or unknown values, which are read where they are given."""
@@ -631,7 +628,7 @@ class Domain:
     @cached_property
     def alike(self) -> tuple[AlikeLabels, ...]:
         """The groups of labels that read alike, of each attribute."""
-        plain = _plain(self.space)
+        plain = self.space.plain
         return tuple(alike_labels(plain, self.sensitive[: plain.size]))
 
     def check_codes(self, codes: Any) -> IntArray:
@@ -659,7 +656,7 @@ class Domain:
 
     def names(self, codes: IntArray | None = None) -> list[str]:
         """Return one readable name per code (every value if None)."""
-        return names(self.space, np.arange(self.size) if codes is None else self.check_codes(codes))
+        return self.space.names(np.arange(self.size) if codes is None else self.check_codes(codes))
 
     def with_bots(self, tags: Sequence[str]) -> Self:
         """Return the domain extended by one bot per tag, all of them sensitive: Z = X + bots, Z_S = X_S + bots.
@@ -730,11 +727,6 @@ class Domain:
                 f"p must be {self.size} probabilities that sum to 1, got shape {array.shape} and sum {array.sum():.9g}."
             )
         return array
-
-
-def _plain(space: LabelSpace) -> LabelSpace:
-    """Return a label space without its bots."""
-    return space.space if isinstance(space, WithBots) else space
 
 
 def checked_domain(argument: object) -> Domain:

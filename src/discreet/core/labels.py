@@ -1,21 +1,13 @@
-"""Labels of values: texts and numbers, products of several columns, grids of places.
-
-Label spaces: the names of values, and the codes of a column of values.
+"""Label spaces: the names of values, and the codes of a column of values.
 
 A label space knows its size, encodes values to codes 0..size - 1 (``OUTSIDE`` and ``MISSING`` mark the others), and
-names codes. Here are the flat ones, integers and text; others are `discreet.core.labels` and `discreet.core.labels`.
-
-Columns by name, from whatever holds a table: a frame, a mapping of columns, or a list of rows.
-
-Products of label spaces: every combination of the labels of several attributes, never spelled out.
-
-Grids: the rectangular regions of a map as a label space, never spelled out.
-
-Numbers: a range of them in bins, of one width or of one width of their logarithm.
+names codes. Flat ones are lists of integers or text, and numbers in bins; products are all combinations of the labels
+of several attributes, and grids the rectangular regions of a map. Products and grids are never spelled out.
 """
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,7 +15,7 @@ from functools import cached_property
 from itertools import repeat
 from math import ceil, log10, prod
 from sys import float_info
-from typing import Any, Protocol
+from typing import Any, ClassVar
 from unicodedata import is_normalized
 from warnings import warn
 
@@ -37,29 +29,61 @@ from discreet.core.reading import composed, readings, tidied
 from discreet.errors import DataError, ParameterError
 
 
-class LabelSpace(Protocol):
-    """The interface of label spaces: labels, their codes, and a description for fingerprints."""
+class LabelSpace(ABC):
+    """A label space: labels, their codes, and a description for fingerprints."""
 
-    @property
-    def size(self) -> int:
-        """Number of labels."""
-        ...
+    __slots__ = ()
 
+    size: int
+    """Number of labels."""
+    is_ordered: ClassVar[bool] = True
+    """Whether labels are in one order, that of their codes."""
+
+    @abstractmethod
     def encode(self, values: Any) -> IntArray:
         """Return ``(n,)`` codes; OUTSIDE for values without a label, MISSING for missing ones."""
-        ...
 
+    @abstractmethod
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
         """Return named columns, each ``(n,)``, that spell the codes out."""
-        ...
 
+    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Return a JSON-ready description that determines the space."""
-        ...
+
+    @property
+    def parts(self) -> Mapping[str, "LabelSpace"]:
+        """The attributes of a product, by name; none elsewhere."""
+        return {}
+
+    @property
+    def plain(self) -> "LabelSpace":
+        """The labels without placeholders."""
+        return self
+
+    def names(self, codes: IntArray) -> list[str]:
+        """Return one readable name per code."""
+        spelled = [column.tolist() for column in self.table(codes).values()]
+        # Without the last digits of a centre of a cell, which are rounding.
+        return [
+            ", ".join(f"{part:.9g}" if isinstance(part, float) else str(part) for part in row)
+            for row in zip(*spelled, strict=True)
+        ]
+
+    def as_read(self) -> "LabelSpace":
+        """Return a space with the same codes that also encodes texts which read like exactly one label.
+
+        Numbers, integers and grids are as they were.
+
+        Example:
+            >>> flat(["gesund", "krank"]).as_read().encode(["Krank ", "krank", "Grippe"]).tolist()
+            [1, 1, -1]
+        """
+        return self
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IntegerRange:
+class IntegerRange(LabelSpace):
     """The integers start..start + size - 1, kept as two numbers."""
 
     start: int
@@ -85,14 +109,14 @@ class IntegerRange:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Integers:
+class Integers(LabelSpace):
     """A list of integer labels in the order given."""
 
     labels: IntArray
     order: IntArray
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]
         """Number of labels."""
         return len(self.labels)
 
@@ -113,13 +137,13 @@ class Integers:
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class Texts(LabelSpace):
     """A list of text labels in the order given, in normal form C; an array of variable-length strings."""
 
     labels: AnyArray
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]
         """Number of labels."""
         return len(self.labels)
 
@@ -214,6 +238,10 @@ class Texts:
 
         return texts_of(self.labels.tolist(), large=True)
 
+    def as_read(self) -> "ReadTexts":
+        """Return the labels, which also stand for the texts that read like them."""
+        return ReadTexts(self.labels)
+
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
         """Return the labels."""
         return {"value": self.labels[codes]}
@@ -249,32 +277,6 @@ class ReadTexts(Texts):
         for code, read in enumerate(readings(list(self._codes))):
             by_reading.setdefault(read, []).append(code)
         return by_reading
-
-
-def as_read(space: LabelSpace) -> LabelSpace:
-    """Return a space with the same codes that also encodes texts which read like exactly one label.
-
-    Numbers, integers and grids are as they were.
-
-    Example:
-        >>> as_read(flat(["gesund", "krank"])).encode(["Krank ", "krank", "Grippe"]).tolist()
-        [1, 1, -1]
-    """
-    if isinstance(space, Product):
-        return Product({name: as_read(part) for name, part in space.attributes.items()})
-    return ReadTexts(space.labels) if isinstance(space, Texts) else space
-
-
-def names(space: LabelSpace, codes: IntArray) -> list[str]:
-    """Return one readable name per code."""
-    if isinstance(space, Numbers):
-        return space.names(codes)
-    spelled = [column.tolist() for column in space.table(codes).values()]
-    # Without the last digits of a centre of a cell, which are rounding.
-    return [
-        ", ".join(f"{part:.9g}" if isinstance(part, float) else str(part) for part in row)
-        for row in zip(*spelled, strict=True)
-    ]
 
 
 def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
@@ -403,13 +405,23 @@ def _column(values: Any, name: str, names: list[str]) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Product:
+class Product(LabelSpace):
     """Every combination of the attributes' labels; the last attribute varies fastest."""
 
     attributes: dict[str, LabelSpace]
+    is_ordered: ClassVar[bool] = False
 
     @property
-    def size(self) -> int:
+    def parts(self) -> Mapping[str, LabelSpace]:
+        """The attributes, by name."""
+        return self.attributes
+
+    def as_read(self) -> "Product":
+        """Return the product of the attributes, each as it is read."""
+        return Product({name: part.as_read() for name, part in self.attributes.items()})
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
         """Number of combinations."""
         return prod(space.size for space in self.attributes.values())
 
@@ -440,7 +452,7 @@ class Product:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class Grid(LabelSpace):
     """Regions of a map: rows x columns cells between two latitudes and two longitudes, in degrees.
 
     Cells are numbered row by row from the lowest latitude and longitude; the upper borders belong to the last cells.
@@ -450,6 +462,7 @@ class Grid:
     lon: tuple[float, float]
     rows: int
     cols: int
+    is_ordered: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse a map without extent."""
@@ -463,7 +476,7 @@ class Grid:
             object.__setattr__(self, name, (float(pair[0]) + 0.0, float(pair[1]) + 0.0))
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]
         """Number of cells."""
         return self.rows * self.cols
 
@@ -551,7 +564,7 @@ _ON_BORDER = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Numbers:
+class Numbers(LabelSpace):
     """The numbers from low to high, in bins; a border belongs to the bin above it, and high to the last bin.
 
     Borders, low and high are rounded to the type of a column (float16, float32), so that a number of this type lies at
@@ -596,7 +609,7 @@ class Numbers:
             raise ParameterError(f"bins must be wide enough for a number in each, got {self.bins} bins.")
 
     @property
-    def size(self) -> int:
+    def size(self) -> int:  # type: ignore[override]
         """Number of bins."""
         return self.bins
 

@@ -27,8 +27,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_positive
-from discreet.core.domain import Domain, WithBots
-from discreet.core.labels import Grid, Product
+from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.estimators.likelihood_methods import Progress, check_progress, checked_tolerance, likelihood_of
 from discreet.estimators.linear import LinearStart, make_estimate
@@ -279,7 +278,7 @@ class _Problem:
 
 
 def _check_order(domain: Domain) -> None:
-    if isinstance(domain.space, Product | Grid | WithBots):
+    if not domain.space.is_ordered:
         raise ParameterError(
             "method smooth needs values in one order: numbers, integers, or labels listed in order; choose mle."
         )

@@ -28,7 +28,7 @@ from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
 from discreet.core.columns import MISSING
 from discreet.core.domain import Domain, checked_domain, checked_tags
 from discreet.core.guarantee import Guarantee
-from discreet.core.labels import Grid, LabelSpace, as_read, flat
+from discreet.core.labels import Grid, LabelSpace, flat
 from discreet.core.random import RandomSource
 from discreet.core.reading import composed, visible
 from discreet.core.reports import Reports, check_same_plan
@@ -220,7 +220,7 @@ def _people(users: Any) -> LabelSpace:
         return flat(np.unique(columns.integers(users, "users")), "users")
     columns.refuse_missing(columns.absent(users, "users"), "users")
     names = columns.text(users, "users").unique().to_pylist()
-    return as_read(flat(list(dict.fromkeys(composed(name) for name in names)), "users"))
+    return flat(list(dict.fromkeys(composed(name) for name in names)), "users").as_read()
 
 
 def _tag_placeholders(personalized: "Personalized", codes: IntArray, tags: Any) -> IntArray:

@@ -27,8 +27,6 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray
 from discreet.core.checks import checked_whole, is_whole
-from discreet.core.domain import WithBots
-from discreet.core.labels import Grid, Product
 from discreet.errors import ParameterError
 from discreet.mechanisms.decoders import PlaceDecoder
 from discreet.mechanisms.law import BlockMechanism, sensitive_size, spelled
@@ -142,7 +140,7 @@ class Windows(BlockMechanism):
         Raises:
             ParameterError: if the domain is a product, a grid or has bots, or the options make no law.
         """
-        if isinstance(self.domain.space, Product | Grid | WithBots):
+        if not self.domain.space.is_ordered:
             raise ParameterError("windows need values in one order: numbers, integers, or labels listed in order.")
         super().__post_init__()
 

@@ -28,7 +28,7 @@ from discreet.core.arrow import array_of, flags_of
 from discreet.core.checks import checked_whole
 from discreet.core.columns import absent, floats
 from discreet.core.domain import Domain
-from discreet.core.labels import LabelSpace, Product, Texts
+from discreet.core.labels import LabelSpace, Texts
 from discreet.core.reading import composed, reading
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import File
@@ -101,7 +101,7 @@ def check_ascending(cuts: Sequence[Cut]) -> None:
 
 def _space(domain: Domain, name: str) -> LabelSpace | None:
     space = domain.space
-    return space.attributes.get(name) if isinstance(space, Product) else None if name else space
+    return space.parts.get(name) if space.parts else None if name else space
 
 
 def cells_with_cuts(cells: Mapping[str, Cells], cuts: Cuts) -> dict[str, Cells]:

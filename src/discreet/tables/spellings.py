@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.core.labels import as_read, flat
+from discreet.core.labels import flat
 from discreet.core.reading import composed, reading, readings, tidied
 from discreet.tables.text import SPELLINGS
 
@@ -71,5 +71,5 @@ def other_texts(counts: Mapping[str, int], labels: Sequence[Any], join: Join) ->
     space = flat(labels)
     texts, rows = list(counts), np.array(list(counts.values()), dtype=np.int64)
     written = space.encode(texts) >= 0
-    known = written if join == "exact" else as_read(space).encode(texts) >= 0
+    known = written if join == "exact" else space.as_read().encode(texts) >= 0
     return int((~known).sum()), int(rows[~known].sum()), int(rows[known & ~written].sum())

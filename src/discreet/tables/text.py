@@ -28,7 +28,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from discreet.arrays import BoolArray
-from discreet.core.domain import Domain, WithBots
+from discreet.core.domain import Domain
 from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts
 from discreet.core.reading import composed
 from discreet.errors import DataError
@@ -91,7 +91,7 @@ ANYTHING = Cells(Kind.ANY)
 
 def cells_of(space: LabelSpace) -> Cells:
     """Return the reading of a column with values of a flat label space."""
-    space = space.space if isinstance(space, WithBots) else space
+    space = space.plain
     if not isinstance(space, Texts):
         return NUMBERS if isinstance(space, Numbers) else Cells(Kind.INTEGER)
     spelled = sorted(SPELLINGS)
@@ -101,7 +101,7 @@ def cells_of(space: LabelSpace) -> Cells:
 
 def columns_of(domain: Domain) -> Mapping[str, Cells] | None:
     """Return the reading of the columns of a domain's values by name; None for one column of any name."""
-    space = domain.space.space if isinstance(domain.space, WithBots) else domain.space
+    space = domain.space.plain
     if isinstance(space, Product):
         return {name: cells_of(part) for name, part in space.attributes.items()}
     return {"lat": NUMBERS, "lon": NUMBERS} if isinstance(space, Grid) else None

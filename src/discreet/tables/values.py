@@ -46,7 +46,7 @@ def check_stand(domain: Domain, stand: Stand) -> None:
         ParameterError: if it is not, or attributes are named and there are none, or none are named and there are some.
     """
     space = domain.space
-    attributes = space.attributes if isinstance(space, Product) else {}
+    attributes = space.parts
     if isinstance(stand, dict) != bool(attributes):
         raise ParameterError(
             "missing must be one of the labels, or for a product give one by attribute, as in missing = { age = 99 }."
@@ -457,8 +457,8 @@ def _read_as(values: Any, space: LabelSpace, space_as_read: LabelSpace) -> ReadA
     """Return the number of values that are no labels of a space, by the label that they read like."""
     counts: ReadAs = Counter()
     pairs = {"": (space, space_as_read)}
-    if isinstance(space, Product) and isinstance(space_as_read, Product):
-        pairs = {name: (part, space_as_read.attributes[name]) for name, part in space.attributes.items()}
+    if space.parts:
+        pairs = {name: (part, space_as_read.parts[name]) for name, part in space.parts.items()}
     for name, (part, read_part) in pairs.items():
         if not isinstance(part, Texts):
             continue
@@ -471,7 +471,7 @@ def _read_as(values: Any, space: LabelSpace, space_as_read: LabelSpace) -> ReadA
 
 def _flawed(values: Any, space: LabelSpace, *, missing: bool) -> dict[str, None]:
     """Return the names of the attributes of a product in which values are missing, or are in no row of a label."""
-    parts = space.attributes if isinstance(space, Product) else {}
+    parts = space.parts
     flawed = {
         name: absent_rows(values[name]) if missing else part.encode(values[name]) == OUTSIDE
         for name, part in parts.items()
@@ -669,7 +669,7 @@ def _only(names: Sequence[str], besides: Sequence[str], domain: Domain, *, heade
 def _refuse_headless(names: Sequence[str], domain: Domain) -> None:
     """Refuse a table without a header, before a message lists its columns."""
     space = domain.space
-    parts = list(space.attributes.values()) if isinstance(space, Product) else [space]
+    parts = list(space.parts.values()) or [space]
     if not isinstance(space, Grid) and any(_is_value(name, part) for name in names for part in parts):
         raise DataError("the first line must name the columns, and it looks like values; write the names above it.")
 

@@ -25,7 +25,7 @@ from discreet.cli.output import (
 )
 from discreet.cli.readings import read_as_record, read_as_table
 from discreet.collector.verbs.parameters import KEY, key_of, spelled_key
-from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts, names
+from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts
 from discreet.device import Device, Limits
 from discreet.device.protocol.collection import Collection, read_document
 from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES
@@ -454,7 +454,7 @@ def _said_of_bots(collection: Collection) -> str:
 
 def _shown(space: LabelSpace) -> str:
     more = f"; and {space.size - _MOST_SHOWN} more" if space.size > _MOST_SHOWN else ""
-    return "; ".join(names(space, np.arange(min(space.size, _MOST_SHOWN)))) + more
+    return "; ".join(space.names(np.arange(min(space.size, _MOST_SHOWN)))) + more
 
 
 def _value(space: Any, typed: Sequence[str]) -> Any:
