@@ -1,12 +1,9 @@
-"""The claim: what a mechanism promises, and how promises are put into digits.
-
-Promises in digits: epsilons, deltas, chances and how sure people can get, never printed better than they are.
+"""The guarantee of a mechanism: its promise and its realised epsilon, and how these are put into digits.
 
 A promise is an upper end, and rounded to the nearest it may be stated too small. So every promise is rounded upwards
-here, and what no number of users lowers is rounded downwards. Both start from the shortest decimal number that a float
-stands for, 0.1 and not the 0.1000000000000000055 that it holds; no other tolerance takes "a little above 1" for 1.
-
-Guarantees: the promise of a mechanism and its realised epsilon.
+here, and a bound that no number of users lowers is rounded downwards. Both start from the shortest decimal number that
+a float stands for, 0.1 and not the 0.1000000000000000055 that it holds; no other tolerance takes "a little above 1"
+for 1.
 """
 
 from dataclasses import dataclass

@@ -1,21 +1,13 @@
-"""The contract of a block mechanism.
+"""The contract of a block mechanism, in checks that raise AssertionError with a sentence.
 
-Failures of checks.
-
-Every output of a mechanism with its probability as an integer: the subject of the checks.
-
-Nothing here asks the mechanism how it combines truth and noise; that is written out anew, from the law's alphabet and
-from the integer that the sampler compares its words with.
-
-Checks of what becomes of reports: what no device can send, tallies, and files.
-
-Checks of what is drawn, with seeded words: blocks follow the law, reports the channel, and words tell nothing.
-
-Counts are judged by Pearson's chi-square, with bounds of its tails that need no table [Laurent and Massart 2000,
-lemma 1; Birge 2001, lemma 8.1]: a false alarm has a probability of about 1e-12. A check that would miss its rival with
-more than 1e-6 is refused as too weak. Under the rival, one draw in ten comes from every second of the outcomes instead.
-
-Checks without any sampling: the block law, the promise, the estimate and its errors, by enumeration.
+The subject of the checks is every output of a mechanism with its probability as an integer (`Outputs`). Nothing here
+asks the mechanism how it combines truth and noise; that is written out anew, from the law's alphabet and from the
+integer that the sampler compares its words with. Most checks enumerate: the block law, the promise, the estimate and
+its errors, flaws, tallies, files. Others draw with seeded words: blocks follow the law, reports the channel, and
+words reveal nothing. Counts of these are checked by Pearson's chi-square, with bounds of its tails that need no table
+[Laurent and Massart 2000, lemma 1; Birge 2001, lemma 8.1]: a false alarm has a probability of about 1e-12. A check
+that would miss its rival with more than 1e-6 is refused as too weak. Under the rival, one draw in ten comes from
+every second of the outcomes instead.
 """
 
 import json

@@ -1,33 +1,25 @@
-"""Confidence limits from counts: binomial tails, score limits with a correction for skewness, significance.
+"""Confidence limits from counts and from mean worths of reports, and tests of many hypotheses at once.
 
-Levels of confidence intervals: of one value, of all at once, of a selection; and score intervals.
+**Levels** are of one value, of all at once, or of a selection (`miss_probability`); many null hypotheses are rejected
+with a bound on the false discoveries or on any error at all (`rejected`).
 
-Many tests at once: which null hypotheses to reject, with a bound on the false discoveries or on any error at all.
+**One probability** has exact bounds from k successes of n [Clopper and Pearson 1934]: the lower bound is the p at which
+k or more successes have probability ``error``, so that the bound exceeds the true p with at most that probability.
 
-Exact confidence bounds on a probability, from counts [Clopper and Pearson 1934].
+**Binomial counts** have limits at which both tails of the count have at least alpha/2. They lie between those of
+Clopper and Pearson, which count all of the observed number to the tail, and mid-p's, which count half of it: the
+observed number t weighs w = 1/2 + exp(-t/4)/2. Limits are exact at t = 0, where mid-p's cover too little, and mid-p's
+from about 15 on, where Clopper and Pearson's are too long. Large counts use quantiles from cumulants, without a library
+of special functions.
 
-The lower bound for k successes of n is the p at which k or more successes have probability ``error``: whatever the true
-probability is, the bound exceeds it with at most that probability. Both are quantiles of beta distributions.
+**Mean worths.** Where a report's worth has the moments m_k(p) = E w^k, the estimate has variance (m_2 - p^2)/n and
+skewness gamma = (m_3 - 3 p m_2 + 2 p^3) / ((m_2 - p^2)^(3/2) sqrt(n)). A shifted gamma distribution (Pearson's type
+III) with the same three moments has shape 4/gamma^2; a limit is the p at which one of its tails is alpha/2.
 
-Quantiles of nearly normal numbers from their cumulants, without a library of special functions.
-
-Confidence limits from binomial counts: the p under which both tails of the count have at least alpha/2.
-
-Between Clopper-Pearson's, which count all of the observed number to the tail, and mid-p's, which count half of it: the
-observed number t weighs w = 1/2 + exp(-t/4)/2, so that limits are exact at t = 0, where mid-p's cover too little, and
-mid-p's from about 15 on, where Clopper-Pearson's are too long.
-
-Confidence limits from mean worths of reports, by Pearson's type III: the normal quantile, corrected for skewness.
-
-Where a report's worth has the moments m_k(p) = E w^k, the estimate has variance (m_2 - p^2)/n and skewness
-gamma = (m_3 - 3 p m_2 + 2 p^3) / ((m_2 - p^2)^(3/2) sqrt(n)). A shifted gamma distribution with the same three moments
-has shape 4/gamma^2; a limit is the p at which one of its tails is alpha/2.
-
-The worth of a report to a sum of frequencies: its second and third moment, from which limits follow.
-
-Let C be a set of values of which m can be in a block, K of them in a given one and K' of the other v - m; phi_out the
-worth of a report to a value outside its block and d more to one inside, kappa that of a report in clear to every value
-that blocks cover, and 1/s to its own value in clear. All estimates together are known to sum to 1, so that
+**Sums of frequencies.** Let C be a set of values of which m can be in a block, K of them in a given one and K' of the
+other v - m; phi_out the worth of a report to a value outside its block and d more to one inside, kappa that of a report
+in clear to every value that blocks cover, and 1/s to its own value in clear. All estimates together are known to sum to
+1, so that
 
     W' = W_C - lambda (W_1 - 1),   lambda = Cov(W_C, W_1) / Var(W_1),
 

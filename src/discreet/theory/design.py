@@ -1,11 +1,13 @@
-"""The best linear decoder of blocks of several sizes, and the information that reports hold.
+"""Mixtures of block sizes: the information that reports hold, the best linear decoder, and its exact errors.
 
-Fisher information of block sizes about a distribution that is uniform inside each class.
+The best mechanism draws a block size k with probability t_k, whatever the value is *and whether the report is truth or
+noise*: drawing both from one random number would leave no finite epsilon. A sensitive value then sends a uniform
+k-subset that contains it with probability k e^eps / (k e^eps + v - k), else a uniform one that does not; another value
+sends a uniform k-subset with probability v / (k e^eps + v - k), else itself in clear.
 
-The best mechanism draws a block size k with probability t_k and then a uniform k-subset of the v sensitive values. At
-the distribution with mass alpha spread over the sensitive values and 1 - alpha over the N others, its information has
-three eigenvalues: among the sensitive values (v - 1 of them), among the others (N - 1) and between the classes. With
-tau = 1/(e^eps - 1) and the sums S_i of t_k s_i(k) over k,
+At the distribution with mass alpha spread evenly over the v sensitive values and 1 - alpha over the N others, the
+Fisher information has three eigenvalues: among the sensitive values (v - 1 of them), among the others (N - 1) and
+between the classes. With tau = 1/(e^eps - 1) and the sums S_i of t_k s_i(k) over k,
 
     s_1(k) = k (v - k) / ((alpha k + v tau)(k + v tau)),  s_2(k) = k / (k + v tau),  s_3(k) = k / (alpha k + v tau),
 
@@ -13,17 +15,8 @@ no unbiased estimate from n reports has a mean squared error below M/n there, wi
 
     M = c_1/S_1 + c_2/S_2 + c_3/S_3,  c = ((v - 1)^2 / v, (N - 1)(1 - alpha)/N, w (1 - alpha)/(v N)),
 
-written without factors that overflow or vanish at the ends of epsilon.
-
-Mixtures of block sizes: probabilities, decoder and exact errors of the optimal mechanism.
-
-With probability t_k the size is k, whatever the value is *and whether the report is truth or noise*: drawing both from
-one random number would leave no finite epsilon. A sensitive value then sends a uniform k-subset that contains it with
-probability k e^eps / (k e^eps + v - k), else a uniform one that does not; another value sends a uniform k-subset with
-probability v / (k e^eps + v - k), else itself in clear.
-
-The decoder is the best unbiased linear one at the distribution of mass alpha, uniform inside each class.
-For a single size it is `LinearDecoder`.
+written without factors that overflow or vanish at the ends of epsilon. The decoder is the best unbiased linear one at
+this distribution. For a single size it is `LinearDecoder`.
 """
 
 from collections.abc import Sequence

@@ -1,28 +1,23 @@
-"""The least error that any mechanism reaches, and the best probability of bits.
-
-The optimal mechanism: block sizes, their weights, and a proof that no other mechanism has less error.
+"""The least error of any mechanism: the optimal block sizes with a proof, and the best probability of bits.
 
 No unbiased estimate from n reports of any utility-optimized mechanism that everybody uses alike has a worst-case mean
 squared error below M*/n, where M* is the maximum over alpha of the minimum over t of M(alpha, t)
 [Park, Nam, Lee]; the design found here attains it for every n.
 
-Why the search is short: the derivative of -M by t_k is k (A + B k) / ((alpha k + v tau)(k + v tau)) for some A and B.
-It takes a positive value at two places at most and is 0 at k = 0, so it rises and then falls. Hence an optimal t rests
-on one size or on two neighbours, and on the path through single sizes and mixtures of neighbours a local minimum is the
-minimum: bisection finds it. Over alpha the minimum is concave: bisection again.
+The search for it is short. The derivative of -M by t_k is k (A + B k) / ((alpha k + v tau)(k + v tau)) for some A and
+B. It takes a positive value at two places at most and is 0 at k = 0, so it rises and then falls. Hence an optimal t
+rests on one size or on two neighbours, and on the path through single sizes and mixtures of neighbours a local
+minimum is the minimum: bisection finds it. Over alpha the minimum is concave: bisection again.
 
-The optimal theta of unary encoding, in closed form.
-
-With theta the probability that the bit of the user's value is set, tau = 1/(e^eps - 1) and a the sensitive mass,
+The optimal theta of unary encoding has a closed form. With theta the probability that the bit of the user's value is
+set, tau = 1/(e^eps - 1) and a the sensitive mass,
 
     n MSE + ||p||^2 = C / theta + B(a) / (1 - theta),   C = (1 + tau)(1 + v tau),
 
 where B(a) = tau (1 + tau)(v - a) + tau^2 a if reports in clear carry noise bits that the decoder counts (the paper's
-uRAP), and B(a) = v tau^2 + tau (v - 1) a if they do not. So
-theta = 1 / (1 + sqrt(B/C)) is best at a, with the value (sqrt(C) + sqrt(B))^2.
-
-In the worst case the loss is convex in theta and concave in a, so that the best theta is the one for the mass at which
-the best loss is largest.
+uRAP), and B(a) = v tau^2 + tau (v - 1) a if they do not. So theta = 1 / (1 + sqrt(B/C)) is best at a, with the value
+(sqrt(C) + sqrt(B))^2. In the worst case the loss is convex in theta and concave in a, so that the best theta is the one
+for the mass at which the best loss is largest.
 """
 
 from collections.abc import Callable
