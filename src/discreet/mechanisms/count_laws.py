@@ -110,10 +110,10 @@ class SumLaw:
         )
         parts: tuple[AlikeBlocks, ...] = ()
         if v and noise is None and joint_inclusion(law, 1) is not None:
-            kinds = numbers.alike_worths(partial(joint_inclusion, law))
+            stated, silent = partial(joint_inclusion, law), numbers.clear_worth[0] if domain.clear_count else 0.0
             parts = tuple(
-                AlikeBlocks(truth, noisy, tuple(float(joint(count) or 0) for count in range(1, 5)), worth, share)
-                for truth, noisy, joint, worth, share in kinds
+                AlikeBlocks(kind, tuple(float((kind.joint or stated)(count) or 0) for count in range(1, 5)), silent)
+                for kind in numbers.alike_kinds
             )
         whole = values.mapped(lambda each: each.sum(keepdims=True))
         return cls(values, whole, n, s, max(1 - clear_mass, 0.0) if v else 0.0, parts, noise)

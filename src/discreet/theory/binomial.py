@@ -47,6 +47,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats, IntArray
 from discreet.core.checks import checked_between, checked_choice
+from discreet.theory.linear_decoder import BlockKind
 
 DEFAULT_LEVEL = 0.95
 """Confidence of intervals where none is asked for."""
@@ -558,22 +559,18 @@ class AlikeBlocks:
     """Reports of truth or noise over values that are alike, and what they are worth.
 
     Attributes:
-        truth: s.
-        noisy: 1 - s.
+        kind: of their blocks.
         joint: J_1 to J_4.
-        worth: of a report to a value in its block, to one outside, and of a report in clear.
-        share: of the reports that are such; those of one block size, where sizes are told apart.
+        silent: the worth of a report in clear to a value that blocks cover.
     """
 
-    truth: float
-    noisy: float
+    kind: BlockKind
     joint: tuple[float, ...]
-    worth: tuple[float, float, float]
-    share: float = 1.0
+    silent: float
 
     def moments(self, power: int, sets: ValueSets) -> FloatArray:
         """Return ``(4, c)`` E W'^power of a report of somebody sensitive in C, elsewhere; in clear in C, elsewhere."""
-        inside, outside, silent = self.worth
+        (inside, outside, _), silent, truth = self.kind.worth, self.silent, self.kind.truth
         m, others, uncontrolled = sets.size, sets.covered - sets.size, 1 - sets.control
         own_shift, other_shift = uncontrolled * (inside - outside), -sets.control * (inside - outside)
         base = outside * (m - sets.control * sets.covered) + sets.control
@@ -584,9 +581,9 @@ class AlikeBlocks:
         joint = np.array([(1.0, *self.joint[:3]), (1.0, *conditional), (1.0, *conditional)])
         noise, in_set, elsewhere = _power(power, (bases, own_shift, other_shift), counts, joint)
         beside = silent * (m - sets.control * sets.covered) + sets.control
-        truthful = (beside + uncontrolled / self.truth) ** power, (beside - sets.control / self.truth) ** power
+        truthful = (beside + uncontrolled / truth) ** power, (beside - sets.control / truth) ** power
         whole = np.array(np.broadcast_arrays(in_set, elsewhere, *truthful))
-        moment: FloatArray = self.share * (self.noisy * noise + self.truth * whole)
+        moment: FloatArray = self.kind.share * (self.kind.noisy * noise + truth * whole)
         return moment
 
 

@@ -32,7 +32,7 @@ from discreet.core.checks import checked_epsilon, checked_mass, checked_whole, r
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 from discreet.theory.binomial import joint_share
-from discreet.theory.linear_decoder import AlikeWorths, BlockKind, BlockNumbers, JointInclusion
+from discreet.theory.linear_decoder import BlockKind, BlockNumbers
 
 Three = tuple[float, float, float]
 _MOST = 1 << 62
@@ -266,9 +266,8 @@ class Design(BlockNumbers):
         v, hidden = self.size, self.size * self.instance.tau
         kinds = []
         for k, share in self.weights.items():
-            pair = (k - 1) / max(v - 1, 1)
-            triple = pair * (k - 2) / max(v - 2, 1) - pair * pair
-            kinds.append(BlockKind(share, k / (k + hidden), self.noise(k), k / v, pair, triple, self.block_worth(k)))
+            pair, joint = (k - 1) / max(v - 1, 1), partial(joint_share, v, k)
+            kinds.append(BlockKind(share, k / (k + hidden), self.noise(k), k / v, pair, joint, self.block_worth(k)))
         return tuple(kinds)
 
     # The decoder
@@ -332,21 +331,3 @@ class Design(BlockNumbers):
             sensitive += silent * total
             others += other * (total - clear) + own_worth * clear
         return sensitive / n, others / n
-
-    def sum_covariance(
-        self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return zeros: the contributions of any report to all estimates add up to 1."""
-        del n
-        return np.zeros_like(sensitive[0]), np.zeros_like(clear)
-
-    def alike_worths(self, joint: JointInclusion) -> list[AlikeWorths]:
-        """Return the worths of reports by block size; none where some values go in clear."""
-        del joint
-        if self.instance.clear_size:
-            return []
-        return [
-            (1 - noise, noise, partial(joint_share, self.size, k), (*self.block_worth(k)[:2], 0.0), share)
-            for k, share in self.weights.items()
-            for noise in [self.noise(k)]
-        ]

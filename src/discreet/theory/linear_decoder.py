@@ -23,9 +23,6 @@ from discreet.core.checks import checked_n
 JointInclusion: TypeAlias = Callable[[int], Fraction | None]
 """The probability that so many given values are all in a noise block."""
 
-AlikeWorths: TypeAlias = tuple[float, float, JointInclusion, tuple[float, float, float], float]
-"""Truth, noise, joint inclusions, worths and share of reports; see `discreet.theory.binomial.AlikeBlocks`."""
-
 
 class Variances(NamedTuple):
     """The coefficients A and B of n Var(p_hat_x) = A + B p_x - p_x^2, for both classes of values."""
@@ -140,7 +137,7 @@ class BlockKind(NamedTuple):
         noisy: 1 - s, on its own: next to s = 1 the difference would have lost its digits.
         inclusion: pi, the probability that a noise block contains a given value.
         conditional_inclusion: rho, the probability that a block drawn for one value contains a second one.
-        triple_covariance: of x' in A and x'' in A given x in A; None where the law of blocks has to say it.
+        joint: the probabilities that numbers of given values are all in a noise block; None where the law states them.
         worth: the contributions to a sensitive value inside the block, to one outside, and to any other value.
     """
 
@@ -149,7 +146,7 @@ class BlockKind(NamedTuple):
     noisy: float
     inclusion: float
     conditional_inclusion: float
-    triple_covariance: float | None
+    joint: JointInclusion | None
     worth: tuple[float, float, float]
 
     def mean_power(self, inclusion: float, power: int = 2) -> float:
@@ -191,13 +188,18 @@ class BlockNumbers(ABC):
 
     @abstractmethod
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
-        """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others."""
+        """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others.
 
-    @abstractmethod
+        Args:
+            support: ``(v,)`` T, counts or expected counts of blocks that contain each value.
+            clear: ``(N,)`` F, counts of reports that state each value in clear.
+            n: how many reports.
+        """
+
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the covariance of each linear estimate with the sum of all of them.
+        """Return the covariance of each linear estimate with the sum of all of them; 0 where that is certain.
 
         Args:
             sensitive: ``(v,)`` frequencies and ``(v,)`` variances of the linear estimates.
@@ -207,14 +209,14 @@ class BlockNumbers(ABC):
         Returns:
             ``(v,)`` and ``(N,)`` covariances.
         """
+        del n
+        return np.zeros_like(sensitive[0]), np.zeros_like(clear)
 
-    @abstractmethod
-    def alike_worths(self, joint: JointInclusion) -> list[AlikeWorths]:
-        """Return the worths of reports to values that are alike; none where they vary otherwise.
-
-        Args:
-            joint: the probabilities that numbers of given values are all in a noise block.
-        """
+    @property
+    def alike_kinds(self) -> tuple[BlockKind, ...]:
+        """Return the kinds of blocks over values that are alike; none where they vary otherwise."""
+        varies = self.clear_blocks or self.pool_bias or (self.by_size and self.clear_size > 0)
+        return () if varies else self.kinds
 
     @property
     def stacks(self) -> bool:
@@ -416,10 +418,10 @@ class BlockNumbers(ABC):
         inside, o, beside = kind.worth
         silent, other, _ = self.clear_worth if self.clear_size else (0.0, 0.0, 0.0)
         s, noisy, pi, rho, rest = kind.truth, kind.noisy, kind.inclusion, kind.conditional_inclusion, 1 - mass
-        d, triple = inside - o, triple if kind.triple_covariance is None else kind.triple_covariance
+        d, rho_3 = inside - o, rho * rho + triple if kind.joint is None else float(kind.joint(3) or 0) / pi
         m_0 = o * o + 2 * o * d * pi + d * d * pi * rho
         m_1 = o * o + o * d * (1 + rho) + d * d * rho
-        m_2 = o * o + 2 * o * d * rho + d * d * (rho * rho + triple)
+        m_2 = o * o + 2 * o * d * rho + d * d * rho_3
         c_0, c_1 = noisy * m_0 + s * (mass * m_2 + rest * silent**2), s * (m_1 - m_2)
         # Of a sensitive value and another one, and of two others.
         of_x = s * (1 - rho) * d * beside
@@ -494,30 +496,16 @@ class LinearDecoder(BlockNumbers):
         """Return the contributions of a report in clear to a sensitive value, to another value in clear, to its own."""
         return self.worth[2], 0.0, 1 / self.truth
 
-    def decode(self, support: AnyArray, clear_total: Floats, n: float) -> FloatArray:
-        """Return the unbiased estimate of the sensitive frequencies.
-
-        Args:
-            support: ``(v,)`` T, counts or expected counts of blocks that contain each value.
-            clear_total: F, how many reports were in clear; a number, or ``(1,)``.
-            n: how many reports.
-
-        Returns:
-            ``(v,)`` frequencies; may be negative.
-        """
-        blocks = n if self.clear_blocks else n - clear_total
-        # One number for all values is worked out once.
+    def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
+        """Return the unbiased estimates; see `BlockNumbers`. One number for all values is worked out once."""
+        blocks = n if self.clear_blocks else n - clear.sum(axis=-1, keepdims=True)
         frequencies: FloatArray = support - (self.conditional_inclusion * blocks + self.offset * n)
         if self.size == 1:
             # Exactly 1 where all hold the one value; of many values each is an estimate, and a product is faster.
             frequencies /= n * self.scale
         else:
             frequencies *= 1 / (n * self.scale)
-        return frequencies
-
-    def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
-        """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others."""
-        return self.decode(support, clear.sum(axis=-1, keepdims=True), n), clear / (n * self.truth)
+        return frequencies, clear / (n * self.truth)
 
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
@@ -536,12 +524,6 @@ class LinearDecoder(BlockNumbers):
         clear_scale = self.size * self.worth[2] + 1 / self.truth
         noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0) if share else np.zeros_like(frequencies)
         return share * noise, clear * (clear_scale - 1) / n
-
-    def alike_worths(self, joint: JointInclusion) -> list[AlikeWorths]:
-        """Return the worths of reports; none where reports in clear have blocks, or share a pool."""
-        if self.clear_blocks or self.pool_bias:
-            return []
-        return [(self.truth, self.noisy, joint, self.worth, 1.0)]
 
 
 @dataclass(frozen=True)
