@@ -12,7 +12,8 @@ from bench.companions import Peers, peers
 from bench.likelihood import passes_to_gap
 from bench.measure import Cell, Group, Row, interleaved, median_seconds, one_core, progress, seconds
 from discreet import Domain, HadamardResponse, RandomizedResponse, Reports, SeededRandom, UnaryEncoding, estimate
-from discreet.estimators.likelihood import RowLikelihood, expectation_maximization
+from discreet.estimators.em import expectation_maximization
+from discreet.estimators.likelihood import RowLikelihood
 from discreet.mechanisms import BlockMechanism
 from discreet.risk.bounds.hits import hit_distribution
 from discreet.theory.capacity import Inputs, capacity, channel_capacity
@@ -146,7 +147,7 @@ def _plain_em(problem: Problem) -> dict[str, Cell]:
     found: list[np.ndarray] = []
 
     def work() -> None:
-        reached = expectation_maximization(likelihood(), start, change=0.0, most_iterations=passes)
+        reached = expectation_maximization(likelihood(), start, np.zeros(0), change=0.0, most_iterations=passes)
         found.append(reached.frequencies)
 
     spent = seconds(work)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from discreet.core.tally import GroupedTally, Tally
-from discreet.estimators import estimate
+from discreet.estimators.groups import estimate_groups
 from discreet.mechanisms import BlockMechanism
 
 
@@ -14,6 +14,6 @@ def estimates(mechanism: BlockMechanism, tallies: Iterable[Tally]) -> Any:
     Collections are groups of people to the estimator, which works all of them out together; test_groups.py holds that
     each is what it is alone.
     """
-    grouped: Any = estimate(mechanism, GroupedTally(("run",), dict(enumerate(tallies))))
+    grouped: Any = estimate_groups(mechanism, GroupedTally(("run",), dict(enumerate(tallies))))
     (found,) = grouped.estimates.stacks(mechanism.domain.size)
     return found

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 import discreet as dc
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.estimators.regression import logistic_fit
+from discreet.estimators.regression.logistic import logistic_fit
 
 DATA = Path(os.environ.get("DISCREET_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 LARGE = 5_000
@@ -83,7 +83,7 @@ def run(
     people = random.integers(0, n, LARGE)
     reports = mechanism.obfuscate_codes(census.codes[people], random=dc.SeededRandom(seed))
     groups = census.work[people]
-    found = dc.estimate(mechanism, reports, groups=groups, small="leave-out")
+    found = dc.estimate_groups(mechanism, reports, groups=groups, small="leave-out")
     truth = census.of_work
     inside = np.stack([held(one, truth[label]) for label, one in found.items()])
     yield "direct, 9 classes of worker", inside.ravel()
@@ -95,7 +95,7 @@ def run(
     reports = mechanism.obfuscate_codes(census.codes[biased], random=dc.SeededRandom(seed + 1))
     strata = census.schools % 4
     known = dict(enumerate((np.bincount(strata) / n).tolist()))
-    after = dc.estimate(mechanism, reports, groups=strata[biased], shares=known)
+    after = dc.estimate_groups(mechanism, reports, groups=strata[biased], shares=known)
     yield "post-stratified", held(after.overall, census.truth)
     yield "weighted", held(dc.estimate(mechanism, reports, weights=1 / (1 + strata[biased])), census.truth)
     for size in REGRESSED:

@@ -12,7 +12,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
-from discreet.estimators import Method, estimate
+from discreet.estimators import MethodName, estimate
 from discreet.mechanisms import BlockMechanism, RandomizedResponse
 from discreet.simulation.tallies import draw_tally
 from discreet.theory.optimum import optimal_design
@@ -22,11 +22,11 @@ from papers.results import Row
 from papers.uldp.mechanisms import BOUND, EMPIRICAL, NO_PRIVACY, UNBIASED, make_mechanism
 
 LINEAR = "emp"
-ESTIMATORS: dict[str, Method] = {LINEAR: "linear", "emp+thr": "threshold", "EM": "mle"}
+ESTIMATORS: dict[str, MethodName] = {LINEAR: "linear", "emp+thr": "threshold", "EM": "mle"}
 """The paper's estimators. EM stands for the point that it climbs to, the maximum of the likelihood, certified."""
 
 STOPPED = "EM, stopped"
-ENDS: dict[str, Method] = {LINEAR: "linear", "emp+thr": "threshold", STOPPED: "em", "EM": "mle"}
+ENDS: dict[str, MethodName] = {LINEAR: "linear", "emp+thr": "threshold", STOPPED: "em", "EM": "mle"}
 """Where EM starts (emp+thr), where it is when an iteration changes little, and where it ends."""
 
 _WARM_UP = 200
@@ -140,7 +140,7 @@ def least_error(users: int, population: Population, sensitive: BoolArray, epsilo
     return (privacy + drawing) / users
 
 
-def losses(methods: Mapping[str, Method]) -> Callable[[Cell, Population, int], Iterator[Row]]:
+def losses(methods: Mapping[str, MethodName]) -> Callable[[Cell, Population, int], Iterator[Row]]:
     """Return the task that measures the losses of estimators.
 
     Args:
@@ -185,7 +185,7 @@ def _estimated(
     mechanism: BlockMechanism,
     users: IntArray,
     drawn: tuple[np.random.Generator, FloatArray],
-    methods: Mapping[str, Method],
+    methods: Mapping[str, MethodName],
     at: Row,
 ) -> Iterator[Loss]:
     generator, truth = drawn
@@ -199,7 +199,7 @@ def _estimated(
 
 
 def _compile_kernels(
-    mechanism: BlockMechanism, users: IntArray, generator: np.random.Generator, methods: Mapping[str, Method]
+    mechanism: BlockMechanism, users: IntArray, generator: np.random.Generator, methods: Mapping[str, MethodName]
 ) -> None:
     """Run every kernel once, so that compiling is not timed."""
     few = answers(mechanism, half_of(users, generator, _WARM_UP), generator)

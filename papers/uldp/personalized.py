@@ -1,6 +1,6 @@
 """Measurements of the personalized mechanism: estimates from people of whom some have secret values."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.domain import Domain
-from discreet.estimators.tags import DROP, estimate_personalized
+from discreet.estimators.tags import DROP, TagEstimate, estimate_personalized
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.personalized import Personalized
 from papers.cells import Cell
@@ -70,17 +70,35 @@ def measure_tags(cell: Cell, population: Population, run: int) -> Iterator[Row]:
     for case, known in _backgrounds(population).items():
         for name, method in ESTIMATORS.items():
             estimated = estimate_personalized(personalized, data, method=method, background=known)
-            terms = estimated.decomposition(truth, behind)
             yield TaggedLoss(
                 **asdict(at),
                 case=case,
                 estimator=name,
                 **errors(estimated.estimate.frequencies, population.truth),
                 seconds=0.0,
-                l1=terms.error,
-                first_term=terms.intermediate,
-                second_term=terms.knowledge,
+                **error_terms(estimated, truth, behind),
             )
+
+
+def error_terms(estimated: TagEstimate, truth: FloatArray, behind: Mapping[str, FloatArray]) -> dict[str, Any]:
+    """Return the terms of Theorem 1, l1 <= first_term + second_term <= first_term + the worst case.
+
+    Args:
+        estimated: the estimate.
+        truth: ``(|X| + bots,)`` r, the true distribution of values and bots.
+        behind: pi_k, the ``(|X|,)`` true distribution of the values behind each bot, by tag.
+    """
+    size, r_hat = estimated.estimate.domain.size, estimated.intermediate.frequencies
+    p, second_term = truth[:size].copy(), 0.0
+    for tag, mass, guess, share in zip(estimated.tags, truth[size:], r_hat[size:], estimated.shares, strict=True):
+        pi_hat = np.zeros(size)
+        pi_hat[share.codes] = share.weights
+        # Where nobody is behind a bot, nothing about it can be wrong.
+        pi = behind.get(tag, pi_hat)
+        p += mass * pi
+        second_term += abs(float(guess)) * float(np.abs(pi_hat - pi).sum())
+    l1, first_term = (float(np.abs(off).sum()) for off in (estimated.estimate.frequencies - p, r_hat - truth))
+    return {"l1": l1, "first_term": first_term, "second_term": second_term}
 
 
 def measure_cells(cell: Cell, population: Population, run: int) -> Iterator[Loss]:

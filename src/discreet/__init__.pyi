@@ -8,6 +8,7 @@ from discreet.estimators import METHODS as METHODS
 from discreet.estimators import estimate as estimate
 from discreet.estimators.differences import compare as compare
 from discreet.estimators.differences import homogeneity as homogeneity
+from discreet.estimators.groups import estimate_groups as estimate_groups
 from discreet.estimators.regression import regress as regress
 from discreet.estimators.tags import estimate_personalized as estimate_personalized
 from discreet.formats.plan import Plan as Plan

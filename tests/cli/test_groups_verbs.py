@@ -68,7 +68,7 @@ def test_groups_are_those_of_python(folder: Path, method: str) -> None:
     line = f"estimate plan.toml all.parquet --by region --small leave-out --method {method}"
     found = told(*placed(folder, line))
     mechanism, reports = reports_of(folder)
-    groups = dc.estimate(mechanism, reports, groups={"region": REGION}, small="leave-out", method=method)
+    groups = dc.estimate_groups(mechanism, reports, groups={"region": REGION}, small="leave-out", method=method)
     assert [group["region"] for group in found["groups"]] == ["north", "south"]
     for group in found["groups"]:
         estimate = groups[group["region"]]
@@ -86,7 +86,7 @@ def test_weights_and_shares_are_those_of_python(folder: Path) -> None:
     mechanism, reports = reports_of(folder)
     line = "estimate plan.toml all.parquet --by sex --weights w --shares sexes.csv"
     found = told(*placed(folder, line))
-    alike = dc.estimate(mechanism, reports, groups=SEX, weights=WEIGHTS, shares={"f": 0.25, "m": 0.75})
+    alike = dc.estimate_groups(mechanism, reports, groups=SEX, weights=WEIGHTS, shares={"f": 0.25, "m": 0.75})
     assert columns(found["overall"])["frequency"] == pytest.approx(alike.overall.frequencies.tolist(), rel=1e-12)
     assert columns(found["overall"])["lower"] == pytest.approx(alike.overall.interval()[0].tolist(), rel=1e-12)
     alone = told(*placed(folder, "estimate plan.toml all.parquet --weights w"))
@@ -244,7 +244,7 @@ def test_columns_of_the_table_are_kept_for_groups_and_weights(folder: Path, tmp_
     mechanism = dc.Plan.load(tmp_path / "plan.toml").mechanism()
     big = REGION != "tiny"
     reports = dc.read_reports(tmp_path / "kept.parquet", mechanism)
-    groups = dc.estimate(mechanism, reports, groups={"region": REGION[big]}, weights=WEIGHTS[big])
+    groups = dc.estimate_groups(mechanism, reports, groups={"region": REGION[big]}, weights=WEIGHTS[big])
     for group in found["groups"]:
         assert columns(group)["frequency"] == pytest.approx(groups[group["region"]].frequencies.tolist(), rel=1e-9)
     told(*placed(tmp_path, "estimate plan.toml kept.parquet --by age --method mle"))

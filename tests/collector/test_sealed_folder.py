@@ -24,7 +24,7 @@ plans = pytest.mark.parametrize("plan", sorted(PLANS))
 @plans
 def test_discreet_estimate_reads_it(tmp_path: Path, plan: str) -> None:
     sealed = sealed_of(tmp_path, plan)
-    expected = estimate_facts(estimate(sealed.mechanism, sealed.tally, method="linear"), None, simultaneous=False)
+    expected = estimate_facts(estimate(sealed.mechanism, sealed.tally, method="linear"))
     said = sealed.estimated()
     assert said["n"] == EPOCHS * N
     assert {name: said[name] for name in expected} == expected

@@ -146,7 +146,7 @@ def test_groups_of_one_estimate_never_collide() -> None:
     mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), 1.0)
     reports = mechanism.obfuscate_codes(np.zeros(40, np.int64), random=dc.SeededRandom(1))
     same = dc.Reports.concatenate([reports, replace(reports, batches=())])
-    grouped = dc.estimate(mechanism, same, groups=["north"] * 40 + ["south"] * 40)
+    grouped = dc.estimate_groups(mechanism, same, groups=["north"] * 40 + ["south"] * 40)
     assert dc.compare(grouped["north"], grouped["south"]).overall is not None
     north, south = (dc.estimate(mechanism, part) for part in (same[:40], same[40:]))
     assert dc.compare(north, south).overall is not None

@@ -141,8 +141,8 @@ def test_combinations_are_numbered_in_order(table: int, monkeypatch: pytest.Monk
 def test_an_estimate_takes_the_tallies(tmp_path: Path) -> None:
     mechanism = MECHANISMS["rr"]
     write(tmp_path / "all.parquet", mechanism)
-    streamed = dc.estimate(mechanism, LocalEngine().tally_by(mechanism, tmp_path, "region"))
-    alike = dc.estimate(mechanism, reports_of(mechanism), groups={"region": REGION})
+    streamed = dc.estimate_groups(mechanism, LocalEngine().tally_by(mechanism, tmp_path, "region"))
+    alike = dc.estimate_groups(mechanism, reports_of(mechanism), groups={"region": REGION})
     assert streamed.to_pandas().equals(alike.to_pandas())
 
 

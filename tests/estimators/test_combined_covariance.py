@@ -53,7 +53,7 @@ def test_post_stratified_estimates_have_the_covariance_of_their_worths() -> None
     mechanism = dc.RandomizedResponse(DOMAIN, 1.0)
     reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(2))
     shares = {"north": 0.7, "south": 0.3}
-    found = dc.estimate(mechanism, reports, groups=regions, shares=shares).overall
+    found = dc.estimate_groups(mechanism, reports, groups=regions, shares=shares).overall
     assert found.covariances is not None
     sizes = {label: int(np.count_nonzero(regions == label)) for label in shares}
     worths = mechanism.decoder.worth(reports)
@@ -87,7 +87,7 @@ def test_shares_within_weighted_strata_have_errors() -> None:
     mechanism = dc.UnaryEncoding(DOMAIN, 1.0)
     reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(3))
     shares = {"north": 0.4, "south": 0.6}
-    found = dc.estimate(mechanism, reports, groups=regions, weights=weights, shares=shares).overall
+    found = dc.estimate_groups(mechanism, reports, groups=regions, weights=weights, shares=shares).overall
     assert found.covariances is not None
     np.testing.assert_allclose(np.sqrt(found.covariances.variances()), found.standard_errors, rtol=1e-9)
     spread = found.covariances

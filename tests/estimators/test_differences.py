@@ -189,8 +189,10 @@ def test_the_same_people_on_both_sides_are_refused() -> None:
     reports = MECHANISM.obfuscate_codes(codes, random=dc.SeededRandom(1))
     again = dc.estimate(MECHANISM, MECHANISM.tally(reports.take(np.arange(900)[::-1])), method="projected")
     regions = np.repeat(["CA", "TX", "NY"], 300)
-    grouped, weighted = (dc.estimate(MECHANISM, reports, groups=regions, weights=w) for w in (None, codes + 1.0))
-    streamed = dc.estimate(MECHANISM, GroupedTally(("state",), {r: one.people.counts[0] for r, one in grouped.items()}))
+    grouped, weighted = (dc.estimate_groups(MECHANISM, reports, groups=regions, weights=w) for w in (None, codes + 1.0))
+    streamed = dc.estimate_groups(
+        MECHANISM, GroupedTally(("state",), {r: one.people.counts[0] for r, one in grouped.items()})
+    )
     one = dc.estimate(MECHANISM, reports)
     shared = [(one, again), (ONE, ONE), (grouped["CA"], grouped.overall), (weighted.overall, weighted["TX"])]
     shared += [

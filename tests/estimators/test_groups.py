@@ -14,8 +14,8 @@ from discreet.arrays import AnyArray, FloatArray
 from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally, Tally
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.estimators import groups
-from discreet.estimators.groups import Weights, weighted_tally
+from discreet.estimators import weights as weighing
+from discreet.estimators.weights import Weights, weighted_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.results.groups import EstimatesOnDemand
 from packing import each
@@ -69,7 +69,7 @@ def test_weights_are_added_digit_by_digit_or_one_by_one_alike(size: int, monkeyp
     reports, weights = reports_of(mechanism), Weights.of(RANDOM.uniform(0.1, 9, size)[np.arange(PEOPLE) % size], PEOPLE)
     both = []
     for few in (0, 10_000):
-        monkeypatch.setattr(groups, "_FEW", few)
+        monkeypatch.setattr(weighing, "_FEW", few)
         both.append(weighted_tally(mechanism, reports, weights))
     assert both[0].weights == both[1].weights
     assert both[0].squares == both[1].squares
@@ -94,7 +94,7 @@ def test_equal_weights_change_nothing() -> None:
 def test_a_group_is_estimated_from_its_reports_alone(method: str) -> None:
     mechanism = MECHANISMS["bits"]
     reports = reports_of(mechanism)
-    grouped = dc.estimate(mechanism, reports, groups=REGION, method=method)
+    grouped = dc.estimate_groups(mechanism, reports, groups=REGION, method=method)
     for region in ("east", "north", "south"):
         alone = dc.estimate(mechanism, reports.take(np.flatnonzero(region == REGION)), method=method)
         assert np.array_equal(grouped[region].frequencies, alone.frequencies)
@@ -108,7 +108,7 @@ def test_a_group_is_estimated_from_its_reports_alone(method: str) -> None:
 def test_post_stratification_is_the_sum_of_the_strata(weighted: bool) -> None:
     mechanism = MECHANISMS["bits"]
     reports, weights = reports_of(mechanism), WEIGHTS if weighted else None
-    found = dc.estimate(mechanism, reports, groups=REGION, weights=weights, shares=SHARES)
+    found = dc.estimate_groups(mechanism, reports, groups=REGION, weights=weights, shares=SHARES)
     parts = [found[region] for region in SHARES]
     share = np.array(list(SHARES.values()))
     assert found.overall.frequencies == pytest.approx(share @ [part.frequencies for part in parts], rel=1e-9)
@@ -125,8 +125,8 @@ def test_a_tally_by_group_gives_the_same() -> None:
         ("region",), {"south": tallies["south"], "north": tallies["north"]}
     )
     assert days.whole == mechanism.tally(reports)
-    found = dc.estimate(mechanism, days, shares=SHARES)
-    alike = dc.estimate(mechanism, reports, groups={"region": REGION}, shares=SHARES)
+    found = dc.estimate_groups(mechanism, days, shares=SHARES)
+    alike = dc.estimate_groups(mechanism, reports, groups={"region": REGION}, shares=SHARES)
     assert found.to_pandas().equals(alike.to_pandas())
     assert np.array_equal(found.overall.frequencies, alike.overall.frequencies)
     with pytest.raises(MismatchError, match="same columns"):
@@ -138,7 +138,7 @@ def test_a_tally_by_group_gives_the_same() -> None:
 
 def test_groups_are_one_long_table_everywhere(tmp_path: Any) -> None:
     mechanism = MECHANISMS["rr"]
-    found = dc.estimate(mechanism, reports_of(mechanism), groups=pd.DataFrame({"region": REGION, "sex": SEX}))
+    found = dc.estimate_groups(mechanism, reports_of(mechanism), groups=pd.DataFrame({"region": REGION, "sex": SEX}))
     frame = found.to_pandas()
     assert list(frame.columns[:4]) == ["region", "sex", "n", "value"]
     assert len(frame) == 6 * 4
@@ -158,7 +158,7 @@ def test_groups_are_one_long_table_everywhere(tmp_path: Any) -> None:
 
 def refusal(**named: Any) -> str:
     mechanism = MECHANISMS["rr"]
-    return refused(DataError, lambda: dc.estimate(mechanism, reports_of(mechanism), **named))
+    return refused(DataError, lambda: dc.estimate_groups(mechanism, reports_of(mechanism), **named))
 
 
 def few() -> AnyArray:
@@ -174,11 +174,11 @@ def test_small_groups_are_counted_and_never_named() -> None:
     assert "ville" not in message
     assert "town" not in message
     mechanism = MECHANISMS["rr"]
-    found = dc.estimate(mechanism, reports_of(mechanism), groups=few(), small="leave-out")
+    found = dc.estimate_groups(mechanism, reports_of(mechanism), groups=few(), small="leave-out")
     assert (list(found), found.left_out, found.overall.n) == (["many"], (2, 20), PEOPLE)
     assert "2 groups with fewer than 20 reports are left out (20 reports)" in repr(found)
     assert "town" not in repr(found)
-    assert list(dc.estimate(mechanism, reports_of(mechanism), groups=few(), small="leave-out", minimum=19)) == [
+    assert list(dc.estimate_groups(mechanism, reports_of(mechanism), groups=few(), small="leave-out", minimum=19)) == [
         "Smalltown",
         "many",
     ]
@@ -216,8 +216,9 @@ def test_small_groups_are_counted_and_never_named() -> None:
     ],
 )
 def test_bad_input_is_refused_in_a_sentence(named: dict[str, Any], words: str) -> None:
+    estimate = dc.estimate_groups if "groups" in named else dc.estimate
     with pytest.raises((DataError, ParameterError), match=words):
-        dc.estimate(MECHANISMS["rr"], reports_of(MECHANISMS["rr"]), **named)
+        estimate(MECHANISMS["rr"], reports_of(MECHANISMS["rr"]), **named)
 
 
 TABLES = {
@@ -239,7 +240,7 @@ def test_the_table_of_all_groups_is_that_of_each(name: str, simultaneous: bool) 
     # One group of people who all have one value.
     codes = np.where(groups == 4, 0, np.arange(len(groups)) % mechanism.domain.size)
     reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(7))
-    grouped = dc.estimate(mechanism, reports, groups=groups, minimum=2)
+    grouped = dc.estimate_groups(mechanism, reports, groups=groups, minimum=2)
     table = grouped.columns(0.9, simultaneous=simultaneous)
     assert table["n"].tolist() == np.repeat(sizes, mechanism.domain.size).tolist()
     for group in range(len(sizes)):
@@ -255,7 +256,7 @@ def test_the_table_of_all_groups_is_that_of_each(name: str, simultaneous: bool) 
 
 def test_a_table_needs_no_estimate_of_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = MECHANISMS["bits"]
-    grouped = dc.estimate(mechanism, reports_of(mechanism), groups=np.arange(PEOPLE) % 30, minimum=2)
+    grouped = dc.estimate_groups(mechanism, reports_of(mechanism), groups=np.arange(PEOPLE) % 30, minimum=2)
     # Three groups at a time.
     monkeypatch.setattr("discreet.results.groups._AT_ONCE", 3 * mechanism.domain.size)
     table = grouped.to_arrow()
@@ -272,4 +273,4 @@ def test_groups_of_tallies_that_the_mechanism_cannot_make_are_refused_at_once() 
     mechanism = MECHANISMS["rr"]
     tally = mechanism.tally(reports_of(mechanism))
     wrong = Tally(tally.fingerprint, tally.n, tally.support + 1, tally.clear)
-    refused(DataError, lambda: dc.estimate(mechanism, GroupedTally((), {"a": tally, "b": wrong})))
+    refused(DataError, lambda: dc.estimate_groups(mechanism, GroupedTally((), {"a": tally, "b": wrong})))

@@ -13,7 +13,7 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
-from discreet.estimators.likelihood_methods import EM_CHANGE
+from discreet.estimators.em import EM_CHANGE
 from discreet.mechanisms import (
     BlockMechanism,
     Channel,

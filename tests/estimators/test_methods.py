@@ -13,7 +13,8 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError
 from discreet.estimators import METHODS, estimate
-from discreet.estimators.linear import LinearStart, thresholded
+from discreet.estimators.linear import LinearStart
+from discreet.estimators.threshold import thresholded
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
 from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, over, sampled, spelled, with_rho
 from packing import each

@@ -139,7 +139,7 @@ def test_predicted_shares_are_those_of_the_groups(method: Any) -> None:
     mechanism = MECHANISMS["bits"]
     reports = reports_of(mechanism)
     found = dc.regress(mechanism, reports, {"sex": SEX}, method=method)
-    grouped = dc.estimate(mechanism, reports, groups=SEX, method="linear" if method == "linear" else "mle")
+    grouped = dc.estimate_groups(mechanism, reports, groups=SEX, method="linear" if method == "linear" else "mle")
     for one in found.predict({"sex": ["f", "m"]}, level=0.9):
         estimate = grouped["fm"[one.row]]
         place = mechanism.domain.encode([one.value])[0]

@@ -13,7 +13,8 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.estimators import METHODS, estimate
-from discreet.estimators.linear import LinearStart, threshold_error
+from discreet.estimators.linear import LinearStart
+from discreet.estimators.threshold import threshold_error
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from evidence import LEVEL
 from laws import POOLS, SMALL, WINDOWS, Case, cases, spelled

@@ -147,7 +147,7 @@ def test_groups_beside_reports_in_a_table() -> None:
     assert {label: one.n for label, one in found.items()} == {"north": 300, "south": 300}
     assert read_public(RR, table, ["region"])[1]["region"].to_pylist() == regions
     with notes() as said:
-        grouped = dc.estimate(RR, table, groups=table["region"])
+        grouped = dc.estimate_groups(RR, table, groups=table["region"])
     assert said == ["Columns that reports of this plan do not have are not read: 'region'."]
     for label in ("north", "south"):
         assert grouped[label].frequencies.tolist() == dc.estimate(RR, found[label]).frequencies.tolist()

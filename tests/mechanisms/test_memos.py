@@ -10,13 +10,13 @@ from discreet.arrays import AnyArray, FloatArray
 from discreet.core.domain import Domain
 from discreet.core.random import BATCH, WORD_RANGE, SeededRandom
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.differences import trend
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.decoders import PlaceDecoder
 from discreet.mechanisms.memo import Memo
 from discreet.privacy.audit import audit_rounds
 from discreet.privacy.verify import verify_memo
+from discreet.surveys.trends import trend
 from discreet.theory.memo import ratio_after
 from histories import listed, of_blocks
 from laws import BUILDERS, POOLS

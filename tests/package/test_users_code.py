@@ -18,7 +18,7 @@ def test_right() -> None:
     estimate = dc.estimate(mechanism, reports, method="threshold", significance=0.01)
     largest: float = estimate.frequencies.max()
     assert largest <= 1
-    groups = dc.estimate(mechanism, reports, groups=["a", "b"] * 100, minimum=10)
+    groups = dc.estimate_groups(mechanism, reports, groups=["a", "b"] * 100, minimum=10)
     first: dc.Estimate = groups["a"]
     assert first.n == 100
     assert dc.compare(groups["a"], groups["b"]).overall is not None
@@ -34,9 +34,9 @@ def test_wrong() -> None:
     with pytest.raises(AttributeError):
         dc.estimat(mechanism, reports)  # type: ignore[attr-defined]
     with pytest.raises(ParameterError):
-        dc.estimate(mechanism, reports, method="mel")  # type: ignore[call-overload]
+        dc.estimate(mechanism, reports, method="mel")  # type: ignore[arg-type]
     with pytest.raises(ParameterError):
-        dc.estimate(mechanism, reports, tolerence=0.1)  # type: ignore[call-overload]
+        dc.estimate(mechanism, reports, tolerence=0.1)  # type: ignore[call-arg]
     with pytest.raises(TypeError):
         dc.RandomizedResponse(domain, epsilom=1.0)  # type: ignore[call-arg]
     with pytest.raises(ParameterError):

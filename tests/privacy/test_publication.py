@@ -140,12 +140,12 @@ def test_groups_are_batches_and_so_are_those_left_out() -> None:
     mechanism = dc.RandomizedResponse(SIX, 1.0)
     regions = ["north"] * 500 + ["south"] * 300 + ["east"] * 7 + ["west"] * 5
     reports = mechanism.obfuscate(np.arange(812) % 6)
-    grouped = dc.estimate(mechanism, reports, groups=regions, small="leave-out")
+    grouped = dc.estimate_groups(mechanism, reports, groups=regions, small="leave-out")
     assert cells_of(grouped) == (500, 300, 12)
     publication = dc.published(mechanism, grouped)
     assert publication.n == 12
     assert publication.person()[0].startswith("If these are 812 different people")
-    one = dc.estimate(mechanism, reports[:801], groups=regions[:801], small="leave-out")
+    one = dc.estimate_groups(mechanism, reports[:801], groups=regions[:801], small="leave-out")
     assert "the smallest has 1:" in dc.published(mechanism, one).none
 
 
@@ -226,7 +226,7 @@ def test_results_know_their_batches() -> None:
     mechanism = dc.RandomizedResponse(SIX, 1.0)
     reports = mechanism.obfuscate(np.arange(812) % 6)
     regions, ages = ["north"] * 500 + ["south"] * 312, np.arange(812) % 40
-    grouped = dc.estimate(mechanism, reports, groups=regions)
+    grouped = dc.estimate_groups(mechanism, reports, groups=regions)
     sides = dc.published(mechanism, dc.compare(grouped["north"], grouped["south"]))
     assert sides.batches == (500, 312)
     census = dc.published(mechanism, dc.compare(grouped["north"], np.full(6, 1 / 6)))

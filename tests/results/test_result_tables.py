@@ -47,7 +47,7 @@ def test_a_column_that_is_stated_is_in_every_output(tmp_path: Path) -> None:
     assert all(one in repr(found) and f">{one}<" in found._repr_html_() for one in spelled)
     assert pa.table(found)["odds_of_it"].to_pylist() == wanted.tolist()
     assert found.to_pandas()["odds_of_it"].tolist() == wanted.tolist()
-    assert "odds_of_it" in dc.estimate(mechanism, reports, groups=regions).columns()
+    assert "odds_of_it" in dc.estimate_groups(mechanism, reports, groups=regions).columns()
     dc.write_reports(tmp_path / "reports.parquet", mechanism, reports)
     asked = ["estimate", str(tmp_path / "plan.toml"), str(tmp_path / "reports.parquet")]
     page = run(*asked, "-o", tmp_path / "estimate.csv").stdout

@@ -31,10 +31,10 @@ from discreet.errors import (
     ParameterError,
     SourceWarning,
 )
-from discreet.estimators import estimate, likelihood_methods
+from discreet.estimators import em, estimate
 from discreet.estimators.likelihood import RowSums
-from discreet.estimators.likelihood_methods import likelihood_of
 from discreet.estimators.linear import LinearStart
+from discreet.estimators.mle import likelihood_of
 from discreet.formats.reports import write_beside, write_reports
 from discreet.formats.sealed_files import check_sealed
 from discreet.formats.sources import Sources
@@ -510,7 +510,7 @@ def test_the_estimates_are_those_of_one_machine(
     spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     # Stopped early, or expectation maximisation would go through the reports a hundred times.
-    monkeypatch.setattr(likelihood_methods, "EM_CHANGE", 0.1)
+    monkeypatch.setattr(em, "EM_CHANGE", 0.1)
     case = next(case for case in cases(MEDIUM, (2.0,)) if case.sizes == "12of40" and case.builder == "unary")
     mechanism, reports = case.mechanism, sampled(case)
     data, _ = SparkEngine(spark).evidence(mechanism, spread(tmp_path / "reports", mechanism, reports))

@@ -196,18 +196,23 @@ class Showing(OptionGroup):
     """Intervals of a result, the part of it that is printed, and the privacy statement.
 
     Attributes:
-        level: confidence of the intervals; None for the default.
+        level: confidence of the intervals.
         simultaneous: whether all intervals hold at once.
         largest: how many values are shown.
         statement: whether the privacy statement is asked for.
         not_trusted: for the statement, reports of each batch that hide nobody.
     """
 
-    level: float | None = option("--level", type=float, help="Confidence of the intervals. [0.95]")
+    level: float = option("--level", type=float, default=0.95, help="Confidence of the intervals. [0.95]")
     simultaneous: bool = option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
     largest: int = option("--largest", type=Count(1), default=15, help="How many values to show. [15]")
     statement: bool = option("--statement", is_flag=True, help="Also print what publishing this reveals of a person.")
     not_trusted: int = option("--not-trusted", needs={"statement": "{} goes with --statement; add it."}, **NOT_TRUSTED)
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The arguments of intervals, by name."""
+        return {"level": self.level, "simultaneous": self.simultaneous}
 
 
 AS_READ: dict[str, Any] = {

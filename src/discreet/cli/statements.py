@@ -125,7 +125,29 @@ def _with_columns(
     return replace(alone, batches=beside.cells, shown=shown, not_trusted=alone.not_trusted + left_out)
 
 
-def weighed_cells(columns: Sequence[Any]) -> tuple[tuple[int, ...], str]:
+def publication_of(
+    maker: Any, result: Any, weighed: Sequence[Sequence[Any]], *, simulated: bool, not_trusted: int, shown: str
+) -> "Publication":
+    """Return the publication of a result: its own batches, or the people of each side who weigh alike.
+
+    Args:
+        maker: what made the reports.
+        result: estimates by group, or a comparison.
+        weighed: for each side the columns of weights and of groups; none if people count alike.
+        simulated: whether any report is simulated.
+        not_trusted: reports of each batch that hide nobody.
+        shown: the result, in words.
+    """
+    from discreet.privacy.publication import published
+
+    cells = [_weighed_cells(columns) for columns in weighed]
+    batches = [n for sizes, _ in cells for n in sizes] if cells else result
+    beside = max((reason for _, reason in cells), default="")
+    publication = published(maker, batches, beside=beside, not_trusted=not_trusted, shown=shown)
+    return replace(publication, simulated=simulated)
+
+
+def _weighed_cells(columns: Sequence[Any]) -> tuple[tuple[int, ...], str]:
     """Return the number of reports of each combination of weights and groups, and why these are no batches, if so."""
     import pyarrow as pa
 

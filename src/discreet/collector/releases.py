@@ -29,14 +29,16 @@ from discreet.collector.store import SealRow
 from discreet.collector.working import JobError, Workers
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
-from discreet.estimators import METHODS, Method, estimate
-from discreet.estimators.linear import LinearStart, thresholded
+from discreet.estimators import METHODS, MethodName, estimate
+from discreet.estimators.linear import LinearStart
+from discreet.estimators.threshold import thresholded
 from discreet.files.writing import json_text
 from discreet.formats.tallies import read_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.privacy.publication import Publication
 from discreet.results.estimate import Estimate, estimate_facts
 from discreet.risk.bounds import identification_bounds
+from discreet.theory.binomial import DEFAULT_LEVEL
 
 _MOST_EPOCHS = 100_000
 _KNOWN = ("epochs", "method", "level", "version")
@@ -49,12 +51,12 @@ class EstimateQuery:
     Attributes:
         epochs: which, ascending; None for all that are sealed.
         method: one of the estimators.
-        level: confidence of the intervals; None for the usual one, where there are any.
+        level: confidence of the intervals.
     """
 
     epochs: tuple[int, ...] | None = None
-    method: Method = "linear"
-    level: float | None = None
+    method: MethodName = "linear"
+    level: float = DEFAULT_LEVEL
 
     @classmethod
     def of(cls, parameters: Iterable[tuple[str, str]]) -> "EstimateQuery":
@@ -70,7 +72,7 @@ class EstimateQuery:
         method = by_name.get("method", "linear")
         if method not in METHODS:
             raise ParameterError(f"method must be one of {', '.join(METHODS)}.")
-        return cls(_epochs(by_name.get("epochs", "sealed")), cast("Method", method), _level(by_name.get("level")))
+        return cls(_epochs(by_name.get("epochs", "sealed")), cast("MethodName", method), _level(by_name.get("level")))
 
 
 def _epochs(text: str) -> tuple[int, ...] | None:
@@ -89,9 +91,9 @@ def _epochs(text: str) -> tuple[int, ...] | None:
     return tuple(sorted(epochs))
 
 
-def _level(text: str | None) -> float | None:
+def _level(text: str | None) -> float:
     if text is None:
-        return None
+        return DEFAULT_LEVEL
     try:
         level = float(text)
     except ValueError:
@@ -130,7 +132,6 @@ def asked_entry(catalogue: Catalogue, name: str, version: str | None) -> Entry:
     return entry
 
 
-FROM_REPORTS = ("mle", "em", "smooth")
 MOST_WAITING = 64
 """Requests for estimates at once, those that wait for their turn among them."""
 _AT_ONCE = 2
@@ -246,7 +247,7 @@ class Releases:
         self.note(entry, release, query, who)
         return release
 
-    def of(self, entry: Entry, seals: Sequence[SealRow], method: Method) -> Release:
+    def of(self, entry: Entry, seals: Sequence[SealRow], method: MethodName) -> Release:
         """Return the estimate of some batches, for who writes down that it was seen; arguments and errors as there."""
         n, least = sum(seal.n for seal in seals), entry.collection.least
         if n < least:
@@ -269,18 +270,18 @@ class Releases:
         least = entry.collection.least
         return [(seal, self._release(entry, [seal], "linear")) for seal in seals if seal.n >= least]
 
-    def _release(self, entry: Entry, seals: Sequence[SealRow], method: Method) -> Release:
+    def _release(self, entry: Entry, seals: Sequence[SealRow], method: MethodName) -> Release:
         with self.turns:
             tallies = (read_tally(tally_of(self._folder.sealed / seal.file), entry.mechanism) for seal in seals)
             whole = sum(tallies, start=entry.mechanism.empty_tally())
             start = LinearStart.of(entry.mechanism, whole)
             floor = thresholded(start, _SIGNIFICANCE, uniform=False)[1].tolist()
-            result = None if method in FROM_REPORTS else estimate(entry.mechanism, whole, method=method)
+            result = None if METHODS[method].needs_reports else estimate(entry.mechanism, whole, method=method)
         if result is None:
             result = self._from_reports(entry, seals, method)
         return Release(tuple(epoch for seal in seals for epoch in epochs_of(seal)), result, floor, whole)
 
-    def _from_reports(self, entry: Entry, seals: Iterable[SealRow], method: Method) -> Estimate:
+    def _from_reports(self, entry: Entry, seals: Iterable[SealRow], method: MethodName) -> Estimate:
         place = sealed_folder(self._folder, entry)
         files = [self._folder.sealed / seal.file for seal in seals]
         if gone := sum(not file.exists() for file in files):
@@ -336,7 +337,7 @@ def covering(seals: Sequence[SealRow], epochs: Sequence[int] | None) -> list[Sea
     return [chosen[first] for first in sorted(chosen)]
 
 
-def estimate_files(plan: Path, files: Sequence[Path], method: Method) -> Estimate:
+def estimate_files(plan: Path, files: Sequence[Path], method: MethodName) -> Estimate:
     """Return an estimate from files of reports; run in a process of its own."""
     from discreet.engines import gather
     from discreet.formats.plan import Plan
@@ -427,14 +428,14 @@ def _identified(mechanism: BlockMechanism, reports: int) -> dict[str, Any]:
 _PARQUET = "application/vnd.apache.parquet"
 
 
-def spelled(release: Release, entry: Entry, counts: Counts, *, level: float | None, accept: str) -> tuple[bytes, str]:
+def spelled(release: Release, entry: Entry, counts: Counts, *, level: float, accept: str) -> tuple[bytes, str]:
     """Return a release in the first known form that is accepted, JSON if none is said, and its media type.
 
     Args:
         release: what is released.
         entry: of this collection.
         counts: all batches that are sealed: estimates can be subtracted, so each states what all of them tell.
-        level: confidence of the intervals; None for the default.
+        level: confidence of the intervals.
         accept: media types that are taken.
 
     Raises:
@@ -449,7 +450,7 @@ def spelled(release: Release, entry: Entry, counts: Counts, *, level: float | No
             "version": entry.row.version,
             "epochs": spelled_epochs(release.epochs),
             "local_epsilon": entry.mechanism.guarantee.realised,
-            **estimate_facts(result, level, simultaneous=False, more={"noise_floor": release.noise_floor}),
+            **estimate_facts(result, level=level, more={"noise_floor": release.noise_floor}),
             "publication": publication(entry, counts).to_dict(),
         }
         return json_text(content).encode(), kind

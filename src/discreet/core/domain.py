@@ -515,6 +515,11 @@ class Domain:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
+    @property
+    def numbers(self) -> Numbers | None:
+        """The bins of numbers; None if the values are no numbers in bins."""
+        return self.space if isinstance(self.space, Numbers) else None
+
     @cached_property
     def sensitive_count(self) -> int:
         """|X_S|."""

@@ -1,9 +1,4 @@
-"""Groups of people, and cells that values are put into.
-
-Groups of people: a public column, or several, beside their reports.
-
-Partitions: values that are added up, as the marginal of a product or as any cells.
-"""
+"""Groupings: people by public columns beside their reports, and values by cells over which estimates are summed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -5,7 +5,7 @@ Tallies of disjoint reports add up exactly, also by group and with weights.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -88,6 +88,16 @@ class Tally:
     def people(self) -> int:
         """Number of reports, each of one person, as of `WeightedTally`."""
         return self.n
+
+    @property
+    def weights(self) -> Self:
+        """The tally in which reports count as their weights say: this one, as all of them count alike."""
+        return self
+
+    @property
+    def square_parts(self) -> tuple[tuple[float, "Tally"], ...]:
+        """The tallies in which reports count as the squares of their weights say, each times a number."""
+        return ((1.0, self),)
 
     @property
     def rest_n(self) -> int:
@@ -184,6 +194,13 @@ class WeightedTally:
     unit: float
     weights: Tally
     squares: tuple[Tally, Tally]
+
+    batches: ClassVar[tuple[NamedBatch, ...]] = ()
+
+    @property
+    def square_parts(self) -> tuple[tuple[float, Tally], ...]:
+        """The tallies in which reports count as the squares of their weights say, each times a number."""
+        return tuple((times, square) for times, square in zip((1.0, 2.0**DIGIT), self.squares, strict=True) if square.n)
 
     def __add__(self, other: Self) -> Self:
         """Return the tally of both batches.

@@ -1,20 +1,19 @@
 """Comparisons of two estimates of different people, and of an estimate with given shares."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.special import chdtrc, ndtr
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.core.checks import checked_level
-from discreet.core.random import WORD_RANGE
-from discreet.core.tally import Tally, WeightedTally
 from discreet.errors import MismatchError, ParameterError
-from discreet.estimators.linear import project_onto_simplex
+from discreet.estimators.simplex import projection
 from discreet.estimators.strata import Strata, Stratum
-from discreet.mechanisms.memo import Memo
-from discreet.results.comparison import ChiSquare, Comparison, Trend
+from discreet.results.comparison import ChiSquare, Comparison
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
 from discreet.theory.binomial import DEFAULT_LEVEL, Ends, miss_probability
@@ -65,51 +64,62 @@ def compare(
     if not isinstance(first, Estimate):
         raise ParameterError(f"the first to be compared must be an Estimate, got {type(first).__name__}.")
     checked_level(level)
-    estimates = [first, second] if isinstance(second, Estimate) else [first]
+    sides: tuple[Estimate | _Known, ...]
     if isinstance(second, Estimate):
         if first.domain.fingerprint != second.domain.fingerprint:
             same = first.domain.size == second.domain.size and first.domain.names() == second.domain.names()
             what = "which values are sensitive" if same else "their values"
             raise MismatchError(f"estimates that are compared must have one domain; they differ in {what}.")
         _refuse_same(first, second)
-    shares = second.frequencies if isinstance(second, Estimate) else first.domain.check_distribution(second)
-    sides = (first, second if isinstance(second, Estimate) else shares)
+        sides, overall, name = (first, second), _tested([first.people, second.people]), "second"
+    else:
+        shares = first.domain.check_distribution(second)
+        sides, overall, name = (first, _Known(shares)), _tested([first.people], shares), "given shares"
     alpha = miss_probability(level, first.domain.size, simultaneous=simultaneous)
-    lower, upper = _difference(sides, 1 - alpha)
-    alone = len(estimates) == 1
     return Comparison(
         first.domain,
         first.frequencies,
-        shares,
-        lower,
-        upper,
+        sides[1].frequencies,
+        *_difference(sides, 1 - alpha),
         level,
         _p_values(sides),
-        _tested([estimate.people for estimate in estimates], shares if alone else None),
-        (first.n, 0 if alone else second.n),
-        titles or ("first", "given shares" if alone else "second"),
+        overall,
+        (first.n, sides[1].n),
+        titles or ("first", name),
         simultaneous,
-        any(estimate.simulated for estimate in estimates),
-        tuple(estimate.method for estimate in estimates),
+        any(side.simulated for side in sides),
+        tuple(side.method for side in sides if side.n),
     )
 
 
-def _difference(sides: Sequence[Estimate | FloatArray], level: float) -> Ends:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """Shares that are given, as one side of a comparison: they have no error."""
+
+    frequencies: FloatArray
+    n: int = 0
+    simulated: bool = False
+    method: str = ""
+
+    @property
+    def centre(self) -> FloatArray:
+        return self.frequencies
+
+    def limits(self, level: float) -> Ends:
+        del level
+        return self.frequencies, self.frequencies
+
+
+def _difference(sides: Sequence[Estimate | _Known], level: float) -> Ends:
     """Return the limits of the differences, from the limits of both sides at this level."""
     # Around what limits lie around: a difference about a biased frequency, which may lie outside, would not cover.
-    first, second = (
-        Estimated(each.centre, *each.limits(level)) if isinstance(each, Estimate) else Estimated(each, each, each)
-        for each in sides
-    )
+    first, second = (Estimated(side.centre, *side.limits(level)) for side in sides)
     return difference_ends(first, second, np.zeros(1))
 
 
-def _p_values(sides: Sequence[Estimate | FloatArray]) -> FloatArray:
+def _p_values(sides: Sequence[Estimate | _Known]) -> FloatArray:
     """Return ``(|X|,)`` p-values: 1 less the level of the widest interval that excludes 0."""
-    from scipy.special import ndtr
-
-    first, second = (each.centre if isinstance(each, Estimate) else each for each in sides)
-    difference = first - second
+    difference = sides[0].centre - sides[1].centre
     # The distance from 0 that is left at each score; it falls as intervals grow.
     left = []
     for score in _SCORES:
@@ -125,54 +135,6 @@ def _p_values(sides: Sequence[Estimate | FloatArray]) -> FloatArray:
     scores = np.where(excluded == len(_SCORES), _SCORES[-1], start + gone * (_SCORES[after] - start))
     p_values: FloatArray = np.minimum(2 * ndtr(-scores), 1.0)
     return p_values
-
-
-def trend(memo: Memo, rounds: Mapping[Any, Tally]) -> Trend:
-    """Return the changes from round to round of the same people, who keep a report for each answer.
-
-    Two errors are stated for each change, as nobody knows how many people changed: that if nobody did, whose reports of
-    both rounds have one memo, and that if everybody did, whose memos are independent. With a share c of changed people
-    the variance lies at c between the two. The errors are of the linear estimates, and the smaller round's people are
-    taken to be in the larger one. (The mean over rounds is never more exact than one memo: more rounds do not help.)
-
-    Args:
-        memo: by which all reports were made.
-        rounds: the tally of each round, in order; two or more.
-
-    Raises:
-        ParameterError: if there are fewer.
-        MismatchError: if a tally belongs to another plan.
-
-    Example:
-        >>> import discreet as dc
-        >>> memo = dc.Memo(dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), 1.0), infinity=2.0)
-        >>> people = [*range(1000)] * 2
-        >>> reports = memo.obfuscate_rounds([0] * 2000, people, [1] * 1000 + [2] * 1000, random=dc.SeededRandom(1))
-        >>> found = trend(memo, {month: memo.mechanism.tally(each) for month, each in reports.items()})
-        >>> bool(abs(found.changes[0, 0]) < 3 * found.least_errors[0, 0] < 3 * found.largest_errors[0, 0])
-        True
-    """
-    decoder, again = memo.mechanism.decoder, memo.again / WORD_RANGE
-    if len(rounds) < _PAIR:
-        raise ParameterError(f"a trend needs the tallies of two rounds or more, got {len(rounds)}.")
-    tallies = [memo.mechanism.checked_tally(tally) for tally in rounds.values()]
-    means = np.array([decoder.decode(tally) for tally in tallies])
-    squares = np.array([decoder.mean_squares(tally, mean) for tally, mean in zip(tallies, means, strict=True)])
-    sizes = np.array([[float(tally.n)] for tally in tallies])
-    variances = np.maximum(squares - means**2, 0) / sizes
-    independent = variances[1:] + variances[:-1]
-    # Of nobody that changed both rounds have the same moments.
-    square, mean = (
-        (sizes[1:] * each[1:] + sizes[:-1] * each[:-1]) / (sizes[1:] + sizes[:-1]) for each in (squares, means)
-    )
-    # A report of a round is the memo with probability s_2, and else noise; so their moments are a mixture, and the
-    # covariance of two rounds of one memo is s_2^2 times the variance of what the memo is worth.
-    noise, noise_squared = ((1 - again) * decoder.noise_moment(power) for power in (1, 2))
-    shared = np.maximum(again * (square - noise_squared) - (mean - noise) ** 2, 0)
-    least = independent - 2 * shared / np.maximum(sizes[1:], sizes[:-1])
-    labels = tuple(rounds)
-    errors = np.sqrt(np.maximum(least, 0)), np.sqrt(independent)
-    return Trend(memo.mechanism.domain, labels, means, *errors, any(tally.simulated for tally in tallies))
 
 
 def homogeneity(estimates: Any) -> ChiSquare | None:
@@ -201,7 +163,7 @@ def homogeneity(estimates: Any) -> ChiSquare | None:
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=2.0)
         >>> regions = ["north"] * 300 + ["south"] * 300 + ["west"] * 400
         >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
-        >>> found = dc.homogeneity(dc.estimate(mechanism, reports, groups=regions))
+        >>> found = dc.homogeneity(dc.estimate_groups(mechanism, reports, groups=regions))
         >>> found.degrees, found.p_value < 0.001
         (4, True)
     """
@@ -219,7 +181,7 @@ def homogeneity(estimates: Any) -> ChiSquare | None:
 
 def _refuse_same(first: Estimate, second: Estimate) -> None:
     """Refuse two estimates of which it is known that some people are in both."""
-    known = isinstance(first.people, Strata) and isinstance(second.people, Strata)
+    known = first.people is not None and second.people is not None
     shared = first.n if first is second else first.people.shared_with(second.people) if known else 0
     if shared:
         raise ParameterError(
@@ -230,8 +192,7 @@ def _refuse_same(first: Estimate, second: Estimate) -> None:
 
 def _tested(people: Sequence[Any], fixed: FloatArray | None = None) -> ChiSquare | None:
     """Return the test of one distribution behind all strata, or of the known one behind one of them."""
-    known = all(isinstance(group, Strata) and len(group.counts) == 1 for group in people)
-    if not known or people[0].decoder.domain.size > _MOST_VALUES:
+    if any(group is None or len(group.counts) > 1 for group in people) or people[0].decoder.domain.size > _MOST_VALUES:
         return None
     strata, decoders = [next(iter(group)) for group in people], [group.decoder for group in people]
     domain = decoders[0].domain
@@ -269,23 +230,17 @@ def _covariances(
     People with weights w have the distribution q if they count as w^2 says: to the covariance at q, (q - p)(q - p)' is
     added, n being (sum w)^2 / sum w^2.
     """
-    weighted = [isinstance(group.counts[0], WeightedTally) for group in people]
-    squares = [(stratum.square_mean, stratum.squares) for stratum, mark in zip(strata, weighted, strict=True) if mark]
-    q = (
-        _plausible(in_clear, np.average([mean for mean, _ in squares], 0, [size for _, size in squares]))
-        if squares
-        else p
-    )
+    weighted = [stratum for stratum in strata if stratum.weighted]
+    means, sizes = ([each.square_mean for each in weighted], [each.squares for each in weighted])
+    q = _plausible(in_clear, np.average(means, 0, sizes)) if weighted else p
     known: dict[tuple[str, bool], FloatArray | None] = {}
-    for group, mark in zip(people, weighted, strict=True):
-        key = group.decoder.maker.fingerprint, mark
+    keys = [(group.decoder.maker.fingerprint, each.weighted) for group, each in zip(people, strata, strict=True)]
+    for group, key in zip(people, keys, strict=True):
         if key not in known:
-            at = group.decoder.covariances_at(q if mark else p)
-            known[key] = at if at is None or not mark else at + np.outer(q - p, q - p)
-        if known[key] is None:
-            return None
-    covariances = (known[group.decoder.maker.fingerprint, mark] for group, mark in zip(people, weighted, strict=True))
-    return [covariance for covariance in covariances if covariance is not None]
+            at = group.decoder.covariances_at(q if key[1] else p)
+            known[key] = at if at is None or not key[1] else at + np.outer(q - p, q - p)
+    covariances = [covariance for key in keys if (covariance := known[key]) is not None]
+    return covariances if len(covariances) == len(keys) else None
 
 
 def _plausible(in_clear: BoolArray, linear: FloatArray) -> FloatArray:
@@ -294,14 +249,12 @@ def _plausible(in_clear: BoolArray, linear: FloatArray) -> FloatArray:
     p /= max(float(p.sum()), 1.0)
     if not in_clear.all():
         noisy = linear[~in_clear]
-        p[~in_clear] = project_onto_simplex(noisy, np.ones(len(noisy)), total=max(1 - float(p.sum()), 0.0))
+        p[~in_clear], _ = projection(noisy, np.ones(len(noisy)), total=max(1 - float(p.sum()), 0.0))
     return p
 
 
 def _squared(covariance: FloatArray, away: Sequence[FloatArray]) -> ChiSquare | None:
     """Return the test of deviations of this covariance: of one, or of several about their common mean."""
-    from scipy.special import chdtrc
-
     values, vectors = np.linalg.eigh(covariance)
     # Sums that have no error, such as that of all estimates, are left out.
     used = values > 1e-9 * max(values.max(), 0)

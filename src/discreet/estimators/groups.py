@@ -1,32 +1,110 @@
-"""Estimates by group and with weights: direct, weighted and post-stratified.
-
-The weights of people are multiples of 2^-20 of the largest, so that weighted tallies are integers that add up exactly.
-"""
+"""Estimates by group: of each group's reports alone, weighted, and post-stratified."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, Unpack
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.columns import absent, numbers, reals, refuse_missing
-from discreet.core.grouping import Grouping, SmallGroups
+from discreet.arrays import FloatArray
+from discreet.core.columns import reals
+from discreet.core.grouping import MINIMUM, Grouping, SmallGroups
 from discreet.core.reports import Reports
-from discreet.core.tally import DIGIT, GroupedTally, Tally, TallyStack, WeightedTally, scaled
+from discreet.core.tally import GroupedTally, Tally, TallyStack, WeightedTally
 from discreet.errors import DataError, ParameterError
-from discreet.estimators.linear import LinearStart, linear
+from discreet.estimators import MethodName, Options, method_of
+from discreet.estimators.linear import LINEAR, LinearStart
 from discreet.estimators.strata import Strata, combine
+from discreet.estimators.weights import Weights, of_sample, weighted_tally
 from discreet.kernels.counting import runs_of
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.mechanism import tallies_by_group
+from discreet.mechanisms.report_tables import taken_reports
 from discreet.results.estimate import Estimate
 from discreet.results.groups import EstimatesOnDemand, GroupedEstimate
 
 _SUM = 1e-6
+
+Counts: TypeAlias = Tally | WeightedTally
+Direct: TypeAlias = Callable[[Any], Estimate]
+"""The estimate of plain reports or a tally by the method that was chosen."""
+
+
+def estimate_groups(
+    mechanism: Mechanism,
+    data: Any,
+    groups: Any = None,
+    *,
+    method: MethodName = "linear",
+    weights: Any = None,
+    shares: Mapping[Any, float] | None = None,
+    minimum: int = MINIMUM,
+    small: Literal["refuse", "leave-out"] = "refuse",
+    **options: Unpack[Options],
+) -> GroupedEstimate:
+    """Estimate the distribution of the true values in each group of people, and among everybody.
+
+    Args:
+        mechanism: the mechanism of the reports.
+        data: reports, or a table of them that says its plan, as for `discreet.estimate`; or a tally by group.
+        groups: ``(n,)`` a public column, the group of each report, or a table of several such columns; None where the
+            data is a tally by group.
+        method: one of `METHODS`.
+        weights: ``(n,)`` a public column of numbers above 0, for method ``linear``.
+        shares: of each group in the population, by its label, which make ``overall`` post-stratified; for method
+            ``linear``.
+        minimum: people in the smallest group that is estimated.
+        small: whether smaller groups are refused (``"refuse"``) or left out (``"leave-out"``); they are never named.
+        options: of the method, by name.
+
+    Raises:
+        ParameterError: if the method or an option is unknown, or an argument does not go with the data.
+        DataError: if columns do not fit the reports, or a group is too small.
+        MismatchError: if reports and mechanism belong to different plans.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=2.0)
+        >>> values, regions = ["bus"] * 600 + ["car"] * 400, ["north"] * 500 + ["south"] * 500
+        >>> reports = mechanism.obfuscate(values, random=dc.SeededRandom(1))
+        >>> grouped = dc.estimate_groups(mechanism, reports, regions)
+        >>> list(grouped), round(grouped["south"]["car"].frequency, 2)
+        (['north', 'south'], 0.8)
+    """
+    chosen = method_of(method)
+    direct = partial(_direct, mechanism, chosen.run, chosen.checked(options))
+    if weights is not None or shares is not None:
+        chosen.check_weighs()
+    rule = SmallGroups(minimum, small)
+    if shares is not None and rule.treatment != "refuse":
+        raise ParameterError("shares need every group, so small ones cannot be left out; merge them.")
+    batch = batch_of(mechanism, taken_reports(mechanism, data), groups, weights)
+    large = rule.check(batch.sizes)
+    estimates: Mapping[Any, Estimate]
+    if weights is not None:
+        estimates = {label: of_sample(mechanism, batch.counts[label]) for label in large}
+    elif chosen is LINEAR and mechanism.decoder.stacks:
+        estimates = _on_demand(mechanism, batch, large, direct)
+    else:
+        estimates = {label: direct(batch.data(label)) for label in large}
+    if shares is not None:
+        known = checked_shares(shares, list(batch.counts), "shares")
+        strata = Strata(mechanism.decoder, tuple(batch.counts.values()))
+        overall = combine(mechanism, strata, known, "linear, post-stratified")
+    elif weights is not None:
+        overall = of_sample(mechanism, reduce(add, batch.counts.values()))
+    else:
+        overall = direct(batch.whole)
+    overall = replace(overall, people=replace(overall.people, parts=partial(_counted, batch.counts, estimates)))
+    left = sum(size for label, size in batch.sizes.items() if label not in estimates)
+    return GroupedEstimate(batch.names, estimates, overall, rule.minimum, (len(batch.counts) - len(estimates), left))
+
+
+def _direct(mechanism: Mechanism, run: Callable[..., Estimate], options: Mapping[str, Any], data: Any) -> Estimate:
+    return run(LinearStart.of(mechanism, data), **options)
 
 
 def checked_shares(shares: Any, labels: Sequence[Any], wanted: str) -> FloatArray:
@@ -61,123 +139,21 @@ def _listed(labels: Sequence[Any], most: int = 5) -> str:
     return shown if len(labels) <= most else f"{shown} and {len(labels) - most} others"
 
 
-# So many different weights have a tally each; more are added digit by digit, 61 tallies of half of the reports.
-_FEW = 64
-_LOW = (1 << DIGIT) - 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Weights:
-    """The weights of a batch of reports.
-
-    Attributes:
-        units: ``(n,)`` weights as multiples of the unit, 1..2^20.
-        unit: the largest weight times 2^-20.
-
-    Example:
-        >>> from discreet.estimators.groups import Weights
-        >>> Weights.of([1.0, 2.0, 4.0], rows=3).units.tolist()
-        [262144, 524288, 1048576]
-    """
-
-    units: IntArray
-    unit: float
-
-    @classmethod
-    def of(cls, weights: Any, rows: int) -> "Weights":
-        """Return the weights of a column of numbers above 0, one for each report.
-
-        Args:
-            weights: ``(n,)`` numbers; one below 2^-20 of the largest counts as that.
-            rows: n, the number of reports.
-
-        Raises:
-            DataError: if some are missing, infinite or not above 0, or there are more or fewer than reports.
-        """
-        if isinstance(weights, Weights):
-            return weights
-        gone = absent(weights, "weights") if hasattr(weights, "__len__") else np.zeros(0, np.bool_)
-        refuse_missing(gone, "weights")
-        column = numbers(weights, "weights")
-        if len(column) != rows:
-            raise DataError(f"weights must be one for each of {rows} reports, got {len(column)}.")
-        wrong = np.flatnonzero(~((column > 0) & (column < np.inf)))
-        if len(wrong):
-            raise DataError(
-                f"weights must be finite numbers > 0, and {len(wrong)} of {rows} are not (first at row {wrong[0]}); "
-                "leave out people who count for nothing."
-            )
-        unit = float(column.max(initial=1e-300)) * 2.0**-DIGIT
-        return cls(np.maximum(np.rint(column / unit), 1).astype(np.int64), unit)
-
-    def take(self, rows: IntArray) -> "Weights":
-        """Return the weights of some rows, in the same unit."""
-        return Weights(self.units[rows], self.unit)
-
-
-def weighted_tally(mechanism: Mechanism, reports: Reports, weights: Weights) -> WeightedTally:
-    """Return the tally of reports with weights.
-
-    Raises:
-        DataError, MismatchError: as for `Mechanism.tally`.
-    """
-    empty = replace(mechanism.empty_tally(), simulated=reports.simulated)
-    whole = WeightedTally(0, weights.unit, empty, (empty, empty))
-    if len(np.unique(weights.units[: 1 << 16])) <= _FEW and len(values := np.unique(weights.units)) <= _FEW:
-        parts = (weighed(_tally(mechanism, reports, weights.units == value), int(value), weights) for value in values)
-        return reduce(add, parts, whole)
-    squares = weights.units**2
-    once = _by_digits(mechanism, reports, weights.units)
-    low, high = (_by_digits(mechanism, reports, digits) for digits in (squares & _LOW, squares >> DIGIT))
-    return WeightedTally(reports.n, weights.unit, once, (low, high))
-
-
-def weighed(tally: Tally, units: int, weights: Weights) -> WeightedTally:
-    """Return the weighted tally of reports of one weight, of which the plain tally is known."""
-    low, high = (scaled(tally, times) for times in (units**2 & _LOW, units**2 >> DIGIT))
-    return WeightedTally(tally.n, weights.unit, scaled(tally, units), (low, high))
-
-
-def _by_digits(mechanism: Mechanism, reports: Reports, numbers_of: IntArray) -> Tally:
-    """Return the tally in which each report counts so often; a tally for each binary digit."""
-    places = range(int(numbers_of.max(initial=0)).bit_length())
-    digits = ((1 << place, ((numbers_of >> place) & 1).astype(np.bool_)) for place in places)
-    parts = (scaled(_tally(mechanism, reports, mask), times) for times, mask in digits)
-    return reduce(add, parts, replace(mechanism.empty_tally(), simulated=reports.simulated))
-
-
-def _tally(mechanism: Mechanism, reports: Reports, mask: BoolArray) -> Tally:
-    return mechanism.tally(reports.take(np.flatnonzero(mask)))
-
-
-Counts: TypeAlias = Tally | WeightedTally
-Direct: TypeAlias = Callable[[Any], Estimate]
-"""The estimate of plain reports or a tally by the method that was chosen."""
-
-LINEAR = "linear"
-OPTIONS = ("shares", "minimum", "small")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
     """The reports of groups.
 
     Attributes:
         names: of the columns that make the groups.
-        data: of each group, reports or a tally of them.
+        data: a function of a label that returns the reports of its group, or a tally of them.
         counts: of each group, a tally, weighted or not.
         whole: all of them together, as they came.
     """
 
     names: tuple[str, ...]
-    data: Mapping[Any, Any]
+    data: Callable[[Any], Any]
     counts: Mapping[Any, Counts]
     whole: Reports | Tally
-
-    @property
-    def weighted(self) -> bool:
-        """True if the reports have weights."""
-        return any(isinstance(counts, WeightedTally) for counts in self.counts.values())
 
     @property
     def sizes(self) -> dict[Any, int]:
@@ -185,44 +161,16 @@ class Batch:
         return {label: counts.people for label, counts in self.counts.items()}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Parts(Mapping[Any, Reports]):
-    """The reports of each group, cut out when they are asked for.
-
-    Attributes:
-        ordered: all reports, sorted by group.
-        runs: first and stop of each group in them, by its label.
-    """
-
-    ordered: Reports
-    runs: Mapping[Any, tuple[int, int]]
-
-    def __getitem__(self, group: Any) -> Reports:
-        return self.ordered.part(*self.runs[group])
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.runs)
-
-    def __len__(self) -> int:
-        return len(self.runs)
+def _cut(ordered: Reports, runs: Mapping[Any, tuple[int, int]], label: Any) -> Reports:
+    """Return the reports of a group, of all reports sorted by group."""
+    return ordered.part(*runs[label])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Counted:
-    """The tallies of all groups, and those behind their estimates, which may have to be made for it.
-
-    Attributes:
-        counts: of each group.
-        estimates: of those that are large enough.
-    """
-
-    counts: Mapping[Any, Counts]
-    estimates: Mapping[Any, Estimate]
-
-    def __iter__(self) -> Iterator[Counts]:
-        yield from self.counts.values()
-        for estimate in self.estimates.values():
-            yield from estimate.people.counts
+def _counted(counts: Mapping[Any, Counts], estimates: Mapping[Any, Estimate]) -> Iterator[Counts]:
+    """Yield the tallies of all groups, and those behind the estimates of groups, which may have to be made for it."""
+    yield from counts.values()
+    for estimate in estimates.values():
+        yield from estimate.people.counts
 
 
 def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batch:
@@ -241,78 +189,24 @@ def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batc
     if isinstance(data, GroupedTally):
         if groups is not None or weights is not None:
             raise ParameterError("a tally by group has its groups and weights already; leave groups and weights out.")
-        return Batch(data.names, data.tallies, data.tallies, data.whole)
+        return Batch(data.names, data.tallies.__getitem__, data.tallies, data.whole)
     if not isinstance(data, Reports):
         raise ParameterError(f"groups and weights need reports or a tally by group, got {type(data).__name__}.")
+    if groups is None:
+        raise ParameterError("groups must be the column of each report's group; estimate gives everybody together.")
     grouping = Grouping.of(groups).check_rows(data.n)
     weighing = None if weights is None else Weights.of(weights, data.n)
     order, runs = runs_of(grouping.codes)
-    ordered = data.take(order)
-    parts = _Parts(ordered, {grouping.labels[group]: (start, stop) for group, start, stop in runs})
-    counts: dict[Any, Counts] = {}
+    labelled = {grouping.labels[group]: (start, stop) for group, start, stop in runs}
+    part = partial(_cut, data.take(order), labelled)
+    counts: Mapping[Any, Counts]
     if weighing is None:
         tallies = tallies_by_group(mechanism, data, grouping.codes, len(grouping.labels))
-        counts.update(zip(grouping.labels, tallies, strict=True))
+        counts = dict(zip(grouping.labels, tallies, strict=True))
     else:
-        for label, (start, stop) in parts.runs.items():
-            counts[label] = weighted_tally(mechanism, parts[label], weighing.take(order[start:stop]))
-    return Batch(grouping.names, parts, counts, data)
-
-
-def weighted_estimate(mechanism: Mechanism, data: Any, weights: Any, method: str) -> Estimate:
-    """Return the weighted estimate of everybody; arguments and errors as for `discreet.estimate`."""
-    _check_linear(method)
-    if not isinstance(data, Reports):
-        raise ParameterError(f"weights need the reports that they belong to, got {type(data).__name__}.")
-    return _alone(mechanism, weighted_tally(mechanism, data, Weights.of(weights, data.n)))
-
-
-def _check_linear(method: str) -> None:
-    if method != LINEAR:
-        raise ParameterError(f"weights and shares need method 'linear', got {method!r}.")
-
-
-def grouped_estimate(
-    mechanism: Mechanism, batch: Batch, method: str, direct: Direct, options: Mapping[str, Any]
-) -> GroupedEstimate:
-    """Return the estimates of groups.
-
-    Args:
-        mechanism: what made the reports.
-        batch: the reports of each group.
-        method: a method of `discreet.estimate`.
-        direct: the estimate of plain reports by this method.
-        options: of groups; see `discreet.estimate`.
-
-    Raises:
-        DataError, ParameterError: as for `discreet.estimate`.
-    """
-    shares = options.get("shares")
-    if batch.weighted or shares is not None:
-        _check_linear(method)
-    asked = {"minimum": options.get("minimum"), "treatment": options.get("small")}
-    rule = SmallGroups(**{name: limit for name, limit in asked.items() if limit is not None})
-    if shares is not None and rule.treatment != "refuse":
-        raise ParameterError("shares need every group, so small ones cannot be left out; merge them.")
-    large = rule.check(batch.sizes)
-    if batch.weighted:
-        estimates: Mapping[Any, Estimate] = {label: _alone(mechanism, batch.counts[label]) for label in large}
-    elif method == LINEAR and mechanism.decoder.stacks:
-        estimates = _on_demand(mechanism, batch, large, direct)
-    else:
-        estimates = {label: direct(batch.data[label]) for label in large}
-    if shares is not None:
-        strata = Strata(mechanism.decoder, tuple(batch.counts.values()))
-        known = checked_shares(shares, list(batch.counts), "shares")
-        overall = combine(mechanism, strata, known, "linear, post-stratified")
-    elif batch.weighted:
-        overall = _alone(mechanism, reduce(add, batch.counts.values()))
-    else:
-        overall = direct(batch.whole)
-    people = replace(overall.people, parts=_Counted(batch.counts, estimates))
-    overall = replace(overall, people=people)
-    left = sum(size for label, size in batch.sizes.items() if label not in estimates)
-    return GroupedEstimate(batch.names, estimates, overall, rule.minimum, (len(batch.counts) - len(estimates), left))
+        rows = {label: weighing.take(order[start:stop]) for label, (start, stop) in labelled.items()}
+        counts = {label: weighted_tally(mechanism, part(label), some) for label, some in rows.items()}
+    return Batch(grouping.names, part, counts, data)
 
 
 def _on_demand(mechanism: Mechanism, batch: Batch, large: list[Any], direct: Direct) -> EstimatesOnDemand:
@@ -328,8 +222,8 @@ def _on_demand(mechanism: Mechanism, batch: Batch, large: list[Any], direct: Dir
     )
 
 
-def _of_group(data: Mapping[Any, Any], direct: Direct, label: Any) -> Estimate:
-    return direct(data[label])
+def _of_group(data: Callable[[Any], Any], direct: Direct, label: Any) -> Estimate:
+    return direct(data(label))
 
 
 def _stacked(mechanism: Mechanism, tallies: Mapping[Any, Tally], labels: Sequence[Any]) -> Estimate:
@@ -337,13 +231,5 @@ def _stacked(mechanism: Mechanism, tallies: Mapping[Any, Tally], labels: Sequenc
     tally: Any = TallyStack.of([tallies[label] for label in labels])
     evidence = Evidence(tally, 1.0, mechanism.domain.sensitive)
     start = LinearStart(mechanism.domain, mechanism.fingerprint, mechanism.decoder, evidence)
-    facts = tally.n, LINEAR, mechanism.fingerprint
+    facts = tally.n, LINEAR.name, mechanism.fingerprint
     return Estimate(mechanism.domain, start.linear, start.linear_errors, *facts, intervals=start.intervals)
-
-
-def _alone(mechanism: Mechanism, counts: Counts) -> Estimate:
-    """Return the estimate of one sample of people."""
-    if isinstance(counts, Tally):
-        return linear(LinearStart.of(mechanism, counts))
-    strata = Strata(mechanism.decoder, (counts,))
-    return combine(mechanism, strata, np.ones(1), "linear, weighted")

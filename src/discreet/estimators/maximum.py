@@ -1,44 +1,34 @@
-"""The certified maximum of the likelihood.
+"""The certified maximum of the likelihood of blocks, for any block law.
 
-A line search on the log-likelihood that needs no pass over the reports.
-
-A quadratic model of the log-likelihood on the simplex, and its best step.
-
-The model's curvature is a diagonal A, corrected by the latest secant pairs (a step and the change
-of the gradient along it) in the direct BFGS form [Byrd, Nocedal, Schnabel 1994, Theorem 2.3],
+One step per pass over the reports (a product with the membership matrix and one with its transpose, the cost of one EM
+iteration): the best step of a quadratic model on the simplex, then a line search that needs no pass, because the rows'
+likelihoods are linear in the step. Every step climbs. The model's curvature is a diagonal A, corrected by the latest
+secant pairs (a step and the change of the gradient along it) in the direct BFGS form [Byrd, Nocedal, Schnabel 1994,
+Theorem 2.3],
 
     H = A - W' K^-1 W,  W = [S A; Y],  K = [[S A S', L], [L', -D]],
 
-S and Y the steps and the gradient's losses, rows; L and D the strictly lower triangle and the
-diagonal of S Y'. A step costs no product with the membership matrix, which is what dominates, so
-it is worth finding the model's optimum on the simplex well.
-
-Maximum likelihood for any block law, with a certificate.
-
-One step per pass over the reports (a product with the membership matrix and one with its
-transpose, the cost of one EM iteration): the best step of a quadratic model on the simplex
-(:mod:`discreet.estimators.maximum`), then a line search that needs no pass, because the rows'
-likelihoods are linear in the step. Every step climbs. The diagonal of the model is the curvature
-of blocks whose members are independent,
+S and Y the steps and the gradient's losses, rows; L and D the strictly lower triangle and the diagonal of S Y'. The
+diagonal A is the curvature of blocks whose members are independent,
 
     a = s2 psi (1 - psi),  s2 = (1/n) sum(m z^2),  psi = (1/n) B'(m z^2) / s2,
 
-(psi (k - psi) where the entries of a column of B are k instead of 1), taken anew when the rows'
-likelihoods have moved by more than a few percent. Passes run in single precision where that pays:
-they carry *changes*, whose rounding fades with the steps. The result is certified by a new
-computation in double precision.
+(psi (k - psi) where the entries of a column of B are k instead of 1), taken anew when the rows' likelihoods have moved
+by more than a few percent. Passes run in single precision where that pays: they carry *changes*, whose rounding fades
+with the steps. The result is certified by a new computation in double precision.
 """
 
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.errors import DataError, ParameterError
 from discreet.estimators.likelihood import RowLikelihood, Rows, RowSums
-from discreet.estimators.linear import project_onto_simplex
+from discreet.estimators.linear import Progress
+from discreet.estimators.simplex import projection
 
 # The step is near enough to the best on its line when the slope there is this part of the slope at
 # its start.
@@ -48,39 +38,30 @@ _MOST_TRIALS = 60
 _GROWTH = 10.0
 
 
-@dataclass(slots=True, eq=False)
-class Line:
-    """The log-likelihood along the direction that the rows took, by the length of the step."""
+def line_search(rows: Rows, slope: float, longest: float, clear: int, clear_ratio: float) -> tuple[float, float]:
+    """Return about where the slope of the log-likelihood vanishes along a direction, and how much rows bend there.
 
-    rows: Rows
-    clear: int = 0
-    clear_ratio: float = 0.0
-    rows_bend: float = 0.0
-
-    def slope(self, length: float) -> tuple[float, float]:
-        """The first derivative, and minus the second, summed over reports."""
-        first, second = self.rows.slope(length)
-        self.rows_bend = second
-        if self.clear > 0:
-            relative = self.clear_ratio / (1.0 + length * self.clear_ratio)
-            first += self.clear * relative
-            second += self.clear * relative * relative
-        return first, second
-
-    def search(self, slope: float, longest: float) -> float:
-        """Find about where the slope vanishes, at most at ``longest``."""
-        low, high, length = 0.0, np.inf, min(1.0, longest)
-        for _ in range(_MOST_TRIALS):
-            here, bend = self.slope(length)
-            if abs(here) <= _FLAT * slope or (here > 0 and length >= longest):
-                break
-            low, high = (length, high) if here > 0 else (low, length)
-            newton = length + here / bend if bend > 0 else np.inf
-            if not low < newton < high:
-                # Newton's method leaves the bracket only where the bend changes fast.
-                newton = (low + high) / 2
-            length = min(newton, _GROWTH * length, longest)
-        return length
+    Args:
+        rows: that took the direction.
+        slope: at its start, summed over reports.
+        longest: the largest length.
+        clear: M, the number of reports in clear.
+        clear_ratio: the step of the rest, over the rest.
+    """
+    low, high, length = 0.0, np.inf, min(1.0, longest)
+    for _ in range(_MOST_TRIALS):
+        here, rows_bend = rows.slope(length)
+        relative = clear_ratio / (1.0 + length * clear_ratio)
+        here, bend = here + clear * relative, rows_bend + clear * relative * relative
+        if abs(here) <= _FLAT * slope or (here > 0 and length >= longest):
+            break
+        low, high = (length, high) if here > 0 else (low, length)
+        newton = length + here / bend if bend > 0 else np.inf
+        if not low < newton < high:
+            # Newton's method leaves the bracket only where the bend changes fast.
+            newton = (low + high) / 2
+        length = min(newton, _GROWTH * length, longest)
+    return length, rows_bend
 
 
 def longest_length(point: FloatArray, step: FloatArray, face: "Face") -> float:
@@ -108,62 +89,35 @@ class Face:
     def project(self, values: FloatArray, weights: FloatArray) -> FloatArray:
         """Find the nearest point in the metric ``weights``, shape ``(length,)``."""
         room = 1.0 - float(np.add.reduce(self.floor))
-        return project_onto_simplex(values - self.floor, weights, total=max(room, 0.0)) + self.floor
+        return projection(values - self.floor, weights, total=max(room, 0.0))[0] + self.floor
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Curvature:
     """Minus the Hessian, approximately: a diagonal and the latest secant pairs.
 
     Attributes:
-        diagonal: Shape ``(length,)``, positive.
+        diagonal: ``(length,)`` positive numbers.
+        pairs: steps, and what the gradient lost along each.
     """
 
     diagonal: FloatArray
-    _steps: deque[FloatArray] = field(default_factory=lambda: deque(maxlen=_MOST_PAIRS))
-    _losses: deque[FloatArray] = field(default_factory=lambda: deque(maxlen=_MOST_PAIRS))
-    _factors: tuple[FloatArray, FloatArray] | None = None
-
-    def learn(self, step: FloatArray, loss: FloatArray) -> None:
-        """Remember that the gradient lost ``loss`` along ``step``."""
-        # By concavity the product is positive; if rounding says otherwise there is nothing to
-        # learn.
-        if inner(step, loss) > 1e-14 * inner(step, self.diagonal * step):
-            self._steps.append(step)
-            self._losses.append(loss)
-            self._factors = None
-
-    def forget(self) -> None:
-        """Drop the secant pairs."""
-        self._steps.clear()
-        self._losses.clear()
-        self._factors = None
-
-    def replace(self, diagonal: FloatArray) -> None:
-        """Take a new diagonal and keep the pairs."""
-        self.diagonal = diagonal
-        self._factors = None
-
-    def replace_last(self, value: float) -> None:
-        """Take a new last entry of the diagonal."""
-        self.diagonal[-1] = value
-        self._factors = None
+    pairs: Sequence[tuple[FloatArray, FloatArray]] = ()
 
     def times(self, step: FloatArray) -> FloatArray:
         """Multiply the curvature by a step, shape ``(length,)``."""
         product = self.diagonal * step
-        if not self._steps:
+        if not self.pairs:
             return product
-        wide, block = self._composed()
+        wide, block = self._composed
         # Not @: BLAS may split a long product differently for another number of threads.
         short = block @ np.einsum("ij,j->i", wide, step)
         product -= np.einsum("i,ij->j", short, wide)
         return product
 
+    @cached_property
     def _composed(self) -> tuple[FloatArray, FloatArray]:
-        if self._factors is not None:
-            return self._factors
-        steps, losses = np.array(self._steps), np.array(self._losses)
+        steps, losses = (np.array(each) for each in zip(*self.pairs, strict=True))
         scaled = steps * self.diagonal
         mixed = np.einsum("ij,kj->ik", steps, losses)
         lower = np.tril(mixed, -1)
@@ -177,9 +131,7 @@ class Curvature:
         # old and new pairs.
         unit = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(block)), 1e-300))
         wide = np.vstack([scaled, losses]) * unit[:, None]
-        short = np.asarray(np.linalg.pinv(block * np.outer(unit, unit), rcond=1e-12), np.float64)
-        self._factors = wide, short
-        return self._factors
+        return wide, np.asarray(np.linalg.pinv(block * np.outer(unit, unit), rcond=1e-12), np.float64)
 
 
 def best_step(point: FloatArray, slope: FloatArray, curvature: Curvature, face: Face) -> FloatArray:
@@ -224,8 +176,6 @@ def inner(a: FloatArray, b: FloatArray) -> float:
     return float(np.einsum("i,i->", a, b))
 
 
-Progress = Callable[[float, float], None]
-
 # Below this many entries of B, single precision saves nothing that could be noticed.
 _SINGLE_ENTRIES = 1 << 22
 # Nor does it for this few values: their blocks may be counted instead, and the estimate must not depend on that.
@@ -264,7 +214,6 @@ class Solution:
             shape ``(v,)``, or ``(v + 1,)`` with the rest last.
         gradient: The mean over the reports of their likelihood ratios, in double precision: shape
             ``(v,)``, or ``(v + 1,)`` with the rest last if any report is in clear.
-        converged: Whether the gap is within the tolerance.
     """
 
     frequencies: FloatArray
@@ -273,25 +222,12 @@ class Solution:
     passes: float
     information: FloatArray
     gradient: FloatArray
-    converged: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Start:
-    """The start of the ascent: a linear estimate, not necessarily a distribution.
-
-    Attributes:
-        values: Shape ``(v,)``, or ``(v + 1,)`` with the rest last if there is one.
-        precision: Inverse variances, > 0, same shape; None if all are the same.
-    """
-
-    values: FloatArray
-    precision: FloatArray | None = None
 
 
 def maximize(
     likelihood: RowLikelihood,
-    start: Start,
+    start: FloatArray,
+    precision: FloatArray | None = None,
     *,
     tolerance: float = 1e-4,
     most_passes: float = 1000,
@@ -301,23 +237,18 @@ def maximize(
 
     Args:
         likelihood: The likelihood of the reports.
-        start: The linear estimate; it is projected onto the simplex.
+        start: ``(v,)``, or ``(v + 1,)`` with the rest last if there is one: the linear estimate, which is projected
+            onto the simplex.
+        precision: inverse variances of the start, above 0; None if all are the same.
         tolerance: Stop at this gap, in nats per report; > 0. A gap of 1e-4 leaves the estimate
             within a thousandth (total variation) of the optimum in the cases that were measured.
-        most_passes: The largest number of passes; the last point is certified and returned, with
-            ``converged`` false.
+        most_passes: The largest number of passes; the last point is certified and returned.
         progress: Called with passes and gap after each step.
 
     Returns:
         The estimate, with the gap that was reached.
-
-    Raises:
-        ParameterError: If the tolerance is not positive.
-        DataError: If the start is not as described.
     """
-    if not tolerance > 0:
-        raise ParameterError(f"tolerance must be > 0, got tolerance={tolerance}.")
-    ascent = _Ascent(likelihood, start)
+    ascent = _Ascent(likelihood, start, np.ones(len(start)) if precision is None else precision)
     while True:
         if progress is not None:
             progress(ascent.rows.passes, ascent.gap)
@@ -327,14 +258,14 @@ def maximize(
                 ascent.certify()
                 continue
             if ascent.gap <= tolerance or finished:
-                return ascent.solution(tolerance)
+                return ascent.solution()
         ascent.step()
 
 
 class _Ascent:
     """The state of the ascent: a point, its rows, its gradient, the model's curvature."""
 
-    def __init__(self, likelihood: RowLikelihood, start: Start) -> None:
+    def __init__(self, likelihood: RowLikelihood, start: FloatArray, precision: FloatArray) -> None:
         self._likelihood = likelihood
         self._clear = likelihood.clear or 0
         self._size = likelihood.membership.size
@@ -347,16 +278,16 @@ class _Ascent:
         if self._clear > 0:
             floor[-1] = self._clear / self._reports
         self._face = Face(floor)
-        self._point = self._first_point(start)
-        self._curvature: Curvature | None = None
+        self._point = self._first_point(start, precision)
+        self._pairs = deque[tuple[FloatArray, FloatArray]](maxlen=_MOST_PAIRS)
+        self._bends: FloatArray | None = None
         self._moved = 0.0
         self.certify()
         membership = likelihood.membership
         large = self.rows.has_single and membership.rows * membership.size >= _SINGLE_ENTRIES
         self.rows.single = large and membership.size > _SINGLE_SIZE and likelihood.contrast < _SINGLE_CONTRAST
 
-    def _first_point(self, start: Start) -> FloatArray:
-        values, precision = _checked(start, self._likelihood.length)
+    def _first_point(self, values: FloatArray, precision: FloatArray) -> FloatArray:
         length = self._face.floor.size
         nearest = self._face.project(values[:length], precision[:length])
         even = self._face.project(np.zeros(length), np.ones(length))
@@ -401,19 +332,17 @@ class _Ascent:
 
     def step(self) -> None:
         """Climb once: one pass, and half a pass more if the diagonal of the model is stale."""
-        if self._curvature is None:
-            self._curvature = Curvature(self._diagonal())
-        elif self._moved > _STALE:
-            self._curvature.replace(self._diagonal())
+        if self._bends is None or self._moved > _STALE:
+            self._bends = self._diagonal()
         if self._clear > 0:
             # The rest bends by itself, and what it gains the sensitive values lose together.
-            bend = self._clear / (self._reports * self._point[-1] ** 2)
-            self._curvature.replace_last(bend + self._rest_bend)
-        step = best_step(self._point, self._gradient - 1.0, self._curvature, self._face)
+            self._bends[-1] = self._clear / (self._reports * self._point[-1] ** 2) + self._rest_bend
+        slope = self._gradient - 1.0
+        step = best_step(self._point, slope, Curvature(self._bends, tuple(self._pairs)), self._face)
         if not inner(self._gradient, step) > 0:
-            self._curvature.forget()
-            step = best_step(self._point, self._gradient - 1.0, self._curvature, self._face)
-        self._follow(step, self._curvature)
+            self._pairs.clear()
+            step = best_step(self._point, slope, Curvature(self._bends), self._face)
+        self._follow(step, self._bends)
         if self.gap < self._least:
             self._least, self._idle = self.gap, 0
         else:
@@ -432,20 +361,22 @@ class _Ascent:
         diagonal[diagonal <= 0] = bent.min() if bent.size else 1.0
         return np.append(diagonal, 1.0) if self._clear > 0 else diagonal
 
-    def _follow(self, step: FloatArray, curvature: Curvature) -> None:
+    def _follow(self, step: FloatArray, bends: FloatArray) -> None:
         slope = inner(self._gradient - 1.0, step)
         if not slope > 0:
             self.exhausted, self.certified = True, not self.rows.single
             return
         self.rows.set_direction(step[: self._size])
-        line = Line(self.rows)
-        if self._clear > 0:
-            line.clear, line.clear_ratio = self._clear, float(step[-1] / self._point[-1])
-        length = line.search(slope * self._reports, longest_length(self._point, step, self._face))
-        self._moved += length * float(np.sqrt(line.rows_bend / max(self._reports - self._clear, 1.0)))
+        ratio = float(step[-1] / self._point[-1]) if self._clear > 0 else 0.0
+        longest = longest_length(self._point, step, self._face)
+        length, bend = line_search(self.rows, slope * self._reports, longest, self._clear, ratio)
+        self._moved += length * float(np.sqrt(bend / max(self._reports - self._clear, 1.0)))
         before = self._gradient
         self._advance(length, step)
-        curvature.learn(length * step, before - self._gradient)
+        step, loss = length * step, before - self._gradient
+        # By concavity the product is positive; if rounding says otherwise there is nothing to learn.
+        if inner(step, loss) > 1e-14 * inner(step, bends * step):
+            self._pairs.append((step, loss))
 
     def _advance(self, length: float, step: FloatArray) -> None:
         old, single = self._point, self.rows.single
@@ -461,27 +392,14 @@ class _Ascent:
         drift += abs(float(np.add.reduce(self._point)) - 1.0)
         self.certified = not single and drift < _DRIFT
 
-    def solution(self, tolerance: float) -> Solution:
+    def solution(self) -> Solution:
         """The estimate at the present point."""
-        point, gap = self._point, self.gap
-        diagonal = self._curvature.diagonal if self._curvature is not None else self._diagonal()
+        point, information = self._point, self._diagonal() if self._bends is None else self._bends
         return Solution(
             frequencies=point[: self._size].copy(),
             rest=float(point[-1]) if self._clear > 0 else 0.0,
-            gap=gap,
+            gap=self.gap,
             passes=self.rows.passes,
-            information=diagonal,
+            information=information,
             gradient=self._gradient,
-            converged=gap <= tolerance,
         )
-
-
-def _checked(start: Start, length: int) -> tuple[FloatArray, FloatArray]:
-    values = np.asarray(start.values, dtype=np.float64)
-    precision = np.ones(length) if start.precision is None else np.asarray(start.precision, float)
-    if values.shape != (length,) or precision.shape != (length,):
-        message = f"start must have shape ({length},), values and precision alike"
-        raise DataError(f"{message}, got {values.shape} and {precision.shape}.")
-    if not np.isfinite(values).all() or not (precision > 0).all():
-        raise DataError("start must have finite values and precisions > 0.")
-    return values, precision

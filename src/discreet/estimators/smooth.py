@@ -29,9 +29,9 @@ from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_positive
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.estimators.likelihood_methods import Progress, check_progress, checked_tolerance, likelihood_of
-from discreet.estimators.linear import LinearStart, make_estimate
-from discreet.estimators.maximum import Start, maximize
+from discreet.estimators.linear import PROGRESS, TOLERANCE, LinearStart, Method, MethodOption, Progress, missing_of
+from discreet.estimators.maximum import maximize
+from discreet.estimators.mle import likelihood_of
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits
 from discreet.theory.binomial import MeanWorths
@@ -77,14 +77,12 @@ def smooth(
     Warns:
         UserWarning: if the reports are likelier under ``mle`` by more than noise explains.
     """
-    check_progress(progress)
-    missing = checked_tolerance(start.n, tolerance)
-    named = None if smoothing is None else checked_positive("smoothing", smoothing)
+    missing = missing_of(start.n, tolerance)
     if not start.evidence.covered.any():
-        return make_estimate(start, start.linear, start.linear_errors, "smooth", gap=0.0)
-    problem = _Problem.of(start, (named or 1.0) * (start.domain.size / _REFERENCE_BINS) ** 2)
+        return start.estimate(start.linear, lambda: start.linear_errors, "smooth", gap=0.0)
+    problem = _Problem.of(start, (smoothing or 1.0) * (start.domain.size / _REFERENCE_BINS) ** 2)
     solution = problem.maximum(missing, progress)
-    if named is None:
+    if smoothing is None:
         problem, solution = _likeliest(
             problem, solution, start.n, lambda other, at: other.maximum(missing, progress, at)
         )
@@ -95,8 +93,7 @@ def smooth(
     def errors() -> FloatArray:
         return start.linear_errors if covariance is None else np.sqrt(covariance.variances())
 
-    facts = {"gap": solution.gap, "passes": float(solution.steps)}
-    estimate = make_estimate(start, frequencies, errors, "smooth", **facts)
+    estimate = start.estimate(frequencies, errors, "smooth", gap=solution.gap, passes=float(solution.steps))
     limits = _limits(start, estimate)
     return replace(estimate, intervals=limits, joint_errors=lambda: covariance or start.covariances)
 
@@ -358,7 +355,7 @@ def _warn_of_spikes(start: LinearStart, problem: _Problem, point: FloatArray) ->
     if rest:
         first[-1] = point[-1]
     # Beyond this gap nothing changes what is said.
-    sharp = maximize(likelihood, Start(first), tolerance=0.1 * allowed / start.n, most_passes=300)
+    sharp = maximize(likelihood, first, tolerance=0.1 * allowed / start.n, most_passes=300)
     best = np.append(sharp.frequencies, np.full(rest, sharp.rest))
     ratio = 2 * start.n * (problem.log_likelihood(best) - problem.log_likelihood(point))
     if ratio > allowed:
@@ -366,5 +363,9 @@ def _warn_of_spikes(start: LinearStart, problem: _Problem, point: FloatArray) ->
             f"the likelihood ratio of mle and smooth is {ratio:.0f}, above {allowed:.0f}: smoothing hides more than "
             "noise explains, such as values that are heaped; choose a smaller one (1/256), or method mle.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
+
+
+SMOOTHING = MethodOption("smoothing", "weight of roughness. [1, or less]", checked_positive)
+SMOOTH = Method("smooth", smooth, (SMOOTHING, TOLERANCE, PROGRESS), needs_reports=True)

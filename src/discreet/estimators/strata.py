@@ -5,14 +5,14 @@ reports. The estimate of all strata is sum(W_h m_h), with the variance sum(W_h^2
 v_h = sum(w_i^2 (phi_i - m_h)^2) / sum(w_i)^2. Covariances have products of worths. A weighted sample is one stratum.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.core.batches import NamedBatch
-from discreet.core.tally import DIGIT, Tally, WeightedTally
+from discreet.core.tally import Tally, WeightedTally
 from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.mechanism import Decoder
@@ -38,6 +38,7 @@ class Stratum:
         moments: ``(A, B)``, each ``(|X|,)``, such that the variance of one report's worth is A + B p - p^2.
         simulated: whether any report was simulated.
         squared_weights: tallies in which reports count as w^2 says, each times a number; none is empty.
+        weighted: whether people have weights.
     """
 
     people: int
@@ -50,16 +51,12 @@ class Stratum:
     moments: tuple[FloatArray, FloatArray]
     simulated: bool
     squared_weights: tuple[tuple[float, Tally], ...]
+    weighted: bool
 
 
 def stratum_of(decoder: Decoder, counts: Tally | WeightedTally) -> Stratum:
     """Return the moments of a tally, weighted or not; errors as for `Decoder.estimate`."""
-    if isinstance(counts, Tally):
-        weights, parts = counts, [(1.0, counts)]
-    else:
-        low, high = counts.squares
-        weights = counts.weights
-        parts = [(factor, square) for factor, square in ((1.0, low), (2.0**DIGIT, high)) if square.n]
+    weights, parts = counts.weights, counts.square_parts
     mean = decoder.estimate(weights)
     constant, slope = decoder.second_moments(weights, mean)
     lasting = decoder.pool_bias_variance(weights, mean)
@@ -69,10 +66,8 @@ def stratum_of(decoder: Decoder, counts: Tally | WeightedTally) -> Stratum:
         share, part_mean = factor * part.n / total, mean if part is weights else decoder.estimate(part)
         square_mean += share * part_mean
         mean_square += share * decoder.mean_squares(part, part_mean)
-    moments, squared = (constant - weights.n * lasting, slope), tuple(parts)
-    return Stratum(
-        counts.people, weights.n, total, mean, square_mean, mean_square, lasting, moments, weights.simulated, squared
-    )
+    moments, facts = (constant - weights.n * lasting, slope), (weights.simulated, parts, weights is not counts)
+    return Stratum(counts.people, weights.n, total, mean, square_mean, mean_square, lasting, moments, *facts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,19 +77,20 @@ class Strata:
     Attributes:
         decoder: the linear decoder.
         counts: a tally of each stratum, none of which is empty; one for people who were all drawn alike.
-        parts: tallies of some of these people, such as those of each group, by which they are recognised.
+        parts: a function that returns tallies of some of these people, such as those of each group, by which they are
+            recognised.
     """
 
     decoder: Decoder
     counts: tuple[Tally | WeightedTally, ...]
-    parts: Iterable[Tally | WeightedTally] = ()
+    parts: Callable[[], Iterable[Tally | WeightedTally]] = tuple
 
     def __iter__(self) -> Iterator[Stratum]:
         return (stratum_of(self.decoder, counts) for counts in self.counts)
 
     def shared_with(self, others: "Strata") -> int:
         """Return the number of reports that both have counted, as far as tallies and their batches show it."""
-        ours, theirs = ((*each.counts, *each.parts) for each in (self, others))
+        ours, theirs = ((*each.counts, *each.parts()) for each in (self, others))
         same = {id(counts) for counts in theirs}
         numbers = [counts.people for counts in ours if id(counts) in same]
         known = {key: batch for each in theirs for key, batch in _batches(each).items()}
@@ -107,9 +103,7 @@ class Strata:
 
 def _batches(counts: Tally | WeightedTally) -> Mapping[tuple[str, str], NamedBatch]:
     """Return the batches of a tally by plan and name."""
-    if not isinstance(counts, Tally):
-        return {}
-    return {(counts.fingerprint, batch.name): batch for batch in counts.batches}
+    return {(counts.weights.fingerprint, batch.name): batch for batch in counts.batches}
 
 
 # Numbers of all strata's covariances that are held together.
@@ -125,14 +119,24 @@ def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: st
         shares: ``(k,)`` of the strata in the population; they sum to 1.
         method: its name.
     """
-    total = _Total()
-    for stratum, share in zip(strata, shares, strict=True):
-        total.add(stratum, float(share))
+    people, squares, simulated = 0, 0.0, False
+    frequencies = variance = lasting = constant = slope = np.zeros(1)
+    for stratum, share in zip(strata, shares.tolist(), strict=True):
+        factor, free = share / stratum.weight, stratum.people / max(stratum.people - 1, 1)
+        people += stratum.people
+        squares += factor**2 * stratum.squares
+        simulated |= stratum.simulated
+        frequencies = frequencies + share * stratum.mean
+        # The sum of w^2 (worth - mean)^2 over the reports.
+        away = stratum.squares * (stratum.mean_square - 2 * stratum.mean * stratum.square_mean + stratum.mean**2)
+        variance = variance + factor**2 * free * away
+        # The bias of a pool is the same for all who use it.
+        lasting = lasting + abs(share) * np.sqrt(np.maximum(stratum.lasting, 0))
+        constant, slope = constant + share * stratum.moments[0], slope + share * stratum.moments[1]
     # The number of reports of one weight that tell as much, as far as weights are concerned [Kish].
-    effective, lasting, frequencies = 1 / total.squares, total.lasting**2, total.mean
-    constant, slope = total.moments
+    effective, lasting = 1 / squares, lasting**2
     moments = constant + effective * lasting, slope
-    errors: FloatArray = np.sqrt(np.maximum(total.variance, 0) + lasting)
+    errors: FloatArray = np.sqrt(np.maximum(variance, 0) + lasting)
     # Where all reports agree, those that are plausible.
     few = all_agree(errors, effective) & (len(errors) > 1)
     plausible = plausible_variances(frequencies, moments, effective) if few.any() else errors
@@ -145,10 +149,10 @@ def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: st
         mechanism.domain,
         frequencies,
         errors,
-        total.people,
+        people,
         method,
         mechanism.fingerprint,
-        simulated=total.simulated,
+        simulated=simulated,
         intervals=CountLimits.of(MeanWorths(frequencies, np.maximum(alike, 1), WorthMoment(*moments))),
         joint_errors=lambda: _covariances(mechanism, strata, shares, frequencies),
         people=strata,
@@ -202,27 +206,3 @@ def _diagonal(blocks: list[FloatArray]) -> FloatArray:
         whole[at : at + len(block), at : at + len(block)] = block
         at += len(block)
     return whole
-
-
-class _Total:
-    """Sums over the strata so far."""
-
-    def __init__(self) -> None:
-        self.people, self.squares, self.simulated = 0, 0.0, False
-        self.mean, self.variance, self.lasting = (np.zeros(1) for _ in range(3))
-        self.moments = (np.zeros(1), np.zeros(1))
-
-    def add(self, stratum: Stratum, share: float) -> None:
-        """Add a stratum."""
-        factor, free = share / stratum.weight, stratum.people / max(stratum.people - 1, 1)
-        self.people += stratum.people
-        self.squares += factor**2 * stratum.squares
-        self.simulated |= stratum.simulated
-        self.mean = self.mean + share * stratum.mean
-        # The sum of w^2 (worth - mean)^2 over the reports.
-        squares = stratum.squares * (stratum.mean_square - 2 * stratum.mean * stratum.square_mean + stratum.mean**2)
-        self.variance = self.variance + factor**2 * free * squares
-        # The bias of a pool is the same for all who use it.
-        self.lasting = self.lasting + abs(share) * np.sqrt(np.maximum(stratum.lasting, 0))
-        constant, slope = (moment + share * more for moment, more in zip(self.moments, stratum.moments, strict=True))
-        self.moments = constant, slope

@@ -19,7 +19,7 @@ from discreet.arrays import FloatArray, Floats, IntArray
 from discreet.core.columns import of_parameter
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.estimators import Method, estimate
+from discreet.estimators import MethodName, estimate
 from discreet.mechanisms.evidence import Data
 from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.row_checks import ArrowTable
@@ -31,8 +31,6 @@ IN_CLEAR, DROP = "in-clear", "drop"
 
 Background: TypeAlias = "Mapping[str, Any] | str | None"
 """For every tag, or for all together: "in-clear", "drop", or a distribution; see `estimate_personalized`."""
-
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,35 +46,6 @@ class Share:
     codes: IntArray
     weights: FloatArray
     base: float
-
-    def whole(self, size: int) -> FloatArray:
-        """Return ``(|X|,)`` probabilities."""
-        whole = np.zeros(size)
-        whole[self.codes] = self.weights
-        return whole
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorTerms:
-    """Theorem 1 for one estimate whose truth is known: error <= intermediate + knowledge <= intermediate + worst_case.
-
-    Attributes:
-        error: l1(p_hat, p).
-        intermediate: l1(r_hat, r), the error from the noise of the common mechanism.
-        knowledge: sum_k |r_hat(bot_k)| l1(pi_hat_k, pi_k), the error from the distributions behind the bots.
-        worst_case: 2 sum_k |r_hat(bot_k)|, which needs no truth.
-    """
-
-    error: float
-    intermediate: float
-    knowledge: float
-    worst_case: float
-
-    @property
-    def holds(self) -> bool:
-        """True if both inequalities hold."""
-        bound = self.intermediate + self.knowledge
-        return self.error <= bound + _ROUNDING and bound <= self.intermediate + self.worst_case + _ROUNDING
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -110,40 +79,12 @@ class TagEstimate:
         """2 sum_k |r_hat(bot_k)|: an upper bound on the l1 error from wrong background knowledge (Theorem 1)."""
         return 2 * float(sum(abs(mass) for mass in self.bots.values()))
 
-    def decomposition(self, truth: Any, behind: Mapping[str, Any]) -> ErrorTerms:
-        """Return the terms of Theorem 1 for a known truth.
-
-        Args:
-            truth: ``(|X| + bots,)`` r, the true distribution of values and bots.
-            behind: pi_k, the ``(|X|,)`` true distribution of the values behind each bot of mass above 0, by tag.
-
-        Raises:
-            ParameterError: if these are not distributions, or one is lacking.
-        """
-        domain, r_hat = self.estimate.domain, self.intermediate.frequencies
-        r = self.intermediate.domain.check_distribution(truth)
-        masses, p, knowledge = r[domain.size :], r[: domain.size].copy(), 0.0
-        guesses = r_hat[domain.size :]
-        for tag, mass, guess, share in zip(self.tags, masses, guesses, self.shares, strict=True):
-            if tag not in behind and mass > 0:
-                raise ParameterError(f"behind must give the true distribution behind {tag!r}, which has mass.")
-            pi_hat = share.whole(domain.size)
-            # Where nobody is behind a bot, nothing about it can be wrong.
-            pi = _distribution(domain, tag, behind[tag]) if tag in behind else pi_hat
-            p += mass * pi
-            knowledge += abs(float(guess)) * _l1(pi_hat, pi)
-        return ErrorTerms(_l1(self.estimate.frequencies, p), _l1(r_hat, r), knowledge, self.worst_case)
-
-
-def _l1(p: FloatArray, q: FloatArray) -> float:
-    return float(np.abs(p - q).sum())
-
 
 def estimate_personalized(
     personalized: Personalized,
     data: Data | ArrowTable,
     *,
-    method: Method = "linear",
+    method: MethodName = "linear",
     background: Background = None,
     **options: Any,
 ) -> TagEstimate:

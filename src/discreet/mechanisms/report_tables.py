@@ -447,7 +447,7 @@ def taken_reports(mechanism: Mechanism, data: Any) -> Any:
         >>> dc.estimate(mechanism, table).n
         50
     """
-    if not hasattr(data, "__arrow_c_stream__"):
+    if isinstance(data, Reports) or not hasattr(data, "__arrow_c_stream__"):
         return data
     table = table_of(data)
     form = form_of(mechanism, table.schema)

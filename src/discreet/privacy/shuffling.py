@@ -1,13 +1,4 @@
-"""Shuffled reports: exact central guarantees, attacks that reach them, and sentences.
-
-Lower ends of central epsilons: data sets, and an attacker who knows them.
-
-Where nobody's value is told in clear, the others' truths are blocks like hers, and the blanket's bound is not attained.
-If all others have the same value t, reports of theirs are the blanket: with a, b and c the likelihoods of a report from
-x, from x' and from t, such an attacker reaches delta = (1/n) E[(sum (a - C b)/c)_+] over reports from t. Tried are x
-itself, x' and a third value, whose blocks go by the joint law of three values.
-
-Central guarantees of shuffled reports: what whoever sees reports without names and without order learns of a person.
+"""Central guarantees of shuffled reports: what a reader of reports without names and order learns of a person.
 
 What a local promise says of each report holds for whoever sees who sent it. A batch without names and order, and all
 that is computed from it (a tally, an estimate, a page), tells far less of each person, because others' noise could have
@@ -23,7 +14,11 @@ been hers: the privacy blanket [Balle, Bell, Gascon, Nissim, CRYPTO 2019]. For t
 Both hold whatever the attacker knows of everybody else. n counts people whose devices follow the plan, one report each.
 Delta is not the chance to learn more than epsilon, which is larger: `ShuffledGuarantee.at_most` answers for chances.
 
-Statements of a central guarantee: sentences, facts for JSON, points of its curves.
+Lower ends come from data sets, and an attacker who knows them. Where nobody's value is told in clear, the others'
+truths are blocks like hers, and the blanket's bound is not attained. If all others have the same value t, reports of
+theirs are the blanket: with a, b and c the likelihoods of a report from x, from x' and from t, such an attacker gets
+delta = (1/n) E[(sum (a - C b)/c)_+] over reports from t. Tried are x itself, x' and a third value, whose blocks go by
+the joint law of three values.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,10 +1,18 @@
-"""Pairs of values, and how far shuffled reports tell one from the other.
+"""Pairs of values, and how well a reader of shuffled reports can distinguish one from the other.
 
-The mean excess E[(G_1 + ... + G_n)_+] of independent variables with few values, between certified ends.
+Noise that does not depend on the value is the *privacy blanket* [Balle, Bell, Gascon, Nissim 2019]. Let x and x' be two
+values of one person, and let the attacker know who of the others told the truth (which only helps). What is left are
+blocks of noise and one report of the person, anywhere among them. With a(y) and b(y) the likelihoods of a report y from
+x and from x' against the blanket, and C = e^eps,
 
-Every central guarantee of shuffled reports is such a mean (see `discreet.privacy.shuffling`). Where few counts of
-their values are likely these are listed, with their multinomial probabilities. Otherwise the sum S gets one more term,
-normal noise N of deviation eta that is small beside its own:
+    D_C(x -> x') = sum (P_x - C P_x')_+ <= (1/n) E[(G_1 + ... + G_n)_+],  G = a(y) - C b(y)
+
+where y is noise with probability gamma, and G = 0 otherwise (somebody else's truth). Truth or noise has a, b in {1, E},
+by which of x and x' a block holds. The bound is attained where the truth of everybody else is told in clear.
+
+The mean excess has certified ends. Where few counts of the values of G are likely these are listed, with their
+multinomial probabilities. Otherwise the sum S gets one more term, normal noise N of deviation eta that is small beside
+its own:
 
 - ( )_+ is convex, so U = E[(S + N)_+] is an *upper* end. The test "S + N > 0", asked of S, gives a *lower* end,
   E[S 1(S + N > 0)] = U - eta^2 f(0), with f the density of S + N (Stein's identity). It does not lose with n.
@@ -16,18 +24,6 @@ normal noise N of deviation eta that is small beside its own:
   kept as logarithms, as values of -1e10 have tilted weights of e^-150000.
 
 What floats round is bounded term by term and taken off and added.
-
-Pairs of values, as whoever sees shuffled reports tells them apart [Balle, Bell, Gascon, Nissim 2019].
-
-Noise that does not depend on the value is the *privacy blanket*. Let x and x' be two values of one person, and let the
-attacker know who of the others told the truth (which only helps). What is left are blocks of noise and one report of
-the person, anywhere among them. With a(y) and b(y) the likelihoods of a report y from x and from x' against the
-blanket, and C = e^eps,
-
-    D_C(x -> x') = sum (P_x - C P_x')_+ <= (1/n) E[(G_1 + ... + G_n)_+],  G = a(y) - C b(y)
-
-where y is noise with probability gamma, and G = 0 otherwise (somebody else's truth). Truth or noise has a, b in {1, E},
-by which of x and x' a block holds. The bound is attained where the truth of everybody else is told in clear.
 """
 
 from collections.abc import Iterator

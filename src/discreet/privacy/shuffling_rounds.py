@@ -1,8 +1,4 @@
-"""Guarantees of several rounds of shuffled reports.
-
-Central epsilons: the least epsilon at which a falling delta is kept, between certified ends.
-
-Curves delta(epsilon) of shuffled batches, of one round or of several with fresh noise each.
+"""Guarantees of several rounds of shuffled reports, with fresh noise in each: curves delta(epsilon) and their epsilons.
 
 Nothing links a person's reports of different rounds, and the curve of one round is attained by a pair of outcomes that
 dominates all neighbours, so privacy losses add up [Zhu, Dong, Wang 2022, Theorem 10]. Their law comes from the dots of
@@ -11,6 +7,7 @@ chord, and the chords are the curve of losses at the dots, where the change of s
 C = e^loss times it that under x; what the last dot leaves is an infinite loss. Lower dots, whose chords are below the
 curve, are the losses of a pair that tells less, which gives the lower end. Sums of losses come from one FFT, under
 the tilt whose mean is the epsilon asked for. Where several pairs of values compete, the dots are those of the largest.
+A central epsilon is the least epsilon at which a falling delta is kept, between certified ends.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -89,7 +89,7 @@ class Comparison(TabularResult):
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=2.0)
         >>> values, regions = ["bus"] * 600 + ["car"] * 400, ["north"] * 500 + ["south"] * 500
         >>> reports = mechanism.obfuscate(values, random=dc.SeededRandom(1))
-        >>> grouped = dc.estimate(mechanism, reports, groups=regions)
+        >>> grouped = dc.estimate_groups(mechanism, reports, groups=regions)
         >>> comparison = dc.compare(grouped["north"], grouped["south"])
         >>> [one.value for one in comparison.significant()], comparison["walk"].p_value > 0.05
         (['bus', 'car'], True)
@@ -228,56 +228,3 @@ class Comparison(TabularResult):
         kind = "simultaneous " if self.simultaneous else ""
         legend = f"dot: difference; bar: {self.level * 100:g}% {kind}interval; filled: interval excludes 0"
         return forest_chart(Differences(f"{sizes[0]} less {sizes[1]}", legend, [row._asdict() for row in rows]))
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Trend(TabularResult):
-    """The changes of the same people's frequencies from round to round, where each keeps a report for each answer.
-
-    Attributes:
-        domain: the values.
-        rounds: T labels, in order.
-        frequencies: ``(T, |X|)`` linear estimates.
-        least_errors: ``(T - 1, |X|)`` standard errors of the changes, if nobody changed.
-        largest_errors: ``(T - 1, |X|)`` standard errors of the changes, if everybody did.
-        simulated: whether any report was simulated.
-    """
-
-    domain: Domain
-    rounds: tuple[Any, ...]
-    frequencies: FloatArray
-    least_errors: FloatArray
-    largest_errors: FloatArray
-    simulated: bool = False
-
-    @property
-    def changes(self) -> FloatArray:
-        """``(T - 1, |X|)`` frequencies of a round less those of the one before."""
-        return np.diff(self.frequencies, axis=0)
-
-    @property
-    def heading(self) -> str:
-        """Rounds and values, in a line."""
-        return f"Trend({len(self.rounds)} rounds, {self.domain.size} values{', simulated' * self.simulated})"
-
-    def view(self) -> ResultTable:
-        """Return the first rows, whole rounds of them, with a note on the others."""
-        size, most = self.changes.size, max(_SHOWN // self.domain.size, 1) * self.domain.size
-        notes = [f"and {size - most:,} rows more; to_pandas, to_polars and to_arrow return all"] * (size > most)
-        return ResultTable(self.heading, [column.at(slice(0, most)) for column in self.table().contents], notes)
-
-    def table(self) -> ResultTable:
-        """Return a row for each round but the first and each value."""
-        names = np.array(self.domain.names(np.arange(self.domain.size)))
-        steps = len(self.rounds) - 1
-        numbers = {
-            "change": self.changes,
-            "error_if_nobody_changed": self.least_errors,
-            "error_if_everybody_changed": self.largest_errors,
-        }
-        columns = [
-            text_column("round", np.repeat([str(label) for label in self.rounds[1:]], len(names))),
-            text_column("value", np.tile(names, steps)),
-            *(ResultColumn(name, each.reshape(-1), "share") for name, each in numbers.items()),
-        ]
-        return ResultTable(self.heading, columns)

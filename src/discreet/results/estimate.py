@@ -3,21 +3,24 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
+from math import inf, nan, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, frozen
-from discreet.core.checks import checked_level, checked_whole
-from discreet.core.domain import Domain
+from discreet.core.checks import checked_between, checked_level, checked_whole
+from discreet.core.domain import Domain, value_mask
+from discreet.core.grouping import CellPartition
 from discreet.core.labels import Grid, IntegerRange, Integers, Numbers
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, label_columns, text_column
 from discreet.errors import ParameterError
 from discreet.pictures.charts import Density, Map, Panel, density_chart, frequency_chart, region_chart
-from discreet.results.functionals import Functionals, Quantity
-from discreet.results.limits import ConfidenceLimits, CountLimits
-from discreet.theory.binomial import DEFAULT_LEVEL, Control, Ends, MeanWorths, rejections
+from discreet.results.functionals import Quantile, Quantity, Ratio, ascending, condition, marginal, scores_of
+from discreet.results.limits import ConfidenceLimits, CountLimits, ShareLimits, SumLimits
+from discreet.theory.binomial import DEFAULT_LEVEL, Control, Ends, MeanWorths, rejections, sigmas
 from discreet.theory.covariance import Covariance
+from discreet.theory.limits import ONE_SIGMA, all_agree, by_half_width, by_one_report
 
 # Values that are named where a method contradicts the reports.
 _NAMED = 5
@@ -25,7 +28,8 @@ _NAMED = 5
 _ROUNDING = 1e-9
 # Reports of which a covariance is known.
 _LEAST_REPORTS = 2
-
+# Covariances of more values are no table that anybody reads, and take memory in the square.
+_MOST_COVARIANCES = 4096
 
 # Rows that are shown of an estimate: all of so many, or the most frequent.
 _SHOWN = 12
@@ -52,7 +56,7 @@ class ValueEstimate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate(Functionals, TabularResult):
+class Estimate(TabularResult):
     """The estimated frequencies of a domain's values, with their errors.
 
     Attributes:
@@ -152,7 +156,7 @@ class Estimate(Functionals, TabularResult):
         self,
         title: str,
         codes: IntArray,
-        level: float | None = None,
+        level: float = DEFAULT_LEVEL,
         *,
         simultaneous: bool = False,
         beside: Sequence[ResultColumn] = (),
@@ -162,7 +166,7 @@ class Estimate(Functionals, TabularResult):
         Args:
             title: above the table.
             codes: of the values.
-            level: confidence of the intervals; None for 0.95.
+            level: confidence of the intervals.
             simultaneous: as for `interval`.
             beside: more columns, each as long as the domain.
 
@@ -184,12 +188,12 @@ class Estimate(Functionals, TabularResult):
         codes = self.largest(count)
         return np.sort(codes) if isinstance(self.domain.space, Integers | IntegerRange | Numbers) else codes
 
-    def selected(self, count: int, level: float | None = None, *, simultaneous: bool = False) -> str:
+    def selected(self, count: int, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False) -> str:
         """Return a sentence on intervals of the most frequent values, and on noise; empty if all values are shown.
 
         Args:
             count: how many values are shown.
-            level: confidence of the intervals; None for 0.95.
+            level: confidence of the intervals.
             simultaneous: whether all intervals hold at once.
 
         Raises:
@@ -198,12 +202,11 @@ class Estimate(Functionals, TabularResult):
         size = self.domain.size
         if count >= size:
             return ""
-        confidence = DEFAULT_LEVEL if level is None else level
-        above = int(np.count_nonzero(self.interval(confidence, simultaneous=True)[0] > 0))
+        above = int(np.count_nonzero(self.interval(level, simultaneous=True)[0] > 0))
         chosen = "" if simultaneous else f"Intervals allow for the choice of the {count:,} largest of {size:,} values. "
         noun = "1 value is" if above == 1 else f"{above:,} values are" if above else "No value is"
         others = "the others" if above else "each of them"
-        return f"{chosen}{noun} above 0 with {confidence * 100:g}% confidence, all at once; {others} may be noise."
+        return f"{chosen}{noun} above 0 with {level * 100:g}% confidence, all at once; {others} may be noise."
 
     def interval(
         self, level: float = DEFAULT_LEVEL, simultaneous: bool = False, *, shown: int | None = None
@@ -254,7 +257,7 @@ class Estimate(Functionals, TabularResult):
     @property
     def remark(self) -> str:
         """Sentences on where the intervals come from, if not from where the method says, and on noisy bins."""
-        noisy = isinstance(self.domain.space, Numbers) and self.method.startswith("linear")
+        noisy = self.domain.numbers is not None and self.method.startswith("linear")
         bins = "Single bins of numbers are noisy; the mean is not, and method smooth is for the distribution."
         return " ".join(filter(None, [self._limits.remark, bins if noisy else ""]))
 
@@ -291,9 +294,11 @@ class Estimate(Functionals, TabularResult):
         )
         return outside
 
-    def contradiction(self, level: float | None = None, *, simultaneous: bool = False, shown: int | None = None) -> str:
+    def contradiction(
+        self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False, shown: int | None = None
+    ) -> str:
         """Return a sentence that names values where the method contradicts the reports; empty if there are none."""
-        outside = self.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous, shown=shown)
+        outside = self.contradicted(level, simultaneous, shown=shown)
         where = np.flatnonzero(outside)
         if not len(where):
             return ""
@@ -360,6 +365,304 @@ class Estimate(Functionals, TabularResult):
         """Return the ``(|X|,)`` estimated numbers of people, among those who reported: n times the frequencies."""
         return self.n * self.frequencies
 
+    def covariance(self, values: Any = None) -> FloatArray:
+        """Return the covariance matrix of the unbiased estimates of some values, exact for every n and unbiased.
+
+        Args:
+            values: ``(m,)`` values of the domain, at most 4096; None for all.
+
+        Returns:
+            ``(m, m)`` covariances, in the order of the values.
+
+        Raises:
+            DataError: if one of them is not in the domain.
+            ParameterError: if there is none, there are too many, or there is only one report.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car"]), epsilon=1.0)
+            >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
+            >>> dc.estimate(mechanism, reports).covariance(["bus", "car"]).round(5).tolist()
+            [[0.00116, -0.00116], [-0.00116, 0.00116]]
+        """
+        codes = np.arange(self.domain.size) if values is None else self.domain.encode(values)
+        if not 1 <= len(codes) <= _MOST_COVARIANCES:
+            raise ParameterError(f"values must be 1 to {_MOST_COVARIANCES} of the domain, got {len(codes)}.")
+        return self._known_covariances.matrix(codes)
+
+    def total(self, values: Any) -> Quantity:
+        """Return the share of people who have one of some values.
+
+        Args:
+            values: a list of values, a ``(|X|,)`` mask, a predicate, or for products a pattern such as
+                ``{"age": ["30s", "40s"]}`` or a list of them, as for the sensitive values of a domain.
+
+        Raises:
+            ParameterError: if it names what is not in the domain, or no value, or there is only one report.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.SubsetSelection(dc.Domain(["bus", "car", "tram", "walk"]), epsilon=2.0)
+            >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
+            >>> estimate = dc.estimate(mechanism, reports)
+            >>> estimate.total(["bus", "tram"])
+            share of 2 values: 0.6187, standard error 0.0254, 95% interval 0.5685 to 0.6682 (linear, n=1,000, simulated)
+        """
+        mask = self._mask(values, "values")
+        count, size = int(np.count_nonzero(mask)), self.domain.size
+        error = self._known_covariances.variance(mask.astype(np.float64))
+        if count == 1:
+            limits, row = self._limits, int(np.argmax(mask))
+        else:
+            limits, row = self._sums([mask, ~mask]), 0
+        bounds = partial(_bounds_of, limits, row)
+        alike = np.full(len(limits.centre), error)
+        errors = np.sqrt(limits.stated(alike)) if count == size else limits.floored_errors(alike, self.n)
+        deviation = float(errors[row])
+        name = f"share of {'all values' if count == size else '1 value' if count == 1 else f'{count} values'}"
+        return Quantity(name, float(self.frequencies[mask].sum()), deviation, bounds, (0, 1), self._facts)
+
+    def weighted(self, weights: Any, name: str = "weighted sum") -> Quantity:
+        """Return a weighted sum of the frequencies.
+
+        Args:
+            weights: ``(|X|,)`` finite numbers.
+            name: of the sum.
+
+        Raises:
+            ParameterError: if they are none, or there is only one report.
+        """
+        return self._sum(name, scores_of(self.domain, weights, "weights"))
+
+    def mean(self, scores: Any = None) -> Quantity:
+        """Return the mean of labels that are integers, of the middles of bins of numbers, or of a score of each value.
+
+        Args:
+            scores: ``(|X|,)`` numbers, or a mapping from every label to its number; None for the labels.
+
+        Raises:
+            ParameterError: if the labels are no numbers and there are no scores, or there is only one report.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.RandomizedResponse(dc.Domain(range(5)), epsilon=3.0)
+            >>> reports = mechanism.obfuscate([1] * 500 + [3] * 500, random=dc.SeededRandom(1))
+            >>> round(dc.estimate(mechanism, reports).mean().estimate, 1)
+            2.0
+        """
+        return self._sum("mean", scores_of(self.domain, scores, "scores"))
+
+    def difference(self, first: Any, second: Any) -> Quantity:
+        """Return the difference of the shares of two sets of values, of the same people.
+
+        For two collections, or two groups, see `discreet.compare`.
+
+        Args:
+            first: a set of values; see `total`.
+            second: another one; what both have in common cancels out.
+
+        Raises:
+            ParameterError: as for `total`.
+        """
+        in_first, in_second = self._mask(first, "first"), self._mask(second, "second")
+        error = self._known_covariances.variance(in_first.astype(np.float64) - in_second)
+        sums = self._sums([in_first & ~in_second, in_second & ~in_first, ~(in_first ^ in_second)])
+        estimate = float(self.frequencies[in_first].sum() - self.frequencies[in_second].sum())
+        if not (in_first ^ in_second).any():
+            return Quantity("difference", 0.0, 0.0, partial(_known, 0.0), (-1, 1), self._facts)
+        error = sums.variance(np.array([1.0, -1, 0]), error)
+        deviation = _floored(sqrt(error), sums.difference, self.n)
+        return Quantity("difference", estimate, deviation, sums.difference, (-1, 1), self._facts)
+
+    def ratio(self, first: Any, second: Any) -> Ratio:
+        """Return the ratio of the shares of two sets of values.
+
+        Args:
+            first: a set of values; see `total`.
+            second: the set to divide by; if it holds the first one the ratio is a share, in [0, 1].
+
+        Raises:
+            ParameterError: as for `total`.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
+            >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
+            >>> dc.estimate(mechanism, reports).ratio(["walk"], ["walk", "car"]).determined
+            True
+        """
+        top, bottom = self._mask(first, "first"), self._mask(second, "second")
+        covariances, weights = self._known_covariances, (top.astype(np.float64), bottom.astype(np.float64))
+        divisor = float(self.frequencies[bottom].sum())
+        estimate = float(self.frequencies[top].sum()) / divisor if divisor > 0 else nan
+        centres, error = [float(row @ covariances.centre) for row in weights], nan
+        only, others = top & ~bottom, bottom & ~top
+        both = top & bottom
+        # Of shares, the sums that these are made of.
+        sums = self._sums([only, others, both, ~(top | bottom)]).parts
+        bounds = partial(_ratio_of, sums, _kind(only, others, both))
+        if not (top ^ bottom).any():
+            bounds = partial(_known, 1.0)
+        if sums.controlled:
+            centres = [float(sums.centre[rows].sum()) for rows in ([0, 2], [1, 2])]
+        if centres[1] > 0:
+            ratio = centres[0] / centres[1]
+            plain = covariances.variance(weights[0] - ratio * weights[1])
+            error = sqrt(sums.variance(np.array([1, -ratio, 1 - ratio, 0]), plain)) / centres[1]
+            error = _floored(error, bounds, self.n) if (top != bottom).any() else 0.0
+        borders = (0.0, inf) if only.any() else (0.0, 1.0)
+        return Ratio("ratio", estimate, error, bounds, borders, self._facts)
+
+    def quantile(self, share: float, order: Any = None) -> Quantile:
+        """Return a quantile of labels that have an order, with an interval by inversion.
+
+        Args:
+            share: tau, in (0, 1): the quantile is the first label at or below which this share of people is.
+            order: all labels from the lowest to the highest; None for labels that are integers, or bins of numbers.
+
+        Raises:
+            ParameterError: if the share is none, the labels have no order, or there is only one report.
+        """
+        share = checked_between("share", share)
+        codes, labels = ascending(self.domain, order)
+        ranks = CellPartition(len(codes), self.domain.size, codes, np.arange(len(codes)))
+        covariances = self._known_covariances.sums(ranks)
+        cumulative = np.cumsum(self.frequencies[codes]), np.cumsum(covariances.centre)
+        name = "median" if share == 0.5 else f"{share:g} quantile"
+        borders = None if order is not None or self.domain.numbers is None else self.domain.numbers.borders
+        return Quantile(name, share, labels, *cumulative, np.sqrt(covariances.prefixes()), self._facts, borders)
+
+    def mean_and_deciles(self, level: float = DEFAULT_LEVEL) -> ResultTable | None:
+        """Return the table of the mean and the nine deciles of numbers in bins; None of other values, or of one report.
+
+        Args:
+            level: confidence of the intervals.
+        """
+        if self.domain.numbers is None or self.n < _LEAST_REPORTS:
+            return None
+        named: list[Quantity | Quantile] = [self.mean(), *(self.quantile(share / 10) for share in range(1, 10))]
+        numbers = np.array([[each.estimate, *each.interval(level)] for each in named]).T
+        columns = [
+            ResultColumn("name", [each.name for each in named], "text", "quantity"),
+            ResultColumn("estimate", numbers[0], format=".5g"),
+            ResultColumn("lower", numbers[1], heading=f"{level * 100:g}% from", format=".5g"),
+            ResultColumn("upper", numbers[2], heading="to", format=".5g"),
+        ]
+        return ResultTable("Mean and deciles", columns)
+
+    def median(self, order: Any = None) -> Quantile:
+        """Return the median of labels that have an order; see `quantile`.
+
+        Example:
+            >>> import discreet as dc
+            >>> mechanism = dc.UnaryEncoding(dc.Domain(range(18, 100)), epsilon=4.0)
+            >>> reports = mechanism.obfuscate([30] * 4000 + [50] * 2000, random=dc.SeededRandom(1))
+            >>> dc.estimate(mechanism, reports).median().interval()
+            IntervalEnds(lower=30, upper=30)
+        """
+        return self.quantile(0.5, order)
+
+    def marginal(self, *attributes: str) -> "Estimate":
+        """Return the estimate of some attributes of a product domain, with its own errors and intervals.
+
+        Its standard errors are those of the sums of unbiased estimates. A value of it is sensitive if one that falls on
+        it is.
+
+        Args:
+            attributes: names; the last one varies fastest.
+
+        Raises:
+            ParameterError: if the domain is no product or has no such attribute, or there is only one report.
+
+        Example:
+            >>> import discreet as dc
+            >>> domain = dc.Domain.product({"sex": ["f", "m"], "age": ["<40", "40+"]})
+            >>> mechanism = dc.RandomizedResponse(domain, epsilon=2.0)
+            >>> reports = mechanism.obfuscate([("f", "<40")] * 600 + [("m", "40+")] * 400, random=dc.SeededRandom(1))
+            >>> [(one.value, round(one.frequency, 1)) for one in dc.estimate(mechanism, reports).marginal("sex")]
+            [('f', 0.6), ('m', 0.4)]
+        """
+        domain, cells = marginal(self.domain, attributes)
+        summed = self._known_covariances.sums(cells)
+        limits = self._limits.sums(cells, self._known_covariances, self.n)
+        return self._over(domain, cells.total(self.frequencies), summed, limits)
+
+    def where(self, /, **labels: Any) -> "Estimate":
+        """Return the estimate among the people who have some labels of a product domain.
+
+        Args:
+            labels: a label, or a list of labels, by attribute.
+
+        Returns:
+            The distribution of the other attributes. Its standard errors are to first order, its intervals are not:
+            where the reports do not determine a share they reach from 0 to 1. Where nobody is estimated to have these
+            labels the frequencies are no numbers; the intervals hold all the same.
+
+        Raises:
+            ParameterError: if the domain is no product, an attribute or label is unknown, none is left open, or there
+                is only one report.
+
+        Example:
+            >>> import discreet as dc
+            >>> domain = dc.Domain.product({"sex": ["f", "m"], "age": ["<40", "40+"]})
+            >>> mechanism = dc.RandomizedResponse(domain, epsilon=2.0)
+            >>> reports = mechanism.obfuscate([("f", "<40")] * 600 + [("m", "40+")] * 400, random=dc.SeededRandom(1))
+            >>> dc.estimate(mechanism, reports).where(sex="f").top(1)[0].value
+            '<40'
+        """
+        domain, cells = condition(self.domain, labels)
+        base = self._known_covariances.sums(cells)
+        shares = cells.total(self.frequencies)
+        divisor = float(shares.sum())
+        ratios = shares / divisor if divisor > 0 else np.full(len(shares), nan)
+        limits = self._limits.sums(cells, self._known_covariances, self.n)
+        covariances = base.conditional() if float(base.centre.sum()) > 0 else None
+        return self._over(domain, ratios, covariances, ShareLimits(limits.parts))
+
+    @property
+    def _known_covariances(self) -> Covariance:
+        if self.n < _LEAST_REPORTS:
+            raise ParameterError(f"the error of a sum of estimates needs at least two reports, got {self.n}.")
+        if self.covariances is None:
+            raise ParameterError(self._limits.no_sums)
+        return self.covariances
+
+    @property
+    def _facts(self) -> str:
+        return f"{self.method}, n={self.n:,}{', simulated' if self.simulated else ''}"
+
+    def _mask(self, values: Any, name: str) -> BoolArray:
+        mask = value_mask(self.domain.space, values, name)
+        if not mask.any():
+            raise ParameterError(f"{name} must name at least one value of the domain, got none.")
+        return mask
+
+    def _sum(self, name: str, weights: FloatArray) -> Quantity:
+        borders = float(weights.min()), float(weights.max())
+        covariances, width = self._known_covariances, borders[1] - borders[0]
+        error = sqrt(covariances.variance(weights))
+        error = width * float(by_one_report(np.array(error / width), self.n)) if width else error
+        bounds = partial(_normal_bounds, float(weights @ covariances.centre), error)
+        return Quantity(name, float(weights @ self.frequencies), error, bounds, borders, self._facts)
+
+    def _sums(self, masks: list[BoolArray]) -> SumLimits | ShareLimits:
+        """Return the limits of sums over sets that make up all values."""
+        places = np.argmax(masks, axis=0)
+        cells = CellPartition(len(masks), self.domain.size, np.arange(self.domain.size), places)
+        return self._limits.sums(cells, self._known_covariances, self.n)
+
+    def _over(
+        self, domain: Domain, frequencies: FloatArray, covariances: Covariance | None, limits: ConfidenceLimits
+    ) -> "Estimate":
+        """Return an estimate of other values, from the same reports."""
+        errors = (
+            np.full(len(frequencies), nan)
+            if covariances is None
+            else limits.floored_errors(covariances.variances(), self.n)
+        )
+        facts: dict[str, Any] = {"domain": domain, "frequencies": frequencies, "errors": errors}
+        return replace(self, **facts, intervals=limits, joint_errors=covariances)
+
     def sensitive_share(self) -> Quantity:
         """Return p(X_S), the share of people whose value is sensitive: what those in clear leave of 1.
 
@@ -389,13 +692,15 @@ class Estimate(Functionals, TabularResult):
         numbers = [columns[name][codes].tolist() for name in ValueEstimate._fields[1:]]
         return [ValueEstimate(*row) for row in zip(self.domain.names(codes), *numbers, strict=True)]
 
-    def table(self, level: float | None = None, *, simultaneous: bool = False, shown: int | None = None) -> ResultTable:
+    def table(
+        self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False, shown: int | None = None
+    ) -> ResultTable:
         """Return all values: labels, sensitive, frequency, standard_error, lower, upper.
 
         An attribute that bears one of these names itself is called ``label_...`` here.
 
         Args:
-            level: confidence of the intervals; None for 0.95.
+            level: confidence of the intervals.
             simultaneous: as for `interval`.
             shown: as for `interval`.
 
@@ -406,12 +711,11 @@ class Estimate(Functionals, TabularResult):
         return ResultTable(self.heading, label_columns(self.domain.table(), columns))
 
     def value_columns(
-        self, level: float | None = None, *, simultaneous: bool = False, shown: int | None = None
+        self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False, shown: int | None = None
     ) -> list[ResultColumn]:
         """Return the columns beside labels of every output of an estimate; arguments and errors as for `table`."""
-        confidence = DEFAULT_LEVEL if level is None else level
-        low, high = self.interval(confidence, simultaneous=simultaneous, shown=shown)
-        ends = f"{'simultaneous ' if simultaneous else ''}{confidence * 100:g}% from"
+        low, high = self.interval(level, simultaneous=simultaneous, shown=shown)
+        ends = f"{'simultaneous ' if simultaneous else ''}{level * 100:g}% from"
         return [
             ResultColumn("sensitive", self.domain.sensitive, "mark"),
             ResultColumn("frequency", self.frequencies, "share", "estimate"),
@@ -421,26 +725,24 @@ class Estimate(Functionals, TabularResult):
         ]
 
     def plot(
-        self, level: float | None = None, *, simultaneous: bool = False, truth: Any = None, largest: int = 40
+        self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False, truth: Any = None, largest: int = 40
     ) -> Any:
         """Return an Altair chart of frequencies with their intervals; sensitive values are marked.
 
         Of numbers in bins it is their density, all of it, over an axis of numbers.
 
         Args:
-            level: confidence of the intervals; None for 0.95.
+            level: confidence of the intervals.
             simultaneous: as for `interval`.
             truth: ``(|X|,)`` true frequencies to be drawn too, where they are known.
             largest: how many values to draw, those with the largest frequencies; intervals hold for this selection.
         """
-        title, space = f"Estimated shares: {self.n:,} reports, method {self.method}", self.domain.space
-        if isinstance(space, Numbers) and truth is None:
-            low, high = self.interval(DEFAULT_LEVEL if level is None else level, simultaneous)
+        title, space = f"Estimated shares: {self.n:,} reports, method {self.method}", self.domain.numbers
+        if space is not None and truth is None:
+            low, high = self.interval(level, simultaneous)
             sensitive = self.domain.sensitive if self.domain.clear_count else None
-            confidence, curved = DEFAULT_LEVEL if level is None else level, space.scale == "log1p"
-            return density_chart(
-                Density(title, space.borders, self.frequencies, low, high, sensitive, confidence, curved)
-            )
+            curved = space.scale == "log1p"
+            return density_chart(Density(title, space.borders, self.frequencies, low, high, sensitive, level, curved))
         codes = self.chosen(largest) if truth is None else self.largest(largest, truth)
         return frequency_chart(self.panel(title, codes, level=level, simultaneous=simultaneous, truth=truth))
 
@@ -470,7 +772,13 @@ class Estimate(Functionals, TabularResult):
         return np.argsort(-ranked, kind="stable")[: checked_whole("count", count, 0)]
 
     def panel(
-        self, title: str, codes: IntArray, *, level: float | None = None, simultaneous: bool = False, truth: Any = None
+        self,
+        title: str,
+        codes: IntArray,
+        *,
+        level: float = DEFAULT_LEVEL,
+        simultaneous: bool = False,
+        truth: Any = None,
     ) -> Panel:
         """Return the contents of a chart of these values, which are the most frequent ones, by the truth if passed."""
         # A choice by the truth is none by the estimates.
@@ -478,51 +786,92 @@ class Estimate(Functionals, TabularResult):
         every = self.columns(level, simultaneous=simultaneous, shown=shown)
         columns = {name: column[codes] for name, column in every.items()}
         known = None if truth is None else np.asarray(truth, dtype=np.float64)[codes]
-        confidence = DEFAULT_LEVEL if level is None else level
-        return Panel(title, self.domain.names(codes), columns, known, confidence, simultaneous, shown)
+        return Panel(title, self.domain.names(codes), columns, known, level, simultaneous, shown)
 
 
 def estimate_facts(
-    estimate: Estimate, level: float | None, *, simultaneous: bool, more: Mapping[str, Sequence[float]] | None = None
+    estimate: Estimate,
+    *,
+    level: float = DEFAULT_LEVEL,
+    simultaneous: bool = False,
+    more: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, Any]:
     """Return an estimate as JSON holds it; ``values`` has an object per value, with the columns of `Estimate.columns`.
 
     Args:
         estimate: the estimate.
-        level: confidence of the intervals; None for the default.
+        level: confidence of the intervals.
         simultaneous: whether all intervals hold at once.
         more: further columns, each as long as the domain.
 
     Raises:
         ParameterError: if the level is not in (0, 1).
     """
-    table = estimate.table(level, simultaneous=simultaneous)
+    table, quantities = estimate.table(level, simultaneous=simultaneous), estimate.mean_and_deciles(level)
     further = [ResultColumn(name, values) for name, values in (more or {}).items()]
-    outside = np.flatnonzero(estimate.contradicted(DEFAULT_LEVEL if level is None else level, simultaneous))
+    outside = np.flatnonzero(estimate.contradicted(level, simultaneous))
     return {
         "plan": estimate.fingerprint,
         "method": estimate.method,
         "n": estimate.n,
         "gap": estimate.gap,
-        "level": DEFAULT_LEVEL if level is None else level,
+        "level": level,
         "simultaneous": simultaneous,
         "contradicted": list(estimate.domain.names(outside)),
         "simulated": estimate.simulated,
-        **_number_facts(estimate, DEFAULT_LEVEL if level is None else level),
+        **({} if quantities is None else {"quantities": quantities.records()}),
         "values": replace(table, contents=[*table.contents, *further]).records(),
     }
-
-
-def _number_facts(estimate: Estimate, level: float) -> dict[str, Any]:
-    """Return the mean and the deciles of numbers in bins, with intervals; nothing of other values."""
-    if not isinstance(estimate.domain.space, Numbers) or estimate.n < _LEAST_REPORTS:
-        return {}
-    named = estimate.mean_and_deciles()
-    facts = [[each.name, each.estimate, *each.interval(level)] for each in named]
-    return {"quantities": [dict(zip(("name", "estimate", "lower", "upper"), row, strict=True)) for row in facts]}
 
 
 def _left_of(bounds: Callable[[float], tuple[float, float]], alpha: float) -> tuple[float, float]:
     """Return the limits of what is left of 1."""
     low, high = bounds(alpha)
     return 1 - high, 1 - low
+
+
+def _bounds_of(limits: ConfidenceLimits, row: int, alpha: float) -> tuple[float, float]:
+    low, high = limits.limits(1 - alpha)
+    return float(low[row]), float(high[row])
+
+
+def _normal_bounds(centre: float, error: float, alpha: float) -> tuple[float, float]:
+    away = sigmas(alpha / 2) * error
+    return centre - away, centre + away
+
+
+def _known(number: float, alpha: float) -> tuple[float, float]:
+    """Return the limits of what is so whatever was reported."""
+    del alpha
+    return number, number
+
+
+def _floored(error: float, bounds: Callable[[float], tuple[float, float]], n: int) -> float:
+    """Return a standard error; half of the interval of one where all reports agree, no number if that has no end."""
+    if not all_agree(np.array(error), n):
+        return error
+    low, high = (np.array(end) for end in bounds(ONE_SIGMA))
+    return float(by_half_width(np.array(error), (low, high), n))
+
+
+def _kind(only: BoolArray, others: BoolArray, common: BoolArray) -> str:
+    """Return the name of how two sets overlap."""
+    if not common.any():
+        return "apart"
+    return "inside" if not only.any() else "around" if not others.any() else "across"
+
+
+def _ratio_of(sums: SumLimits, kind: str, alpha: float) -> tuple[float, float]:
+    """Return the limits of the ratio A / B; `sums` are over A without B, B without A, both, neither.
+
+    Of sets that share no value, or all of one, it follows from the share of one in both.
+    """
+    if kind == "across":
+        low, high = sums.overlapping(alpha)
+    else:
+        order = {"apart": (0, 1), "inside": (2, 1), "around": (0, 2)}[kind]
+        low, high = sums.unions(np.eye(4)[list(order)]).ratio(alpha)
+    if kind == "inside":
+        return low, high
+    odds = low / (1 - low) if low < 1 else inf, high / (1 - high) if high < 1 else inf
+    return (1 + odds[0], 1 + odds[1]) if kind == "around" else odds

@@ -73,7 +73,7 @@ class GroupedEstimate(TabularResult):
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=2.0)
         >>> values, regions = ["bus"] * 600 + ["car"] * 400, ["north"] * 500 + ["south"] * 500
         >>> reports = mechanism.obfuscate(values, random=dc.SeededRandom(1))
-        >>> grouped = dc.estimate(mechanism, reports, groups=regions)
+        >>> grouped = dc.estimate_groups(mechanism, reports, groups=regions)
         >>> list(grouped), round(grouped["south"]["car"].frequency, 2)
         (['north', 'south'], 0.8)
         >>> grouped
@@ -165,13 +165,13 @@ class GroupedEstimate(TabularResult):
             groups, people = self.left_out
             yield f"{groups:,} groups with fewer than {self.minimum} reports are left out ({people:,} reports)."
 
-    def table(self, level: float | None = None, *, simultaneous: bool = False) -> ResultTable:
+    def table(self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False) -> ResultTable:
         """Return a row for each group and value: the group's labels, n, and the columns of `Estimate.table`.
 
         A column of groups that has the name of another one is called group_... here.
 
         Args:
-            level: confidence of the intervals; None for 0.95.
+            level: confidence of the intervals.
             simultaneous: as for `Estimate.interval`, within each group.
         """
         estimates, rows = self.estimates, self.domain.size
@@ -191,11 +191,11 @@ class GroupedEstimate(TabularResult):
         named |= {"n": np.repeat(list(self.sizes.values()), rows), **whole}
         return ResultTable("Estimates by group", [ResultColumn(name, column) for name, column in named.items()])
 
-    def plot(self, level: float | None = None, *, largest: int = 12, groups: int = 12) -> Any:
+    def plot(self, level: float = DEFAULT_LEVEL, *, largest: int = 12, groups: int = 12) -> Any:
         """Return an Altair chart with a panel for each group, all on one axis; sensitive values are marked.
 
         Args:
-            level: confidence of the intervals; None for 0.95.
+            level: confidence of the intervals.
             largest: how many values to draw, those most frequent among everybody.
             groups: how many groups to draw, those with most reports.
         """
@@ -206,11 +206,8 @@ class GroupedEstimate(TabularResult):
             self.estimates[label].panel(f"{spelled(label)}\n{self.estimates[label].n:,} reports", codes, level=level)
             for label in chosen
         ]
-        confidence = DEFAULT_LEVEL if level is None else level
         method = self.estimates[chosen[0]].method
-        title = (
-            f"Estimated shares by group: {self.overall.n:,} reports, method {method}, {confidence * 100:g}% intervals"
-        )
+        title = f"Estimated shares by group: {self.overall.n:,} reports, method {method}, {level * 100:g}% intervals"
         return small_multiples(panels, title)
 
 

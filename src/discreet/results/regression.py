@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit, stdtr, stdtrit
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.core.checks import checked_level
@@ -79,7 +80,7 @@ class Regression(TabularResult):
         covariance: of the coefficients: ``(m, k, k)`` for each value, or ``(m, k, m, k)`` of log odds.
         undetermined: ``(m, k)`` booleans: log odds that the reports alone do not determine, so that the likelihood was
             penalised; None if there are none.
-        design: how covariates are read, a `discreet.estimators.regression.CovariateDesign`.
+        design: how covariates are read, a `discreet.estimators.regression.covariates.CovariateDesign`.
     """
 
     method: Literal["linear", "logistic"]
@@ -179,8 +180,6 @@ class Regression(TabularResult):
             >>> [(one.value, one.row, round(one.share, 2)) for one in fit.predict({"age": [20, 80]})]
             [('other', 0, 0.41), ('other', 1, 0.61), ('poor', 0, 0.59), ('poor', 1, 0.39)]
         """
-        from scipy.special import expit, logit, stdtrit
-
         rows, q = self.design.matrix(covariates), (1 + checked_level(level)) / 2
         scores = rows @ self.coefficients.T
         if self.baseline is None:
@@ -198,7 +197,10 @@ class Regression(TabularResult):
             across = np.einsum("rj,bjcl,rl->rbc", rows, self.covariance, rows)
             variances = np.einsum("rxb,rbc,rxc->rx", turns, across, turns)
             away = stdtrit(_NORMAL, q) * np.sqrt(np.maximum(variances, 0))
-            lower, upper = expit(logit(shares) - away), expit(logit(shares) + away)
+            lower, upper = (
+                expit(logit(shares) - away),
+                expit(logit(shares) + away),
+            )
         columns = (array.T.tolist() for array in (shares, lower, upper))
         by_value = zip(names, *columns, strict=True)
         return [
@@ -213,8 +215,6 @@ class Regression(TabularResult):
         Raises:
             ParameterError: if the level is not in (0, 1).
         """
-        from scipy.special import stdtr, stdtrit
-
         degrees = np.full(self.coefficients.shape, _NORMAL) if self.degrees is None else self.degrees
         away = stdtrit(degrees, (1 + checked_level(level)) / 2) * self.standard_errors
         scores = np.abs(self.coefficients) / self.standard_errors

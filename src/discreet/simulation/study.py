@@ -27,7 +27,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import RandomSource
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult
 from discreet.errors import DataError, ParameterError
-from discreet.estimators import METHODS, Method, estimate
+from discreet.estimators import METHODS, MethodName, estimate
 from discreet.files.writing import check_free, replacing
 from discreet.formats.plan import MechanismSpec, build_mechanism, read_document
 from discreet.mechanisms import BlockMechanism
@@ -292,8 +292,9 @@ def _outcome(
     estimates, seconds = {}, {}
     for method in methods:
         tell(f"{name}: estimating ({method})")
-        data = reports if method in ("mle", "em", "smooth") else tally
-        estimates[method], seconds[method] = _timed(lambda: estimate(mechanism, data, method=cast("Method", method)))  # noqa: B023
+        data = reports if METHODS[method].needs_reports else tally
+        of_method = partial(estimate, mechanism, data, method=cast("MethodName", method))
+        estimates[method], seconds[method] = _timed(of_method)
     mask = 0 if reports.in_clear is None else reports.in_clear.nbytes
     size = (reports.nbytes - mask) / reports.n
     people = int(study.counts.sum())

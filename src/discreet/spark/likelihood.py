@@ -18,7 +18,7 @@ import pyarrow as pa
 from discreet.arrays import AnyArray, FloatArray
 from discreet.core.reports import Blocks, block_count
 from discreet.engines.folds import TallyFold
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import DiscreetError
 from discreet.estimators.likelihood import RowLikelihood, Rows, RowSums
 from discreet.files.reading import Progress
 from discreet.formats.sources import Account
@@ -149,22 +149,13 @@ class RowsOnSpark(Rows):
         law: the block law.
     """
 
-    has_single = False
-
     def __init__(self, likelihood: RowLikelihood, *, spark: Any, blocks: Any, law: Any) -> None:
         self._spark, self._blocks, self._law = spark, blocks, law
         self._size = likelihood.membership.size
         self._least = 1.0 / likelihood.contrast
-        self.single = False
-        self._jobs = 0
         self._point: FloatArray = np.zeros(self._size)
         self._step: FloatArray = np.zeros(self._size)
         self._tried: dict[float, RowSums] = {}
-
-    @property
-    def passes(self) -> float:
-        """Number of jobs up to now."""
-        return float(self._jobs)
 
     def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
         """Move to a point, and return the sum of z."""
@@ -188,8 +179,7 @@ class RowsOnSpark(Rows):
 
     def advance(self, length: float, *, whole: bool) -> RowSums:
         """Move by a step of this length, and return the sum of z."""
-        if not whole:
-            raise ParameterError("rows that are elsewhere are summed as a whole.")
+        del whole
         self._point = self._point + length * self._step
         value = self._tried.get(length)
         return self._sums(self._point)[0] if value is None else value
@@ -197,7 +187,7 @@ class RowsOnSpark(Rows):
     def _sums(
         self, point: FloatArray, step: FloatArray | None = None, *, squared: bool = False
     ) -> tuple[RowSums, float]:
-        self._jobs += 1
+        self.passes += 1
         task = _task(self._law, [point] if step is None else [point, step], self._least, squared=squared)
         with working(self._spark):
             sums = collected(self._blocks.mapInArrow(task, SCHEMA), np.zeros(_SUMS + self._size))

@@ -12,6 +12,7 @@ from discreet.errors import ParameterError
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
 from discreet.surveys.survey import Survey, question_name
+from discreet.theory.binomial import DEFAULT_LEVEL
 
 # Rows that are printed of each question, the most frequent.
 _SHOWN = 5
@@ -107,7 +108,7 @@ class Answers(TabularResult, Mapping[str, Any]):
             if size > _SHOWN:
                 yield f"{name}: the {_SHOWN} most frequent of {size:,} values; to_arrow returns all"
 
-    def table(self, level: float | None = None, *, simultaneous: bool = False) -> ResultTable:
+    def table(self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False) -> ResultTable:
         """Return one long table: a row per question and value, with the number of people who answered.
 
         Raises:
@@ -115,7 +116,7 @@ class Answers(TabularResult, Mapping[str, Any]):
         """
         return self._table(None, level, simultaneous=simultaneous)
 
-    def _table(self, largest: int | None, level: float | None = None, *, simultaneous: bool = False) -> ResultTable:
+    def _table(self, largest: int | None, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False) -> ResultTable:
         tables = []
         for name, part in self.estimates.items():
             if not isinstance(part, Estimate):

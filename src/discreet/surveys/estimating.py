@@ -19,9 +19,10 @@ from discreet.core.checks import checked_choice
 from discreet.core.columns import numbers
 from discreet.core.grouping import Grouping
 from discreet.errors import DataError, ParameterError
-from discreet.estimators import METHODS, Options, check_options, estimate
-from discreet.estimators.likelihood_methods import check_progress, checked_tolerance
-from discreet.estimators.linear import LinearStart, censored_deviation, linear
+from discreet.estimators import METHODS, Options, estimate
+from discreet.estimators.groups import estimate_groups
+from discreet.estimators.linear import PROGRESS, TOLERANCE, LinearStart, Method, linear, missing_of
+from discreet.estimators.simplex import positive_deviation
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits, SumLimits
@@ -71,14 +72,14 @@ def estimate_survey(
         >>> list(answers)
         ['smokes', 'drinks']
     """
-    together = checked_choice("method", method, [*METHODS, *TOGETHER]) in TOGETHER
-    if not together:
-        direct = partial(estimate, method=method, **options)
+    if checked_choice("method", method, [*METHODS, *TOGETHER]) not in TOGETHER:
+        asked: dict[str, Any] = {"method": method, **options}
+        direct: Any = partial(estimate if groups is None else estimate_groups, **asked)
         return survey_answers(survey, data, direct, groups=groups, weights=weights)
     if groups is not None or weights is not None:
         raise ParameterError(f"method {method!r} takes neither groups nor weights; estimate without them.")
-    check_options(method, TOGETHER[method], options)
-    return TOGETHER[method](survey, data, **options)
+    together = TOGETHER[method]
+    return together.run(survey, data, **together.checked(options))
 
 
 def survey_answers(
@@ -157,7 +158,6 @@ def joint_answers(
         DataError, MismatchError: as for `survey_answers`.
         ParameterError: if the table of all attributes has too many cells, or a likelihood needs reports.
     """
-    check_progress(progress)
     starts = _starts(survey, data)
     asked = {name for question in starts for name in survey.question(question).attributes}
     attributes = tuple(name for name in survey.attributes if name in asked)
@@ -171,7 +171,7 @@ def joint_answers(
         Answered(tuple(map(attributes.index, survey.question(name).attributes)), start)
         for name, start in starts.items()
     ]
-    missing = checked_tolerance(sum(start.n for start in starts.values()), tolerance)
+    missing = missing_of(sum(start.n for start in starts.values()), tolerance)
     table = joint_maximum(answered, sizes, tolerance=missing, progress=progress)
     linears = Combination(survey, {name: linear(start) for name, start in starts.items()}, _people(data))
     tables = _JointTables(attributes, table, linears)
@@ -223,7 +223,7 @@ class _JointTables:
         within = self.table.errors_within(axes)
         if within is None:
             return stepped
-        cut = censored_deviation(normal.centre, stepped, np.zeros(1), np.zeros(1))
+        cut = positive_deviation(normal.centre, stepped)
         within = np.where(all_agree(within, self.table.n), cut, within)
         return larger_of_few(within, stepped, all_agree(within, self.table.n))
 
@@ -258,5 +258,8 @@ def _people(data: Mapping[str, Any]) -> int | None:
     return data.people if isinstance(data, SurveyReports | SurveyTally) else None
 
 
-TOGETHER: dict[str, Callable[..., Answers]] = {"joint": joint_answers, "consistent": consistent_answers}
-"""Estimators of all questions of a survey together, by name."""
+JOINT = Method("joint", joint_answers, (TOLERANCE, PROGRESS), needs_reports=True)
+TOGETHER: dict[str, Method[Answers]] = {
+    method.name: method for method in (JOINT, Method("consistent", consistent_answers))
+}
+"""Methods for all questions of a survey together, by name."""

@@ -29,9 +29,9 @@ import numpy as np
 from discreet.arrays import FloatArray, IntArray
 from discreet.errors import ParameterError
 from discreet.estimators.likelihood import RowLikelihood
-from discreet.estimators.likelihood_methods import MOST_VALUES
 from discreet.estimators.linear import LinearStart
-from discreet.estimators.maximum import Solution, Start, maximize
+from discreet.estimators.maximum import Solution, maximize
+from discreet.estimators.mle import MOST_VALUES
 from discreet.mechanisms.evidence import Evidence, Membership, needs_reports
 from discreet.surveys.marginals import Axes, EffectSpace
 from discreet.theory.binomial import MeanWorths, WorthMoment
@@ -354,6 +354,6 @@ def joint_maximum(
         ParameterError: if the likelihood needs reports that are not at hand.
     """
     cylinders = Cylinders(sizes, tuple((question.axes, question.rows) for question in answered))
-    even = Start(np.full(cylinders.size, 1 / cylinders.size))
+    even = np.full(cylinders.size, 1 / cylinders.size)
     solution = maximize(RowLikelihood(cylinders, inf), even, tolerance=tolerance, progress=progress)
     return JointTable(tuple(answered), solution.frequencies.reshape(sizes), solution)

@@ -6,11 +6,10 @@ those of the contributions of the reports, as a sample (`SampleCovariance`), to 
 be added.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,13 +18,10 @@ from discreet.core.grouping import ValueCells
 from discreet.errors import ParameterError
 
 
-class Covariance(ABC):
-    """The covariance of unbiased estimates of |X| frequencies, itself unbiased, as an operator.
+class _Operator:
+    """Covariances of unbiased estimates of |X| frequencies, themselves unbiased, as an operator.
 
     Weights are ``(|X|,)`` numbers w, and stand for the sum w . p.
-
-    Attributes:
-        centre: ``(|X|,)`` the unbiased estimates that these are the covariances of.
     """
 
     centre: FloatArray
@@ -34,44 +30,17 @@ class Covariance(ABC):
         # Some hold reports, which nothing may print.
         return f"{type(self).__name__}({len(self.centre)} values)"
 
-    @abstractmethod
     def between(self, first: FloatArray, second: FloatArray) -> float:
         """Return the estimated covariance of two weighted sums of the estimates; its mean is the covariance."""
+        raise NotImplementedError
 
     def variance(self, weights: FloatArray) -> float:
         """Return the estimated variance of a weighted sum, at least 0."""
         return max(self.between(weights, weights), 0.0)
 
-    @abstractmethod
-    def matrix(self, codes: IntArray) -> FloatArray:
-        """Return the ``(m, m)`` covariances of m estimates, by their codes."""
-
-    @abstractmethod
-    def variances(self) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the estimates, at least 0."""
-
-    @abstractmethod
-    def with_sum(self) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of the estimates with their sum."""
-
-    @abstractmethod
-    def prefixes(self) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the sums of the estimates of the first value, the first two, and so on."""
-
-    @abstractmethod
-    def sums(self, cells: ValueCells) -> "Covariance":
-        """Return the covariance of the sums of the estimates over cells."""
-
-    @abstractmethod
-    def conditional(self) -> "Covariance":
-        """Return the covariance of the estimates divided by their sum t, which is above 0, to first order.
-
-        That is the covariance of (p_x - r_x t)/t with the shares r_x as they are.
-        """
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LowRankCovariance(Covariance):
+class LowRankCovariance(_Operator):
     """Covariances that are a diagonal, a few outer products and multiples of samples: diag(d) + F' M F + sum(a_i C_i).
 
     Attributes:
@@ -94,7 +63,7 @@ class LowRankCovariance(Covariance):
         return replace(self, diagonal=times * self.diagonal, core=times * self.core, samples=samples)
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
-        """Return the estimated covariance of two weighted sums; see `Covariance`."""
+        """Return the estimated covariance of two weighted sums of the estimates; its mean is the covariance."""
         apart = float((self.diagonal * first) @ second)
         outer = float((self.factors @ first) @ self.core @ (self.factors @ second))
         return apart + outer + sum(times * sample.between(first, second) for times, sample in self.samples)
@@ -116,7 +85,7 @@ class LowRankCovariance(Covariance):
         return self._and_samples(sums, SampleCovariance.with_sum)
 
     def prefixes(self) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the partial sums."""
+        """Return the ``(|X|,)`` variances of the sums of the estimates of the first value, the first two, and so on."""
         return self._of_sums(np.cumsum(self.diagonal), np.cumsum(self.factors, axis=1), SampleCovariance.prefixes)
 
     def _of_sums(
@@ -137,9 +106,10 @@ class LowRankCovariance(Covariance):
         return LowRankCovariance(cells.total(self.centre), cells.total(self.diagonal), factors, self.core, samples)
 
     def conditional(self) -> "LowRankCovariance":
-        """Return the covariance of the shares in the sum, of the same form.
+        """Return the covariance of the estimates divided by their sum t, which is above 0, to first order.
 
-        With r the shares, t the sum and s the covariances with it, that is (C - r s' - s r' + r r' Var t) / t^2.
+        That is the covariance of (p_x - r_x t)/t with the shares r_x as they are. With r the shares, t the sum and s
+        the covariances with it, this is (C - r s' - s r' + r r' Var t) / t^2.
         """
         total, beside, rank = float(self.centre.sum()), self.with_sum(), len(self.core)
         shares = self.centre / total
@@ -167,7 +137,7 @@ class Contributions(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SampleCovariance(Covariance):
+class SampleCovariance(_Operator):
     """The sample covariance of the contributions of n reports, over n.
 
     Attributes:
@@ -184,7 +154,7 @@ class SampleCovariance(Covariance):
     lifts: tuple[Callable[[FloatArray], FloatArray], ...] = ()
 
     def between(self, first: FloatArray, second: FloatArray) -> float:
-        """Return the estimated covariance of two weighted sums; see `Covariance`."""
+        """Return the estimated covariance of two weighted sums of the estimates; its mean is the covariance."""
         first_deviations = self._deviations(first)
         second_deviations = first_deviations if second is first else self._deviations(second)
         total = sum(
@@ -258,3 +228,7 @@ class SampleCovariance(Covariance):
 def _weights_of_shares(shares: FloatArray, total: float, weights: FloatArray) -> FloatArray:
     """Return weights of shares r = p/t in a sum t as weights of p: (w - w . r)/t."""
     return (weights - float(weights @ shares)) / total
+
+
+Covariance: TypeAlias = LowRankCovariance | SampleCovariance
+"""The covariance of unbiased estimates of |X| frequencies, itself unbiased, as an operator."""

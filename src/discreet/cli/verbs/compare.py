@@ -29,23 +29,23 @@ from discreet.cli.output import (
     notes_of,
 )
 from discreet.cli.results import VerbResult
-from discreet.cli.statements import Ending, check_folders, statement_of, weighed_cells
+from discreet.cli.statements import Ending, check_folders, publication_of, statement_of
+from discreet.cli.verbs.estimate import read_with_columns
 from discreet.core.grouping import MINIMUM, Grouping
 from discreet.core.result_table import ResultColumn, ResultTable, spelled_p_value
 from discreet.engines import LocalEngine
-from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.differences import compare as compared
+from discreet.estimators.groups import estimate_groups
 from discreet.files.paths import ESTIMATES, PICTURES, file_of, is_tally, spelled
 from discreet.formats.plan import Plan
-from discreet.formats.public_columns import read_public
 from discreet.formats.sources import Sources, report_files
 from discreet.mechanisms import BlockMechanism
 from discreet.results.comparison import Comparison
 from discreet.results.estimate import Estimate
 from discreet.tables.columns import read_distribution
-from discreet.theory.binomial import DEFAULT_LEVEL, Control
+from discreet.theory.binomial import Control
 
 _PAIR = 2
 _WITH_BY = {"by": "it goes with --by"}
@@ -72,9 +72,10 @@ class Sides(OptionGroup):
     weights: str | None = option(
         "--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports."
     )
-    minimum: int | None = option(
+    minimum: int = option(
         "--minimum",
         type=Count(),
+        default=MINIMUM,
         needs=_WITH_BY,
         help="With --by, reports in the smallest group that is compared. [20]",
     )
@@ -165,15 +166,17 @@ def compared_sides(
     comparison = compared(
         sides[0].estimate,
         second,
-        level=DEFAULT_LEVEL if shown.level is None else shown.level,
-        simultaneous=shown.simultaneous,
+        **shown.limits,
         titles=(sides[0].title, sides[-1].title if asked.given is None else asked.given.name),
     )
     stated = {}
     if shown.statement:
         sources = Sources([file for side in reports for file in side.sources], trust_plan=trust_plan)
         known = [name for name in (asked.by, asked.weights) if name is not None]
-        stated = statement_of(_publication(mechanism, sides, shown), sources, known=known)
+        weighed = [] if asked.weights is None else [[side.weights] for side in sides]
+        about: dict[str, Any] = {"not_trusted": shown.not_trusted, "shown": "this comparison"}
+        publication = publication_of(mechanism, comparison, weighed, simulated=comparison.simulated, **about)
+        stated = statement_of(publication, sources, known=known)
     ending = Ending(mechanism.guarantee.brief, comparison.simulated, trust_plan, stated)
     parts = [*_parts(comparison, tests, shown.largest), *notes_of(notes)]
     picture = partial(comparison.plot, shown.largest)
@@ -246,39 +249,20 @@ class _Estimated(NamedTuple):
     weights: Any = None
 
 
-def _publication(mechanism: BlockMechanism, sides: Sequence[_Estimated], shown: Showing) -> Any:
-    """Return the publication of a comparison: a batch for each side, or for the people of a side who weigh alike."""
-    from discreet.privacy.publication import Publication
-
-    cells = [((side.estimate.n,), "") if side.weights is None else weighed_cells([side.weights]) for side in sides]
-    sizes, beside = tuple(n for each, _ in cells for n in each), max(beside for _, beside in cells)
-    about: dict[str, Any] = {"not_trusted": shown.not_trusted, "shown": "this comparison"}
-    simulated = any(side.estimate.simulated for side in sides)
-    return Publication(mechanism, sizes, beside=beside, simulated=simulated, **about)
-
-
 def _side(mechanism: BlockMechanism, side: Side, weights: str | None, *, trust_plan: bool) -> _Estimated:
-    title, read = side.title, Sources(side.sources, trust_plan=trust_plan)
-    if weights is None:
-        return _Estimated(estimate(mechanism, LocalEngine().tally(mechanism, read).tally), title)
-    reports, public = read_public(mechanism, read, [weights], memory=memory_limit())
-    return _Estimated(estimate(mechanism, reports, weights=public[weights]), title, public[weights])
+    sources = Sources(side.sources, trust_plan=trust_plan)
+    data, _, column = read_with_columns(LocalEngine(), mechanism, sources, (), weights, every=False)
+    return _Estimated(estimate(mechanism, data, weights=column), side.title, column)
 
 
 def _groups(
     mechanism: BlockMechanism, sources: Sequence[Any], by: str, asked: Sides, *, trust_plan: bool
 ) -> list[_Estimated]:
     """Return the sides of two groups."""
-    weights, least = asked.weights, MINIMUM if asked.minimum is None else asked.minimum
-    read = Sources(sources, trust_plan=trust_plan)
-    data: Any
-    if weights is None:
-        data, about = LocalEngine().tally_by(mechanism, read, by), {}
-    else:
-        names = list(dict.fromkeys((by, weights)))
-        data, public = read_public(mechanism, read, names, memory=memory_limit())
-        about = {"groups": Grouping.of(public.select([by])), "weights": public[weights]}
-    estimates = estimate(mechanism, data, minimum=least, small="leave-out", **about)
+    least, read = asked.minimum, Sources(sources, trust_plan=trust_plan)
+    data, columns, weights = read_with_columns(LocalEngine(), mechanism, read, (by,), asked.weights, every=False)
+    grouping = None if columns is None else Grouping.of(columns)
+    estimates = estimate_groups(mechanism, data, grouping, weights=weights, minimum=least, small="leave-out")
     known, groups = {str(label): label for label in estimates}, asked.groups
     if groups is None:
         if len(known) != _PAIR:
@@ -290,9 +274,8 @@ def _groups(
         if label not in known:
             raise ParameterError(f"{label!r} is no group of at least {least} reports; there are {_listed(known)}.")
         side = _Estimated(estimates[known[label]], f"{by} {label}")
-        if weights is not None:
-            members = about["groups"].codes == about["groups"].labels.index(known[label])
-            side = side._replace(weights=about["weights"].filter(members))
+        if grouping is not None:
+            side = side._replace(weights=weights.filter(grouping.codes == grouping.labels.index(known[label])))
         sides.append(side)
     return sides
 

@@ -1,8 +1,8 @@
 """The verb ``estimate``: of all reports, or by group."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, wraps
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,8 @@ from discreet.cli.output import (
     reports_here,
 )
 from discreet.cli.results import VerbResult
-from discreet.cli.statements import Ending, check_folders, statement_of, weighed_cells
-from discreet.core.grouping import Grouping
-from discreet.core.labels import Numbers
+from discreet.cli.statements import Ending, check_folders, publication_of, statement_of
+from discreet.core.grouping import MINIMUM, SMALL, Grouping
 from discreet.core.reports import Reports
 from discreet.core.result_table import ResultColumn, ResultTable, number_of, text_column
 from discreet.core.tally import Tally
@@ -46,8 +45,10 @@ from discreet.engines import LocalEngine
 from discreet.engines.engine import Engine
 from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
-from discreet.estimators import METHODS, Method
+from discreet.estimators import METHODS
 from discreet.estimators import estimate as estimated
+from discreet.estimators.groups import estimate_groups as estimated_groups
+from discreet.estimators.linear import PROGRESS, Method, MethodOption
 from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate, estimate_personalized
 from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, checked_output, file_of, is_tally, spelled
 from discreet.formats.plan import Plan
@@ -61,11 +62,9 @@ from discreet.results.estimate import Estimate, estimate_facts
 from discreet.results.groups import GroupedEstimate
 from discreet.results.groups import spelled as spelled_group
 from discreet.tables.columns import read_distribution
-from discreet.theory.binomial import DEFAULT_LEVEL
 
 Data = Reports | Tally | StoredBlocks
 
-NEEDS_REPORTS = ("mle", "em", "smooth")
 _OF_GROUPS = {"by": "{} says something of groups; name their columns with --by."}
 _UNNAMED = "Some of the reports belong to no batch with a name, so that a copy of them would not be recognised."
 # Groups that are printed, those with most reports.
@@ -73,43 +72,64 @@ _GROUPS_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
-class How(OptionGroup):
-    """The method and its options."""
+class How:
+    """A method and its options, checked.
 
-    method: Method = option(
-        "--method",
-        type=click.Choice(METHODS),
-        metavar="METHOD",
-        default="linear",
-        help=f"{', '.join(METHODS)}. [linear]",
-    )
-    tolerance: float | None = option(
-        "--tolerance", type=float, help="For mle, smooth: certified gap, in nats per report."
-    )
-    smoothing: float | None = option("--smoothing", type=float, help="For smooth: weight of roughness. [1, or less]")
-    significance: float | None = option(
-        "--significance", type=float, help="For threshold and em: level of all tests together."
-    )
-    remainder: str | None = option(
-        "--remainder", type=click.Choice(["uniform", "zero"]), help="For threshold: what becomes of the rest."
-    )
+    Attributes:
+        method: that was chosen.
+        options: those that were given, by name.
+    """
+
+    method: Method[Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def asked(self, progress: Callable[..., None] | None = None) -> dict[str, Any]:
-        """Return the method and the options that are given; it refuses those that it does not use."""
-        named: dict[str, Any] = {"method": self.method, "tolerance": self.tolerance}
-        named |= {"smoothing": self.smoothing, "significance": self.significance, "remainder": self.remainder}
-        if progress is not None and self.needs_reports:
+        """Return the method and the options that are given, with a progress bar if the method can move one."""
+        named: dict[str, Any] = {"method": self.method.name, **self.options}
+        if progress is not None and PROGRESS in self.method.options:
             named["progress"] = lambda passes, gap: progress(f"pass {passes:g}, gap {gap:.1e}", 0, None)
-        return {name: value for name, value in named.items() if value is not None}
+        return named
 
-    @property
-    def needs_reports(self) -> bool:
-        """True if the method reads reports one by one."""
-        return self.method in NEEDS_REPORTS
-
-    def reads_every(self, mechanism: BlockMechanism) -> bool:
+    def reads_every(self, mechanism: Any) -> bool:
         """Return true if a tally is not enough."""
-        return self.needs_reports and not mechanism.tally_suffices
+        return self.method.needs_reports and not mechanism.tally_suffices
+
+
+def method_options(
+    methods: Iterable[Method[Any]], together: Iterable[Method[Any]] = ()
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the decorator that adds ``--method`` and the options of methods to a verb, which takes them as ``how``.
+
+    Args:
+        methods: from which users choose.
+        together: methods of all questions together, named apart in the help.
+    """
+    named = {method.name: method for method in (*methods, *together)}
+    takers: dict[MethodOption, list[str]] = {}
+    for method in named.values():
+        for each in method.options:
+            if each.help:
+                takers.setdefault(each, []).append(method.name)
+    last = " or ".join(method.name for method in together)
+    first = ", ".join(name for name, method in named.items() if method not in together)
+    listed = f"{first}; of all questions together: {last}. [linear]" if last else f"{first}. [linear]"
+
+    def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(verb)
+        def called(*args: Any, method: str, **options: Any) -> Any:
+            asked = {each.name: options.pop(each.name) for each in takers}
+            passed = {name: argument for name, argument in asked.items() if argument is not None}
+            return verb(*args, how=How(named[method], named[method].checked(passed)), **options)
+
+        decorated: Any = called
+        for each, names in reversed(takers.items()):
+            about = f"For {', '.join(names)}: {each.help}"
+            kind = click.Choice(each.choices) if each.choices else float
+            decorated = click.option(f"--{each.name}", type=kind, help=about)(decorated)
+        choice: Any = {"type": click.Choice(list(named)), "metavar": "METHOD", "default": "linear"}
+        return click.option("--method", **choice, help=listed)(decorated)  # type: ignore[no-any-return]
+
+    return decorate
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +145,17 @@ class ByGroup(OptionGroup):
     shares: Path | None = option(
         "--shares", type=InputFile(), needs=_OF_GROUPS, help="Known shares of groups: the columns of --by, and share."
     )
-    minimum: int | None = option(
-        "--minimum", type=Count(), needs=_OF_GROUPS, help="Reports in the smallest group that is estimated. [20]"
+    minimum: int = option(
+        "--minimum",
+        type=Count(),
+        default=MINIMUM,
+        needs=_OF_GROUPS,
+        help=f"Reports in the smallest group that is estimated. [{MINIMUM}]",
     )
-    small: str | None = option(
+    small: str = option(
         "--small",
-        type=click.Choice(["refuse", "leave-out"]),
+        type=click.Choice(SMALL),
+        default="refuse",
         metavar="WHAT",
         needs=_OF_GROUPS,
         help="What becomes of smaller ones: refuse or leave-out. [refuse]",
@@ -143,13 +168,9 @@ class ByGroup(OptionGroup):
 
     def about(self, data: Any, groups: Any) -> dict[str, Any]:
         """Return the options of groups, with the shares that files say."""
-        if not self.by:
-            return {}
-        about: dict[str, Any] = {"minimum": self.minimum, "small": self.small}
         labels = list(data) if groups is None else Grouping.of(groups).labels
-        if self.shares is not None:
-            about["shares"] = read_shares(self.shares, self.by, labels)
-        return {name: value for name, value in about.items() if value is not None}
+        shares = None if self.shares is None else read_shares(self.shares, self.by, labels)
+        return {"minimum": self.minimum, "small": self.small, "shares": shares}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +209,7 @@ class EstimateFiles(Writing):
 @click.command(cls=Verb)
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
-@How.options
+@method_options(METHODS.values())
 @click.option(
     "--background",
     cls=RuledOption,
@@ -251,20 +272,20 @@ def estimate_reports(
         result, tagged = _estimated(document, data, known, how.asked(progress))
         stated = _statement(document, data, left_out, read, sources, shown) if shown.statement else {}
     ending = Ending(document.maker.guarantee.brief, result.simulated, read.trust_plan, stated)
-    limits = shown.level, shown.simultaneous
+    limits = shown.limits
 
     def record() -> dict[str, Any]:
         bots = {} if tagged is None else {"bots": _bots(tagged).records(), "worst_case_l1": tagged.worst_case}
         read_from = {"left_out": dict(left_out), "trust_plan": read.trust_plan, "notes": tuple(notes)}
         more = {name: fact for name, fact in read_from.items() if fact}
-        return {**at_level(partial(estimate_facts, result), *limits)(), **bots, **more}
+        return {**estimate_facts(result, **limits), **bots, **more}
 
     parts = chain(
         estimate_parts(result, shown),
         () if tagged is None else _bot_parts(tagged, shown.largest),
         [*left_out_sentences(left_out), *notes_of(notes)],
     )
-    table, picture = at_level(result.to_arrow, *limits), at_level(result.plot, *limits)
+    table, picture = partial(result.to_arrow, **limits), partial(result.plot, **limits)
     return VerbResult(record, parts, table, picture, ending), partial(tally_of, mechanism, data)
 
 
@@ -281,11 +302,6 @@ def _statement(
     return statement_of(
         publication, read.sources(sources), left_out=sum(left_out.values()), counted=read.engine == "local"
     )
-
-
-def at_level(method: Callable[..., Any], level: float | None, simultaneous: bool) -> Callable[[], Any]:
-    """Return a function of no more than what is asked of intervals."""
-    return partial(method, level, simultaneous=simultaneous)
 
 
 def check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> None:
@@ -325,20 +341,11 @@ def estimate_parts(result: Estimate, shown: Showing, about: str = "") -> Iterato
     """Yield the table of the largest values, and what holds of all of them."""
     codes = result.chosen(shown.largest)
     title = f"{about}{len(codes)} largest of {result.domain.size} values; {result.n:,} reports, method {result.method}"
-    yield result.values_table(title, codes, shown.level, simultaneous=shown.simultaneous)
-    if isinstance(result.domain.space, Numbers) and result.n > 1:
-        yield _of_numbers(result, shown.level)
+    yield result.values_table(title, codes, **shown.limits)
+    if (quantities := result.mean_and_deciles(shown.level)) is not None:
+        yield quantities
     if result.gap is not None:
         yield f"Log-likelihood certified to {result.gap:.1e} nats per report."
-
-
-def _of_numbers(result: Estimate, level: float | None) -> ResultTable:
-    """Return the table of the mean and the deciles of numbers."""
-    named = result.mean_and_deciles()
-    confidence = DEFAULT_LEVEL if level is None else level
-    rows = [[each.name, *(f"{number:.5g}" for number in (each.estimate, *each.interval(confidence)))] for each in named]
-    headings = ["quantity", "estimate", f"{confidence * 100:g}% from", "to"]
-    return ResultTable.of("Mean and deciles", headings, rows)
 
 
 def backgrounds(plan: Plan, texts: tuple[str, ...]) -> Any:
@@ -415,34 +422,27 @@ def estimate_groups(
     mechanism, sources = document.mechanism(), read.sources(reports)
     with read.running() as engine, file_notes() as notes:
         data, groups, weights = _read_groups(engine, document, sources, how, grouping)
-    about = grouping.about(data, groups)
-    result = estimated(mechanism, data, groups=groups, weights=weights, **how.asked(), **about)
-    if not isinstance(result, GroupedEstimate):
-        result = GroupedEstimate((), {"everybody": result}, result, 1)
+    if grouping.by:
+        about = grouping.about(data, groups)
+        result = estimated_groups(mechanism, data, groups, weights=weights, **how.asked(), **about)
+    else:
+        everybody = estimated(mechanism, data, weights=weights, **how.asked())
+        result = GroupedEstimate((), {"everybody": everybody}, everybody, 1)
     stated = {}
     if shown.statement:
-        columns = [] if weights is None else [weights, *([] if groups is None else groups.columns)]
-        publication = _groups_publication(document, result, shown, columns)
+        weighed = [] if weights is None else [[weights, *([] if groups is None else groups.columns)]]
+        about = {"not_trusted": shown.not_trusted, "shown": "these estimates"}
+        publication = publication_of(document.maker, result, weighed, simulated=result.overall.simulated, **about)
         known = [*grouping.by, *filter(None, [grouping.weights])]
         stated = statement_of(publication, sources, known=known, counted=read.engine == "local")
     ending = Ending(mechanism.guarantee.brief, result.overall.simulated, read.trust_plan, stated)
     return VerbResult(
         partial(_groups_record, result, shown, ending, notes, same_people=same_people),
         chain(_groups_parts(result, shown, same_people=same_people), notes_of(notes)),
-        partial(result.to_arrow, shown.level, simultaneous=shown.simultaneous),
+        partial(result.to_arrow, **shown.limits),
         partial(result.plot, shown.level),
         ending,
     )
-
-
-def _groups_publication(document: Plan, result: GroupedEstimate, shown: Showing, columns: Sequence[Any]) -> Any:
-    """Return the publication of estimates by group, or of weighted ones by the columns of weights and groups."""
-    from discreet.privacy.publication import Publication, cells_of
-
-    # People in one cell weigh alike.
-    cells, beside = weighed_cells(columns) if columns else (cells_of(result), "")
-    about: dict[str, Any] = {"not_trusted": shown.not_trusted, "shown": "these estimates"}
-    return Publication(document.maker, cells, beside=beside, simulated=result.overall.simulated, **about)
 
 
 def _read_groups(engine: Engine, plan: Plan, sources: Sources, how: How, grouping: ByGroup) -> tuple[Any, Any, Any]:
@@ -452,28 +452,42 @@ def _read_groups(engine: Engine, plan: Plan, sources: Sources, how: How, groupin
     if STANDARD in sources.of:
         raise ParameterError("- has no public columns; name files of reports.")
     mechanism = plan.mechanism()
-    if grouping.weights is None and not how.reads_every(mechanism):
-        with progress_bar("reading") as progress:
-            watched = replace(sources, progress=partial(progress, "reading"))
-            return engine.tally_by(mechanism, watched, grouping.by), None, None
-    if not isinstance(engine, LocalEngine):
+    every = how.reads_every(mechanism)
+    if (every or grouping.weights is not None) and not isinstance(engine, LocalEngine):
         raise ParameterError("weights, and the methods mle and em by group, go with --engine local.")
+    with progress_bar("reading") as progress:
+        watched = replace(sources, progress=partial(progress, "reading"))
+        return read_with_columns(engine, mechanism, watched, grouping.by, grouping.weights, every=every)
+
+
+def read_with_columns(
+    engine: Engine, mechanism: BlockMechanism, sources: Sources, by: Sequence[str], weights: str | None, *, every: bool
+) -> tuple[Any, Any, Any]:
+    """Return the tally of reports, by group if columns are named, or the reports with columns of groups and weights.
+
+    Args:
+        engine: by which tallies are counted.
+        mechanism: that made the reports.
+        sources: of the reports.
+        by: names of the columns of groups.
+        weights: name of the column of weights; None for people who count alike.
+        every: whether the reports are needed, and not only tallies.
+    """
+    if weights is None and not every:
+        data: Any = engine.tally_by(mechanism, sources, by) if by else engine.tally(mechanism, sources).tally
+        return data, None, None
     # A column of groups may be that of weights too.
-    names = list(dict.fromkeys([*grouping.by, *filter(None, [grouping.weights])]))
+    names = list(dict.fromkeys([*by, *filter(None, [weights])]))
     evidence, public = read_public(mechanism, sources, names, memory=memory_limit())
-    groups = public.select(list(grouping.by)) if grouping.by else None
-    return evidence, groups, None if grouping.weights is None else public[grouping.weights]
+    return evidence, public.select(list(by)) if by else None, None if weights is None else public[weights]
 
 
 def _groups_record(
     estimates: GroupedEstimate, shown: Showing, ending: Ending, notes: Sequence[str], *, same_people: bool
 ) -> dict[str, Any]:
     """Return the estimates ready for JSON: ``groups`` has an object for each, ``overall`` the estimate of everybody."""
-    names, facts = (
-        estimates.names or ("group",),
-        partial(estimate_facts, level=shown.level, simultaneous=shown.simultaneous),
-    )
-    groups = []
+    names, groups = estimates.names or ("group",), []
+    facts: Callable[[Estimate], dict[str, Any]] = partial(estimate_facts, **shown.limits)
     for label, group in estimates.items():
         labels = label if isinstance(label, tuple) else (label,)
         groups.append({**dict(zip(names, labels, strict=True)), **ending.figures(group.n), **facts(group)})
@@ -493,7 +507,7 @@ def _groups_parts(estimates: GroupedEstimate, shown: Showing, *, same_people: bo
     rows_of_all = [] if same_people else [("everybody", everybody)]
     tables = []
     for label, group in [*groups, *rows_of_all]:
-        columns = group.value_columns(shown.level, simultaneous=shown.simultaneous, shown=len(codes))
+        columns = group.value_columns(**shown.limits, shown=len(codes))
         names = text_column("group", [label] * len(codes)), text_column("value", estimates.domain.names(codes))
         reports = ResultColumn("reports", [group.n] * len(codes), "count")
         tables.append(ResultTable("", [*names, reports, *(each.at(codes) for each in columns)]))
@@ -504,7 +518,7 @@ def _groups_parts(estimates: GroupedEstimate, shown: Showing, *, same_people: bo
         yield f"{smaller:,} smaller {'group is' if smaller == 1 else 'groups are'} not shown; -o and --json give all."
     if rows_of_all:
         yield f"Everybody: {everybody.n:,} reports, method {everybody.method}."
-        if noise := everybody.selected(len(codes), shown.level, simultaneous=shown.simultaneous):
+        if noise := everybody.selected(len(codes), **shown.limits):
             yield noise
     else:
         yield f"{everybody.n:,} reports, with several of each person, which are not added up."

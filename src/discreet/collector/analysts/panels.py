@@ -34,7 +34,6 @@ from discreet.pictures.charts import frequency_chart, region_chart
 from discreet.pictures.curves import Curves, curve_chart
 from discreet.planning.losses import reports_for_standard_error
 from discreet.results.estimate import Estimate
-from discreet.theory.binomial import DEFAULT_LEVEL
 
 MOST_BATCHES = 60
 """Batches that are shown over time, the last ones."""
@@ -124,7 +123,7 @@ class Look:
     @property
     def level(self) -> float:
         """Confidence of the intervals."""
-        return self.query.level or DEFAULT_LEVEL
+        return self.query.level
 
     @cached_property
     def linear(self) -> FloatArray:
@@ -343,7 +342,7 @@ def plausibility(mechanism: BlockMechanism, tally: Tally) -> Iterator[tuple[str,
         )
     # Where blocks have one size, estimates add up to 1 whatever is sent; bits that are set too often add to the sum.
     # Where inclusions of three values depend on each other, or functions come from a pool, no law of the sum is known.
-    spread = float(start.covariance_with_sum(start.linear, start.linear_errors**2).sum())
+    spread = float(start.decoder.covariance_with_sum(tally, start.linear, start.linear_errors**2).sum())
     is_known = joint_inclusion(mechanism.law, 3) is not None and not mechanism.numbers.pool_bias
     if spread > _ROUNDING / n and is_known:
         total, room = float(start.linear.sum()), sigmas * sqrt(spread)

@@ -22,16 +22,15 @@ from discreet.cli.results import VerbResult
 from discreet.cli.statements import Ending, check_folders
 from discreet.cli.verbs.compare import DifferenceFiles, Side, Sides, Tests, compared_sides
 from discreet.cli.verbs.estimate import (
-    NEEDS_REPORTS,
     ByGroup,
     EstimateFiles,
     How,
     ReadingAll,
-    at_level,
     check_files,
     estimate_groups,
     estimate_parts,
     estimate_reports,
+    method_options,
     read_for,
     tally_of,
 )
@@ -55,28 +54,6 @@ _NOT_ON_BOTH = Lacking("unanswered", "Not on both sides:", "no question is on bo
 
 
 @dataclass(frozen=True, slots=True)
-class _How(How):
-    """The method, which may be one of all questions together, and its options."""
-
-    method: Any = option(
-        "--method",
-        type=click.Choice([*METHODS, *TOGETHER]),
-        metavar="METHOD",
-        default="linear",
-        help=f"{', '.join(METHODS)}; of all questions together: {' or '.join(TOGETHER)}. [linear]",
-    )
-
-    tolerance: float | None = option(
-        "--tolerance", type=float, help="For mle, smooth, joint: certified gap, in nats per report."
-    )
-
-    @property
-    def needs_reports(self) -> bool:
-        """True if the method reads reports one by one."""
-        return self.method in (*NEEDS_REPORTS, "joint")
-
-
-@dataclass(frozen=True, slots=True)
 class _Files(EstimateFiles):
     """Files to write; None for those that are not named."""
 
@@ -91,7 +68,7 @@ class _Files(EstimateFiles):
 @click.command(cls=Verb, epilog="Example: discreet survey estimate survey.toml reports -o estimates.csv")
 @Asked.options
 @REPORTS_OF_SURVEY
-@_How.options
+@method_options(METHODS.values(), TOGETHER.values())
 @ByGroup.options
 @Showing.options
 @_Files.options
@@ -100,7 +77,7 @@ class _Files(EstimateFiles):
 def estimate(
     asked: Asked,
     reports: tuple[Any, ...],
-    how: _How,
+    how: How,
     grouping: ByGroup,
     shown: Showing,
     out: _Files,
@@ -112,8 +89,8 @@ def estimate(
     """
     document = asked.document(["shares", "plot", "trust_plan"])
     check_folders(reports if shown.statement else ())
-    if asked.question is not None and how.method in TOGETHER:
-        raise ParameterError(f"--method {how.method} estimates all questions together; leave --question out.")
+    if asked.question is not None and how.method.name in TOGETHER:
+        raise ParameterError(f"--method {how.method.name} estimates all questions together; leave --question out.")
     files = asked.files(document, reports, grouping.by)
     tallies = dict[str, Tally]()
     if grouping.wanted:
@@ -134,11 +111,12 @@ def estimate(
 
 
 def _estimates(
-    document: Questionnaire, files: Mapping[str, Sequence[Any]], how: _How, read: ReadingAll, shown: Showing
+    document: Questionnaire, files: Mapping[str, Sequence[Any]], how: How, read: ReadingAll, shown: Showing
 ) -> tuple[VerbResult, dict[str, Tally]]:
     """Return the estimates of all questions, and the tally of each question with reports."""
     survey = document.survey()
-    parts, tallies, left_out, jointly = dict[str, Any](), dict[str, Tally](), Counter[str](), how.method in TOGETHER
+    parts, tallies, left_out = dict[str, Any](), dict[str, Tally](), Counter[str]()
+    jointly = how.method.name in TOGETHER
     with progress_bar("reading") as progress, read.running(read.memory) as engine, file_notes() as notes:
         for name, some in files.items():
             mechanism = survey.question(name).mechanism
@@ -150,7 +128,7 @@ def _estimates(
         answers = estimate_survey(survey, parts, **how.asked(progress)) if jointly else Answers(survey, parts)
     results = {name: _of_question(part, survey, name, tallies[name], shown) for name, part in answers.items()}
     beside, sentences = {"left_out": dict(left_out), "notes": notes}, [*left_out_sentences(left_out), *notes_of(notes)]
-    table = at_level(answers.to_arrow, shown.level, shown.simultaneous)
+    table = partial(answers.to_arrow, **shown.limits)
     return together(document, results, beside, sentences, table=table), tallies
 
 
@@ -162,7 +140,7 @@ def _of_question(estimate: Any, survey: Survey, name: str, tally: Tally, shown: 
 
         statement = {"publication": published(mechanism, tally, not_trusted=shown.not_trusted, shown="these estimates")}
     ending = Ending(mechanism.guarantee.brief, tally.simulated, statement=statement)
-    record = at_level(partial(estimate_facts, estimate), shown.level, shown.simultaneous)
+    record = partial(estimate_facts, estimate, **shown.limits)
     return VerbResult(record, estimate_parts(estimate, shown), ending=ending)
 
 

@@ -1,0 +1,173 @@
+"""Covariates: public columns as the matrix of a regression, with an intercept."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.core.columns import categories, category_order, numbers
+from discreet.errors import DataError, ParameterError
+
+INTERCEPT = "intercept"
+_CLOSE = 1e-9
+_MOST_LABELS = 100
+
+
+@dataclass(frozen=True)
+class CovariateDesign:
+    """The columns of covariates as a regression reads them.
+
+    Attributes:
+        labels: of each column of categories the labels, that which the others are against first; None for numbers.
+    """
+
+    labels: Mapping[str, tuple[Any, ...] | None]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns of the matrix, the intercept first."""
+        columns = [
+            [str(name)] if labels is None else [f"{name}={label}" for label in labels[1:]]
+            for name, labels in self.labels.items()
+        ]
+        return (INTERCEPT, *(name for column in columns for name in column))
+
+    def matrix(self, covariates: Any, rows: int | None = None) -> FloatArray:
+        """Return the ``(n, k)`` matrix of covariates: numbers, and 1 and 0 for each label but the first.
+
+        Args:
+            covariates: a table or a mapping with these columns.
+            rows: n, the number of reports; None for as many as the columns have.
+
+        Raises:
+            DataError: if a column is not there, has more or fewer rows, is missing or infinite somewhere, or has other
+                labels.
+        """
+        columns, absent = [], [name for name in self.labels if name not in _names(covariates)]
+        if absent:
+            raise DataError(f"covariates must have the columns of the regression; not there: {_listed(absent)}.")
+        for name, labels in self.labels.items():
+            column = covariates[name]
+            parts = [_finite(name, column)] if labels is None else _marks(name, column, labels)
+            n = len(parts[0]) if parts else len(column)
+            rows = n if rows is None else rows
+            if n != rows:
+                raise DataError(f"covariates must be one for each of {rows} reports, and {name!r} has {n}.")
+            columns += parts
+        return np.stack([np.ones(rows or 0), *columns], axis=1)
+
+
+def design_of(
+    covariates: Any, rows: int, reference: Mapping[str, Any] | None = None
+) -> tuple[CovariateDesign, FloatArray]:
+    """Return the design of covariates, and their ``(n, k)`` matrix, the intercept first.
+
+    Args:
+        covariates: a table or a mapping of columns: numbers, as they are; true and false, as 1 and 0; texts, as 1 and 0
+            for each label but one. Labels stay in the order that the column gives its categories; else they are sorted.
+        rows: n, the number of reports.
+        reference: by column, the label that the others are against; by default the first.
+
+    Raises:
+        DataError: if columns do not fit the reports, hold what is missing or infinite, or follow from each other.
+        ParameterError: if this is no table of columns, or a reference is of no label.
+    """
+    names, asked = _names(covariates), dict(reference or {})
+    if not names:
+        raise ParameterError("covariates must be a table or a mapping of one column or more.")
+    labels: dict[str, tuple[Any, ...] | None] = {}
+    for name in names:
+        levels = _labels(name, covariates[name])
+        if name in asked:
+            first = next((level for level in levels or () if asked[name] in (level, str(level))), None)
+            if levels is None or first is None:
+                known = "numbers" if levels is None else f"the labels {_listed(levels[:12])}"
+                raise ParameterError(f"reference must be a label of covariates {name!r}, which have {known}.")
+            levels = (first, *(level for level in levels if level != first))
+        labels[name] = levels
+    if unknown := [name for name in asked if name not in labels]:
+        raise ParameterError(f"reference must be of covariates, {_listed(labels)}; got {_listed(unknown)}.")
+    design = CovariateDesign(labels)
+    matrix = design.matrix(covariates, rows)
+    _refuse_collinear(matrix, design.names)
+    return design, matrix
+
+
+def _names(covariates: Any) -> list[Any]:
+    names = list(covariates) if isinstance(covariates, Mapping) else getattr(covariates, "column_names", None)
+    return list(getattr(covariates, "columns", ()) if names is None else names)
+
+
+def _listed(names: Iterable[Any]) -> str:
+    return ", ".join(map(str, names))
+
+
+def _labels(name: str, column: Any) -> tuple[Any, ...] | None:
+    """Return the labels of a column of categories, in order; None for numbers, and for true and false."""
+    with suppress(DataError):
+        numbers(column, f"covariates {name!r}")
+        return None
+    _, labels = categories(column, f"covariates {name!r}")
+    if labels and all(isinstance(label, bool) for label in labels):
+        return None
+    if len(labels) > _MOST_LABELS:
+        raise DataError(
+            f"covariates {name!r} have {len(labels)} labels, more than {_MOST_LABELS}; merge some."
+        ) from None
+    places = {label: place for place, label in enumerate(category_order(column))}
+    return tuple(sorted(labels, key=lambda label: places.get(label, len(places))))
+
+
+def _finite(name: str, column: Any) -> FloatArray:
+    """Return a column of numbers, or of true and false as 1 and 0."""
+    try:
+        values = numbers(column, f"covariates {name!r}")
+    except DataError:
+        codes, labels = categories(column, f"covariates {name!r}")
+        if not all(isinstance(label, bool) for label in labels):
+            raise
+        return np.array([float(label) for label in labels])[codes]
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if len(wrong):
+        raise DataError(
+            f"covariates {name!r} must be finite numbers, and {len(wrong)} of {len(values)} are missing or infinite "
+            f"(first at row {wrong[0]})."
+        )
+    return values
+
+
+def _marks(name: str, column: Any, labels: tuple[Any, ...]) -> list[FloatArray]:
+    """Return 1 and 0 for each label but the first."""
+    codes, names = categories(column, f"covariates {name!r}")
+    if strange := [label for label in names if label not in labels]:
+        rows = np.flatnonzero(np.isin(codes, [names.index(label) for label in strange]))
+        raise DataError(
+            f"{len(rows)} of {len(codes)} covariates {name!r} have labels that the regression has not seen "
+            f"(first at row {rows[0]})."
+        )
+    return [(codes == (names.index(label) if label in names else -1)).astype(np.float64) for label in labels[1:]]
+
+
+def _refuse_collinear(matrix: FloatArray, names: tuple[str, ...]) -> None:
+    """Refuse covariates that follow from those before them, by their names."""
+    basis = np.zeros((len(matrix), 0))
+    following = []
+    for name, column in zip(names, matrix.T, strict=True):
+        length = float(np.linalg.norm(column))
+        left = column - basis @ (basis.T @ column)
+        left -= basis @ (basis.T @ left)
+        rest = float(np.linalg.norm(left))
+        if rest <= _CLOSE * length or length == 0:
+            following.append(name)
+        else:
+            basis = np.column_stack([basis, left / rest])
+    if following:
+        raise DataError(
+            f"covariates must not be constant or follow from those before them, as do {', '.join(following)}; leave "
+            "these out."
+        )
+    if len(matrix) <= len(names):
+        raise DataError(f"{len(names)} coefficients need more than so many reports, got {len(matrix)}.")

@@ -1,0 +1,128 @@
+"""Weights of people: weighted tallies, and the estimate of a weighted sample.
+
+Weights are multiples of 2^-20 of the largest, so that weighted tallies are integers that add up exactly.
+"""
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, IntArray
+from discreet.core.columns import absent, numbers, refuse_missing
+from discreet.core.reports import Reports
+from discreet.core.tally import DIGIT, Tally, WeightedTally, scaled
+from discreet.errors import DataError, ParameterError
+from discreet.estimators.linear import LinearStart, linear
+from discreet.estimators.strata import Strata, combine
+from discreet.mechanisms import Mechanism
+from discreet.results.estimate import Estimate
+
+# Up to 64 different weights have a tally each; more are added by binary digits, 61 tallies of half of the reports.
+_FEW = 64
+_LOW = (1 << DIGIT) - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weights:
+    """The weights of a batch of reports.
+
+    Attributes:
+        units: ``(n,)`` weights as multiples of the unit, 1..2^20.
+        unit: the largest weight times 2^-20.
+
+    Example:
+        >>> from discreet.estimators.weights import Weights
+        >>> Weights.of([1.0, 2.0, 4.0], rows=3).units.tolist()
+        [262144, 524288, 1048576]
+    """
+
+    units: IntArray
+    unit: float
+
+    @classmethod
+    def of(cls, weights: Any, rows: int) -> "Weights":
+        """Return the weights of a column of numbers above 0, one for each report.
+
+        Args:
+            weights: ``(n,)`` numbers; one below 2^-20 of the largest counts as that.
+            rows: n, the number of reports.
+
+        Raises:
+            DataError: if some are missing, infinite or not above 0, or there are more or fewer than reports.
+        """
+        if isinstance(weights, Weights):
+            return weights
+        gone = absent(weights, "weights") if hasattr(weights, "__len__") else np.zeros(0, np.bool_)
+        refuse_missing(gone, "weights")
+        column = numbers(weights, "weights")
+        if len(column) != rows:
+            raise DataError(f"weights must be one for each of {rows} reports, got {len(column)}.")
+        wrong = np.flatnonzero(~((column > 0) & (column < np.inf)))
+        if len(wrong):
+            raise DataError(
+                f"weights must be finite numbers > 0, and {len(wrong)} of {rows} are not (first at row {wrong[0]}); "
+                "leave out people who count for nothing."
+            )
+        unit = float(column.max(initial=1e-300)) * 2.0**-DIGIT
+        return cls(np.maximum(np.rint(column / unit), 1).astype(np.int64), unit)
+
+    def take(self, rows: IntArray) -> "Weights":
+        """Return the weights of some rows, in the same unit."""
+        return Weights(self.units[rows], self.unit)
+
+
+def weighted_tally(mechanism: Mechanism, reports: Reports, weights: Weights) -> WeightedTally:
+    """Return the tally of reports with weights.
+
+    Raises:
+        DataError, MismatchError: as for `Mechanism.tally`.
+    """
+    empty = replace(mechanism.empty_tally(), simulated=reports.simulated)
+    whole = WeightedTally(0, weights.unit, empty, (empty, empty))
+    if len(np.unique(weights.units[: 1 << 16])) <= _FEW and len(values := np.unique(weights.units)) <= _FEW:
+        parts = (weighed(_tally(mechanism, reports, weights.units == value), int(value), weights) for value in values)
+        return reduce(add, parts, whole)
+    squares = weights.units**2
+    once = _by_digits(mechanism, reports, weights.units)
+    low, high = (_by_digits(mechanism, reports, digits) for digits in (squares & _LOW, squares >> DIGIT))
+    return WeightedTally(reports.n, weights.unit, once, (low, high))
+
+
+def weighed(tally: Tally, units: int, weights: Weights) -> WeightedTally:
+    """Return the weighted tally of reports of one weight, of which the plain tally is known."""
+    low, high = (scaled(tally, times) for times in (units**2 & _LOW, units**2 >> DIGIT))
+    return WeightedTally(tally.n, weights.unit, scaled(tally, units), (low, high))
+
+
+def _by_digits(mechanism: Mechanism, reports: Reports, numbers_of: IntArray) -> Tally:
+    """Return the tally in which each report counts so often; a tally for each binary digit."""
+    places = range(int(numbers_of.max(initial=0)).bit_length())
+    digits = ((1 << place, ((numbers_of >> place) & 1).astype(np.bool_)) for place in places)
+    parts = (scaled(_tally(mechanism, reports, mask), times) for times, mask in digits)
+    return reduce(add, parts, replace(mechanism.empty_tally(), simulated=reports.simulated))
+
+
+def _tally(mechanism: Mechanism, reports: Reports, mask: BoolArray) -> Tally:
+    return mechanism.tally(reports.take(np.flatnonzero(mask)))
+
+
+def weighted_estimate(mechanism: Mechanism, reports: Any, weights: Any) -> Estimate:
+    """Return the linear estimate of reports with weights.
+
+    Raises:
+        DataError, MismatchError: as for `weighted_tally`.
+        ParameterError: if the data are not reports.
+    """
+    if not isinstance(reports, Reports):
+        raise ParameterError(f"weights need the reports that they belong to, got {type(reports).__name__}.")
+    return of_sample(mechanism, weighted_tally(mechanism, reports, Weights.of(weights, reports.n)))
+
+
+def of_sample(mechanism: Mechanism, counts: Tally | WeightedTally) -> Estimate:
+    """Return the linear estimate of one sample of people, by their tally."""
+    if isinstance(counts, Tally):
+        return linear(LinearStart.of(mechanism, counts))
+    return combine(mechanism, Strata(mechanism.decoder, (counts,)), np.ones(1), "linear, weighted")
